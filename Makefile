@@ -1,0 +1,35 @@
+# demo, test, check and bench need nothing but Python 3.11 or newer and make; everything else goes into .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test check bench clean
+
+demo: .venv/.installed
+	$(BIN)/truecost demo --out demo
+
+test: .venv/.tools
+	$(BIN)/python -m pytest
+
+check: .venv/.tools
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+bench: .venv/.tools
+	$(BIN)/python -m bench
+
+clean:
+	rm -rf .venv demo
+
+.venv/.installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("truecost needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; try: make PYTHON=python3.12")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet -e .
+	@touch $@
+
+.venv/.tools: .venv/.installed
+	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	@touch $@

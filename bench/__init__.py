@@ -1,0 +1,1 @@
+"""Speed, as ratios against references timed in the same run."""

@@ -1,0 +1,113 @@
+"""How well a configured algorithm will really do on instances it has never seen.
+
+The words, the same everywhere in the package:
+
+configuration
+    A full parameter setting of the algorithm.
+instance
+    A problem the algorithm is run on.
+seed
+    What the randomness of a run is drawn from.
+run
+    One configuration on one instance with one seed.
+outcome
+    What was observed of a run, before any cost is computed from it.
+cost
+    What a run is worth, smaller is better, between `low` and `high`.
+cutoff
+    The time after which a run is stopped.
+allocation
+    How many runs each instance gets.
+training cost
+    The estimate of a configuration's cost from its runs.
+true cost
+    The expected cost over instances and seeds.
+within, across
+    The two parts of the variance of a cost: between runs on an instance, and between instances.
+estimation error
+    True cost − training cost: positive where training looked too good.
+uniform error
+    The largest estimation error of a set of configurations.
+selection error
+    The estimation error of the configuration with the least training cost.
+
+Public names, in reading order; each is loaded when first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from truecost.errors import InputError, TruecostError
+    from truecost.matrix import CostMatrix
+    from truecost.runs import Status
+    from truecost.stats import allocation, bounds, estimate, synthetic, variance
+    from truecost.stats.allocation import Allocation, concentrated, even, scattered
+    from truecost.stats.estimate import training_cost
+    from truecost.stats.synthetic import runtime_model
+    from truecost.stats.variance import VarianceComponents, bootstrap_components, variance_components
+
+    __version__: str
+
+# name -> module; a module itself is named by an empty attribute.
+_HOMES = {
+    "TruecostError": "errors",
+    "InputError": "errors",
+    "Status": "runs",
+    "CostMatrix": "matrix",
+    "allocation": "stats.allocation:",
+    "Allocation": "stats.allocation",
+    "even": "stats.allocation",
+    "concentrated": "stats.allocation",
+    "scattered": "stats.allocation",
+    "variance": "stats.variance:",
+    "VarianceComponents": "stats.variance",
+    "variance_components": "stats.variance",
+    "bootstrap_components": "stats.variance",
+    "estimate": "stats.estimate:",
+    "training_cost": "stats.estimate",
+    "bounds": "stats.bounds:",
+    "synthetic": "stats.synthetic:",
+    "runtime_model": "stats.synthetic",
+}
+
+__all__ = [
+    "Allocation",
+    "CostMatrix",
+    "InputError",
+    "Status",
+    "TruecostError",
+    "VarianceComponents",
+    "allocation",
+    "bootstrap_components",
+    "bounds",
+    "concentrated",
+    "estimate",
+    "even",
+    "runtime_model",
+    "scattered",
+    "synthetic",
+    "training_cost",
+    "variance",
+    "variance_components",
+]
+
+
+if not TYPE_CHECKING:  # else a misspelt name would pass the type checker
+
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("truecost")
+        if name not in _HOMES:
+            raise AttributeError(f"module 'truecost' has no attribute {name!r}")
+        home = _HOMES[name].removesuffix(":")
+        module = import_module(f"truecost.{home}")
+        value = module if _HOMES[name].endswith(":") else getattr(module, name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

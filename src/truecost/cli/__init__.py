@@ -1,0 +1,75 @@
+"""The command line: parse, call, print.
+
+Exit code 0: done. 1: the answer is "no". 2: wrong input, one line on stderr. 3: a fault of ours.
+"""
+
+import os
+import sys
+from importlib import metadata
+from typing import Annotated
+
+import typer
+
+from truecost.cli.bound import bound
+from truecost.cli.demo import demo
+from truecost.cli.doctor import doctor
+from truecost.cli.info import info
+from truecost.errors import InputError
+
+app = typer.Typer(
+    name="truecost",
+    help="How well a configured algorithm will really do on instances it has never seen, and how sure one can be.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (demo, doctor, info, bound):
+    app.command()(command)
+
+
+@app.callback(invoke_without_command=True)
+def _common(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    if version:
+        typer.echo(metadata.version("truecost"))
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main() -> None:
+    """Run a command; every fault of the input ends as one line and exit code 2."""
+    sys.exit(_run())
+
+
+def _run() -> int:
+    try:
+        answer = app(standalone_mode=False)
+        sys.stdout.flush()  # here, where a closed pipe is still ours to answer for
+        return answer if isinstance(answer, int) else 0
+    except typer.TyperException as error:
+        return _refuse(error.format_message())
+    except InputError as error:
+        return _refuse(str(error))
+    except BrokenPipeError:
+        # The reader, `head` perhaps, has seen enough; Python must not complain about it when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _refuse(f"{where}{error.strerror or error}")
+    except (KeyboardInterrupt, typer.Abort):
+        sys.stderr.write("truecost: interrupted\n")
+        return 130
+    except Exception:  # the last door: whatever comes here is a fault of ours, and its traceback the report of it
+        import traceback
+
+        traceback.print_exc()
+        sys.stderr.write("truecost: this is a fault in truecost, not in your input; please report the lines above\n")
+        return 3
+
+
+def _refuse(message: str) -> int:
+    sys.stderr.write(f"truecost: {' '.join(message.split())}\n")
+    return 2

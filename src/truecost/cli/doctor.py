@@ -1,0 +1,17 @@
+"""`truecost doctor`."""
+
+from truecost.cli.printing import Json, print_json, print_table
+
+
+def doctor(json: Json = False) -> None:
+    """What this machine offers: threads, ways to limit and measure runs, solvers, extras."""
+    from dataclasses import asdict
+
+    from truecost import doctor as machine
+
+    findings = machine.examine()
+    if json:
+        print_json([asdict(finding) for finding in findings])
+        return
+    rows = [[f.area, f.name, "yes" if f.there else "no", f.detail] for f in findings]
+    print_table("This machine", ["", "", "", ""], rows, left=4)

@@ -1,0 +1,73 @@
+"""What commands print with: rich tables for people, JSON for programs."""
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Low = Annotated[float | None, typer.Option(help="The least cost a run can have, where the file does not say.")]
+High = Annotated[float | None, typer.Option(help="The largest cost a run can have, where the file does not say.")]
+
+
+def console() -> "Console":
+    """Where tables go: as wide as the terminal, 80 columns where there is none."""
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
+    """A table whose first `left` columns are text and whose others are numbers."""
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=escape(title), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    for number, column in enumerate(columns):
+        table.add_column(
+            escape(column), justify="left" if number < left else "right", overflow="fold" if number < left else "ellipsis"
+        )
+    for row in rows:
+        table.add_row(*(escape(cell) for cell in row))
+    console().print(table)
+
+
+def print_line(text: str = "", *, wrap: bool = True) -> None:
+    """A line of plain text; names from files are never taken for markup. Commands to copy are not wrapped."""
+    console().print(text, markup=False, soft_wrap=not wrap)
+
+
+def print_json(value: object) -> None:
+    """JSON as everybody reads it: what is not a number is null."""
+    sys.stdout.write(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number as people read it, with so many significant digits; a dash for what is not one."""
+    if not math.isfinite(value):
+        return "–"
+    if value == 0:
+        return "0"
+    size = math.floor(math.log10(abs(value)))
+    if -4 < size < 9:
+        return f"{value:,.{max(0, digits - 1 - size)}f}"
+    return f"{value:.{digits - 1}e}"
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):  # arrays and scalars of NumPy
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,152 @@
+"""What this machine offers: threads, ways to limit and measure runs, solvers, optional parts of truecost."""
+
+import ctypes
+import os
+import platform
+import shutil
+import sys
+import time
+from dataclasses import dataclass
+from importlib import metadata, util
+from pathlib import Path
+
+PR_GET_CHILD_SUBREAPER = 37
+SOLVERS = {
+    # what we call it: (program on PATH, module that carries it, distribution of that module)
+    "clasp": ("clasp", "clingo", "clingo"),
+    "kissat": ("kissat", "sage_wheels", "passagemath-kissat"),
+    "LKH": ("LKH", "lkh", "LKHpy"),
+}
+EXTRAS = {"cluster": ("distributed",), "smac": ("smac",), "solvers": ("clingo", "LKHpy", "passagemath-kissat")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing looked for: whether it is there, and what that means."""
+
+    area: str
+    name: str
+    there: bool
+    detail: str
+
+
+def examine() -> list[Finding]:
+    """Look at the machine; nothing is changed and no solver is started."""
+    return [*_machine(), *_limits(), *_solvers(), *_extras()]
+
+
+def _machine() -> list[Finding]:
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    return [
+        Finding(area="machine", name="python", there=True, detail=f"{platform.python_version()} at {sys.executable}"),
+        Finding(area="machine", name="truecost", there=True, detail=metadata.version("truecost")),
+        Finding(area="machine", name="threads", there=True, detail=f"{allowed} of {os.cpu_count()} processors may be used"),
+        Finding(area="machine", name="memory", there=True, detail=f"{memory:.1f} GiB"),
+    ]
+
+
+def _limits() -> list[Finding]:
+    group = _cgroup()
+    writable = group is not None and os.access(group, os.W_OK)
+    found = [
+        Finding(
+            area="limits",
+            name="cgroup v2",
+            there=writable,
+            detail=f"{group}: CPU time of a whole process tree, exactly"
+            if writable
+            else "none writable: CPU time is then sampled and may miss children nobody waits for",
+        )
+    ]
+    subreaper = _subreaper()
+    found.append(
+        Finding(
+            area="limits",
+            name="child subreaper",
+            there=subreaper,
+            detail="processes that leave their parent are still found" if subreaper else "needs Linux",
+        )
+    )
+    clock = _clock_of_process()
+    found.append(
+        Finding(
+            area="limits",
+            name="process clocks",
+            there=clock,
+            detail="CPU time of a running process in nanoseconds" if clock else "only ticks of 10 ms",
+        )
+    )
+    unshare = shutil.which("unshare")
+    found.append(
+        Finding(
+            area="limits",
+            name="unshare",
+            there=unshare is not None,
+            detail=unshare or "not on PATH: a process tree may outlive a killed supervisor",
+        )
+    )
+    return found
+
+
+def _solvers() -> list[Finding]:
+    found = []
+    for name, (program, module, distribution) in SOLVERS.items():
+        path, version = shutil.which(program), _version(distribution)
+        if path:
+            detail = path
+        elif version and util.find_spec(module):
+            detail = f"in the package {distribution} {version}"
+        else:
+            detail = f"neither {program} on PATH nor the package {distribution}"
+        found.append(Finding(area="solvers", name=name, there=not detail.startswith("neither"), detail=detail))
+    return found
+
+
+def _extras() -> list[Finding]:
+    found = []
+    for extra, distributions in EXTRAS.items():
+        versions = {name: _version(name) for name in distributions}
+        missing = [name for name, version in versions.items() if version is None]
+        detail = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
+        if missing:
+            detail = f"not installed: {', '.join(missing)}"
+        found.append(Finding(area="extras", name=extra, there=not missing, detail=detail))
+    return found
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _cgroup() -> Path | None:
+    """Our own group in the v2 hierarchy, wherever that is mounted."""
+    try:
+        mounts = Path("/proc/self/mountinfo").read_text().splitlines()
+        groups = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return None
+    roots = [line.split()[4] for line in mounts if " - cgroup2 " in line]
+    own = [line.split("::", 1)[1] for line in groups if line.startswith("0::")]
+    if not roots or not own:
+        return None
+    group = Path(roots[0]) / own[0].lstrip("/")
+    return group if (group / "cgroup.procs").exists() else None
+
+
+def _subreaper() -> bool:
+    if not sys.platform.startswith("linux"):
+        return False
+    answer = ctypes.c_int()
+    return bool(ctypes.CDLL(None, use_errno=True).prctl(PR_GET_CHILD_SUBREAPER, ctypes.byref(answer), 0, 0, 0) == 0)
+
+
+def _clock_of_process() -> bool:
+    try:
+        time.clock_gettime((~os.getpid() << 3) | 2)
+    except (OSError, AttributeError):
+        return False
+    return True

@@ -1,0 +1,12 @@
+"""What truecost raises.
+
+Every message says what was expected, what came, and what to do about it, in one line: the command line prints it as it is.
+"""
+
+
+class TruecostError(Exception):
+    """Anything truecost raises on purpose."""
+
+
+class InputError(TruecostError, ValueError):
+    """Input that cannot be used: the caller's to mend (exit code 2 on the command line)."""

@@ -1,0 +1,259 @@
+"""Long tables, one run a row: read from parquet or csv, laid out as arrays, and back.
+
+Columns
+-------
+configuration, instance
+    Names; configurations and instances keep the order in which they first appear.
+cost
+    A number. A row with neither cost nor status says that this run is not there.
+run, seed
+    Which run of the configuration on the instance it is: at least one of the two, unless there is one run each. Runs are
+    placed by their number, else in the order of their seeds, so that common seeds stand in line across configurations.
+status
+    Optional: solved, timeout, memory, crashed, vetoed or aborted.
+low, high
+    Optional: the cost range, the same in every row.
+Others are passed over.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from truecost.errors import InputError
+from truecost.runs import NO_SEED, NO_STATUS, Status
+
+# A table whose matrix would be this large and nearly empty is a mistake in its columns, not a matrix.
+LARGEST_SPARSE = 50_000_000
+SPARSE = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TableArrays:
+    """What a long table holds, laid out as (configurations, instances, runs)."""
+
+    costs: NDArray[np.float64]
+    configurations: list[str]
+    instances: list[str]
+    low: float | None
+    high: float | None
+    statuses: NDArray[np.int8] | None
+    seeds: NDArray[np.int64] | None
+
+
+def read(path: Path, kind: str) -> pl.DataFrame:
+    """The table in a `"parquet"` or `"csv"` file."""
+    try:
+        if kind == "parquet":
+            return pl.read_parquet(path, hive_partitioning=False)
+        # Everything as text first: a configuration called 007 must not become 7.
+        return pl.read_csv(path, infer_schema=False)
+    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"expected a {kind} table, and it cannot be read ({reason}).") from error
+    except pl.exceptions.PanicException as error:
+        raise InputError(f"expected a {kind} table, and it cannot be read (damaged file).") from error
+
+
+def to_arrays(table: pl.DataFrame) -> TableArrays:
+    """Lay a long table out as arrays."""
+    for name in ("configuration", "instance", "cost"):
+        if name not in table.columns:
+            raise InputError(f"expected a column {name!r}, got the columns {', '.join(table.columns)}.")
+    if table.height == 0:
+        raise InputError("expected at least one run, got a table without rows.")
+    configurations, configuration = _codes(table, "configuration")
+    instances, instance = _codes(table, "instance")
+    run = _run_places(table)
+    shape = (len(configurations), len(instances), int(run.max()) + 1)
+    cells = shape[0] * shape[1] * shape[2]
+    if cells > LARGEST_SPARSE and cells > SPARSE * table.height:
+        raise InputError(
+            f"expected a table that fills its matrix, got {table.height} rows for {shape[0]} configurations x {shape[1]} "
+            f"instances x {shape[2]} runs; the column 'run' counts the runs of one configuration on one instance."
+        )
+    flat = (configuration * shape[1] + instance) * shape[2] + run
+    _refuse_duplicates(table, flat, cells)
+    cost, status = _costs(table), _statuses(table)
+    if status is not None:
+        uncharged = (status != NO_STATUS) & np.isnan(cost)
+        if uncharged.any():
+            row = int(uncharged.argmax())
+            raise InputError(
+                f"expected a cost in row {row + 1}, which has the status {table['status'][row]}: "
+                "charge a failed run its penalty, do not drop it."
+            )
+
+    def spread(values: NDArray[Any], missing: float) -> NDArray[Any]:
+        laid_out = np.full(cells, missing, dtype=values.dtype)
+        laid_out[flat] = values
+        return laid_out.reshape(shape)
+
+    seeds = _whole_numbers(table, "seed").fill_null(NO_SEED).to_numpy() if "seed" in table.columns else None
+    return TableArrays(
+        costs=spread(cost, np.nan),
+        configurations=configurations,
+        instances=instances,
+        low=_constant(table, "low"),
+        high=_constant(table, "high"),
+        statuses=None if status is None else spread(status, NO_STATUS),
+        seeds=None if seeds is None else spread(seeds, NO_SEED),
+    )
+
+
+def from_arrays(
+    costs: NDArray[np.float64],
+    configurations: Sequence[str],
+    instances: Sequence[str],
+    low: float,
+    high: float,
+    *,
+    statuses: NDArray[np.int8] | None,
+    seeds: NDArray[np.int64] | None,
+) -> pl.DataFrame:
+    """The long table of these arrays; `to_arrays` gives them back, names without a run included."""
+    keep = ~np.isnan(costs)
+    if not keep.all():
+        # Rows without a cost keep names, and places of runs, that have no run at all, and the order of the others.
+        keep[0] = True
+        keep[:, 0, 0] = True
+    configuration, instance, run = np.nonzero(keep)
+    columns = {
+        "configuration": pl.Series(configurations, dtype=pl.String).gather(configuration),
+        "instance": pl.Series(instances, dtype=pl.String).gather(instance),
+        "run": pl.Series(run, dtype=pl.Int64),
+    }
+    if seeds is not None:
+        columns["seed"] = pl.Series(seeds[keep], dtype=pl.Int64)
+    columns["cost"] = pl.Series(costs[keep]).fill_nan(None)
+    if statuses is not None:
+        # The last entry answers for NO_STATUS = -1, as an index from the end.
+        labels = pl.Series([*(status.label for status in Status), None], dtype=pl.String)
+        columns["status"] = labels.gather(statuses[keep].astype(np.int64) % labels.len())
+    return pl.DataFrame(columns).with_columns(low=pl.lit(low, pl.Float64), high=pl.lit(high, pl.Float64))
+
+
+def _codes(table: pl.DataFrame, name: str) -> tuple[list[str], NDArray[np.int64]]:
+    """The different names in order of appearance, and each row's place among them."""
+    column = table[name]
+    if not (column.dtype == pl.String or column.dtype.is_integer() or column.dtype in (pl.Categorical, pl.Enum)):
+        raise InputError(f"expected names in the column {name!r}, got {column.dtype}.")
+    column = column.cast(pl.String)
+    bad = column.is_null() | (column == "")
+    if bad.any():
+        raise InputError(f"expected a name in the column {name!r}, row {_first_row(bad)} has none.")
+    names = column.unique(maintain_order=True)
+    places = pl.DataFrame({name: names, "place": pl.Series(range(names.len()), dtype=pl.Int64)})
+    codes = column.to_frame().join(places, on=name, how="left", maintain_order="left")["place"]
+    return names.to_list(), codes.to_numpy()
+
+
+def _run_places(table: pl.DataFrame) -> NDArray[np.int64]:
+    """Each row's place along the axis of runs."""
+    if "run" in table.columns:
+        run = _whole_numbers(table, "run")
+        if run.null_count():
+            raise InputError(f"expected a number in the column 'run', row {_first_row(run.is_null())} has none.")
+        return (run.rank("dense").cast(pl.Int64) - 1).to_numpy()
+    keys = table.select(pl.col("configuration").cast(pl.String), pl.col("instance").cast(pl.String))
+    if "seed" in table.columns:
+        seed = _whole_numbers(table, "seed")
+        if seed.null_count():
+            raise InputError(f"expected a number in the column 'seed', row {_first_row(seed.is_null())} has none.")
+        rank = pl.col("seed").rank("dense").over("configuration", "instance")
+        return keys.with_columns(seed).select(rank.cast(pl.Int64) - 1)["seed"].to_numpy()
+    again = keys.is_duplicated()
+    if again.any():
+        row = again.arg_true()[0]
+        raise InputError(
+            f"expected a column 'run' or 'seed', since configuration {keys['configuration'][row]!r} has several runs on "
+            f"instance {keys['instance'][row]!r} and nothing says which is which."
+        )
+    return np.zeros(table.height, dtype=np.int64)
+
+
+def _refuse_duplicates(table: pl.DataFrame, flat: NDArray[np.int64], cells: int) -> None:
+    taken = np.zeros(cells, dtype=np.bool_)
+    taken[flat] = True
+    if int(taken.sum()) == flat.size:
+        return
+    order = np.argsort(flat, kind="stable")
+    again = np.flatnonzero(np.diff(flat[order]) == 0)[0]
+    first, second = int(order[again]), int(order[again + 1])
+    key = "run" if "run" in table.columns else "seed"
+    raise InputError(
+        f"expected every run once, got {key} {table[key][second]} of configuration "
+        f"{str(table['configuration'][second])!r} on instance {str(table['instance'][second])!r} "
+        f"in rows {first + 1} and {second + 1}."
+    )
+
+
+def _costs(table: pl.DataFrame) -> NDArray[np.float64]:
+    return _numbers(table, "cost").fill_null(float("nan")).to_numpy()
+
+
+def _numbers(table: pl.DataFrame, name: str) -> pl.Series:
+    column = table[name]
+    if column.dtype == pl.String:
+        text = column.str.strip_chars()
+        none = text.str.to_lowercase().is_in(["", "na", "nan"])
+        number = text.cast(pl.Float64, strict=False)
+        bad = column.is_not_null() & ~none & number.is_null()
+        if bad.any():
+            row = _first_row(bad)
+            raise InputError(f"expected numbers in the column {name!r}, got {column[row - 1]!r:.60} in row {row}.")
+        return number
+    if column.dtype.is_numeric() or column.dtype == pl.Null:
+        return column.cast(pl.Float64)
+    raise InputError(f"expected numbers in the column {name!r}, got {column.dtype}.")
+
+
+def _whole_numbers(table: pl.DataFrame, name: str) -> pl.Series:
+    column = table[name]
+    if column.dtype == pl.String:
+        column = column.replace("", None).str.strip_chars()
+    elif not (column.dtype.is_integer() or column.dtype == pl.Null):
+        raise InputError(f"expected whole numbers in the column {name!r}, got {column.dtype}.")
+    number = column.cast(pl.Int64, strict=False)
+    bad = column.is_not_null() & number.is_null()
+    if bad.any():
+        row = _first_row(bad)
+        raise InputError(f"expected whole numbers in the column {name!r}, got {table[name][row - 1]!r:.60} in row {row}.")
+    return number
+
+
+def _statuses(table: pl.DataFrame) -> NDArray[np.int8] | None:
+    if "status" not in table.columns:
+        return None
+    column = table["status"]
+    if column.dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Null):
+        raise InputError(f"expected names in the column 'status', got {column.dtype}.")
+    column = column.cast(pl.String).str.strip_chars().str.to_lowercase().replace("", None)
+    codes = column.replace_strict({status.label: int(status) for status in Status}, default=None, return_dtype=pl.Int8)
+    bad = column.is_not_null() & codes.is_null()
+    if bad.any():
+        row = _first_row(bad)
+        raise InputError(
+            f"expected a status out of {', '.join(status.label for status in Status)}, "
+            f"got {table['status'][row - 1]!r:.60} in row {row}."
+        )
+    return codes.fill_null(NO_STATUS).to_numpy()
+
+
+def _constant(table: pl.DataFrame, name: str) -> float | None:
+    if name not in table.columns:
+        return None
+    values = _numbers(table, name).drop_nulls().unique()
+    if values.len() != 1:
+        raise InputError(f"expected one and the same number in the column {name!r}, got {values.len()} different ones.")
+    return float(values[0])
+
+
+def _first_row(bad: pl.Series) -> int:
+    """The first row that is bad, counted from 1 as people do."""
+    return int(bad.arg_true()[0]) + 1

@@ -1,0 +1,452 @@
+"""CostMatrix: configurations x instances x runs, missing runs allowed; kept as npz, parquet or csv."""
+
+import difflib
+import os
+import zipfile
+import zlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from truecost.errors import InputError
+from truecost.runs import NO_STATUS, Status
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FloatArray = NDArray[np.float64]
+Scalar = TypeVar("Scalar", bound=np.generic)
+Number = TypeVar("Number", bound=np.integer[Any])
+
+
+class CostMatrix:
+    """The costs of M configurations on P instances, up to R runs each.
+
+    Parameters
+    ----------
+    costs
+        (M, P, R), or (M, P) for one run each, NaN where a run is not there. Nested lists may differ in the number of runs of
+        a cell. An array of float64 is not copied.
+    configurations, instances
+        Their names, each different.
+    low, high
+        The least and the largest cost a run can have; PAR10 with a cutoff of 5 s has 0 and 50. A property of the metric,
+        not of the costs seen: the bounds rest on it.
+    statuses
+        `Status` numbers shaped like `costs`, -1 where nothing is known.
+    seeds
+        Whole numbers shaped like `costs`; what stands where a run is missing is ignored.
+    """
+
+    __slots__ = ("configurations", "costs", "high", "instances", "low", "seeds", "statuses")
+
+    def __init__(
+        self,
+        costs: ArrayLike,
+        configurations: Sequence[str],
+        instances: Sequence[str],
+        low: float,
+        high: float,
+        *,
+        statuses: ArrayLike | None = None,
+        seeds: ArrayLike | None = None,
+    ) -> None:
+        self.configurations: Final = _names(configurations, "configuration")
+        self.instances: Final = _names(instances, "instance")
+        self.low: Final = float(low)
+        self.high: Final = float(high)
+        self.costs: Final = _read_only(_as_costs(costs))
+        self.statuses: Final = None if statuses is None else _read_only(_integers(statuses, np.int8, "statuses"))
+        self.seeds: Final = None if seeds is None else _read_only(_integers(seeds, np.int64, "seeds"))
+        self._check()
+
+    def _check(self) -> None:
+        if not (np.isfinite(self.low) and np.isfinite(self.high) and self.low < self.high):
+            raise InputError(f"Expected a finite cost range with low < high, got low {self.low:g} and high {self.high:g}.")
+        shape = self.costs.shape
+        for axis, (names, what) in enumerate([(self.configurations, "configuration"), (self.instances, "instance")]):
+            if shape[axis] != len(names):
+                raise InputError(f"Expected one {what} name for each of {shape[axis]} in the costs, got {len(names)}.")
+        # fmin and fmax pass over NaN and make no copy, which keeps large matrices within their memory.
+        if not np.fmin.reduce(self.costs, axis=None) >= self.low:
+            self._refuse_cost(~(self.costs >= self.low), f"below low = {self.low:g}")
+        if not np.fmax.reduce(self.costs, axis=None) <= self.high:
+            self._refuse_cost(~(self.costs <= self.high), f"above high = {self.high:g}")
+        for values, name in [(self.statuses, "statuses"), (self.seeds, "seeds")]:
+            if values is not None and values.shape != shape:
+                raise InputError(f"Expected {name} of the shape of the costs, {shape}, got {values.shape}.")
+        if self.statuses is not None:
+            known = (self.statuses >= NO_STATUS) & (self.statuses < len(Status))
+            if not known.all():
+                where = _first(~known)
+                raise InputError(
+                    f"Expected a status from {NO_STATUS} to {len(Status) - 1}, got {self.statuses[where]} "
+                    f"for {self._entry(where)}."
+                )
+            uncharged = (self.statuses != NO_STATUS) & np.isnan(self.costs)
+            if uncharged.any():
+                where = _first(uncharged)
+                status = Status(int(self.statuses[where])).label
+                raise InputError(
+                    f"Expected a cost for {self._entry(where)}, which has the status {status}: "
+                    "charge a failed run its penalty, do not drop it."
+                )
+
+    def _refuse_cost(self, outside: NDArray[np.bool_], problem: str) -> NoReturn:
+        outside &= ~np.isnan(self.costs)
+        if not outside.any():
+            raise InputError("Expected at least one run, got a matrix in which every cost is missing.")
+        where = _first(outside)
+        value = self.costs[where]
+        problem = "not finite" if np.isinf(value) else problem
+        raise InputError(f"Expected costs in [low, high], got {value:g}, {problem}, for {self._entry(where)}.")
+
+    def _entry(self, where: tuple[int, ...]) -> str:
+        configuration, instance, run = where
+        return f"configuration {self.configurations[configuration]!r} on instance {self.instances[instance]!r}, run {run}"
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(M, P, R)."""
+        configurations, instances, runs = self.costs.shape
+        return configurations, instances, runs
+
+    @property
+    def width(self) -> float:
+        """C = high - low."""
+        return self.high - self.low
+
+    def counts(self) -> NDArray[np.int64]:
+        """How many runs each configuration has on each instance, (M, P)."""
+        counted = np.zeros(self.costs.shape[:2], dtype=np.int64)
+        for run in range(self.costs.shape[2]):
+            counted += ~np.isnan(self.costs[:, :, run])
+        return counted
+
+    def select(
+        self, configurations: str | Iterable[str] | None = None, instances: str | Iterable[str] | None = None
+    ) -> "CostMatrix":
+        """The part with these configurations and instances, in the order asked for; None keeps them all."""
+        rows = _positions(self.configurations, configurations, "configuration")
+        columns = _positions(self.instances, instances, "instance")
+
+        def part(values: NDArray[Any]) -> NDArray[Any]:
+            return values[rows][:, columns]
+
+        return CostMatrix(
+            part(self.costs),
+            [self.configurations[i] for i in np.arange(len(self.configurations))[rows]],
+            [self.instances[i] for i in np.arange(len(self.instances))[columns]],
+            self.low,
+            self.high,
+            statuses=None if self.statuses is None else part(self.statuses),
+            seeds=None if self.seeds is None else part(self.seeds),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CostMatrix):
+            return NotImplemented
+        mine, theirs = (
+            (self.configurations, self.instances, self.low, self.high),
+            (other.configurations, other.instances, other.low, other.high),
+        )
+        return (
+            mine == theirs
+            and np.array_equal(self.costs, other.costs, equal_nan=True)
+            and _same(self.statuses, other.statuses)
+            and _same(self.seeds, other.seeds)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        configurations, instances, runs = self.shape
+        size = f"{configurations} configurations x {instances} instances x {runs} runs"
+        return f"CostMatrix({size}, costs in [{self.low:g}, {self.high:g}])"
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, low: float | None = None, high: float | None = None) -> "CostMatrix":
+        """Read a matrix from an npz file, or from a parquet or csv long table; the content tells which.
+
+        Parameters
+        ----------
+        path
+            The file. `truecost.longtable` says which columns a long table has.
+        low, high
+            The cost range, where the file does not say it or says it wrongly.
+        """
+        path = Path(path)
+        try:
+            kind = _kind_of(path)
+            if kind == "npz":
+                return _from_npz(path, low, high)
+            from truecost import longtable
+
+            return cls.from_table(longtable.read(path, kind), low=low, high=high)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
+        except MemoryError:
+            raise InputError(f"{path}: expected a matrix that fits into memory, and it does not.") from None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the matrix as .npz, .parquet or .csv, by the ending; what was there stays until the new file is whole."""
+        path = Path(path)
+        if path.suffix not in (".npz", ".parquet", ".csv"):
+            raise InputError(f"{path}: expected a name that ends in .npz, .parquet or .csv.")
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
+        try:
+            # Opened here, so that a folder that is not there is the same OSError for all three kinds.
+            with unfinished.open("wb") as file:
+                if path.suffix == ".npz":
+                    np.savez_compressed(file, allow_pickle=False, **self._arrays())
+                elif path.suffix == ".parquet":
+                    self.to_table().write_parquet(file)
+                else:
+                    self.to_table().write_csv(file)
+                file.flush()
+                os.fsync(file.fileno())
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        arrays: dict[str, NDArray[Any]] = {
+            "costs": self.costs,
+            "configurations": np.array(self.configurations),
+            "instances": np.array(self.instances),
+            "range": np.array([self.low, self.high]),
+        }
+        if self.statuses is not None:
+            arrays |= {"statuses": self.statuses, "status_names": np.array([status.label for status in Status])}
+        if self.seeds is not None:
+            arrays["seeds"] = self.seeds
+        return arrays
+
+    def to_table(self) -> "pl.DataFrame":
+        """The runs as a polars long table; `from_table` gives the same matrix back."""
+        from truecost import longtable
+
+        return longtable.from_arrays(
+            self.costs, self.configurations, self.instances, self.low, self.high, statuses=self.statuses, seeds=self.seeds
+        )
+
+    @classmethod
+    def from_table(cls, table: "pl.DataFrame", *, low: float | None = None, high: float | None = None) -> "CostMatrix":
+        """A matrix from a polars long table; `truecost.longtable` says which columns it has."""
+        from truecost import longtable
+
+        arrays = longtable.to_arrays(table)
+        return cls(
+            arrays.costs,
+            arrays.configurations,
+            arrays.instances,
+            _given_or_stored(low, arrays.low, "low"),
+            _given_or_stored(high, arrays.high, "high"),
+            statuses=arrays.statuses,
+            seeds=arrays.seeds,
+        )
+
+
+def _given_or_stored(given: float | None, stored: float | None, name: str) -> float:
+    if given is not None:
+        return given
+    if stored is None:
+        raise InputError(
+            f"expected the {'least' if name == 'low' else 'largest'} cost a run can have, and there is no column {name!r}: "
+            f"pass {name} (--{name} NUMBER)."
+        )
+    return stored
+
+
+def _kind_of(path: Path) -> str:
+    with path.open("rb") as file:
+        start = file.read(4096)
+    if start.startswith(b"PK\x03\x04"):
+        return "npz"
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    if not start.strip():
+        raise InputError("expected a matrix, got an empty file.")
+    if b"\0" in start:
+        raise InputError("expected an npz file of truecost, a parquet table or a csv table, and it is none of them.")
+    return "csv"
+
+
+def _from_npz(path: Path, low: float | None, high: float | None) -> CostMatrix:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+        # A few bytes can unpack to terabytes: look before unpacking.
+        if unpacked > (memory := os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")):
+            raise InputError(
+                f"expected a matrix that fits into memory, got {unpacked / 2**30:.1f} GiB for {memory / 2**30:.1f} GiB."
+            )
+        with np.load(path, allow_pickle=False) as stored:
+            needed = {"costs", "configurations", "instances", "range"}
+            if absent := sorted(needed - set(stored.files)):
+                raise InputError(
+                    f"expected the arrays {', '.join(sorted(needed))} in the npz file, and {', '.join(absent)} is not there."
+                )
+            if stored["range"].shape != (2,) or not np.issubdtype(stored["range"].dtype, np.number):
+                raise InputError("expected the array 'range' in the npz file to hold low and high.")
+            stored_low, stored_high = stored["range"]
+            return CostMatrix(
+                stored["costs"],
+                _stored_names(stored["configurations"], "configurations"),
+                _stored_names(stored["instances"], "instances"),
+                stored_low if low is None else low,
+                stored_high if high is None else high,
+                statuses=_stored_statuses(stored) if "statuses" in stored.files else None,
+                seeds=stored["seeds"] if "seeds" in stored.files else None,
+            )
+    except InputError:
+        raise
+    except (
+        ValueError,
+        KeyError,
+        EOFError,
+        OSError,
+        SyntaxError,
+        TypeError,
+        NotImplementedError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
+        # What NumPy and zipfile raise on damaged files; pickled content arrives here as a ValueError and is never opened.
+        raise InputError(f"expected an npz file of truecost, and it cannot be read ({_first_line(error)}).") from error
+
+
+def _stored_names(names: NDArray[Any], what: str) -> list[str]:
+    if names.ndim != 1 or names.dtype.kind != "U":
+        raise InputError(
+            f"expected the array {what!r} in the npz file to be a flat list of text, got {names.dtype} of shape "
+            f"{names.shape}."
+        )
+    return [str(name) for name in names]
+
+
+def _stored_statuses(stored: Any) -> NDArray[np.int8]:
+    # The file's own list of names decides, so that a file stays readable should the numbers ever change.
+    names = (
+        _stored_names(stored["status_names"], "status_names")
+        if "status_names" in stored.files
+        else [status.label for status in Status]
+    )
+    ours = {status.label: int(status) for status in Status}
+    if unknown := [name for name in names if name not in ours]:
+        raise InputError(f"expected statuses out of {', '.join(ours)}, got {unknown[0]!r}.")
+    codes = _integers(stored["statuses"], np.int8, "statuses")
+    translate = np.array([ours[name] for name in names] + [NO_STATUS], dtype=np.int8)
+    if codes.size and (codes.min() < NO_STATUS or codes.max() >= len(names)):
+        raise InputError(
+            f"expected status numbers from -1 to {len(names) - 1} in the npz file, got {codes.min()} to {codes.max()}."
+        )
+    return translate[codes]
+
+
+def _as_costs(costs: ArrayLike) -> FloatArray:
+    try:
+        array = np.asarray(costs, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        array = _pad_runs(costs, error)
+    if array.ndim == 2:
+        array = array[:, :, np.newaxis]
+    if array.ndim != 3:
+        raise InputError(f"Expected costs as (configurations, instances, runs), got {array.ndim} dimensions.")
+    for size, what in zip(array.shape, ("configuration", "instance", "run"), strict=True):
+        if size == 0:
+            raise InputError(f"Expected at least one {what}, got costs of shape {array.shape}.")
+    return array
+
+
+def _pad_runs(costs: Any, error: Exception) -> FloatArray:
+    """Cells with different numbers of runs are filled up with NaN; anything else that is ragged has no place."""
+    if not _is_list(costs) or not all(_is_list(row) for row in costs):
+        raise InputError(
+            f"Expected costs as numbers, configurations x instances x runs, got something else ({_first_line(error)})."
+        )
+    for number, row in enumerate(costs):
+        if len(row) != len(costs[0]):
+            raise InputError(
+                f"Expected {len(costs[0])} instances for every configuration as for the first, "
+                f"got {len(row)} for number {number}."
+            )
+    cells = [[list(cell) if _is_list(cell) else [cell] for cell in row] for row in costs]
+    longest = max((len(cell) for row in cells for cell in row), default=0)
+    padded = np.full((len(cells), len(cells[0]) if cells else 0, longest), np.nan)
+    for i, row in enumerate(cells):
+        for j, cell in enumerate(row):
+            try:
+                padded[i, j, : len(cell)] = cell
+            except (TypeError, ValueError):
+                raise InputError(
+                    f"Expected numbers as costs of configuration number {i} on instance number {j}, got {cell!r:.60}."
+                ) from None
+    return padded
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
+
+
+def _names(names: Sequence[str], what: str) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise InputError(f"Expected a list of {what} names, got the single text {names!r}.")
+    seen: set[str] = set()
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise InputError(f"Expected every {what} name to be a text with at least one letter, got {name!r}.")
+        if name in seen:
+            raise InputError(f"Expected every {what} name once, got {name!r} twice.")
+        seen.add(name)
+    return tuple(names)
+
+
+def _positions(names: tuple[str, ...], wanted: str | Iterable[str] | None, what: str) -> NDArray[np.intp] | slice:
+    if wanted is None:
+        return slice(None)
+    wanted = [wanted] if isinstance(wanted, str) else list(wanted)
+    if not wanted:
+        raise InputError(f"Expected at least one {what} to select, got none.")
+    places = {name: place for place, name in enumerate(names)}
+    for name in wanted:
+        if name not in places:
+            near = difflib.get_close_matches(str(name), names, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"the first is {names[0]!r}, there are {len(names)}."
+            raise InputError(f"Expected the name of a {what} in the matrix, got {name!r}: {hint}")
+    return np.array([places[name] for name in wanted], dtype=np.intp)
+
+
+def _integers(values: ArrayLike, dtype: type[Number], what: str) -> NDArray[Number]:
+    array = np.asarray(values)
+    if array.ndim == 2:
+        array = array[:, :, np.newaxis]
+    if not np.issubdtype(array.dtype, np.integer):
+        raise InputError(f"Expected {what} as whole numbers, got {array.dtype}.")
+    bounds = np.iinfo(dtype)
+    if array.size and not (bounds.min <= int(array.min()) and int(array.max()) <= bounds.max):
+        raise InputError(f"Expected {what} from {bounds.min} to {bounds.max}, got {array.min()} to {array.max()}.")
+    return array.astype(dtype, copy=False)
+
+
+def _read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _first(mask: NDArray[np.bool_]) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.unravel_index(int(mask.argmax()), mask.shape))
+
+
+def _same(mine: NDArray[Any] | None, theirs: NDArray[Any] | None) -> bool:
+    if mine is None or theirs is None:
+        return mine is theirs
+    return np.array_equal(mine, theirs)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

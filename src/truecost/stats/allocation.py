@@ -1,0 +1,163 @@
+"""How the N runs of a configuration are spread over K instances: S*, S† and S°."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from truecost.errors import InputError
+
+IntArray = NDArray[np.int64]
+
+
+class Sizes(Protocol):
+    """The three numbers through which an allocation enters Lemma 2, Lemma 4 and Theorems 2 and 3."""
+
+    @property
+    def runs(self) -> int | IntArray:
+        """N."""
+
+    @property
+    def largest(self) -> int | IntArray:
+        """n = max n_i."""
+
+    @property
+    def sum_of_squares(self) -> int | IntArray:
+        """Σ n_i²."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Allocation:
+    """An experimental setting S_N (Definition 2): how many runs each instance gets.
+
+    Parameters
+    ----------
+    counts
+        n_1 … n_K, whole numbers, zeros allowed, at least one run in all.
+    """
+
+    counts: IntArray
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.counts, np.ndarray) or self.counts.dtype != np.int64 or self.counts.ndim != 1:
+            raise InputError("Expected counts as a flat int64 array; Allocation.of(...) takes any list of whole numbers.")
+        if self.counts.size == 0:
+            raise InputError("Expected a count for at least one instance, got none.")
+        if self.counts.min() < 0:
+            raise InputError(f"Expected counts of 0 or more, got {self.counts.min()} for instance {self.counts.argmin()}.")
+        if self.counts.max() == 0:
+            raise InputError("Expected at least one run, got counts that are all 0.")
+
+    @classmethod
+    def of(cls, counts: ArrayLike) -> "Allocation":
+        """A hand-made allocation from any list of whole numbers."""
+        given = np.asarray(counts)
+        if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
+            raise InputError(f"Expected counts as a flat list of whole numbers, got {given.dtype} of shape {given.shape}.")
+        return cls(given.astype(np.int64))
+
+    @property
+    def instances(self) -> int:
+        """K, the instances there are, those without a run included."""
+        return self.counts.size
+
+    @property
+    def runs(self) -> int:
+        """N, the runs in all."""
+        return int(self.counts.sum())
+
+    @property
+    def largest(self) -> int:
+        """n = max n_i."""
+        return int(self.counts.max())
+
+    @property
+    def sum_of_squares(self) -> int:
+        """Σ n_i², what Theorem 1 minimises."""
+        return int(np.dot(self.counts, self.counts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AllocationSizes:
+    """N, max n_i and Σ n_i² of many allocations at once, as arrays of one shape."""
+
+    runs: IntArray
+    largest: IntArray
+    sum_of_squares: IntArray
+
+    def __post_init__(self) -> None:
+        if not self.runs.shape == self.largest.shape == self.sum_of_squares.shape:
+            raise InputError("Expected runs, largest and sum_of_squares of one shape.")
+
+    @classmethod
+    def of(cls, counts: IntArray) -> "AllocationSizes":
+        """The sizes of allocations given as rows of counts, (…, K)."""
+        squares = np.einsum("...k,...k->...", counts, counts)
+        return cls(runs=counts.sum(axis=-1), largest=counts.max(axis=-1), sum_of_squares=squares)
+
+    def __getitem__(self, row: int) -> "AllocationSizes":
+        return AllocationSizes(runs=self.runs[[row]], largest=self.largest[[row]], sum_of_squares=self.sum_of_squares[[row]])
+
+
+def even(runs: int, instances: int, rng: np.random.Generator | None = None) -> Allocation:
+    """S*: counts that differ by at most one (Theorem 1: both Σ n_i² and max n_i are as small as they can be).
+
+    Parameters
+    ----------
+    runs, instances
+        N and K.
+    rng
+        Draws which instances get the odd runs; without it the first ones do.
+    """
+    _check_runs(runs)
+    _check_instances(instances)
+    share, odd = divmod(runs, instances)
+    counts = np.full(instances, share, dtype=np.int64)
+    counts[:odd] += 1
+    if rng is not None:
+        rng.shuffle(counts)
+    return Allocation(counts)
+
+
+def concentrated(runs: int, per_instance: int) -> Allocation:
+    """S†: `per_instance` runs on one instance after another, what is left on one more."""
+    _check_runs(runs)
+    if per_instance < 1:
+        raise InputError(f"Expected per_instance of at least 1, got {per_instance}.")
+    full, odd = divmod(runs, per_instance)
+    counts = np.full(full + (odd > 0), per_instance, dtype=np.int64)
+    if odd:
+        counts[-1] = odd
+    return Allocation(counts)
+
+
+def scattered(runs: int, instances: int, rng: np.random.Generator) -> Allocation:
+    """S°: every run on an instance drawn with replacement."""
+    _check_runs(runs)
+    _check_instances(instances)
+    counts = np.bincount(rng.integers(instances, size=runs), minlength=instances)
+    return Allocation(counts.astype(np.int64))
+
+
+def even_sizes(runs: ArrayLike, instances: ArrayLike) -> AllocationSizes:
+    """The sizes of `even(runs, instances)` for whole arrays of N and K, broadcast against each other."""
+    many_runs, many_instances = np.broadcast_arrays(np.asarray(runs, np.int64), np.asarray(instances, np.int64))
+    _check_runs(int(many_runs.min(initial=1)))
+    _check_instances(int(many_instances.min(initial=1)))
+    share, odd = np.divmod(many_runs, many_instances)
+    return AllocationSizes(
+        runs=many_runs.copy(),
+        largest=share + (odd > 0),
+        sum_of_squares=share * share * many_instances + odd * (2 * share + 1),
+    )
+
+
+def _check_runs(runs: int) -> None:
+    if runs < 1:
+        raise InputError(f"Expected at least 1 run, got {runs}.")
+
+
+def _check_instances(instances: int) -> None:
+    if instances < 1:
+        raise InputError(f"Expected at least 1 instance, got {instances}.")

@@ -1,0 +1,151 @@
+"""Exponential inequalities behind the bounds: arrays in, arrays out, no checks.
+
+Λ = ln(m/δ), N runs, n the largest count, C the width of the cost range, b = nC, V = Nτ² the variance of Σ X_i.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from truecost.errors import InputError
+from truecost.stats.allocation import Sizes
+
+FloatArray = NDArray[np.float64]
+FORMS = ("bennett", "sub-gamma", "bernstein", "printed")
+
+
+def epsilon_at(log_term: ArrayLike, allocation: Sizes, tau_squared: FloatArray, width: ArrayLike, form: str) -> FloatArray:
+    """ε at Λ = log_term."""
+    lam, runs = np.asarray(log_term, dtype=np.float64), np.asarray(allocation.runs, dtype=np.float64)
+    reach = np.asarray(allocation.largest) * np.asarray(width, dtype=np.float64)
+    if form == "bennett":
+        return _bennett_epsilon(lam, runs, runs * tau_squared, reach)
+    if form == "sub-gamma":
+        return reach * lam / (3 * runs) + np.sqrt(2 * tau_squared * lam / runs)
+    if form == "bernstein":
+        linear = 2 * reach * lam / 3
+        return (linear + np.sqrt(linear**2 + 8 * runs * tau_squared * lam)) / (2 * runs)
+    if form == "printed":
+        return 2 * reach * lam / (3 * runs) + np.sqrt(2 * tau_squared * lam / runs)
+    raise InputError(f"Expected form to be one of {', '.join(FORMS)}, got {form!r}.")
+
+
+def exponent_at(epsilon: FloatArray, allocation: Sizes, tau_squared: FloatArray, width: float, form: str) -> FloatArray:
+    """Λ at which `epsilon_at` is epsilon."""
+    runs = np.asarray(allocation.runs, dtype=np.float64)
+    reach = np.asarray(allocation.largest) * width
+    if form == "bennett":
+        variance = runs * tau_squared
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            exponent = variance / reach**2 * _h(reach * runs * epsilon / variance)
+        return np.where(variance > 0, exponent, np.inf)
+    if form == "bernstein":
+        return np.asarray(runs * epsilon**2 / (2 * tau_squared + 2 * reach * epsilon / 3))
+    if form in ("sub-gamma", "printed"):
+        linear = reach / (3 * runs) * (2 if form == "printed" else 1)
+        root = 2 * tau_squared / runs
+        return np.asarray((2 * epsilon / (np.sqrt(root) + np.sqrt(root + 4 * linear * epsilon))) ** 2)
+    raise InputError(f"Expected form to be one of {', '.join(FORMS)}, got {form!r}.")
+
+
+def _bennett_epsilon(lam: FloatArray, runs: FloatArray, variance: FloatArray, reach: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        y = lam * reach**2 / variance
+        epsilon = variance / (reach * runs) * _h_inverse(y)
+    # Never above its upper limit, and that limit itself where a variance next to nothing leaves the range of floats.
+    epsilon = np.fmin(epsilon, reach * lam / (3 * runs) + np.sqrt(2 * variance * lam) / runs)
+    # Without variance u = û; without reach there is nothing to vary.
+    return np.where((variance > 0) & (reach > 0), epsilon, 0.0)
+
+
+def _h(x: FloatArray) -> FloatArray:
+    """(1+x)·ln(1+x) − x, by its series where the difference would lose digits."""
+    series = x * x * (1 / 2 - x * (1 / 6 - x * (1 / 12 - x * (1 / 20 - x / 30))))
+    return np.where(x < 1e-3, series, (1 + x) * np.log1p(x) - x)
+
+
+def _h_inverse(y: FloatArray) -> FloatArray:
+    """The x ≥ 0 with _h(x) = y: Newton from above, which a convex function never lets fall below the root."""
+    x = np.asarray(y / 3 + np.sqrt(2 * y))
+    for _ in range(100):
+        step = (_h(x) - y) / np.log1p(x)
+        step = np.where(np.isfinite(step) & (step > 0), step, 0)
+        x = x - step
+        if (step <= 1e-15 * x).all():
+            break
+    return x
+
+
+def solved_epsilon(
+    allocation: Sizes, tau_squared: FloatArray, width: float, log_inverse: float, dimension: int, reach: float
+) -> FloatArray:
+    """The root of h·ln(1 + 8·R·L_f/ε) + ln(1/δ) = Nε²/(8τ² + 4nCε/3), where reach = R·L_f: one side falls, one grows."""
+    runs = np.asarray(allocation.runs, dtype=np.float64)
+    largest = np.asarray(allocation.largest)
+
+    def too_small(epsilon: FloatArray) -> NDArray[np.bool_]:
+        gain = runs * epsilon**2 / (8 * tau_squared + 4 * largest * width * epsilon / 3)
+        return np.asarray(dimension * np.log1p(8 * reach / epsilon) + log_inverse > gain)
+
+    shape = np.broadcast_shapes(runs.shape, np.shape(tau_squared))
+    high = np.full(shape, width)
+    while (again := too_small(high)).any():
+        high = np.where(again, 2 * high, high)
+    # Halving on the logarithmic scale, from 10^-12 of the width on; the upper end is the valid one.
+    low = np.minimum(np.full(shape, 1e-12 * width), high)
+    for _ in range(100):
+        middle = np.sqrt(low * high)
+        small = too_small(middle)
+        low, high = np.where(small, middle, low), np.where(small, high, middle)
+    return high
+
+
+def cover_epsilon(
+    allocation: Sizes, tau_squared: FloatArray, width: float, log_inverse: float, dimension: int, reach: float
+) -> FloatArray:
+    """The least 2η + ε of Bennett at Λ = h·ln(1 + 2·R·L_f/η) + ln(1/δ) over cover radii η in cost units."""
+    runs, largest, tau = np.broadcast_arrays(
+        np.asarray(allocation.runs)[..., np.newaxis],
+        np.asarray(allocation.largest)[..., np.newaxis],
+        np.asarray(tau_squared)[..., np.newaxis],
+    )
+
+    def at(eta: FloatArray) -> FloatArray:
+        lam = dimension * np.log1p(2 * reach / eta) + log_inverse
+        return 2 * eta + _bennett_epsilon(lam, runs.astype(float), runs * tau, largest * width)
+
+    # η depends on nothing seen, so that the best of any grid is valid; finer grids around the best only tighten it.
+    low = np.full((*runs.shape[:-1], 1), math.log(1e-9 * min(width, reach)))
+    high = np.full((*runs.shape[:-1], 1), math.log(max(width, reach)))
+    best = np.full(runs.shape[:-1], np.inf)
+    for _ in range(4):
+        grid = low + (high - low) * np.linspace(0, 1, 65)
+        values = at(np.exp(grid))
+        where = values.argmin(axis=-1)[..., np.newaxis]
+        best = np.minimum(best, np.take_along_axis(values, where, axis=-1)[..., 0])
+        step = (high - low) / 64
+        centre = np.take_along_axis(grid, where, axis=-1)
+        low, high = centre - step, centre + step
+    return best
+
+
+def printed_epsilon(
+    allocation: Sizes, tau_squared: FloatArray, width: float, log_inverse: float, dimension: int, reach: float
+) -> tuple[FloatArray, str]:
+    """Theorem 3 as printed, and what of the conditions for it to hold is broken."""
+    runs = np.asarray(allocation.runs, dtype=np.float64)
+    scale = 8 * tau_squared + 4 * np.asarray(allocation.largest) * width / 3
+    rate = runs / scale
+    inside = dimension * math.log(12 * reach) + log_inverse + dimension / 2 * np.log(rate)
+    with np.errstate(invalid="ignore"):
+        epsilon = np.sqrt(inside / rate)
+    broken = []
+    if width > 1:
+        broken.append(f"costs of width {width:g} instead of at most 1")
+    if (rate < 1).any():
+        broken.append("N/(8τ² + 4nC/3) below 1")
+    if dimension * math.log(12 * reach) < 1:
+        broken.append("h·ln(12·R·L_f) below 1")
+    caveat = f"Theorem 3 as printed does not hold here: {', '.join(broken)}" if broken else ""
+    return epsilon, caveat

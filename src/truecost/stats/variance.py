@@ -1,0 +1,213 @@
+"""Where the noise comes from: the within- and across-instance variance of every configuration (Definitions 4 and 5)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from truecost.errors import InputError
+from truecost.matrix import CostMatrix
+from truecost.stats.allocation import Sizes
+
+FloatArray = NDArray[np.float64]
+
+# Costs looked at in one go: a few MB keep the temporaries of a large matrix small against the matrix, and in the cache.
+BLOCK = 500_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class VarianceComponents:
+    """`within` and `across` of M configurations.
+
+    Attributes
+    ----------
+    within, across
+        Unbiased, raw: an estimated `across` may be negative. NaN where the runs cannot tell (see `variance_components`).
+    total
+        within + across, the variance of a single run on a random instance; known also where the two cannot be told apart.
+    within_error, across_error
+        Standard errors over instances; NaN for known components.
+    estimated
+        Whether they come from runs. A bound that uses estimated components is a plug-in, not guaranteed.
+    """
+
+    within: FloatArray
+    across: FloatArray
+    total: FloatArray
+    within_error: FloatArray
+    across_error: FloatArray
+    estimated: bool
+
+    @classmethod
+    def known(cls, *, within: ArrayLike, across: ArrayLike) -> "VarianceComponents":
+        """Components known or assumed beforehand, not taken from the runs they will be used on."""
+        both = np.broadcast_arrays(np.atleast_1d(np.asarray(within, float)), np.atleast_1d(np.asarray(across, float)))
+        for values, name in zip(both, ("within", "across"), strict=True):
+            if values.ndim != 1 or not (np.isfinite(values) & (values >= 0)).all():
+                raise InputError(f"Expected {name} of 0 or more, one number or a flat list, got {values}.")
+        unknown = np.full(both[0].shape, np.nan)
+        return cls(
+            within=both[0],
+            across=both[1],
+            total=both[0] + both[1],
+            within_error=unknown,
+            across_error=unknown,
+            estimated=False,
+        )
+
+    def __getitem__(self, configuration: int) -> "VarianceComponents":
+        """Those of one configuration."""
+        return VarianceComponents(
+            within=self.within[[configuration]],
+            across=self.across[[configuration]],
+            total=self.total[[configuration]],
+            within_error=self.within_error[[configuration]],
+            across_error=self.across_error[[configuration]],
+            estimated=self.estimated,
+        )
+
+    def tau_squared(self, allocation: Sizes) -> FloatArray:
+        """τ² = within + (Σ n_i²/N)·across of Lemma 4, N times the variance of Lemma 2.
+
+        Negative estimates count as 0. The sizes of many allocations broadcast against the M configurations. With at most one
+        run an instance τ² is `total`, so that it is known from single runs too.
+        """
+        concentration = np.asarray(allocation.sum_of_squares) / np.asarray(allocation.runs)
+        apart = np.maximum(self.within, 0) + concentration * np.maximum(self.across, 0)
+        return np.where(concentration == 1, np.where(np.isnan(apart), np.maximum(self.total, 0), apart), apart)
+
+
+def variance_components(matrix: CostMatrix) -> VarianceComponents:
+    """Unbiased `within` and `across` of every configuration, also with missing runs.
+
+    within = mean of s_i² and across = Var(ȳ_i) − mean of s_i²/n_i over the instances with two runs or more. Unbiased even if
+    the number of runs depends on the instance, as long as it does not depend on the costs. `within` needs one such
+    instance, `across` two: NaN else. With single runs everywhere neither is identifiable, only `total` is.
+    """
+    parts = [_components(block) for block in instance_summaries(matrix)]
+    return VarianceComponents(
+        within=np.concatenate([part.within for part in parts]),
+        across=np.concatenate([part.across for part in parts]),
+        total=np.concatenate([part.total for part in parts]),
+        within_error=np.concatenate([part.within_error for part in parts]),
+        across_error=np.concatenate([part.across_error for part in parts]),
+        estimated=True,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ComponentIntervals:
+    """Bootstrap intervals of `within` and `across`, arrays of length M; `level` is nominal."""
+
+    within_low: FloatArray
+    within_high: FloatArray
+    across_low: FloatArray
+    across_high: FloatArray
+    level: float
+
+
+def bootstrap_components(
+    matrix: CostMatrix, *, rng: np.random.Generator, resamples: int = 2000, level: float = 0.95
+) -> ComponentIntervals:
+    """Percentile intervals from resampling whole instances, the independent unit.
+
+    An approximation for large numbers of instances, no guarantee: costs with rare timeouts make variances that few
+    instances decide, and the intervals come out too short then.
+    """
+    if resamples < 100:
+        raise InputError(f"Expected at least 100 resamples, got {resamples}.")
+    if not 0 < level < 1:
+        raise InputError(f"Expected a level between 0 and 1, got {level}.")
+    instances = matrix.shape[1]
+    # One set of draws for all configurations: rows are how often each instance is in a resample.
+    weights = rng.multinomial(instances, np.full(instances, 1 / instances), size=resamples).astype(np.float64)
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    quantiles = [_bootstrap_quantiles(block, weights, tails) for block in instance_summaries(matrix)]
+    within, across = (np.concatenate([pair[i] for pair in quantiles], axis=1) for i in (0, 1))
+    return ComponentIntervals(
+        within_low=within[0], within_high=within[1], across_low=across[0], across_high=across[1], level=level
+    )
+
+
+class InstanceSummaries(NamedTuple):
+    """Runs of some configurations summed up by instance, each (configurations, instances).
+
+    `deviations` is the sum of squared deviations from the mean of the runs, so s_i² = deviations/(counts − 1).
+    """
+
+    counts: FloatArray
+    means: FloatArray
+    deviations: FloatArray
+
+
+def instance_summaries(matrix: CostMatrix) -> Iterator[InstanceSummaries]:
+    """The matrix summed up by instance, some configurations at a time; `means` is 0 where there is no run."""
+    configurations, instances, runs = matrix.shape
+    step = max(1, BLOCK // (instances * runs))
+    for start in range(0, configurations, step):
+        costs = matrix.costs[start : start + step]
+        there = ~np.isnan(costs)
+        counts = there.sum(axis=2, dtype=np.float64)
+        filled = np.where(there, costs, 0)
+        means = filled.sum(axis=2) / np.maximum(counts, 1)
+        deviations = np.where(there, filled - means[:, :, np.newaxis], 0)
+        yield InstanceSummaries(counts, means, np.einsum("ijk,ijk->ij", deviations, deviations))
+
+
+class _Components(NamedTuple):
+    within: FloatArray
+    across: FloatArray
+    total: FloatArray
+    within_error: FloatArray
+    across_error: FloatArray
+
+
+def _components(block: InstanceSummaries) -> _Components:
+    counts, means, deviations = block
+    used, repeated = counts >= 1, counts >= 2
+    k = repeated.sum(axis=1).astype(np.float64)
+    within_each = np.where(repeated, deviations / np.maximum(counts - 1, 1), 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        within = np.where(k >= 1, within_each.sum(axis=1) / k, np.nan)
+        centred = np.where(repeated, means - _rows(_masked_mean(means, repeated)), 0)
+        # The mean over instances of what each adds is Var(ȳ_i) − mean of s_i²/n_i; their spread gives its standard error.
+        added = centred**2 * _rows(k / (k - 1)) - within_each / np.maximum(counts, 1)
+        across = np.where(k >= 2, np.where(repeated, added, 0).sum(axis=1) / k, np.nan)
+        within_error = _error_of_mean(within_each, within, repeated, k)
+        across_error = _error_of_mean(added, across, repeated, k)
+        # Unbiased for within + across whatever the counts: squares of runs less products of different instances' means.
+        everywhere = used.sum(axis=1).astype(np.float64)
+        centred = np.where(used, means - _rows(_masked_mean(means, used)), 0)
+        squares = np.where(used, deviations / np.maximum(counts, 1), 0).sum(axis=1) / everywhere
+        total = np.where(everywhere >= 2, squares + (centred**2).sum(axis=1) / (everywhere - 1), np.nan)
+    return _Components(within, across, total, within_error, across_error)
+
+
+def _bootstrap_quantiles(block: InstanceSummaries, weights: FloatArray, tails: list[float]) -> tuple[FloatArray, FloatArray]:
+    counts, means, deviations = block
+    repeated = counts >= 2
+    within_each = np.where(repeated, deviations / np.maximum(counts - 1, 1), 0)
+    centred = np.where(repeated, means - _rows(_masked_mean(means, repeated)), 0)
+    k = weights @ repeated.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        within = np.where(k >= 1, (weights @ within_each.T) / k, np.nan)
+        noise = (weights @ (within_each / np.maximum(counts, 1)).T) / k
+        spread = (weights @ (centred**2).T - (weights @ centred.T) ** 2 / k) / (k - 1)
+        across = np.where(k >= 2, spread - noise, np.nan)
+    # NaN for a configuration whose resamples could not all be computed: too few instances have two runs.
+    return np.quantile(within, tails, axis=0), np.quantile(across, tails, axis=0)
+
+
+def _masked_mean(values: FloatArray, mask: NDArray[np.bool_]) -> FloatArray:
+    return np.asarray(np.where(mask, values, 0).sum(axis=1) / np.maximum(mask.sum(axis=1), 1))
+
+
+def _error_of_mean(values: FloatArray, mean: FloatArray, mask: NDArray[np.bool_], k: FloatArray) -> FloatArray:
+    squares = (np.where(mask, values - _rows(mean), 0) ** 2).sum(axis=1)
+    return np.where(k >= 2, np.sqrt(squares / (k * (k - 1))), np.nan)
+
+
+def _rows(values: FloatArray) -> FloatArray:
+    return values[:, np.newaxis]

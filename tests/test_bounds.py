@@ -1,0 +1,464 @@
+import math
+from functools import partial
+from itertools import pairwise
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import brentq, minimize_scalar
+from test_variance import matrix_of
+
+from truecost.errors import InputError
+from truecost.stats import bounds
+from truecost.stats.allocation import Allocation, AllocationSizes, concentrated, even, even_sizes
+from truecost.stats.variance import VarianceComponents, variance_components
+
+FORMS: list[bounds.Form] = list(get_args(bounds.Form))
+SPACE_FORMS: list[bounds.SpaceForm] = list(get_args(bounds.SpaceForm))
+known = VarianceComponents.known
+
+allocations = st.one_of(
+    st.builds(even, st.integers(1, 300), st.integers(1, 60)),
+    st.builds(concentrated, st.integers(1, 300), st.integers(1, 10)),
+    st.lists(st.integers(0, 9), min_size=1, max_size=30).filter(any).map(Allocation.of),
+)
+shares = st.floats(0, 0.25)
+deltas = st.floats(1e-9, 0.99)
+
+
+def value(bound: bounds.Bound) -> float:
+    """The ε of a bound that is a single number."""
+    assert isinstance(bound.epsilon, float)
+    return bound.epsilon
+
+
+# ---- against computations that share nothing with ours ---------------------------------------------------------------
+
+
+def chernoff(log_mgf: Any, top: float, t: float) -> float:
+    """The exponent of Chernoff's bound, sup over λ in (0, top) of λt − log_mgf(λ), by numerical search."""
+    found = minimize_scalar(lambda lam: log_mgf(lam) - lam * t, bounds=(0, top), method="bounded", options={"xatol": 1e-13})
+    return float(-found.fun)
+
+
+@pytest.mark.parametrize("counts", [[1] * 40, [5] * 8, [7, 1, 1, 3], [2, 2, 1]])
+@pytest.mark.parametrize("delta", [0.5, 0.05, 1e-6])
+def test_forms_against_chernoff(counts: list[int], delta: float) -> None:
+    """The closed forms would not be what optimising the moment generating function numerically gives."""
+    within, across, width = 3.0, 5.0, 10.0
+    allocation = Allocation.of(counts)
+    n, biggest = allocation.runs, allocation.largest
+    variance, reach = sum(c * within + c * c * across for c in counts), biggest * width
+
+    def bennett(lam: float) -> float:
+        return variance / reach**2 * (math.exp(lam * reach) - 1 - lam * reach)
+
+    def sub_gamma(lam: float) -> float:
+        return variance * lam**2 / (2 * (1 - reach * lam / 3))
+
+    target = math.log(1 / delta)
+    expected = {
+        "bennett": brentq(lambda e: chernoff(bennett, 30 / reach, n * e) - target, 1e-6, 1e3, xtol=1e-12),
+        "sub-gamma": brentq(lambda e: chernoff(sub_gamma, 3 / reach, n * e) - target, 1e-6, 1e3, xtol=1e-12),
+        "bernstein": brentq(lambda e: n * e**2 / (2 * variance / n + 2 * reach * e / 3) - target, 1e-9, 1e4, xtol=1e-12),
+        "printed": 2 * reach * target / (3 * n)
+        + math.sqrt(2 * target * (within / n + sum(c * c for c in counts) / n**2 * across)),
+    }
+    for form in FORMS:
+        ours = bounds.single(
+            allocation=allocation, components=known(within=within, across=across), width=width, delta=delta, form=form
+        )
+        assert value(ours) == pytest.approx(expected[form], rel=1e-6)
+
+
+@given(allocations, shares, shares, deltas, st.sampled_from(FORMS), st.integers(1, 10_000))
+def test_probability_inverts_epsilon(
+    allocation: Allocation, within: float, across: float, delta: float, form: bounds.Form, m: int
+) -> None:
+    """Asking for the probability of the ε that belongs to δ would not give δ back."""
+    settings_ = {"allocation": allocation, "components": known(within=within, across=across), "width": 1.0, "form": form}
+    epsilon = value(bounds.finite(delta=delta, configurations=m, **settings_))  # type: ignore[arg-type]
+    if epsilon > 1e-100:
+        back = bounds.probability(epsilon=epsilon, configurations=m, **settings_)  # type: ignore[arg-type]
+        assert back == pytest.approx(delta if within + across > 0 or form != "bennett" else 0, rel=1e-6)
+
+
+def test_corollary_1_as_printed() -> None:
+    """Corollary 1 would not be 2C·ln(m/δ)/(3K) + √(2·ln(m/δ)·(within/N + across/K))."""
+    ours = bounds.corollary(
+        runs=1250,
+        instances=250,
+        components=known(within=50, across=400),
+        width=250,
+        delta=0.05,
+        configurations=500,
+        form="printed",
+    )
+    log = math.log(500 / 0.05)
+    assert value(ours) == pytest.approx(2 * 250 * log / 750 + math.sqrt(2 * log * (50 / 1250 + 400 / 250)))
+    with pytest.raises(InputError, match="multiple of instances, got 7 runs on 3"):
+        bounds.corollary(runs=7, instances=3, components=known(within=1, across=1), width=1, delta=0.1)
+
+
+def paper_space(form: bounds.SpaceForm, scale: float = 1.0, **changes: Any) -> float:
+    """Theorem 3 at the reference values, with costs in another unit."""
+    given_ = {"delta": 0.05, "dimension": 54, "radius": 1.0, "lipschitz": 100.0 * scale} | changes
+    return value(
+        bounds.infinite(
+            allocation=even(1250, 250),
+            components=known(within=50 * scale**2, across=400 * scale**2),
+            width=250 * scale,
+            form=form,
+            **given_,
+        )
+    )
+
+
+def test_theorem_3_against_numerical_search() -> None:
+    """The solved and the covering form of Theorem 3 would not be the root and the minimum they claim to be."""
+    n, biggest, width, tau = 1250, 5, 250.0, 50 + 5 * 400.0
+    target = math.log(1 / 0.05)
+
+    def gap(e: float) -> float:
+        return 54 * math.log(1 + 800 / e) + target - n * e**2 / (8 * tau + 4 * biggest * width * e / 3)
+
+    assert paper_space("solved") == pytest.approx(brentq(gap, 1, 1000, xtol=1e-10))
+    assert paper_space("solved") == pytest.approx(147.2, abs=0.05)
+    assert paper_space("printed") == pytest.approx(67.3, abs=0.05)
+
+    def at(log_eta: float) -> float:
+        eta = math.exp(log_eta)
+        lam = 54 * math.log(1 + 200 / eta) + target
+        ratio = (biggest * width) ** 2 / (n * tau)
+        x = brentq(lambda x: ((1 + x) * math.log(1 + x) - x) / ratio - lam, 1e-9, 1e6, xtol=1e-13)
+        return 2 * eta + x * tau / (biggest * width)
+
+    best = minimize_scalar(at, bounds=(-5, 6), method="bounded", options={"xatol": 1e-10})
+    assert paper_space("cover") == pytest.approx(best.fun, rel=1e-5)
+    assert paper_space("cover") < paper_space("solved")
+
+
+def test_lemma_7() -> None:
+    """The ε of Lemma 7 would not satisfy its inequality."""
+    for k, l, b, c in [(2, 5, 3, 1), (2, 0.5, 3, 4), (1, 100, 54, 7), (3, 2, 1e-3, 0.1)]:
+        epsilon = bounds.power_log_solution(k=k, l=l, b=b, c=c)
+        assert epsilon**k * l + b * math.log(epsilon) >= c - 1e-9
+
+
+def test_covering_number_holds_where_the_printed_one_fails() -> None:
+    """Two configurations 2R apart need two balls of 1.9R centred on them; the number of balls would be given as fewer."""
+    ours = bounds.log_covering_number(dimension=1, radius=1, eta=[1.9, 4.0, 0.1])
+    assert ours[0] >= math.log(2)
+    assert (ours >= 0).all()
+    printed = bounds.log_covering_number(dimension=1, radius=1, eta=[1.9, 4.0], form="printed")
+    assert printed[0] < math.log(2)
+    assert printed[1] < 0
+
+
+# ---- order, monotonicity, units ---------------------------------------------------------------------------------------
+
+
+@given(allocations, shares, shares, deltas, st.integers(1, 10**6))
+def test_forms_are_ordered(allocation: Allocation, within: float, across: float, delta: float, m: int) -> None:
+    """Bennett ≤ sub-gamma ≤ inverted Bernstein ≤ printed would not hold."""
+    each = [
+        value(
+            bounds.finite(
+                allocation=allocation,
+                components=known(within=within, across=across),
+                width=1,
+                delta=delta,
+                configurations=m,
+                form=form,
+            )
+        )
+        for form in FORMS
+    ]
+    assert FORMS == ["bennett", "sub-gamma", "bernstein", "printed"]
+    for tighter, looser in pairwise(each):
+        assert tighter <= looser * (1 + 1e-9)
+
+
+@given(allocations, shares, shares, deltas, st.sampled_from(FORMS), st.floats(1e-6, 1e6))
+def test_theorem_2_scales_with_costs(
+    allocation: Allocation, within: float, across: float, delta: float, form: bounds.Form, scale: float
+) -> None:
+    """Milliseconds instead of seconds would give another bound than a thousand times the one in seconds."""
+    plain, scaled = (
+        value(
+            bounds.finite(
+                allocation=allocation,
+                components=known(within=within * s**2, across=across * s**2),
+                width=s,
+                delta=delta,
+                configurations=7,
+                form=form,
+            )
+        )
+        for s in (1.0, scale)
+    )
+    assert scaled == pytest.approx(scale * plain, rel=1e-9)
+
+
+@settings(max_examples=30)
+@given(st.floats(1e-4, 1e4))
+def test_theorem_3_scales_with_costs(scale: float) -> None:
+    """The corrected Theorem 3 would depend on the unit of cost."""
+    for form in ("solved", "cover"):
+        assert paper_space(form, scale) == pytest.approx(scale * paper_space(form), rel=1e-6)
+
+
+def test_printed_theorem_3_depends_on_the_unit() -> None:
+    """The printed Theorem 3 would look invariant, although seconds and milliseconds give it different meanings."""
+    assert abs(paper_space("printed", 1e-3) / (1e-3 * paper_space("printed")) - 1) > 0.5
+
+
+def test_printed_theorem_3_is_false() -> None:
+    """The printed Theorem 3 would pass for valid in seconds: all cost 250 but for one run in a thousand, and it fails."""
+    chance = 0.001
+    components = known(within=0, across=250**2 * chance * (1 - chance))
+    given_: dict[str, Any] = {
+        "allocation": even(10, 10),
+        "components": components,
+        "width": 250,
+        "delta": 0.001,
+        "dimension": 1,
+        "radius": 1.0,
+        "lipschitz": 1.0,
+    }
+    printed = bounds.infinite(form="printed", **given_)
+    true_cost, one_cheap_run = 250 * (1 - chance), 250 * 0.9
+    error, probability = true_cost - one_cheap_run, 1 - (1 - chance) ** 10
+    assert value(printed) == pytest.approx(24.46, abs=0.005)
+    assert error > value(printed)
+    assert probability > 9 * printed.delta
+    assert not printed.guaranteed
+    assert "does not hold here" in printed.caveat
+    for form in ("solved", "cover"):
+        ours = bounds.infinite(form=form, **given_)
+        assert ours.guaranteed
+        assert value(ours) > error
+
+
+@given(st.integers(2, 50), shares, shares, deltas, st.sampled_from(FORMS))
+def test_more_runs_never_widen(instances: int, within: float, across: float, delta: float, form: bounds.Form) -> None:
+    """Under even allocation a further run up to K, or a further full round, would make the bound wider."""
+    bound = partial(bounds.single, components=known(within=within, across=across), width=1, delta=delta, form=form)
+    for runs in (np.arange(1, instances + 1), instances * np.arange(1, 30)):
+        epsilon = np.asarray(bound(allocation=even_sizes(runs, instances)).epsilon)
+        assert (np.diff(epsilon) <= 1e-12 * epsilon[:-1]).all()
+
+
+def test_one_run_past_a_round_widens() -> None:
+    """The jump at N = K + 1, where the largest count doubles, would be smoothed away."""
+    bound = partial(bounds.single, components=known(within=0.1, across=0.1), width=1, delta=0.05)
+    for form in FORMS:
+        at_k, one_more = (value(bound(allocation=even(n, 20), form=form)) for n in (20, 21))
+        assert one_more > 1.05 * at_k
+
+
+def test_no_variance_no_error() -> None:
+    """Costs that never vary would get a bound above 0 from Bennett, or a division by zero."""
+    for epsilon in (
+        bounds.single(allocation=even(7, 3), components=known(within=0, across=0), width=1, delta=0.01).epsilon,
+        bounds.finite(
+            allocation=even(7, 3), components=known(within=[0, 0], across=0), width=1, delta=0.01, tau="per-configuration"
+        ).epsilon,
+    ):
+        assert np.all(np.asarray(epsilon) == 0)
+
+
+def test_vectorised_agrees_with_scalars() -> None:
+    """Arrays of m, N or configurations would give other numbers than one call each."""
+    components = known(within=[1.0, 5.0, 2.0], across=[4.0, 0.5, 2.0])
+    common: dict[str, Any] = {"width": 20, "delta": 0.1}
+    for form in FORMS:
+        over_m = bounds.finite(
+            allocation=even(30, 10), components=components, configurations=[1, 10, 500], form=form, **common
+        )
+        each = [
+            value(bounds.finite(allocation=even(30, 10), components=components, configurations=m, form=form, **common))
+            for m in (1, 10, 500)
+        ]
+        np.testing.assert_allclose(over_m.epsilon, each)
+        over_n = bounds.finite(allocation=even_sizes([3, 10, 47], 10), components=components, form=form, **common)
+        each = [
+            value(bounds.finite(allocation=even(n, 10), components=components, form=form, **common)) for n in (3, 10, 47)
+        ]
+        np.testing.assert_allclose(over_n.epsilon, each)
+        own = bounds.finite(allocation=even(30, 10), components=components, form=form, tau="per-configuration", **common)
+        each = [
+            value(bounds.finite(allocation=even(30, 10), components=components[i], configurations=3, form=form, **common))
+            for i in range(3)
+        ]
+        np.testing.assert_allclose(own.epsilon, each)
+    for space_form in SPACE_FORMS:
+        space = partial(
+            bounds.infinite, components=components, dimension=3, radius=1, lipschitz=5, form=space_form, **common
+        )
+        each = [value(space(allocation=even(n, 10))) for n in (3, 10, 47)]
+        np.testing.assert_allclose(space(allocation=even_sizes([3, 10, 47], 10)).epsilon, each, rtol=1e-6)
+
+
+def test_worst_case_is_the_worst() -> None:
+    """The worst-case bound would lie below some configuration's own."""
+    components = known(within=[1.0, 50.0], across=[40.0, 0.5])
+    for allocation in (even(5, 10), even(100, 10)):
+        common: dict[str, Any] = {"allocation": allocation, "components": components, "width": 20, "delta": 0.1}
+        own = np.asarray(bounds.finite(tau="per-configuration", **common).epsilon)
+        assert value(bounds.finite(**common)) == pytest.approx(own.max())
+
+
+def test_each_configuration_may_have_its_own_counts() -> None:
+    """Configurations with different numbers of runs would not each get the bound of their own allocation."""
+    counts = np.array([[1, 1, 1], [3, 0, 2]])
+    components = known(within=[1.0, 2.0], across=[3.0, 4.0])
+    both = bounds.finite(
+        allocation=AllocationSizes.of(counts), components=components, width=9, delta=0.1, tau="per-configuration"
+    )
+    for i in range(2):
+        one = bounds.finite(
+            allocation=Allocation.of(counts[i]), components=components[i], width=9, delta=0.1, configurations=2
+        )
+        assert np.asarray(both.epsilon)[i] == pytest.approx(value(one))
+
+
+# ---- the largest consistent true cost -----------------------------------------------------------------------------------
+
+
+@given(st.floats(0, 1), shares, shares, deltas, st.sampled_from(FORMS))
+def test_highest_true_cost_is_the_largest_consistent(
+    estimate: float, within: float, across: float, delta: float, form: bounds.Form
+) -> None:
+    """Some true cost above the answer would agree with the training cost, or the answer itself would not."""
+    common: dict[str, Any] = {"allocation": even(20, 8), "components": known(within=within, across=across), "delta": delta}
+    highest = bounds.highest_true_cost(training_cost=estimate, low=0, high=1, form=form, **common).item()
+    plain = value(bounds.single(width=1, form=form, **common))
+    assert estimate <= highest <= min(1, estimate + plain) + 1e-12
+    for u in np.linspace(highest, 1, 20)[1:]:
+        if u > highest + 1e-9:
+            assert u > estimate + value(bounds.single(width=u, form=form, **common))
+
+
+# ---- inverse questions --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("epsilon", [0.9, 0.35, 0.2])
+def test_inverse_questions_by_brute_force(form: bounds.Form, epsilon: float) -> None:
+    """The m, N, K or δ reported for an ε would not be the first at which the bound reaches it."""
+    finite = partial(bounds.finite, components=known(within=0.1, across=0.02), width=1, form=form)
+    every = partial(finite, delta=0.1, configurations=5)
+    reaching = [n for n in range(1, 2000) if value(every(allocation=even(n, 60))) <= epsilon]
+    assert bounds.runs_for(epsilon, instances=60, bound=every) == (reaching[0] if reaching else None)
+    reaching = [k for k in range(1, 2000) if value(every(allocation=even(3 * k, k))) <= epsilon]
+    assert bounds.instances_for(epsilon, runs_per_instance=3, bound=every) == reaching[0]
+    m = bounds.configurations_for(epsilon, bound=partial(finite, allocation=even(180, 60), delta=0.1))
+    if m:
+        assert value(finite(allocation=even(180, 60), delta=0.1, configurations=m)) <= epsilon
+    if m < 10**12:
+        assert value(finite(allocation=even(180, 60), delta=0.1, configurations=m + 1)) > epsilon
+    delta = bounds.delta_for(epsilon, bound=partial(finite, allocation=even(180, 60), configurations=5))
+    expected = bounds.probability(
+        epsilon=epsilon,
+        allocation=even(180, 60),
+        components=known(within=0.1, across=0.02),
+        width=1,
+        configurations=5,
+        form=form,
+    )
+    assert delta == pytest.approx(expected.item(), rel=1e-6)
+
+
+def test_inverse_questions_for_a_space() -> None:
+    """The inverse questions would work for Theorem 2 only."""
+    space = partial(
+        bounds.infinite, components=known(within=1, across=1), width=10, dimension=2, radius=1, lipschitz=5, form="cover"
+    )
+    instances = bounds.instances_for(1.0, runs_per_instance=2, bound=partial(space, delta=0.05))
+    assert instances is not None
+    assert value(space(allocation=even(2 * instances, instances), delta=0.05)) <= 1
+    assert value(space(allocation=even(2 * instances - 2, instances - 1), delta=0.05)) > 1
+    delta = bounds.delta_for(1.0, bound=partial(space, allocation=even(2 * instances, instances)))
+    assert 0.04 < delta <= 0.05
+
+
+def test_questions_without_an_answer() -> None:
+    """More runs on too few instances would be promised to reach what they cannot."""
+    every = partial(bounds.finite, components=known(within=0.1, across=0.1), width=1, delta=0.1, configurations=5)
+    assert bounds.runs_for(0.1, instances=10, bound=every) is None
+    tight = partial(bounds.finite, allocation=even(10, 10), components=known(within=0.1, across=0.1), width=1)
+    assert bounds.configurations_for(1e-3, bound=partial(tight, delta=0.1)) == 0
+    assert bounds.delta_for(1e-3, bound=partial(tight, configurations=5)) == 1.0
+    assert bounds.delta_for(1e6, bound=partial(tight, configurations=1)) < 1e-290
+
+
+# ---- what may be said ---------------------------------------------------------------------------------------------------
+
+
+def test_estimated_components_are_marked() -> None:
+    """A bound on estimated variances would pass for a guaranteed one."""
+    estimated = variance_components(matrix_of(np.random.default_rng(1).random((4, 20, 3))))
+    for bound in (
+        bounds.single(allocation=even(60, 20), components=estimated, width=1, delta=0.1),
+        bounds.finite(allocation=even(60, 20), components=estimated, width=1, delta=0.1),
+        bounds.infinite(
+            allocation=even(60, 20), components=estimated, width=1, delta=0.1, dimension=2, radius=1, lipschitz=1
+        ),
+    ):
+        assert not bound.guaranteed
+        assert "plug-in, not guaranteed" in bound.caveat
+    truth = bounds.single(allocation=even(60, 20), components=known(within=0.1, across=0.1), width=1, delta=0.1)
+    assert truth.guaranteed
+    assert not truth.caveat
+    assert truth.rests_on
+
+
+def test_unidentified_components_are_refused() -> None:
+    """A bound would be taken from single runs for an allocation in which within and across matter separately."""
+    single_runs = variance_components(matrix_of(np.random.default_rng(1).random((4, 20, 1))))
+    with pytest.raises(InputError, match="cannot be told apart"):
+        bounds.single(allocation=even(60, 20), components=single_runs, width=1, delta=0.1)
+    assert np.isfinite(bounds.single(allocation=even(20, 20), components=single_runs, width=1, delta=0.1).epsilon).all()
+
+
+GOOD: dict[str, Any] = {"allocation": even(6, 3), "components": known(within=1, across=1), "width": 1.0, "delta": 0.1}
+SPACE: dict[str, Any] = {"dimension": 2, "radius": 1.0, "lipschitz": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: bounds.single(**GOOD | {"delta": 0.0}), "delta between 0 and 1, got 0"),
+        (lambda: bounds.single(**GOOD | {"delta": 1.0}), "delta between 0 and 1, got 1"),
+        (lambda: bounds.single(**GOOD | {"delta": float("nan")}), "delta between 0 and 1, got nan"),
+        (lambda: bounds.single(**GOOD | {"width": 0.0}), "width above 0, got 0"),
+        (lambda: bounds.single(**GOOD | {"width": float("inf")}), "finite width above 0, got inf"),
+        (
+            lambda: bounds.single(**GOOD | {"form": "hoeffding"}),
+            "form to be one of bennett, sub-gamma, bernstein, printed, got 'hoef",
+        ),
+        (lambda: bounds.finite(**GOOD, configurations=0), "at least 1 configuration"),
+        (lambda: bounds.finite(**GOOD | {"tau": "mean"}), "tau to be one of worst-case, per-configuration, got 'mean'"),
+        (lambda: bounds.infinite(**GOOD, **SPACE | {"dimension": 0}), "dimension of at least 1, got 0"),
+        (lambda: bounds.infinite(**GOOD, **SPACE | {"radius": 0.0}), "radius and a Lipschitz constant above 0"),
+        (
+            lambda: bounds.infinite(**GOOD, **SPACE | {"form": "best"}),
+            "form to be one of solved, cover, printed, got 'best'",
+        ),
+        (lambda: bounds.delta_for(0, bound=bounds.single), "epsilon above 0, got 0"),
+        (lambda: bounds.power_log_solution(k=1, l=0, b=1, c=1), "positive constants"),
+        (
+            lambda: bounds.highest_true_cost(
+                training_cost=2, low=0, high=1, allocation=even(2, 2), components=known(within=1, across=1), delta=0.1
+            ),
+            r"training costs in \[0, 1\], got 2",
+        ),
+    ],
+)
+def test_bad_input(call: Any, words: str) -> None:
+    """Arguments without meaning would be computed with, or refused without saying what was expected."""
+    with pytest.raises(InputError, match=words):
+        call()

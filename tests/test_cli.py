@@ -1,0 +1,188 @@
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from truecost.matrix import CostMatrix
+from truecost.stats import bounds
+from truecost.stats.allocation import even
+from truecost.stats.estimate import training_cost
+from truecost.stats.synthetic import runtime_model
+from truecost.stats.variance import VarianceComponents, variance_components
+
+TRUECOST = Path(sys.executable).parent / "truecost"
+
+
+def run(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """The command line, as a user has it."""
+    return subprocess.run([TRUECOST, *map(str, words)], capture_output=True, text=True, check=False, cwd=cwd)
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A matrix in a file."""
+    rng = np.random.default_rng(1)
+    path = tmp_path_factory.mktemp("matrix") / "matrix.npz"
+    runtime_model(configurations=12, rng=rng).draw(instances=15, runs=3, rng=rng).save(path)
+    return path
+
+
+def test_info_numbers(stored: Path) -> None:
+    """`info --json` would print other numbers than the package computes."""
+    answer = json.loads(run("info", stored, "--json", "--weights", "instances").stdout)
+    matrix = CostMatrix.load(stored)
+    costs, components = training_cost(matrix, weights="instances"), variance_components(matrix)
+    best = int(np.argmin(costs.cost))
+    assert answer["table"][0] == {
+        "configuration": matrix.configurations[best],
+        "training_cost": costs.cost[best],
+        "standard_error": costs.standard_error[best],
+        "runs": 45,
+        "instances": 15,
+        "within": components.within[best],
+        "across": components.across[best],
+        "total": components.total[best],
+    }
+    assert answer["missing_runs"] == 0
+    assert sum(answer["statuses"].values()) == answer["runs"] == 12 * 45
+
+
+def test_info_says_what_cannot_be_known(tmp_path: Path) -> None:
+    """From single runs `info` would show within and across as if they were known."""
+    path = tmp_path / "single.csv"
+    path.write_text("configuration,instance,cost\na,x,1\na,y,3\nb,x,2\nb,y,2\n")
+    ended = run("info", path, "--low", 0, "--high", 5)
+    assert "cannot be told apart" in ended.stdout
+    assert json.loads(run("info", path, "--low", 0, "--high", 5, "--json").stdout)["table"][0]["within"] is None
+
+
+def test_bound_numbers(stored: Path) -> None:
+    """`bound --json` on a matrix would print other numbers than the package computes."""
+    answer = json.loads(run("bound", stored, "--delta", 0.1, "--json").stdout)
+    matrix = CostMatrix.load(stored)
+    components, costs = variance_components(matrix), training_cost(matrix)
+    best = int(np.argmin(costs.cost))
+    own = bounds.finite(allocation=even(45, 15), components=components, width=100, delta=0.1, tau="per-configuration")
+    epsilon = np.asarray(own.epsilon)
+    assert answer["this_one_among_all"]["bennett"] == pytest.approx(epsilon[best])
+    assert answer["all_configurations"]["bennett"] == pytest.approx(epsilon.max())
+    single = bounds.single(allocation=even(45, 15), components=components[best], width=100, delta=0.1, form="printed")
+    assert answer["one_configuration"]["printed"] == pytest.approx(single.epsilon)
+    assert answer["true_cost_at_most"] <= costs.cost[best] + epsilon[best]
+    assert answer["guaranteed"] is False
+    assert "plug-in" in answer["caveat"]
+
+
+def test_bound_on_assumptions_and_inverse_questions() -> None:
+    """`bound` without a matrix, Theorem 3 and the inverse questions would disagree with the package."""
+    words = "bound --within 50 --across 400 --high 250 --instances 250 --runs 1250 --configurations 500 --epsilon 9"
+    ended = run(*words.split(), "--dimension", 54, "--lipschitz", 100, "--json")
+    answer = json.loads(ended.stdout)
+    components = VarianceComponents.known(within=50, across=400)
+    expected = bounds.finite(allocation=even(1250, 250), components=components, width=250, delta=0.05, configurations=500)
+    assert answer["all_configurations"]["bennett"] == pytest.approx(expected.epsilon)
+    assert answer["space"]["solved"]["epsilon"] == pytest.approx(147.2, abs=0.05)
+    assert "does not hold" in answer["space"]["printed"]["caveat"]
+    assert answer["guaranteed"] is True
+    reached = answer["inverse"]
+    for runs, instances, m, delta in (
+        (1250, 250, 500, reached["delta"]),
+        (1250, 250, reached["configurations"], 0.05),
+        (reached["runs"], 250, 500, 0.05),
+        (5 * reached["instances"], reached["instances"], 500, 0.05),
+    ):
+        again = bounds.finite(
+            allocation=even(runs, instances), components=components, width=250, delta=delta, configurations=m
+        )
+        assert again.epsilon == pytest.approx(9, rel=0.01)
+    for wording in ("Theorem 3", "reaches ε = 9", "Rests on"):
+        assert wording in run(*words.split(), "--dimension", 54, "--lipschitz", 100).stdout
+
+
+def test_names_are_data(tmp_path: Path) -> None:
+    """A configuration named like markup would be taken for markup."""
+    path = tmp_path / "odd.npz"
+    CostMatrix(np.array([[[1.0, 2.0], [2.0, 1.0]]]), ["[bold]x[/nope]"], ["i", "j"], 0, 5).save(path)
+    for command in ("info", "bound"):
+        ended = run(command, path)
+        assert ended.returncode == 0, ended.stderr
+        assert "[bold]x[/nope]" in ended.stdout
+
+
+def test_unfinished_configurations_are_left_out_of_bounds(tmp_path: Path) -> None:
+    """A configuration without runs would break the bounds of the others."""
+    path = tmp_path / "gaps.npz"
+    costs = np.random.default_rng(1).random((3, 6, 3))
+    costs[1] = np.nan
+    costs[2, 0, 1:] = np.nan
+    CostMatrix(costs, ["a", "b", "c"], list("uvwxyz"), 0, 1).save(path)
+    answer = json.loads(run("bound", path, "--json").stdout)
+    assert answer["configurations"] == 2
+
+
+def test_doctor() -> None:
+    """`doctor` would not run, or not say where things stand."""
+    findings = json.loads(run("doctor", "--json").stdout)
+    assert {finding["area"] for finding in findings} == {"machine", "limits", "solvers", "extras"}
+    assert all(finding["detail"] for finding in findings)
+    assert run("doctor").returncode == 0
+
+
+def test_bad_input_is_one_line_and_exit_code_2(tmp_path: Path, stored: Path) -> None:
+    """Wrong input would end in a traceback, in several lines, or in another exit code."""
+    text = tmp_path / "notes.txt"
+    text.write_text("dear diary\n")
+    (tmp_path / "dir").mkdir()
+    for words in (
+        ["nonsense"],
+        ["info"],
+        ["info", "nowhere.npz"],
+        ["info", tmp_path / "dir"],
+        ["info", text],
+        ["info", stored, "--top", "ten"],
+        ["info", stored, "--top", "0"],
+        ["info", stored, "--weights", "median"],
+        ["info", stored, "--high", "1"],
+        ["info", stored, "--low", "nan"],
+        ["bound"],
+        ["bound", "--within", "1"],
+        ["bound", "--within", "-1", "--across", "1", "--high", "1", "--instances", "3"],
+        ["bound", stored, "--within", "1"],
+        ["bound", stored, "--configuration", "defualt"],
+        ["bound", stored, "--delta", "0"],
+        ["bound", stored, "--dimension", "3"],
+        ["bound", stored, "--epsilon", "-1"],
+        ["demo", "--out", text],
+    ):
+        ended = run(*words, cwd=tmp_path)
+        assert ended.returncode == 2, (words, ended)
+        assert ended.stdout == ""
+        assert re.fullmatch(r"truecost: [^\n]+\n", ended.stderr), (words, ended.stderr)
+
+
+def test_reader_that_stops_early(stored: Path) -> None:
+    """`truecost info … | head -1` would end in a traceback."""
+    with subprocess.Popen([TRUECOST, "info", stored, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as info:
+        assert info.stdout is not None
+        assert info.stderr is not None
+        info.stdout.close()  # before anything was printed
+        assert info.stderr.read() == b""
+    assert info.returncode == 0
+
+
+def test_help_loads_nothing_heavy() -> None:
+    """`truecost --help` would load NumPy, SciPy or polars and become slow."""
+    script = (
+        "import sys, truecost, truecost.cli; print([m for m in ('numpy', 'scipy', 'polars', 'numba') if m in sys.modules])"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ended.stdout == "[]\n"
+    helped = run("--help")
+    for command in ("demo", "doctor", "info", "bound"):
+        assert command in helped.stdout
+    assert run().stdout == helped.stdout
+    assert re.fullmatch(r"\d+\.\d+\.\d+\n", run("--version").stdout)
