@@ -52,8 +52,9 @@ def _run() -> int:
         return _refuse(error.format_message())
     except InputError as error:
         return _refuse(str(error))
-    except BrokenPipeError:
-        # The reader, `head` perhaps, has seen enough; Python must not complain about it when it closes stdout.
+    except (BrokenPipeError, SystemExit):
+        # The reader, `head` perhaps, has seen enough (typer answers that by SystemExit); Python must not complain about it
+        # when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
