@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from truecost.errors import InputError, TruecostError
+    from truecost.experiments import exact, fit, reality, resample
     from truecost.matrix import CostMatrix
     from truecost.runs import Status
     from truecost.stats import allocation, bounds, estimate, synthetic, variance
@@ -69,6 +70,10 @@ _HOMES = {
     "bounds": "stats.bounds:",
     "synthetic": "stats.synthetic:",
     "runtime_model": "stats.synthetic",
+    "exact": "experiments.exact:",
+    "resample": "experiments.resample:",
+    "fit": "experiments.fit:",
+    "reality": "experiments.reality:",
 }
 
 __all__ = [
@@ -84,6 +89,10 @@ __all__ = [
     "concentrated",
     "estimate",
     "even",
+    "exact",
+    "fit",
+    "reality",
+    "resample",
     "runtime_model",
     "scattered",
     "synthetic",

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from truecost.cli import experiment
 from truecost.cli.bound import bound
 from truecost.cli.demo import demo
 from truecost.cli.doctor import doctor
@@ -25,6 +26,7 @@ app = typer.Typer(
 )
 for command in (demo, doctor, info, bound):
     app.command()(command)
+app.add_typer(experiment.app, name="experiment")
 
 
 @app.callback(invoke_without_command=True)

@@ -29,7 +29,9 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=escape(title), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(
+        title=escape(title), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0)
+    )
     for number, column in enumerate(columns):
         table.add_column(
             escape(column), justify="left" if number < left else "right", overflow="fold" if number < left else "ellipsis"

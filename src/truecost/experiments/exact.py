@@ -1,0 +1,205 @@
+"""Closed forms: the paper's estimator comparison without Monte Carlo error, and expectations over m-subsets."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
+
+from truecost.errors import InputError
+from truecost.matrix import CostMatrix
+from truecost.stats.allocation import Allocation, even_sizes
+from truecost.stats.variance import instance_summaries
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+# "scattered" is S° as the paper's text has it, "pairs" as its authors' program does.
+Estimator = Literal["even", "concentrated", "scattered", "pairs"]
+ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SquaredError:
+    """E(û − test cost)² over random splits, in parts; arrays of the shape of (instances, runs) broadcast, then (M,).
+
+    Attributes
+    ----------
+    across, within
+        What the choice of training instances and of runs on them adds. `across` may be negative for a configuration whose
+        instances differ less than its runs explain.
+    floor
+        What the choice of test instances adds; no weighting of training runs removes it.
+    """
+
+    across: FloatArray
+    within: FloatArray
+    floor: FloatArray
+
+    @property
+    def total(self) -> FloatArray:
+        """The mean squared error of every configuration."""
+        return self.across + self.within + self.floor
+
+    @property
+    def mean(self) -> FloatArray:
+        """The mean squared error averaged over configurations."""
+        return np.asarray(self.total.mean(axis=-1))
+
+
+def mean_squared_error(
+    matrix: CostMatrix,
+    *,
+    estimator: Estimator | Allocation = "even",
+    instances: ArrayLike | None = None,
+    runs: ArrayLike | None = None,
+    test_instances: int | None = None,
+) -> SquaredError:
+    """The exact mean squared error of an estimator over random splits of the matrix (Lemma 2 under resampling).
+
+    A split draws K training and T other test instances without replacement; the true cost is the mean cost on the test
+    instances. Runs of an instance are drawn without replacement, but for "scattered".
+
+    Parameters
+    ----------
+    matrix
+        Missing runs are allowed, if every configuration has a run on every instance; not for "pairs".
+    estimator
+        "even" (S*), "concentrated" (S†: all runs of one instance after another), "scattered" (S°: instances and runs with
+        replacement), "pairs" (S° as the authors' program has it: different (instance, run) pairs), or an `Allocation`.
+    instances, runs
+        K and N, broadcast against each other: a whole grid at once. Not with an `Allocation`, which says both.
+    test_instances
+        T, half of all if not given.
+    """
+    total_instances, stored_runs = matrix.shape[1], matrix.shape[2]
+    test = total_instances // 2 if test_instances is None else test_instances
+    moments = _moments(matrix)
+    if isinstance(estimator, Allocation):
+        if instances is not None or runs is not None:
+            raise InputError("Expected either an allocation or instances and runs, got both.")
+        k, n = np.asarray(estimator.instances), np.asarray(estimator.runs)
+        check_split(total_instances, int(k), test)
+        check_counts(estimator.largest, moments.fewest)
+        q: FloatArray = np.asarray(estimator.sum_of_squares / n**2)
+    else:
+        if instances is None or runs is None:
+            raise InputError("Expected instances (K) and runs (N).")
+        k, n = np.broadcast_arrays(np.asarray(instances, np.int64), np.asarray(runs, np.int64))
+        if k.size == 0 or k.min() < 1 or n.min() < 1:
+            raise InputError("Expected at least 1 instance and 1 run.")
+        check_split(total_instances, int(k.max()), test)
+        q = _concentration(estimator, k, n, stored_runs, moments.fewest)
+    q, per_run = q[..., np.newaxis], 1 / n[..., np.newaxis]
+    if estimator == "scattered":
+        # Runs are drawn with replacement here, so that two runs of an instance can be one and the same.
+        within = moments.mean_noise * q + (moments.within - moments.mean_noise) * per_run
+    else:
+        within = moments.within * per_run
+    across = moments.across * q
+    return SquaredError(across=across, within=within + 0 * across, floor=moments.spread / test + 0 * across)
+
+
+def grid(instances: int, r1: ArrayLike | None = None, r2: ArrayLike | None = None) -> tuple[IntArray, IntArray]:
+    """The paper's grid of K = r₁P and N = r₂K, both rounded up: r₁ = 0.10 … 0.50 by 0.05, r₂ = 0.25 … 4 by 0.25."""
+    shares = np.arange(2, 11) / 20 if r1 is None else np.asarray(r1, dtype=np.float64)
+    factors = np.arange(1, 17) / 4 if r2 is None else np.asarray(r2, dtype=np.float64)
+    # 0.15·500 is a little more than 75 in floating point and must stay 75.
+    k = np.ceil(shares * instances - 1e-9).astype(np.int64)[:, np.newaxis]
+    n = np.ceil(factors * k - 1e-9).astype(np.int64)
+    return np.broadcast_to(k, n.shape).copy(), n
+
+
+def subset_weights(configurations: int, sizes: ArrayLike) -> FloatArray:
+    """C(i−1, m−1)/C(M, m) for i = 1 … M, a row for every m: how probably the i-th of M is the largest of an m-subset.
+
+    Reversed, the weights of the smallest. Each row sums to 1.
+    """
+    m = np.atleast_1d(np.asarray(sizes, dtype=np.int64))
+    if m.min() < 1 or m.max() > configurations:
+        raise InputError(f"Expected m from 1 to {configurations}, got {m.min()} to {m.max()}.")
+    i = np.arange(1, configurations + 1, dtype=np.float64)
+    column = m[:, np.newaxis].astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        # The gamma function has poles where i < m; those places are masked below.
+        above = np.maximum(i - column, 0)
+        log_weight = gammaln(i) - gammaln(above + 1) - gammaln(column)
+        log_all = gammaln(configurations + 1.0) - gammaln(column + 1) - gammaln(configurations - column + 1)
+        weights = np.where(i >= column, np.exp(log_weight - log_all), 0.0)
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def check_split(instances: int, train: int, test: int) -> None:
+    """Refuse a split that the instances do not suffice for."""
+    if train < 1 or test < 1:
+        raise InputError(f"Expected at least 1 training and 1 test instance, got {train} and {test}.")
+    if train + test > instances:
+        raise InputError(f"Expected training and test instances to fit into {instances}, got {train} + {test}.")
+
+
+def check_complete(matrix: CostMatrix) -> None:
+    """Refuse a matrix in which some configuration has no run on some instance."""
+    missing = np.isnan(matrix.costs).all(axis=2)
+    if missing.any():
+        configuration, instance = np.argwhere(missing)[0]
+        raise InputError(
+            f"Expected a run of every configuration on every instance, and {matrix.configurations[configuration]!r} has "
+            f"none on {matrix.instances[instance]!r}: select configurations and instances that are complete."
+        )
+
+
+def check_counts(largest: int, fewest: int) -> None:
+    """Refuse more runs of an instance than every configuration has on every instance."""
+    if largest > fewest:
+        raise InputError(f"Expected at most {fewest} runs an instance, as many as the matrix has everywhere, got {largest}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Moments:
+    """What the closed forms need of each configuration; the matrix is the population here, so nothing is estimated."""
+
+    across: FloatArray
+    within: FloatArray
+    spread: FloatArray
+    mean_noise: FloatArray
+    fewest: int
+
+
+def _moments(matrix: CostMatrix) -> _Moments:
+    if matrix.shape[1] < 2:
+        raise InputError("Expected at least 2 instances to split, got 1.")
+    check_complete(matrix)
+    spread, within, mean_noise, fewest = [], [], [], matrix.shape[2]
+    for block in instance_summaries(matrix):
+        fewest = min(fewest, int(block.counts.min()))
+        noise = block.deviations / np.maximum(block.counts - 1, 1)
+        spread.append(block.means.var(axis=1, ddof=1))
+        within.append(noise.mean(axis=1))
+        mean_noise.append((noise / np.maximum(block.counts, 1)).mean(axis=1))
+    v, w, noise = (np.concatenate(part) for part in (spread, within, mean_noise))
+    return _Moments(across=v - noise, within=w, spread=v, mean_noise=noise, fewest=fewest)
+
+
+def _concentration(estimator: str, k: IntArray, n: IntArray, runs: int, fewest: int) -> FloatArray:
+    """E Σ n_i²/N² of an estimator on K instances with R stored runs each."""
+    if estimator == "even":
+        sizes = even_sizes(n, k)
+        check_counts(int(sizes.largest.max()), fewest)
+        return np.asarray(sizes.sum_of_squares / n**2)
+    if estimator == "scattered":
+        return (1 + (n - 1) / k) / n
+    if estimator not in ESTIMATORS:
+        raise InputError(f"Expected an estimator out of {', '.join(ESTIMATORS)} or an Allocation, got {estimator!r}.")
+    if fewest < runs:
+        raise InputError(
+            f"Expected all {runs} runs everywhere for the estimator {estimator!r}, got a matrix with missing runs."
+        )
+    if (n > k * runs).any():
+        raise InputError(
+            f"Expected at most {runs} runs an instance, as many as the matrix has, got {int((n / k).max())} and more."
+        )
+    if estimator == "concentrated":
+        return np.asarray(((n // runs) * runs**2 + (n % runs) ** 2) / n**2)
+    share = 1 / k
+    variance = n * share * (1 - share) * (k * runs - n) / np.maximum(k * runs - 1, 1)
+    return np.asarray(k * (variance + (n / k) ** 2) / n**2)

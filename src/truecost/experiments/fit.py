@@ -1,0 +1,68 @@
+"""The paper's curves, fitted by least squares."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from truecost.errors import InputError
+
+FloatArray = NDArray[np.float64]
+Kind = Literal["m", "n", "k"]
+FORMULAS: dict[Kind, str] = {"m": "a·ln m + b·√ln m", "n": "a + b/√N", "k": "a/K + b/√K"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Fit:
+    """A fitted curve: a, b, their standard errors, and the share of the variation it explains.
+
+    The standard errors take the points for independent, which the points of one sweep are not: they describe the fit, not
+    the uncertainty of the experiment.
+    """
+
+    kind: Kind
+    a: float
+    b: float
+    a_error: float
+    b_error: float
+    r_squared: float
+
+    def __call__(self, values: ArrayLike) -> FloatArray:
+        """The curve at these m, N or K."""
+        return np.asarray(_basis(np.asarray(values, dtype=np.float64), self.kind) @ np.array([self.a, self.b]))
+
+
+def curve(values: ArrayLike, errors: ArrayLike, *, kind: Kind) -> Fit:
+    """Fit a·ln m + b·√ln m (kind "m"), a + b/√N ("n") or a/K + b/√K ("k") to errors at these values."""
+    if kind not in get_args(Kind):
+        raise InputError(f"Expected kind to be one of {', '.join(get_args(Kind))}, got {kind!r}.")
+    x, y = np.asarray(values, dtype=np.float64), np.asarray(errors, dtype=np.float64)
+    if x.ndim != 1 or x.shape != y.shape:
+        raise InputError(f"Expected as many errors as values, in flat lists, got shapes {y.shape} and {x.shape}.")
+    if not (np.isfinite(y).all() and (x >= 1).all()):
+        raise InputError("Expected finite errors at values of 1 or more.")
+    if np.unique(x).size < 4:
+        raise InputError(f"Expected at least 4 different values to fit two parameters to, got {np.unique(x).size}.")
+    basis = _basis(x, kind)
+    solution = np.linalg.lstsq(basis, y)[0]
+    residuals = y - basis @ solution
+    variance = float(residuals @ residuals) / (x.size - 2)
+    covariance = variance * np.linalg.inv(basis.T @ basis)
+    spread = float(((y - y.mean()) ** 2).sum())
+    return Fit(
+        kind=kind,
+        a=float(solution[0]),
+        b=float(solution[1]),
+        a_error=float(np.sqrt(covariance[0, 0])),
+        b_error=float(np.sqrt(covariance[1, 1])),
+        r_squared=1 - float(residuals @ residuals) / spread if spread > 0 else float("nan"),
+    )
+
+
+def _basis(x: FloatArray, kind: Kind) -> FloatArray:
+    if kind == "m":
+        return np.stack([np.log(x), np.sqrt(np.log(x))], axis=-1)
+    if kind == "n":
+        return np.stack([np.ones_like(x), 1 / np.sqrt(x)], axis=-1)
+    return np.stack([1 / x, 1 / np.sqrt(x)], axis=-1)

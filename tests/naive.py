@@ -1,0 +1,223 @@
+"""The paper's experiments in plain Python, written from its words: one split at a time, one run after the other.
+
+The twins of the compiled kernels: the same draws in the same order, so that results agree split by split, and the yardstick
+of `make bench`, where the draws come from Python's own generator.
+"""
+
+import random
+from itertools import permutations
+from typing import Protocol
+
+Costs = list[list[list[float]]]  # configuration, instance, run
+Curves = tuple[list[float], list[float], list[float]]  # uniform error, selection error, training cost of the selected
+WORD = 2**64
+
+
+class Stream(Protocol):
+    """Where draws come from."""
+
+    def below(self, n: int) -> int:
+        """A whole number below n."""
+
+
+class SplitMix:
+    """SplitMix64 (Steele, Lea and Flood, 2014): the stream of one split in the kernels."""
+
+    def __init__(self, seed: int) -> None:
+        self.state = seed
+
+    def below(self, n: int) -> int:
+        """A whole number below n, from the upper 32 bits of the next number."""
+        self.state = (self.state + 0x9E3779B97F4A7C15) % WORD
+        z = self.state
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % WORD
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % WORD
+        return ((z ^ (z >> 31)) >> 32) * n >> 32
+
+
+class PythonStream:
+    """Python's own generator, for timing."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed).random  # noqa: S311
+
+    def below(self, n: int) -> int:
+        """A whole number below n."""
+        return int(self.random() * n)
+
+
+def draw(stream: Stream, from_: int, number: int) -> list[int]:
+    """`number` different whole numbers below `from_` in random order."""
+    items = list(range(from_))
+    for i in range(number):
+        j = i + stream.below(from_ - i)
+        items[i], items[j] = items[j], items[i]
+    return items[:number]
+
+
+def split(stream: Stream, instances: int, train: int, test: int) -> tuple[list[int], list[int]]:
+    """Training and test instances."""
+    both = draw(stream, instances, train + test)
+    return both[:train], both[train:]
+
+
+def mean(values: list[float]) -> float:
+    """The mean."""
+    return sum(values) / len(values)
+
+
+def cost_on(costs: list[list[float]], instances: list[int]) -> float:
+    """A configuration's mean cost over all runs on these instances, each instance alike."""
+    total = 0.0
+    for z in instances:
+        total += sum(costs[z]) / len(costs[z])
+    return total / len(instances)
+
+
+def record(estimates: list[float], truths: list[float]) -> tuple[float, float, float]:
+    """Uniform error, selection error shared over ties, and the least training cost."""
+    errors = [truth - estimate for truth, estimate in zip(truths, estimates, strict=True)]
+    least = min(estimates)
+    tied = [error for error, estimate in zip(errors, estimates, strict=True) if estimate == least]
+    return max(errors), mean(tied), least
+
+
+def m_sweep(costs: Costs, stream: Stream, train: int, test: int) -> Curves:
+    """One split and one random chain of configurations: the curves at m = 1 … M."""
+    training, testing = split(stream, len(costs[0]), train, test)
+    chain = draw(stream, len(costs), len(costs))
+    curves: Curves = ([], [], [])
+    worst, least, chosen = float("-inf"), float("inf"), 0.0
+    for c in chain:
+        estimate, truth = cost_on(costs[c], training), cost_on(costs[c], testing)
+        worst = max(worst, truth - estimate)
+        if estimate < least:
+            least, chosen = estimate, truth - estimate
+        for curve, value in zip(curves, (worst, chosen, least), strict=True):
+            curve.append(value)
+    return curves
+
+
+def k_sweep(costs: Costs, stream: Stream, train: int, test: int) -> Curves:
+    """One split: the curves at K = 1 … train."""
+    training, testing = split(stream, len(costs[0]), train, test)
+    truths = [cost_on(each, testing) for each in costs]
+    sums = [0.0] * len(costs)
+    curves: Curves = ([], [], [])
+    for k, z in enumerate(training, 1):
+        for c, each in enumerate(costs):
+            sums[c] += sum(each[z]) / len(each[z])
+        for curve, value in zip(curves, record([total / k for total in sums], truths), strict=True):
+            curve.append(value)
+    return curves
+
+
+def run_order(stream: Stream, runs: int, rounds: int, listed: bool) -> list[int]:
+    """The first `rounds` runs of a cell in random order: one of all orders if there are few, else drawn one by one."""
+    if listed and runs <= 6:
+        orders = list(permutations(range(runs)))
+        return list(orders[stream.below(len(orders))][:rounds])
+    left, order = list(range(runs)), []
+    for r in range(rounds):
+        j = r + stream.below(runs - r)
+        order.append(left[j])
+        left[j] = left[r]
+    return order
+
+
+def even_schedule(stream: Stream, training: list[int], runs: list[int], rounds: int, listed: bool) -> list[tuple[int, int]]:
+    """S*: round after round over all training instances in a fresh random order, each time another run of the instance."""
+    orders = [run_order(stream, runs[z], rounds, listed) for z in training]
+    schedule = []
+    for r in range(rounds):
+        hand = list(range(len(training)))
+        for i in range(len(hand)):
+            j = i + stream.below(len(hand) - i)
+            schedule.append((training[hand[j]], orders[hand[j]][r]))
+            hand[j] = hand[i]
+    return schedule
+
+
+def n_sweep(costs: Costs, stream: Stream, train: int, test: int, rounds: int) -> Curves:
+    """One split, every configuration with its own schedule: the curves at N = 1 … rounds·train."""
+    training, testing = split(stream, len(costs[0]), train, test)
+    truths = [cost_on(each, testing) for each in costs]
+    complete = len({len(cell) for each in costs for cell in each}) == 1
+    estimates = []
+    for each in costs:
+        total, row = 0.0, []
+        schedule = even_schedule(stream, training, [len(cell) for cell in each], rounds, complete)
+        for n, (z, r) in enumerate(schedule, 1):
+            total += each[z][r]
+            row.append(total * (1.0 / n))
+        estimates.append(row)
+    curves: Curves = ([], [], [])
+    for n in range(rounds * train):
+        for curve, value in zip(curves, record([row[n] for row in estimates], truths), strict=True):
+            curve.append(value)
+    return curves
+
+
+def n_sweep_common(costs: Costs, stream: Stream, train: int, test: int, rounds: int) -> Curves:
+    """One split, all configurations with one schedule."""
+    training, testing = split(stream, len(costs[0]), train, test)
+    truths = [cost_on(each, testing) for each in costs]
+    orders = [draw(stream, len(costs[0][0]), rounds) for _ in training]
+    sums, hand = [0.0] * len(costs), list(range(train))
+    curves: Curves = ([], [], [])
+    for n in range(rounds * train):
+        i = n % train
+        j = i + stream.below(train - i)
+        hand[i], hand[j] = hand[j], hand[i]
+        z, r = training[hand[i]], orders[hand[i]][n // train]
+        for c, each in enumerate(costs):
+            sums[c] += each[z][r]
+        for curve, value in zip(curves, record([total * (1.0 / (n + 1)) for total in sums], truths), strict=True):
+            curve.append(value)
+    return curves
+
+
+def schedule_of(kind: str, stream: Stream, training: list[int], runs: list[int], most: int) -> list[tuple[int, int]]:
+    """The first `most` runs of an estimator's schedule, as (instance, run)."""
+    stored = runs[0]
+    if kind == "even":
+        rounds = min(stored, -(-most // len(training)))
+        return even_schedule(stream, training, runs, rounds, listed=True)[:most]
+    if kind == "concentrated":
+        orders = [run_order(stream, stored, stored, listed=True) for _ in training]
+        hand, schedule = list(range(len(training))), []
+        for i in range(-(-most // stored)):
+            j = i + stream.below(len(hand) - i)
+            hand[i], hand[j] = hand[j], hand[i]
+            schedule += [(training[hand[i]], r) for r in orders[hand[i]]]
+        return schedule[:most]
+    if kind == "scattered":
+        schedule = []
+        for _ in range(most):
+            z = training[stream.below(len(training))]
+            schedule.append((z, stream.below(runs[z])))
+        return schedule
+    orders = [run_order(stream, stored, stored, listed=True) for _ in training]
+    pairs = [(z, orders[k][r]) for r in range(stored) for k, z in enumerate(training)]
+    schedule = []
+    for n in range(most):
+        j = n + stream.below(len(pairs) - n)
+        schedule.append(pairs[j])
+        pairs[j] = pairs[n]
+    return schedule
+
+
+def estimator_errors(
+    kind: str, costs: Costs, stream: Stream, train: int, test: int, numbers: list[int]
+) -> tuple[list[float], list[float]]:
+    """One split: the mean over configurations of the absolute and of the squared error at these N."""
+    training, testing = split(stream, len(costs[0]), train, test)
+    absolute, squared = [0.0] * len(numbers), [0.0] * len(numbers)
+    for each in costs:
+        truth = cost_on(each, testing)
+        schedule = schedule_of(kind, stream, training, [len(cell) for cell in each], numbers[-1])
+        for v, number in enumerate(numbers):
+            error = truth - sum(each[z][r] for z, r in schedule[:number]) / number
+            absolute[v] += abs(error) / len(costs)
+            squared[v] += error**2 / len(costs)
+    return absolute, squared
