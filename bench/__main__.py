@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,10 @@ def row(what: str, ours: float, reference: float, against: str) -> None:
 def matrix_of(configurations: int, instances: int, runs: int) -> CostMatrix:
     rng = np.random.default_rng(1)
     return runtime_model(configurations=configurations, rng=rng).draw(instances=instances, runs=runs, rng=rng)
+
+
+def run(sweep: Callable[..., resample.Sweep], matrix: CostMatrix, splits: int) -> None:
+    sweep(matrix, splits=splits, rng=np.random.default_rng(1))
 
 
 def core(matrix: CostMatrix) -> None:
@@ -77,7 +82,7 @@ def experiments(matrix: CostMatrix) -> None:
     for name, sweep, one_split in sweeps:
         sweep(matrix, splits=2, rng=np.random.default_rng(0))  # compiles, or loads what was compiled before
         slow = best_of(2, one_split) * SPLITS
-        ours = best_of(3, lambda sweep=sweep: sweep(matrix, splits=SPLITS, rng=np.random.default_rng(1)))
+        ours = best_of(3, partial(run, sweep, matrix, SPLITS))
         row(f"{name}, {SPLITS:,} splits", ours, slow, "plain Python, one split timed")
     vectorised = best_of(3, lambda: numpy_n_sweep(matrix.costs, 2, np.random.default_rng(1))) * SPLITS / 2
     row("the same", ours, vectorised, "vectorised NumPy, two splits timed")
@@ -97,7 +102,7 @@ def growth() -> None:
         spent = []
         for configurations, instances, splits in sizes:
             matrix = matrix_of(configurations, instances, 5)
-            spent.append(best_of(3, lambda m=matrix, s=splits: resample.sweep_n(m, splits=s, rng=np.random.default_rng(1))))
+            spent.append(best_of(3, partial(run, resample.sweep_n, matrix, splits)))
         print(f"{name:<44} {spent[0]:>9.3f} {spent[1]:>11.3f} {spent[2]:>13.3f}", flush=True)
 
 
@@ -115,10 +120,8 @@ def memory() -> None:
         ended = subprocess.run([sys.executable, "-c", script, str(splits)], check=True, capture_output=True, text=True)
         peaks.append(int(ended.stdout) / 1024)
     print(f"\nN-sweep, peak memory: {peaks[0]:.0f} MB at 100 splits, {peaks[1]:.0f} MB at {SPLITS:,}")
-    per_split = 4 * 1250 * 8 / 2**20
-    print(
-        f"growth {peaks[1] - peaks[0]:.0f} MB; the four curves of {SPLITS - 100:,} splits are {per_split * (SPLITS - 100):.0f} MB"
-    )
+    results = (SPLITS - 100) * 4 * 1250 * 8 / 2**20
+    print(f"growth {peaks[1] - peaks[0]:.0f} MB; the four curves of {SPLITS - 100:,} splits are {results:.0f} MB")
 
 
 def starts() -> None:
@@ -129,15 +132,15 @@ def starts() -> None:
         where = {**os.environ, "NUMBA_CACHE_DIR": folder}
         command = [sys.executable, "-m", "truecost.cli"]
 
-        def run(*words: str) -> None:
+        def start(*words: str) -> None:
             subprocess.run([*command, *words], check=True, stdout=subprocess.DEVNULL, env=where)
 
         print()
         bare = best_of(5, lambda: subprocess.run([sys.executable, "-c", "pass"], check=True))
-        row("truecost --help", best_of(5, lambda: run("--help")), bare, "a bare start of Python")
+        row("truecost --help", best_of(5, lambda: start("--help")), bare, "a bare start of Python")
         words = ("experiment", "n", str(path), "--splits", "10")
-        first = best_of(1, lambda: run(*words))
-        row("second start of `experiment n`", best_of(3, lambda: run(*words)), first, "the first, which compiles")
+        first = best_of(1, lambda: start(*words))
+        row("second start of `experiment n`", best_of(3, lambda: start(*words)), first, "the first, which compiles")
 
 
 def main() -> None:

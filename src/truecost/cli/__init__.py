@@ -17,6 +17,9 @@ from truecost.cli.doctor import doctor
 from truecost.cli.info import info
 from truecost.errors import InputError
 
+# What typer answers Ctrl-C by, as shells do: 128 and the number of the signal.
+INTERRUPTED = 130
+
 app = typer.Typer(
     name="truecost",
     help="How well a configured algorithm will really do on instances it has never seen, and how sure one can be.",
@@ -49,6 +52,8 @@ def _run() -> int:
     try:
         answer = app(standalone_mode=False)
         sys.stdout.flush()  # here, where a closed pipe is still ours to answer for
+        if answer == INTERRUPTED:
+            sys.stderr.write("truecost: interrupted\n")
         return answer if isinstance(answer, int) else 0
     except typer.TyperException as error:
         return _refuse(error.format_message())
@@ -62,9 +67,8 @@ def _run() -> int:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _refuse(f"{where}{error.strerror or error}")
-    except (KeyboardInterrupt, typer.Abort):
-        sys.stderr.write("truecost: interrupted\n")
-        return 130
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except Exception:  # the last door: whatever comes here is a fault of ours, and its traceback the report of it
         import traceback
 

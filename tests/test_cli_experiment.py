@@ -1,0 +1,119 @@
+import json
+import os
+import pty
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from test_cli import TRUECOST, run
+from test_resample import runtimes, with_gaps
+
+from truecost.experiments import exact, fit, resample, results
+from truecost.matrix import CostMatrix
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A matrix in a file."""
+    path = tmp_path_factory.mktemp("matrix") / "matrix.npz"
+    runtimes(12, 20, 5).save(path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["m", "n", "k"])
+def test_sweeps_print_what_the_package_computes(kind: fit.Kind, stored: Path, tmp_path: Path) -> None:
+    """The command line would show, or write to parquet, other numbers than the package computes from the same seed."""
+    out = tmp_path / "sweep.parquet"
+    ended = run("experiment", kind, stored, "--splits", 70, "--seed", 5, "--delta", 0.2, "--json", "--out", out)
+    answer = json.loads(ended.stdout)
+    levels = (0.5, 0.8, 0.9, 0.95, 0.99)
+    sweep = getattr(resample, f"sweep_{kind}")(
+        CostMatrix.load(stored), splits=70, rng=np.random.default_rng(5), levels=levels
+    )
+    np.testing.assert_allclose(answer["uniform"], sweep.uniform)
+    np.testing.assert_allclose(answer["quantiles"]["selection"], sweep.quantiles["selection"])
+    fitted = fit.curve(sweep.values, sweep.uniform, kind=kind)
+    assert answer["fits"]["uniform"]["a"] == pytest.approx(fitted.a)
+    table = pl.read_parquet(out)
+    np.testing.assert_allclose(table["uniform"], sweep.uniform)
+    np.testing.assert_allclose(table["selection_q80"], sweep.quantiles["selection"][1])
+    np.testing.assert_allclose(table["bound_bennett"], answer["bounds"]["bennett"])
+    said = results.about(out)
+    assert (said["seed"], said["splits"], said["experiment"]) == (5, 70, kind)
+    assert said["version"]
+    shown = run("experiment", kind, stored, "--splits", 70).stdout
+    assert f"Error against {kind if kind == 'm' else kind.upper()}: 70 splits" in shown
+    assert "R² =" in shown
+
+
+def test_estimators_print_what_the_package_computes(stored: Path, tmp_path: Path) -> None:
+    """The exact grid, or the simulation beside it, would not be the package's."""
+    out = tmp_path / "grid.parquet"
+    answer = json.loads(run("experiment", "estimators", stored, "--json", "--out", out).stdout)
+    k, n = exact.grid(20)
+    expected = exact.mean_squared_error(CostMatrix.load(stored), estimator="concentrated", instances=k, runs=n).mean
+    table = pl.DataFrame(answer["exact"]).filter(pl.col("estimator") == "concentrated")
+    np.testing.assert_allclose(table["squared"], expected.ravel())
+    np.testing.assert_allclose(table["squared"], table["across"] + table["within"] + table["floor"])
+    assert pl.read_parquet(out).height == 4 * k.size
+    shown = run("experiment", "estimators", stored, "--splits", 50).stdout
+    assert "S* is best at every (K, N)" in shown
+    assert "mean ± std over 50 splits" in shown
+
+
+def test_missing_runs_leave_out_what_is_not_defined(tmp_path: Path) -> None:
+    """With missing runs, `experiment estimators` would show estimators that cannot be had, or none."""
+    path = tmp_path / "gaps.npz"
+    with_gaps(6, 20, 4, least=2).save(path)
+    answer = json.loads(run("experiment", "estimators", path, "--json").stdout)
+    assert {entry["estimator"] for entry in answer["exact"]} == {"even", "scattered"}
+
+
+def test_bad_input_costs_no_work(stored: Path, tmp_path: Path) -> None:
+    """Wrong options would be noticed only after the work, or end in more than one line."""
+    for words in (
+        ["experiment", "m", stored, "--splits", 1],
+        ["experiment", "m", stored, "--delta", 0],
+        ["experiment", "n", stored, "--train", 19, "--test", 5],
+        ["experiment", "k", stored, "--threads", 999],
+        ["experiment", "k", stored, "--out", tmp_path / "curve.csv"],
+        ["experiment", "k", stored, "--out", tmp_path / "nowhere" / "curve.parquet"],
+        ["experiment", "k", tmp_path / "nowhere.npz"],
+        ["experiment", "q", stored],
+    ):
+        ended = run(*words)
+        assert ended.returncode == 2, (words, ended)
+        assert ended.stdout == ""
+        assert ended.stderr.count("\n") == 1
+
+
+def test_progress_and_interruption(tmp_path: Path) -> None:
+    """On a terminal there would be no progress, or Ctrl-C would end in a traceback or leave a half-written file."""
+    path, out = tmp_path / "matrix.npz", tmp_path / "n.parquet"
+    runtimes(60, 200, 5).save(path)
+    parent, child = pty.openpty()
+    words = ["experiment", "n", path, "--splits", "100000", "--out", out]
+    with subprocess.Popen([TRUECOST, *map(str, words)], stdout=subprocess.PIPE, stderr=child) as work:
+        os.close(child)
+        seen = b""
+        deadline = time.monotonic() + 120
+        while b"/100000" not in seen and time.monotonic() < deadline:
+            seen += os.read(parent, 4096)
+        work.send_signal(signal.SIGINT)
+        while True:
+            try:
+                seen += os.read(parent, 4096)
+            except OSError:
+                break
+        assert work.stdout is not None
+        assert work.stdout.read() == b""
+    os.close(parent)
+    assert work.returncode == 130
+    assert b"to go" in seen
+    assert b"interrupted" in seen
+    assert b"Traceback" not in seen
+    assert [p.name for p in tmp_path.iterdir()] == ["matrix.npz"]
