@@ -19,6 +19,9 @@ class Stream(Protocol):
     def below(self, n: int) -> int:
         """A whole number below n."""
 
+    def two_below(self, n: int) -> tuple[int, int]:
+        """A whole number below n and one below n − 1."""
+
 
 class SplitMix:
     """SplitMix64 (Steele, Lea and Flood, 2014): the stream of one split in the kernels."""
@@ -26,13 +29,22 @@ class SplitMix:
     def __init__(self, seed: int) -> None:
         self.state = seed
 
-    def below(self, n: int) -> int:
-        """A whole number below n, from the upper 32 bits of the next number."""
+    def next(self) -> int:
+        """The next 64 bits."""
         self.state = (self.state + 0x9E3779B97F4A7C15) % WORD
         z = self.state
         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % WORD
         z = (z ^ (z >> 27)) * 0x94D049BB133111EB % WORD
-        return ((z ^ (z >> 31)) >> 32) * n >> 32
+        return z ^ (z >> 31)
+
+    def below(self, n: int) -> int:
+        """A whole number below n, from the upper 32 bits of the next number."""
+        return (self.next() >> 32) * n >> 32
+
+    def two_below(self, n: int) -> tuple[int, int]:
+        """A whole number below n and one below n − 1, from the two halves of the next number."""
+        bits = self.next()
+        return (bits >> 32) * n >> 32, (bits % 2**32) * (n - 1) >> 32
 
 
 class PythonStream:
@@ -44,6 +56,10 @@ class PythonStream:
     def below(self, n: int) -> int:
         """A whole number below n."""
         return int(self.random() * n)
+
+    def two_below(self, n: int) -> tuple[int, int]:
+        """A whole number below n and one below n − 1."""
+        return int(self.random() * n), int(self.random() * (n - 1))
 
 
 def draw(stream: Stream, from_: int, number: int) -> list[int]:
@@ -70,7 +86,10 @@ def cost_on(costs: list[list[float]], instances: list[int]) -> float:
     """A configuration's mean cost over all runs on these instances, each instance alike."""
     total = 0.0
     for z in instances:
-        total += sum(costs[z]) / len(costs[z])
+        on_instance = 0.0
+        for cost in costs[z]:
+            on_instance += cost
+        total += on_instance / len(costs[z])
     return total / len(instances)
 
 
@@ -106,7 +125,10 @@ def k_sweep(costs: Costs, stream: Stream, train: int, test: int) -> Curves:
     curves: Curves = ([], [], [])
     for k, z in enumerate(training, 1):
         for c, each in enumerate(costs):
-            sums[c] += sum(each[z]) / len(each[z])
+            on_instance = 0.0
+            for cost in each[z]:
+                on_instance += cost
+            sums[c] += on_instance / len(each[z])
         for curve, value in zip(curves, record([total / k for total in sums], truths), strict=True):
             curve.append(value)
     return curves
@@ -125,16 +147,27 @@ def run_order(stream: Stream, runs: int, rounds: int, listed: bool) -> list[int]
     return order
 
 
-def even_schedule(stream: Stream, training: list[int], runs: list[int], rounds: int, listed: bool) -> list[tuple[int, int]]:
+def round_order(stream: Stream, size: int, paired: bool) -> list[int]:
+    """0 … size − 1 in random order, drawn one by one or two at a time."""
+    hand, order = list(range(size)), list[int]()
+    while len(order) < size:
+        i = len(order)
+        draws = stream.two_below(size - i) if paired else (stream.below(size - i),)
+        for place, j in enumerate(draws, i):
+            if place < size:
+                order.append(hand[place + j])
+                hand[place + j] = hand[place]
+    return order
+
+
+def even_schedule(
+    stream: Stream, training: list[int], runs: list[int], rounds: int, listed: bool, paired: bool
+) -> list[tuple[int, int]]:
     """S*: round after round over all training instances in a fresh random order, each time another run of the instance."""
     orders = [run_order(stream, runs[z], rounds, listed) for z in training]
     schedule = []
     for r in range(rounds):
-        hand = list(range(len(training)))
-        for i in range(len(hand)):
-            j = i + stream.below(len(hand) - i)
-            schedule.append((training[hand[j]], orders[hand[j]][r]))
-            hand[j] = hand[i]
+        schedule += [(training[k], orders[k][r]) for k in round_order(stream, len(training), paired)]
     return schedule
 
 
@@ -146,7 +179,7 @@ def n_sweep(costs: Costs, stream: Stream, train: int, test: int, rounds: int) ->
     estimates = []
     for each in costs:
         total, row = 0.0, []
-        schedule = even_schedule(stream, training, [len(cell) for cell in each], rounds, complete)
+        schedule = even_schedule(stream, sorted(training), [len(cell) for cell in each], rounds, complete, paired=True)
         for n, (z, r) in enumerate(schedule, 1):
             total += each[z][r]
             row.append(total * (1.0 / n))
@@ -182,7 +215,7 @@ def schedule_of(kind: str, stream: Stream, training: list[int], runs: list[int],
     stored = runs[0]
     if kind == "even":
         rounds = min(stored, -(-most // len(training)))
-        return even_schedule(stream, training, runs, rounds, listed=True)[:most]
+        return even_schedule(stream, training, runs, rounds, listed=True, paired=False)[:most]
     if kind == "concentrated":
         orders = [run_order(stream, stored, stored, listed=True) for _ in training]
         hand, schedule = list(range(len(training))), []
@@ -215,7 +248,7 @@ def estimator_errors(
     absolute, squared = [0.0] * len(numbers), [0.0] * len(numbers)
     for each in costs:
         truth = cost_on(each, testing)
-        schedule = schedule_of(kind, stream, training, [len(cell) for cell in each], numbers[-1])
+        schedule = schedule_of(kind, stream, sorted(training), [len(cell) for cell in each], numbers[-1])
         for v, number in enumerate(numbers):
             error = truth - sum(each[z][r] for z, r in schedule[:number]) / number
             absolute[v] += abs(error) / len(costs)

@@ -12,24 +12,25 @@ GAMMA = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
 S27, S30, S31, S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+LOW_32 = np.uint64(0xFFFFFFFF)
 
 EVEN, CONCENTRATED, SCATTERED, PAIRS = range(4)
 
 
 @nb.njit
 def _next(state):
-    """The next number of a stream: the new state, and 32 random bits."""
+    """The new state of a stream, and its next 64 random bits."""
     state = state + GAMMA
     z = (state ^ (state >> S30)) * MIX_1
     z = (z ^ (z >> S27)) * MIX_2
-    return state, (z ^ (z >> S31)) >> S32
+    return state, z ^ (z >> S31)
 
 
 @nb.njit
 def _below(state, n):
     """A whole number below n."""
     state, bits = _next(state)
-    return state, np.int64((bits * np.uint64(n)) >> S32)
+    return state, np.int64(((bits >> S32) * np.uint64(n)) >> S32)
 
 
 @nb.njit
@@ -44,25 +45,33 @@ def _split(state, places, drawn):
 
 
 @nb.njit
-def _deal(state, row, places, train, counts, orders, rounds, hands):
+def _training(places, train):
+    """The training instances in rising order: which is drawn when is decided by the schedule, and memory likes order."""
+    training = np.sort(places[:train])
+    return training.astype(np.uint64)
+
+
+@nb.njit
+def _deal(state, row, training, counts, orders, hands):
     """Deal one configuration's runs: hands[r, k] is the cost of the r-th run, in random order, on training instance k.
 
     With few runs a cell draws one of all their `orders`; with many, or uneven counts, it draws run after run.
     """
-    runs = row.size // counts.size
+    runs = np.uint64(row.size // counts.size)
     if orders.shape[0] > 0:
-        for k in range(train):
-            state, pick = _below(state, orders.shape[0])
-            base = places[k] * runs
-            for r in range(rounds):
+        for k in range(training.size):
+            state, bits = _next(state)
+            pick = ((bits >> S32) * np.uint64(orders.shape[0])) >> S32
+            base = training[k] * runs
+            for r in range(hands.shape[0]):
                 hands[r, k] = row[base + orders[pick, r]]
         return state
-    left = np.empty(runs, np.int64)
-    for k in range(train):
-        base, count = places[k] * runs, counts[places[k]]
+    left = np.empty(runs, np.uint64)
+    for k in range(training.size):
+        count = counts[training[k]]
         for r in range(count):
-            left[r] = base + r
-        for r in range(rounds):
+            left[r] = training[k] * runs + np.uint64(r)
+        for r in range(hands.shape[0]):
             state, j = _below(state, count - r)
             hands[r, k] = row[left[r + j]]
             left[r + j] = left[r]
@@ -84,101 +93,100 @@ def _means_over(means_by_instance, places, first, number, out):
 @nb.njit(parallel=True, cache=True)
 def splits_of(means_by_instance, seeds, train, test, training_costs, test_costs):
     """Training and test cost of every configuration in every split, all runs used."""
-    instances = means_by_instance.shape[0]
+    instances, configurations = means_by_instance.shape
+    everywhere = np.zeros(configurations)
+    for z in range(instances):
+        everywhere += means_by_instance[z]
     for s in nb.prange(seeds.size):
         places = np.empty(instances, np.int64)
         _split(seeds[s], places, train + test)
         _means_over(means_by_instance, places, 0, train, training_costs[s])
-        _means_over(means_by_instance, places, train, test, test_costs[s])
+        if train + test == instances:
+            # What is not for training is for testing: half of the additions are saved.
+            for c in range(configurations):
+                test_costs[s, c] = (everywhere[c] - training_costs[s, c] * train) / test
+        else:
+            _means_over(means_by_instance, places, train, test, test_costs[s])
 
 
-@nb.njit(parallel=True, cache=True)
-def sort_splits(training_costs, test_costs, errors, by_cost, first, last):
-    """Sort each split's errors; order its configurations by training cost, and say where each tie begins and ends."""
-    splits, configurations = training_costs.shape
-    for s in nb.prange(splits):
-        cost, test = training_costs[s], test_costs[s]
-        errors[s] = np.sort(test - cost)
-        order = np.argsort(cost)
-        begin = 0
-        for i in range(configurations):
-            by_cost[s, i] = order[i]
-            if i + 1 == configurations or cost[order[i + 1]] > cost[order[i]]:
+@nb.njit(cache=True, nogil=True)
+def ties(sorted_costs, first, last):
+    """Where the group of equal costs that each place belongs to begins and ends, in every row."""
+    for s in range(sorted_costs.shape[0]):
+        cost, begin = sorted_costs[s], 0
+        for i in range(cost.size):
+            if i + 1 == cost.size or cost[i + 1] > cost[i]:
                 for j in range(begin, i + 1):
                     first[s, j], last[s, j] = begin, i
                 begin = i + 1
 
 
-@nb.njit(parallel=True, cache=True, fastmath=True)
-def weigh(values, weights, begin, end, out):
-    """out[s, v] = Σ_i weights[v, i]·values[s, i] over the i from begin[v] to end[v] where the weights are not negligible."""
-    for s in nb.prange(values.shape[0]):
-        row = values[s]
-        for v in range(weights.shape[0]):
-            total = 0.0
-            for i in range(begin[v], end[v]):
-                total += weights[v, i] * row[i]
-            out[s, v] = total
-
-
-@nb.njit(parallel=True, cache=True)
-def average_ties(values, by_cost, last, out):
-    """Each split's values in order of training cost, averaged within ties."""
-    for s in nb.prange(values.shape[0]):
+@nb.njit(cache=True, nogil=True)
+def average_ties(values, last):
+    """Average the values within ties, in place."""
+    for s in range(values.shape[0]):
         i = 0
         while i < values.shape[1]:
             stop = last[s, i] + 1
-            total = 0.0
-            for j in range(i, stop):
-                total += values[s, by_cost[s, j]]
-            for j in range(i, stop):
-                out[s, j] = total / (stop - i)
+            if stop > i + 1:
+                values[s, i:stop] = values[s, i:stop].mean()
             i = stop
 
 
-@nb.njit(parallel=True, cache=True)
-def mixture_quantiles(values, first, last, order, cumulative, levels, block, out):
-    """Quantiles of the mixture in which value i has the mean weight of the ranks first[i] to last[i].
+@nb.njit(cache=True, nogil=True)
+def pack(values, first, last, out):
+    """Numbers that sort as the values do, rounded to single precision, and carry first and last in their lower 32 bits."""
+    bits = values.astype(np.float32).view(np.int32)
+    for i in range(values.size):
+        key = np.int64(bits[i])
+        # Negative floats sort the other way round.
+        key = key if key >= 0 else -(key & 0x7FFFFFFF)
+        out[i] = (key << 32) | (np.int64(first[i]) << 16) | np.int64(last[i])
 
-    `order` sorts the pooled values; cumulative[v, k] is the weight of the first k ranks. The weight below a value is found
-    from counts of ranks at every `block`-th place, then item by item inside one block.
+
+@nb.njit(cache=True, nogil=True)
+def mixture_quantiles(packed, cumulative, splits, levels, block, out):
+    """Quantiles of the mixture in which a value has the mean weight of the ranks first … last that are packed with it.
+
+    `packed` is sorted; cumulative[v, k] is the weight of the first k ranks, the same in each of the splits. The weight below
+    a value is found from counts of ranks at every `block`-th place, then item by item inside one block.
     """
-    items, ranks = order.size, cumulative.shape[1] - 1
+    items, ranks = packed.size, cumulative.shape[1] - 1
     blocks = (items + block - 1) // block
     counts = np.zeros((blocks + 1, ranks))
     for b in range(blocks):
         counts[b + 1] = counts[b]
         for place in range(b * block, min(items, (b + 1) * block)):
-            item = order[place]
-            share = 1.0 / (last[item] - first[item] + 1)
-            for rank in range(first[item], last[item] + 1):
+            first, last = (packed[place] >> 16) & 0xFFFF, packed[place] & 0xFFFF
+            share = 1.0 / (last - first + 1)
+            for rank in range(first, last + 1):
                 counts[b + 1, rank] += share
-    splits = items / ranks
-    for v in nb.prange(cumulative.shape[0]):
+    weight = np.empty(ranks)
+    keys = np.empty(1, np.int32)
+    for v in range(cumulative.shape[0]):
+        for rank in range(ranks):
+            weight[rank] = cumulative[v, rank + 1] - cumulative[v, rank]
         for q in range(levels.size):
             target = levels[q] * splits * cumulative[v, ranks]
             low, high = 0, blocks
             while high - low > 1:
                 middle = (low + high) // 2
-                below = 0.0
-                for rank in range(ranks):
-                    below += counts[middle, rank] * (cumulative[v, rank + 1] - cumulative[v, rank])
-                if below < target:
+                if np.dot(counts[middle], weight) < target:
                     low = middle
                 else:
                     high = middle
-            below = 0.0
-            for rank in range(ranks):
-                below += counts[low, rank] * (cumulative[v, rank + 1] - cumulative[v, rank])
+            below = np.dot(counts[low], weight)
             place = low * block
-            # A hair of slack: the sums of a complete mixture differ from its weight by rounding.
             while place < items - 1:
-                item = order[place]
-                below += (cumulative[v, last[item] + 1] - cumulative[v, first[item]]) / (last[item] - first[item] + 1)
+                begin, end = (packed[place] >> 16) & 0xFFFF, (packed[place] & 0xFFFF) + 1
+                below += (cumulative[v, end] - cumulative[v, begin]) / (end - begin)
+                # A hair of slack: the sums of a complete mixture differ from its weight by rounding.
                 if below >= target * (1 - 1e-12):
                     break
                 place += 1
-            out[q, v] = values[order[place]]
+            key = packed[place] >> 32
+            keys[0] = key if key >= 0 else -key | -0x80000000
+            out[q, v] = keys.view(np.float32)[0]
 
 
 @nb.njit(parallel=True, cache=True, fastmath=True)
@@ -239,6 +247,43 @@ def n_sweep_common(costs_by_run, means_by_instance, seeds, train, test, rounds, 
             uniform[s, v], selection[s, v], training[s, v] = curves[0, n], curves[1, n], curves[2, n]
 
 
+@nb.njit
+def _play(state, hands, truth, scale, worst, least, chosen, tied):
+    """One configuration's schedule, round after round; `worst` to `tied` keep what selects among configurations at each N.
+
+    The innermost loop of all: every number of the stream draws two runs, indices are unsigned, and no array is handed on,
+    which would count references at every step.
+    """
+    total, n = 0.0, np.uint64(0)
+    bits = np.uint64(0)
+    for r in range(hands.shape[0]):
+        hand = hands[r]
+        for step in range(hand.size):
+            i = np.uint64(step)
+            if step & 1 == 0:
+                state, bits = _next(state)
+                draw = bits >> S32
+            else:
+                draw = bits & LOW_32
+            # One of what is left of the round's runs; the first of them takes its place.
+            j = i + ((draw * (np.uint64(hand.size) - i)) >> S32)
+            total += hand[j]
+            hand[j] = hand[i]
+            cost = total * scale[n]
+            error = truth - cost
+            if error > worst[n]:
+                worst[n] = error
+            if cost <= least[n]:
+                if cost < least[n]:
+                    least[n] = cost
+                    chosen[n] = 0.0
+                    tied[n] = 0.0
+                chosen[n] += error
+                tied[n] += 1.0
+            n += np.uint64(1)
+    return state
+
+
 @nb.njit(parallel=True, cache=True)
 def n_sweep(costs, counts, orders, means_by_instance, seeds, train, test, rounds, values, uniform, selection, training):
     """The error against N, every configuration in an order of its own; `costs` has the runs that are there first."""
@@ -250,32 +295,15 @@ def n_sweep(costs, counts, orders, means_by_instance, seeds, train, test, rounds
         state = _split(seeds[s], places, train + test)
         truth = np.empty(configurations)
         _means_over(means_by_instance, places, train, test, truth)
-        hands = np.empty((rounds, train))
+        drawn, hands = _training(places, train), np.empty((rounds, train))
         worst, least = np.full(most, -np.inf), np.full(most, np.inf)
-        chosen, ties = np.zeros(most), np.zeros(most)
+        chosen, tied = np.zeros(most), np.zeros(most)
         for c in range(configurations):
-            state = _deal(state, costs[c].reshape(-1), places, train, counts[c], orders, rounds, hands)
-            total, n = 0.0, 0
-            for r in range(rounds):
-                hand = hands[r]
-                for i in range(train):
-                    # The order of instances in a round: what is drawn leaves the hand.
-                    state, j = _below(state, train - i)
-                    total += hand[i + j]
-                    hand[i + j] = hand[i]
-                    cost = total * scale[n]
-                    error = truth[c] - cost
-                    if error > worst[n]:
-                        worst[n] = error
-                    if cost < least[n]:
-                        least[n], chosen[n], ties[n] = cost, error, 1.0
-                    elif cost == least[n]:
-                        chosen[n] += error
-                        ties[n] += 1.0
-                    n += 1
+            state = _deal(state, costs[c].reshape(-1), drawn, counts[c], orders, hands)
+            state = _play(state, hands, truth[c], scale, worst, least, chosen, tied)
         for v in range(values.size):
             n = values[v] - 1
-            uniform[s, v], selection[s, v], training[s, v] = worst[n], chosen[n] / ties[n], least[n]
+            uniform[s, v], selection[s, v], training[s, v] = worst[n], chosen[n] / tied[n], least[n]
 
 
 @nb.njit(parallel=True, cache=True)
@@ -289,38 +317,38 @@ def estimators(costs, counts, orders, means_by_instance, seeds, kind, train, tes
         state = _split(seeds[s], places, train + test)
         truth = np.empty(configurations)
         _means_over(means_by_instance, places, train, test, truth)
-        hands = np.empty((rounds, train))
-        order = np.empty(train, np.int64)
+        drawn, hands = _training(places, train), np.empty((rounds, train))
+        dealt, order = hands.reshape(-1), np.empty(train, np.int64)
         absolute[s, :] = 0.0
         squared[s, :] = 0.0
         for c in range(configurations):
             row, count = costs[c].reshape(-1), counts[c]
             if kind != SCATTERED:
-                state = _deal(state, row, places, train, count, orders, rounds, hands)
-            pairs = hands.reshape(-1)
+                state = _deal(state, row, drawn, count, orders, hands)
             for k in range(train):
                 order[k] = k
             total, v = 0.0, 0
             for n in range(most):
                 if kind == EVEN:
-                    i, hand = n % train, hands[n // train]
-                    state, j = _below(state, train - i)
-                    total += hand[i + j]
-                    hand[i + j] = hand[i]
+                    # One of what is left of the round's runs; the first of them takes its place.
+                    state, j = _below(state, train - n % train)
+                    total += dealt[n + j]
+                    dealt[n + j] = dealt[n]
                 elif kind == CONCENTRATED:
                     i, r = n // runs, n % runs
                     if r == 0:
                         state, j = _below(state, train - i)
                         order[i], order[i + j] = order[i + j], order[i]
-                    total += hands[r, order[i]]
+                    total += dealt[r * train + order[i]]
                 elif kind == SCATTERED:
                     state, j = _below(state, train)
-                    state, r = _below(state, count[places[j]])
-                    total += row[places[j] * runs + r]
+                    z = np.int64(drawn[j])
+                    state, r = _below(state, count[z])
+                    total += row[z * runs + r]
                 else:
-                    state, j = _below(state, pairs.size - n)
-                    total += pairs[n + j]
-                    pairs[n + j] = pairs[n]
+                    state, j = _below(state, dealt.size - n)
+                    total += dealt[n + j]
+                    dealt[n + j] = dealt[n]
                 if n + 1 == values[v]:
                     error = truth[c] - total / (n + 1)
                     absolute[s, v] += abs(error) / configurations

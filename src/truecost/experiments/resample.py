@@ -5,10 +5,11 @@ test instances. Results depend on the generator alone, not on the number of thre
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numba
 import numpy as np
@@ -24,10 +25,13 @@ IntArray = NDArray[np.int64]
 Progress = Callable[[int], None]
 
 LEVELS = (0.5, 0.9, 0.95, 0.99)
-# Runs looked at in one call of a kernel, some tenths of a second: often enough for progress and Ctrl-C.
+CURVES = ("uniform", "selection", "training", "test")
+# Costs looked at in one call of a kernel, some tenths of a second: often enough for progress and Ctrl-C.
 CHUNK = 50_000_000
 # Up to so many runs (720 orders) the order of a cell's runs is drawn in one go.
 MOST_LISTED = 6
+# Places in order fit into 16 bits beside a value, which makes sorting them together fast.
+MOST_CONFIGURATIONS = 2**16
 # More swept values than this are thinned out unless asked for.
 MOST_VALUES = 5000
 
@@ -50,7 +54,8 @@ class Sweep:
     standard_errors
         Of the four, over splits.
     quantiles
-        Of the four, (levels, values): over splits and, at m below M, over the m-subsets of every split.
+        Of the four, (levels, values): over splits and, for kind "m", over the m-subsets of every split, rounded there to
+        single precision.
     levels
         The probabilities of the quantiles.
     splits, train, test_instances, runs, common_seeds
@@ -127,13 +132,14 @@ def sweep_m(
     """
     setting = _setting(matrix, splits, rng, train, test, levels, threads)
     configurations = matrix.shape[0]
+    if configurations > MOST_CONFIGURATIONS:
+        raise InputError(f"Expected at most {MOST_CONFIGURATIONS:,} configurations, got {configurations:,}.")
     sizes = _values(values, configurations, "m")
     training, tests = np.empty((splits, configurations)), np.empty((splits, configurations))
     with _threads(setting.threads):
-        for part in setting.chunks(progress):
+        for part in setting.chunks(setting.means.size, progress):
             _kernels.splits_of(setting.means, setting.seeds[part], setting.train, setting.test, training[part], tests[part])
-        means, deviations, quantiles = _over_subsets(training, tests, sizes, setting.levels)
-    return _sweep("m", sizes, means, deviations, quantiles, setting, runs=matrix.shape[2], common_seeds=False)
+    return _sweep("m", sizes, _over_subsets(training, tests, sizes, setting), setting, runs=matrix.shape[2])
 
 
 def sweep_k(
@@ -156,12 +162,12 @@ def sweep_k(
     sizes = _values(values, setting.train, "K")
     curves = [np.empty((splits, sizes.size)) for _ in range(3)]
     with _threads(setting.threads):
-        for part in setting.chunks(progress):
+        for part in setting.chunks(setting.means.size, progress):
             whole = [np.empty((part.stop - part.start, setting.train)) for _ in range(3)]
             _kernels.k_sweep(setting.means, setting.seeds[part], setting.train, setting.test, *whole)
             for curve, piece in zip(curves, whole, strict=True):
                 curve[part] = piece[:, sizes - 1]
-    return _summed_up("k", sizes, curves, setting, runs=matrix.shape[2], common_seeds=False)
+    return _sweep("k", sizes, _over_splits(curves, setting), setting, runs=matrix.shape[2])
 
 
 def sweep_n(
@@ -201,14 +207,14 @@ def sweep_n(
     curves = [np.empty((splits, sizes.size)) for _ in range(3)]
     by_run = np.ascontiguousarray(np.moveaxis(setting.costs, 0, 2)) if common_seeds else None
     with _threads(setting.threads):
-        for part in setting.chunks(progress):
+        for part in setting.chunks(setting.costs.size, progress):
             pieces = [curve[part] for curve in curves]
             common = (setting.means, setting.seeds[part], setting.train, setting.test, rounds, sizes, *pieces)
             if by_run is not None:
                 _kernels.n_sweep_common(by_run, *common)
             else:
                 _kernels.n_sweep(setting.costs, setting.counts, setting.orders, *common)
-    return _summed_up("n", sizes, curves, setting, runs=rounds, common_seeds=common_seeds)
+    return _sweep("n", sizes, _over_splits(curves, setting), setting, runs=rounds, common_seeds=common_seeds)
 
 
 def compare_estimators(
@@ -241,7 +247,7 @@ def compare_estimators(
     shape = (len(estimators), splits, numbers.size)
     absolute, squared = np.empty(shape), np.empty(shape)
     with _threads(setting.threads):
-        for part in setting.chunks(progress):
+        for part in setting.chunks(setting.costs.size, progress):
             for row, estimator in enumerate(estimators):
                 kind = ESTIMATORS.index(estimator)
                 _kernels.estimators(
@@ -281,14 +287,14 @@ class _Setting:
     levels: tuple[float, ...]
     threads: int
     counts: IntArray
-    orders: IntArray
+    orders: NDArray[np.uint64]
     costs: FloatArray
     means: FloatArray
     seeds: NDArray[np.uint64]
 
-    def chunks(self, progress: Progress | None) -> Iterator[slice]:
-        """One run of splits after the other, progress told after each."""
-        step = max(1, CHUNK // self.costs.size)
+    def chunks(self, looked_at: int, progress: Progress | None) -> Iterator[slice]:
+        """Some splits after the other, each of which looks at so many costs; progress is told after each."""
+        step = max(1, CHUNK // looked_at)
         for start in range(0, self.seeds.size, step):
             part = slice(start, min(start + step, self.seeds.size))
             yield part
@@ -320,27 +326,29 @@ def _setting(
         )
     check_complete(matrix)
     counts = matrix.counts()
-    # The draws put the runs of a cell into random order anyhow, so that their own order may be changed.
-    order = np.argsort(np.isnan(matrix.costs), axis=2, kind="stable")
-    costs = np.nan_to_num(np.take_along_axis(matrix.costs, order, axis=2), nan=0.0)
+    costs, complete = np.ascontiguousarray(matrix.costs), counts.min() == matrix.shape[2]
+    if not complete:
+        # The draws put the runs of a cell into random order anyhow, so that their own order may be changed.
+        order = np.argsort(np.isnan(costs), axis=2, kind="stable")
+        costs = np.nan_to_num(np.take_along_axis(costs, order, axis=2), nan=0.0)
     return _Setting(
         train=train,
         test=test,
         levels=tuple(levels),
         threads=threads,
         counts=counts,
-        orders=_orders(matrix.shape[2]) if counts.min() == matrix.shape[2] else np.empty((0, 0), np.int64),
+        orders=_orders(matrix.shape[2] if complete else MOST_LISTED + 1),
         costs=costs,
         means=np.ascontiguousarray((costs.sum(axis=2) / counts).T),
         seeds=rng.integers(0, 2**64, size=splits, dtype=np.uint64),
     )
 
 
-def _orders(runs: int) -> IntArray:
+def _orders(runs: int) -> NDArray[np.uint64]:
     """Every order of a cell's runs; none for numbers of runs that have too many orders to list."""
     if runs > MOST_LISTED:
-        return np.empty((0, 0), np.int64)
-    return np.array(list(permutations(range(runs))), dtype=np.int64)
+        return np.empty((0, 0), np.uint64)
+    return np.array(list(permutations(range(runs))), dtype=np.uint64)
 
 
 @contextmanager
@@ -364,39 +372,63 @@ def _values(asked: ArrayLike | None, most: int, name: str) -> IntArray:
     return np.unique(np.geomspace(1, most, MOST_VALUES).round().astype(np.int64))
 
 
-def _summed_up(
-    kind: Literal["n", "k"], values: IntArray, curves: list[FloatArray], setting: _Setting, runs: int, common_seeds: bool
-) -> Sweep:
+class _Curve(NamedTuple):
+    """Mean over splits, its standard error, and quantiles (levels, values)."""
+
+    mean: FloatArray
+    error: FloatArray
+    quantiles: FloatArray
+
+
+def _over_splits(curves: list[FloatArray], setting: _Setting) -> dict[str, _Curve]:
+    """The four curves from the uniform error, the selection error and the least training cost of each split."""
     uniform, selection, training = curves
-    each = {"uniform": uniform, "selection": selection, "training": training, "test": training + selection}
-    return _sweep(
-        kind,
-        values,
-        {name: curve.mean(axis=0) for name, curve in each.items()},
-        {name: _error_of_mean(curve) for name, curve in each.items()},
-        {name: np.quantile(curve, setting.levels, axis=0, method="inverted_cdf") for name, curve in each.items()},
-        setting,
-        runs,
-        common_seeds,
-    )
+    # Some swept values at a time: a copy of all would double the memory.
+    width = uniform.shape[1]
+    blocks = [slice(start, min(start + 64, width)) for start in range(0, width, 64)]
+
+    def curve(name: str) -> _Curve:
+        out = _Curve(np.empty(width), np.empty(width), np.empty((len(setting.levels), width)))
+        for block in blocks:
+            part = training[:, block] + selection[:, block] if name == "test" else named[name][:, block]
+            out.mean[block], out.error[block] = part.mean(axis=0), _error_of_mean(part)
+            ordered = np.sort(np.ascontiguousarray(part.T), axis=1)
+            out.quantiles[:, block] = ordered[:, _quantile_places(setting)].T
+        return out
+
+    named = {"uniform": uniform, "selection": selection, "training": training}
+    return _each(curve, setting.threads)
+
+
+def _quantile_places(setting: _Setting) -> IntArray:
+    """Where the quantiles stand in order: the first value at which the share of splits reaches the level."""
+    places = np.ceil(np.round(np.array(setting.levels) * setting.seeds.size, 9)).astype(np.int64) - 1
+    return np.maximum(places, 0)
+
+
+def _each(curve: Callable[[str], _Curve], threads: int) -> dict[str, _Curve]:
+    """All four curves; NumPy's sorting and our kernels leave the interpreter's lock to each other."""
+    with ThreadPoolExecutor(threads) as pool:
+        return dict(zip(CURVES, pool.map(curve, CURVES), strict=True))
 
 
 def _sweep(
     kind: Literal["m", "n", "k"],
     values: IntArray,
-    means: dict[str, FloatArray],
-    errors: dict[str, FloatArray],
-    quantiles: dict[str, FloatArray],
+    curves: dict[str, _Curve],
     setting: _Setting,
     runs: int,
-    common_seeds: bool,
+    common_seeds: bool = False,
 ) -> Sweep:
     return Sweep(
         kind=kind,
         values=values,
-        **means,
-        standard_errors=errors,
-        quantiles=quantiles,
+        uniform=curves["uniform"].mean,
+        selection=curves["selection"].mean,
+        training=curves["training"].mean,
+        test=curves["test"].mean,
+        standard_errors={name: curve.error for name, curve in curves.items()},
+        quantiles={name: curve.quantiles for name, curve in curves.items()},
         levels=setting.levels,
         splits=setting.seeds.size,
         train=setting.train,
@@ -410,55 +442,52 @@ def _error_of_mean(each: FloatArray) -> FloatArray:
     return np.asarray(each.std(axis=0, ddof=1) / np.sqrt(each.shape[0]))
 
 
-def _over_subsets(
-    training: FloatArray, tests: FloatArray, sizes: IntArray, levels: Sequence[float]
-) -> tuple[dict[str, FloatArray], dict[str, FloatArray], dict[str, FloatArray]]:
-    """Means, their standard errors and quantiles of the four curves over random m-subsets of all configurations."""
+def _over_subsets(training: FloatArray, tests: FloatArray, sizes: IntArray, setting: _Setting) -> dict[str, _Curve]:
+    """The four curves over random m-subsets of all configurations, from everybody's training and test cost in each split."""
     configurations = training.shape[1]
-    errors = np.empty_like(training)
-    by_cost, first, last = (np.empty(training.shape, np.int32) for _ in range(3))
-    _kernels.sort_splits(training, tests, errors, by_cost, first, last)
+    by_cost = np.argsort(training, axis=1)
+    costs = np.take_along_axis(training, by_cost, axis=1)
+    first, last = np.empty(training.shape, np.int32), np.empty(training.shape, np.int32)
+    _kernels.ties(costs, first, last)
+    rank = np.broadcast_to(np.arange(configurations, dtype=np.int32), training.shape)
     largest = subset_weights(configurations, sizes)
     smallest = np.ascontiguousarray(largest[:, ::-1])
-    rank = np.broadcast_to(np.arange(configurations, dtype=np.int32), training.shape)
-    means, deviations, quantiles = {}, {}, {}
-    for name, values in (("uniform", errors), ("selection", tests - training), ("training", training), ("test", tests)):
+    in_order = np.take_along_axis(tests, by_cost, axis=1)
+
+    def curve(name: str) -> _Curve:
         if name == "uniform":
-            weights, ranked, pooled, begin, end = largest, values, values, rank, rank
-        else:
-            # Which of several equal training costs is the least is a matter of chance: ties are shared.
-            weights, pooled, begin, end = smallest, np.take_along_axis(values, by_cost, axis=1), first, last
-            ranked = np.empty_like(values)
-            _kernels.average_ties(values, by_cost, last, ranked)
-        each = np.empty((training.shape[0], sizes.size))
-        _kernels.weigh(ranked, weights, *_support(weights), each)
-        means[name], deviations[name] = each.mean(axis=0), _error_of_mean(each)
-        quantiles[name] = _mixture_quantiles(pooled, begin, end, weights, levels)
-    return means, deviations, quantiles
+            return _subset_curve(np.sort(tests - training, axis=1), rank, rank, largest, setting.levels)
+        values = {"selection": in_order - costs, "training": costs, "test": in_order}[name]
+        return _subset_curve(values, first, last, smallest, setting.levels)
+
+    return _each(curve, setting.threads)
 
 
-def _support(weights: FloatArray) -> tuple[IntArray, IntArray]:
-    """Where each row's weights begin and end to matter: what is left out adds up to less than rounding does."""
-    matters = weights > 1e-20
-    return matters.argmax(axis=1), weights.shape[1] - matters[:, ::-1].argmax(axis=1)
+def _weigh(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """values @ weights.T, some rows of weights at a time and without the places where all of these are negligible."""
+    out = np.empty((values.shape[0], weights.shape[0]))
+    for start in range(0, weights.shape[0], 64):
+        rows = weights[start : start + 64]
+        matters = np.flatnonzero((rows > 1e-18).any(axis=0))
+        places = slice(matters[0], matters[-1] + 1)
+        out[:, start : start + 64] = values[:, places] @ rows[:, places].T
+    return out
 
 
-def _mixture_quantiles(
+def _subset_curve(
     values: FloatArray, first: NDArray[np.int32], last: NDArray[np.int32], weights: FloatArray, levels: Sequence[float]
-) -> FloatArray:
-    """Quantiles over splits and m-subsets, by the weight each rank has of being the one that counts."""
-    pooled = values.ravel()
+) -> _Curve:
+    """Mean, standard error and quantiles, where the value at a place counts by the mean weight of its ties first … last."""
+    averaged = values.copy()
+    # Which of several equal training costs is the least is a matter of chance: ties are shared.
+    _kernels.average_ties(averaged, last)
+    each = _weigh(averaged, weights)
+    packed = np.empty(values.size, np.int64)
+    _kernels.pack(values.ravel(), first.ravel(), last.ravel(), packed)
+    packed.sort()
     cumulative = np.zeros((weights.shape[0], weights.shape[1] + 1))
     np.cumsum(weights, axis=1, out=cumulative[:, 1:])
-    out = np.empty((len(levels), weights.shape[0]))
-    _kernels.mixture_quantiles(
-        pooled,
-        np.ascontiguousarray(first).ravel(),
-        np.ascontiguousarray(last).ravel(),
-        np.argsort(pooled),
-        cumulative,
-        np.asarray(levels, dtype=np.float64),
-        max(1024, pooled.size // 2048),
-        out,
-    )
-    return out
+    quantiles = np.empty((len(levels), weights.shape[0]))
+    block = max(1024, values.size // 2048)
+    _kernels.mixture_quantiles(packed, cumulative, values.shape[0], np.asarray(levels, np.float64), block, quantiles)
+    return _Curve(each.mean(axis=0), _error_of_mean(each), quantiles)
