@@ -113,6 +113,50 @@ def test_names_are_data(tmp_path: Path) -> None:
         assert "[bold]x[/nope]" in ended.stdout
 
 
+def test_names_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    """A name could send escape sequences to the terminal, or be shown as an emoji it is not."""
+    path = tmp_path / "odd.npz"
+    names = ["\x1b[31mred", ":smile:", "\x9b31m"]
+    CostMatrix(np.arange(12.0).reshape(3, 2, 2), names, ["i", "j"], 0, 50).save(path)
+    for words in (
+        ["info", path],
+        ["bound", path, "--configuration", names[0]],
+        ["bound", path, "--configuration", "\x1b[2J"],
+    ):
+        ended = run(*words)
+        assert "\x1b" not in ended.stdout + ended.stderr
+        assert "\x9b" not in ended.stdout + ended.stderr
+    assert ":smile:" in run("info", path).stdout
+
+
+def test_any_stream_will_do(stored: Path) -> None:
+    """An ASCII terminal, a closed stdout or a closed stderr would end in a traceback or in a wrong exit code."""
+    for words in (["info", stored], ["bound", stored], ["info", stored, "--json"], ["bound", "--help"]):
+        ended = subprocess.run([TRUECOST, *words], capture_output=True, env={"PYTHONIOENCODING": "ascii"}, check=False)
+        assert ended.returncode == 0, ended.stderr
+        ended.stdout.decode("ascii")
+    for closing, code, line in (
+        (">&-", 0, f"info '{stored}'"),
+        ("2>&-", 2, "info nowhere.npz"),
+        ("2>/dev/full", 2, "info nowhere.npz"),
+    ):
+        shell = subprocess.run(["bash", "-c", f"'{TRUECOST}' {line} {closing}"], capture_output=True, check=False)
+        assert shell.returncode == code, (closing, shell)
+        assert b"Traceback" not in shell.stderr
+
+
+def test_too_many_runs_are_refused() -> None:
+    """Numbers of runs that overflow would give a bound that is too small and guaranteed."""
+    base = ["bound", "--within", 50, "--across", 400, "--high", 250, "--instances", 250]
+    for runs in (10**11, 2**63 - 1, 2**63, 10**30):
+        ended = run(*base, "--runs", runs)
+        assert ended.returncode == 2
+        assert ended.stderr.count("\n") == 1
+    assert run(*base, "--runs", 3 * 10**9, "--epsilon", 4).returncode == 0
+    tiny = run(*base, "--dimension", 3, "--lipschitz", 5e-324)
+    assert tiny.returncode == 0, tiny.stderr
+
+
 def test_unfinished_configurations_are_left_out_of_bounds(tmp_path: Path) -> None:
     """A configuration without runs would break the bounds of the others."""
     path = tmp_path / "gaps.npz"

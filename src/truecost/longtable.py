@@ -16,10 +16,11 @@ low, high
 Others are passed over.
 """
 
+import csv
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
@@ -28,6 +29,9 @@ from numpy.typing import NDArray
 from truecost.errors import InputError
 from truecost.runs import NO_SEED, NO_STATUS, Status
 
+COLUMNS = ("configuration", "instance", "cost", "run", "seed", "status", "low", "high")
+MOST_ROWS = 500_000_000
+LONGEST_HEADER = 1_000_000
 # A table whose matrix would be this large and nearly empty is a mistake in its columns, not a matrix.
 LARGEST_SPARSE = 50_000_000
 SPARSE = 100
@@ -40,31 +44,65 @@ class TableArrays:
     costs: NDArray[np.float64]
     configurations: list[str]
     instances: list[str]
-    low: float | None
-    high: float | None
+    low: float
+    high: float
     statuses: NDArray[np.int8] | None
     seeds: NDArray[np.int64] | None
 
 
-def read(path: Path, kind: str) -> pl.DataFrame:
-    """The table in a `"parquet"` or `"csv"` file."""
+def read(file: BinaryIO, kind: str) -> pl.DataFrame:
+    """The table in an open `"parquet"` or `"csv"` file."""
     try:
-        if kind == "parquet":
-            return pl.read_parquet(path, hive_partitioning=False)
-        # Everything as text first: a configuration called 007 must not become 7.
-        return pl.read_csv(path, infer_schema=False)
-    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as error:
+        return _read_parquet(file) if kind == "parquet" else _read_csv(file.read())
+    except InputError:
+        raise
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, UnicodeDecodeError, csv.Error) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"expected a {kind} table, and it cannot be read ({reason}).") from error
-    except pl.exceptions.PanicException as error:
-        raise InputError(f"expected a {kind} table, and it cannot be read (damaged file).") from error
 
 
-def to_arrays(table: pl.DataFrame) -> TableArrays:
-    """Lay a long table out as arrays."""
+def _read_parquet(file: BinaryIO) -> pl.DataFrame:
+    names = [name for name in pl.read_parquet_schema(file) if name in COLUMNS]
+    file.seek(0)
+    if not names:
+        raise InputError(f"expected the columns {', '.join(COLUMNS[:3])}, got none of them.")
+    rows = pl.scan_parquet(file).select(pl.len()).collect().item()
+    # Compressed constants unpack to anything: look at the footer before the content.
+    if rows > MOST_ROWS:
+        raise InputError(f"expected at most {MOST_ROWS:,} rows, got {rows:,}.")
+    file.seek(0)
+    return pl.read_parquet(file, columns=names)
+
+
+def _read_csv(content: bytes) -> pl.DataFrame:
+    header = content[: content.find(b"\n") + 1 or len(content)]
+    if len(header) > LONGEST_HEADER:
+        raise InputError(f"expected a header of at most {LONGEST_HEADER:,} bytes, got {len(header):,}.")
+    separator = max(",;\t", key=lambda mark: header.count(mark.encode()))
+    names = next(csv.reader([header.decode("utf-8-sig").strip("\r\n")], delimiter=separator))
+    if again := [name for name in COLUMNS if names.count(name) > 1]:
+        raise InputError(f"expected every column once, got {again[0]!r} {names.count(again[0])} times.")
+    # Everything as text first: a configuration called 007 must not become 7.
+    table = pl.read_csv(io.BytesIO(content), infer_schema=False, separator=separator)
+    if table.width and table.to_series(table.width - 1).null_count():
+        _refuse_short_rows(content, separator, table.width)
+    # Blank lines, and the rows of bare commas that spreadsheets leave behind.
+    return table.filter(~pl.all_horizontal(pl.all().is_null()))
+
+
+def _refuse_short_rows(content: bytes, separator: str, width: int) -> None:
+    """A row that was cut off looks like one with empty fields at its end, and a run would be lost."""
+    rows = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), delimiter=separator)
+    for number, row in enumerate(rows):
+        if row and len(row) != width:
+            raise InputError(f"expected {width} fields in every row, got {len(row)} in row {number}.")
+
+
+def to_arrays(table: pl.DataFrame, low: float | None = None, high: float | None = None) -> TableArrays:
+    """Lay a long table out as arrays; low and high, where given, stand for the columns of that name."""
     for name in ("configuration", "instance", "cost"):
         if name not in table.columns:
-            raise InputError(f"expected a column {name!r}, got the columns {', '.join(table.columns)}.")
+            raise InputError(f"expected a column {name!r}, got the columns {', '.join(table.columns):.200}.")
     if table.height == 0:
         raise InputError("expected at least one run, got a table without rows.")
     configurations, configuration = _codes(table, "configuration")
@@ -79,7 +117,15 @@ def to_arrays(table: pl.DataFrame) -> TableArrays:
         )
     flat = (configuration * shape[1] + instance) * shape[2] + run
     _refuse_duplicates(table, flat, cells)
-    cost, status = _costs(table), _statuses(table)
+    cost, status = _numbers(table, "cost").fill_null(float("nan")).to_numpy(), _statuses(table)
+    low, high = _end_of_range(table, "low", low), _end_of_range(table, "high", high)
+    outside = (cost < low) | (cost > high)
+    if outside.any():
+        row = int(outside.argmax())
+        raise InputError(
+            f"expected costs in [{low:g}, {high:g}], got {cost[row]:g} in row {row + 1}, configuration "
+            f"{str(table['configuration'][row])!r} on instance {str(table['instance'][row])!r}."
+        )
     if status is not None:
         uncharged = (status != NO_STATUS) & np.isnan(cost)
         if uncharged.any():
@@ -99,8 +145,8 @@ def to_arrays(table: pl.DataFrame) -> TableArrays:
         costs=spread(cost, np.nan),
         configurations=configurations,
         instances=instances,
-        low=_constant(table, "low"),
-        high=_constant(table, "high"),
+        low=low,
+        high=high,
         statuses=None if status is None else spread(status, NO_STATUS),
         seeds=None if seeds is None else spread(seeds, NO_SEED),
     )
@@ -193,10 +239,6 @@ def _refuse_duplicates(table: pl.DataFrame, flat: NDArray[np.int64], cells: int)
     )
 
 
-def _costs(table: pl.DataFrame) -> NDArray[np.float64]:
-    return _numbers(table, "cost").fill_null(float("nan")).to_numpy()
-
-
 def _numbers(table: pl.DataFrame, name: str) -> pl.Series:
     column = table[name]
     if column.dtype == pl.String:
@@ -245,9 +287,15 @@ def _statuses(table: pl.DataFrame) -> NDArray[np.int8] | None:
     return codes.fill_null(NO_STATUS).to_numpy()
 
 
-def _constant(table: pl.DataFrame, name: str) -> float | None:
+def _end_of_range(table: pl.DataFrame, name: str, given: float | None) -> float:
+    """An end of the cost range: what was given, else what the column of that name says in every row."""
+    if given is not None:
+        return given
     if name not in table.columns:
-        return None
+        what = "least" if name == "low" else "largest"
+        raise InputError(
+            f"expected the {what} cost a run can have, and there is no column {name!r}: pass {name} (--{name} NUMBER)."
+        )
     values = _numbers(table, name).drop_nulls().unique()
     if values.len() != 1:
         raise InputError(f"expected one and the same number in the column {name!r}, got {values.len()} different ones.")

@@ -1,18 +1,19 @@
 """CostMatrix: configurations x instances x runs, missing runs allowed; kept as npz, parquet or csv."""
 
 import difflib
+import io
 import os
-import zipfile
-import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from truecost import npz
 from truecost.errors import InputError
-from truecost.runs import NO_STATUS, Status
+from truecost.files import whole_file
+from truecost.runs import NO_SEED, NO_STATUS, Status
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 Scalar = TypeVar("Scalar", bound=np.generic)
 Number = TypeVar("Number", bound=np.integer[Any])
+# How gzip, zlib, zstandard, bzip2 and xz files begin.
+PACKED = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
 
 
 class CostMatrix:
@@ -46,8 +49,8 @@ class CostMatrix:
     def __init__(
         self,
         costs: ArrayLike,
-        configurations: Sequence[str],
-        instances: Sequence[str],
+        configurations: Iterable[str],
+        instances: Iterable[str],
         low: float,
         high: float,
         *,
@@ -59,12 +62,12 @@ class CostMatrix:
         self.low: Final = float(low)
         self.high: Final = float(high)
         self.costs: Final = _read_only(_as_costs(costs))
-        self.statuses: Final = None if statuses is None else _read_only(_integers(statuses, np.int8, "statuses"))
-        self.seeds: Final = None if seeds is None else _read_only(_integers(seeds, np.int64, "seeds"))
+        self.statuses: Final = None if statuses is None else _read_only(_integers(statuses, np.int8, NO_STATUS, "statuses"))
+        self.seeds: Final = None if seeds is None else _read_only(_seeds_of_runs(seeds, self.costs))
         self._check()
 
     def _check(self) -> None:
-        if not (np.isfinite(self.low) and np.isfinite(self.high) and self.low < self.high):
+        if not (self.low < self.high and np.isfinite(self.high - self.low)):
             raise InputError(f"Expected a finite cost range with low < high, got low {self.low:g} and high {self.high:g}.")
         shape = self.costs.shape
         for axis, (names, what) in enumerate([(self.configurations, "configuration"), (self.instances, "instance")]):
@@ -178,14 +181,16 @@ class CostMatrix:
         low, high
             The cost range, where the file does not say it or says it wrongly.
         """
-        path = Path(path)
         try:
-            kind = _kind_of(path)
-            if kind == "npz":
-                return _from_npz(path, low, high)
-            from truecost import longtable
+            # Opened once: the content that tells the kind is the content that is read, and no name is taken for a pattern.
+            with Path(path).open("rb") as file:
+                kind = _kind_of(file)
+                if kind == "npz":
+                    return _from_npz(npz.read(file), low, high)
+                from truecost import longtable
 
-            return cls.from_table(longtable.read(path, kind), low=low, high=high)
+                table = longtable.read(file, kind)
+            return cls.from_table(table, low=low, high=high)
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
         except MemoryError:
@@ -196,21 +201,16 @@ class CostMatrix:
         path = Path(path)
         if path.suffix not in (".npz", ".parquet", ".csv"):
             raise InputError(f"{path}: expected a name that ends in .npz, .parquet or .csv.")
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
-        try:
-            # Opened here, so that a folder that is not there is the same OSError for all three kinds.
-            with unfinished.open("wb") as file:
-                if path.suffix == ".npz":
-                    np.savez_compressed(file, allow_pickle=False, **self._arrays())
-                elif path.suffix == ".parquet":
-                    self.to_table().write_parquet(file)
-                else:
-                    self.to_table().write_csv(file)
-                file.flush()
-                os.fsync(file.fileno())
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        with whole_file(path) as file:
+            if path.suffix == ".npz":
+                np.savez_compressed(file, allow_pickle=False, **self._arrays())
+                return
+            content = io.BytesIO()
+            if path.suffix == ".parquet":
+                self.to_table().write_parquet(content)
+            else:
+                self.to_table().write_csv(content)
+            file.write(content.getbuffer())
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         arrays: dict[str, NDArray[Any]] = {
@@ -238,85 +238,51 @@ class CostMatrix:
         """A matrix from a polars long table; `truecost.longtable` says which columns it has."""
         from truecost import longtable
 
-        arrays = longtable.to_arrays(table)
+        arrays = longtable.to_arrays(table, low, high)
         return cls(
             arrays.costs,
             arrays.configurations,
             arrays.instances,
-            _given_or_stored(low, arrays.low, "low"),
-            _given_or_stored(high, arrays.high, "high"),
+            arrays.low,
+            arrays.high,
             statuses=arrays.statuses,
             seeds=arrays.seeds,
         )
 
 
-def _given_or_stored(given: float | None, stored: float | None, name: str) -> float:
-    if given is not None:
-        return given
-    if stored is None:
-        raise InputError(
-            f"expected the {'least' if name == 'low' else 'largest'} cost a run can have, and there is no column {name!r}: "
-            f"pass {name} (--{name} NUMBER)."
-        )
-    return stored
-
-
-def _kind_of(path: Path) -> str:
-    with path.open("rb") as file:
-        start = file.read(4096)
+def _kind_of(file: BinaryIO) -> str:
+    start = file.read(4096)
+    file.seek(0)
     if start.startswith(b"PK\x03\x04"):
         return "npz"
     if start.startswith(b"PAR1"):
         return "parquet"
     if not start.strip():
         raise InputError("expected a matrix, got an empty file.")
+    if start.startswith(PACKED):
+        raise InputError("expected an npz file of truecost, a parquet or a csv table, got a packed file: unpack it first.")
     if b"\0" in start:
-        raise InputError("expected an npz file of truecost, a parquet table or a csv table, and it is none of them.")
+        raise InputError("expected an npz file of truecost, a parquet or a csv table, and it is none of them.")
     return "csv"
 
 
-def _from_npz(path: Path, low: float | None, high: float | None) -> CostMatrix:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            unpacked = sum(member.file_size for member in archive.infolist())
-        # A few bytes can unpack to terabytes: look before unpacking.
-        if unpacked > (memory := os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")):
+def _from_npz(stored: dict[str, NDArray[Any]], low: float | None, high: float | None) -> CostMatrix:
+    if low is None or high is None:
+        ends = stored.get("range", np.empty(0))
+        if ends.shape != (2,) or ends.dtype.kind not in "fiu":
             raise InputError(
-                f"expected a matrix that fits into memory, got {unpacked / 2**30:.1f} GiB for {memory / 2**30:.1f} GiB."
+                "expected the array 'range' in the npz file to hold low and high; --low and --high say them too."
             )
-        with np.load(path, allow_pickle=False) as stored:
-            needed = {"costs", "configurations", "instances", "range"}
-            if absent := sorted(needed - set(stored.files)):
-                raise InputError(
-                    f"expected the arrays {', '.join(sorted(needed))} in the npz file, and {', '.join(absent)} is not there."
-                )
-            if stored["range"].shape != (2,) or not np.issubdtype(stored["range"].dtype, np.number):
-                raise InputError("expected the array 'range' in the npz file to hold low and high.")
-            stored_low, stored_high = stored["range"]
-            return CostMatrix(
-                stored["costs"],
-                _stored_names(stored["configurations"], "configurations"),
-                _stored_names(stored["instances"], "instances"),
-                stored_low if low is None else low,
-                stored_high if high is None else high,
-                statuses=_stored_statuses(stored) if "statuses" in stored.files else None,
-                seeds=stored["seeds"] if "seeds" in stored.files else None,
-            )
-    except InputError:
-        raise
-    except (
-        ValueError,
-        KeyError,
-        EOFError,
-        OSError,
-        SyntaxError,
-        TypeError,
-        NotImplementedError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
-        # What NumPy and zipfile raise on damaged files; pickled content arrives here as a ValueError and is never opened.
-        raise InputError(f"expected an npz file of truecost, and it cannot be read ({_first_line(error)}).") from error
+        low, high = float(ends[0]) if low is None else low, float(ends[1]) if high is None else high
+    return CostMatrix(
+        stored["costs"],
+        _stored_names(stored["configurations"], "configurations"),
+        _stored_names(stored["instances"], "instances"),
+        low,
+        high,
+        statuses=_stored_statuses(stored) if "statuses" in stored else None,
+        seeds=stored.get("seeds"),
+    )
 
 
 def _stored_names(names: NDArray[Any], what: str) -> list[str]:
@@ -328,17 +294,15 @@ def _stored_names(names: NDArray[Any], what: str) -> list[str]:
     return [str(name) for name in names]
 
 
-def _stored_statuses(stored: Any) -> NDArray[np.int8]:
+def _stored_statuses(stored: dict[str, NDArray[Any]]) -> NDArray[np.int8]:
     # The file's own list of names decides, so that a file stays readable should the numbers ever change.
-    names = (
-        _stored_names(stored["status_names"], "status_names")
-        if "status_names" in stored.files
-        else [status.label for status in Status]
-    )
+    names = [status.label for status in Status]
+    if "status_names" in stored:
+        names = _stored_names(stored["status_names"], "status_names")
     ours = {status.label: int(status) for status in Status}
     if unknown := [name for name in names if name not in ours]:
         raise InputError(f"expected statuses out of {', '.join(ours)}, got {unknown[0]!r}.")
-    codes = _integers(stored["statuses"], np.int8, "statuses")
+    codes = _integers(stored["statuses"], np.int8, NO_STATUS, "statuses")
     translate = np.array([ours[name] for name in names] + [NO_STATUS], dtype=np.int8)
     if codes.size and (codes.min() < NO_STATUS or codes.max() >= len(names)):
         raise InputError(
@@ -348,10 +312,13 @@ def _stored_statuses(stored: Any) -> NDArray[np.int8]:
 
 
 def _as_costs(costs: ArrayLike) -> FloatArray:
+    if isinstance(costs, np.ma.MaskedArray):
+        costs = np.ma.filled(costs.astype(np.float64), np.nan)
     try:
-        array = np.asarray(costs, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        array = _pad_runs(costs, error)
+        given = np.asarray(costs)
+        array = given.astype(np.float64, copy=False) if given.dtype.kind in "fiu" else _pad_runs(costs)
+    except (TypeError, ValueError, OverflowError):
+        array = _pad_runs(costs)
     if array.ndim == 2:
         array = array[:, :, np.newaxis]
     if array.ndim != 3:
@@ -362,12 +329,10 @@ def _as_costs(costs: ArrayLike) -> FloatArray:
     return array
 
 
-def _pad_runs(costs: Any, error: Exception) -> FloatArray:
+def _pad_runs(costs: Any) -> FloatArray:
     """Cells with different numbers of runs are filled up with NaN; anything else that is ragged has no place."""
     if not _is_list(costs) or not all(_is_list(row) for row in costs):
-        raise InputError(
-            f"Expected costs as numbers, configurations x instances x runs, got something else ({_first_line(error)})."
-        )
+        raise InputError(f"Expected costs as numbers, configurations x instances x runs, got {costs!r:.60}.")
     for number, row in enumerate(costs):
         if len(row) != len(costs[0]):
             raise InputError(
@@ -379,12 +344,14 @@ def _pad_runs(costs: Any, error: Exception) -> FloatArray:
     padded = np.full((len(cells), len(cells[0]) if cells else 0, longest), np.nan)
     for i, row in enumerate(cells):
         for j, cell in enumerate(row):
-            try:
-                padded[i, j, : len(cell)] = cell
-            except (TypeError, ValueError):
+            if not all(isinstance(c, int | float | np.integer | np.floating) and not isinstance(c, bool) for c in cell):
                 raise InputError(
                     f"Expected numbers as costs of configuration number {i} on instance number {j}, got {cell!r:.60}."
-                ) from None
+                )
+            try:
+                padded[i, j, : len(cell)] = cell
+            except OverflowError:
+                raise InputError(f"Expected finite costs of configuration number {i} on instance number {j}.") from None
     return padded
 
 
@@ -392,36 +359,52 @@ def _is_list(value: object) -> bool:
     return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
 
 
-def _names(names: Sequence[str], what: str) -> tuple[str, ...]:
+def _names(names: Iterable[str], what: str) -> tuple[str, ...]:
     if isinstance(names, str):
         raise InputError(f"Expected a list of {what} names, got the single text {names!r}.")
+    given = tuple(names)
     seen: set[str] = set()
-    for name in names:
+    for name in given:
         if not isinstance(name, str) or not name:
             raise InputError(f"Expected every {what} name to be a text with at least one letter, got {name!r}.")
+        # Neither survives in every kind of file.
+        if "\0" in name or any("\ud800" <= letter <= "\udfff" for letter in name):
+            raise InputError(f"Expected {what} names without NUL and half characters (surrogates), got {name!r}.")
         if name in seen:
             raise InputError(f"Expected every {what} name once, got {name!r} twice.")
         seen.add(name)
-    return tuple(names)
+    return tuple(str(name) for name in given)
 
 
 def _positions(names: tuple[str, ...], wanted: str | Iterable[str] | None, what: str) -> NDArray[np.intp] | slice:
     if wanted is None:
         return slice(None)
+    if not isinstance(wanted, Iterable):
+        raise InputError(f"Expected the names of {what}s to select, got {wanted!r}.")
     wanted = [wanted] if isinstance(wanted, str) else list(wanted)
     if not wanted:
         raise InputError(f"Expected at least one {what} to select, got none.")
     places = {name: place for place, name in enumerate(names)}
     for name in wanted:
-        if name not in places:
+        if not isinstance(name, str) or name not in places:
             near = difflib.get_close_matches(str(name), names, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"the first is {names[0]!r}, there are {len(names)}."
             raise InputError(f"Expected the name of a {what} in the matrix, got {name!r}: {hint}")
     return np.array([places[name] for name in wanted], dtype=np.intp)
 
 
-def _integers(values: ArrayLike, dtype: type[Number], what: str) -> NDArray[Number]:
-    array = np.asarray(values)
+def _seeds_of_runs(seeds: ArrayLike, costs: FloatArray) -> NDArray[np.int64]:
+    """The seeds, NO_SEED where there is no run, so that every kind of file gives the same back."""
+    known = _integers(seeds, np.int64, NO_SEED, "seeds")
+    missing = np.isnan(costs)
+    return np.where(missing, NO_SEED, known) if known.shape == missing.shape and missing.any() else known
+
+
+def _integers(values: ArrayLike, dtype: type[Number], missing: int, what: str) -> NDArray[Number]:
+    try:
+        array = np.asarray(values.filled(missing) if isinstance(values, np.ma.MaskedArray) else values)
+    except ValueError:
+        raise InputError(f"Expected {what} as an array of whole numbers, got lists of different lengths.") from None
     if array.ndim == 2:
         array = array[:, :, np.newaxis]
     if not np.issubdtype(array.dtype, np.integer):
@@ -446,7 +429,3 @@ def _same(mine: NDArray[Any] | None, theirs: NDArray[Any] | None) -> bool:
     if mine is None or theirs is None:
         return mine is theirs
     return np.array_equal(mine, theirs)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

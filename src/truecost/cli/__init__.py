@@ -5,7 +5,9 @@ Exit code 0: done. 1: the answer is "no". 2: wrong input, one line on stderr. 3:
 
 import os
 import sys
+from contextlib import suppress
 from importlib import metadata
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,6 +17,7 @@ from truecost.cli.bound import bound
 from truecost.cli.demo import demo
 from truecost.cli.doctor import doctor
 from truecost.cli.info import info
+from truecost.cli.printing import visible
 from truecost.errors import InputError
 
 # What typer answers Ctrl-C by, as shells do: 128 and the number of the signal.
@@ -45,6 +48,13 @@ def _common(
 
 def main() -> None:
     """Run a command; every fault of the input ends as one line and exit code 2."""
+    # A closed stream, or one that knows no Greek, is no reason to fail.
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115
+        else:
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(_run())
 
 
@@ -78,5 +88,8 @@ def _run() -> int:
 
 
 def _refuse(message: str) -> int:
-    sys.stderr.write(f"truecost: {' '.join(message.split())}\n")
+    # Whoever closed stderr still gets the exit code.
+    with suppress(OSError):
+        sys.stderr.write(f"truecost: {visible(' '.join(message.split()))}\n")
+        sys.stderr.flush()
     return 2

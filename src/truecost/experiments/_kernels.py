@@ -91,12 +91,9 @@ def _means_over(means_by_instance, places, first, number, out):
 
 
 @nb.njit(parallel=True, cache=True)
-def splits_of(means_by_instance, seeds, train, test, training_costs, test_costs):
-    """Training and test cost of every configuration in every split, all runs used."""
+def splits_of(means_by_instance, everywhere, seeds, train, test, training_costs, test_costs):
+    """Training and test cost of every configuration in every split, all runs used; `everywhere` sums over all instances."""
     instances, configurations = means_by_instance.shape
-    everywhere = np.zeros(configurations)
-    for z in range(instances):
-        everywhere += means_by_instance[z]
     for s in nb.prange(seeds.size):
         places = np.empty(instances, np.int64)
         _split(seeds[s], places, train + test)

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import numba
 import numpy as np
@@ -23,6 +23,7 @@ from truecost.matrix import CostMatrix
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Progress = Callable[[int], None]
+Result = TypeVar("Result")
 
 LEVELS = (0.5, 0.9, 0.95, 0.99)
 CURVES = ("uniform", "selection", "training", "test")
@@ -136,9 +137,11 @@ def sweep_m(
         raise InputError(f"Expected at most {MOST_CONFIGURATIONS:,} configurations, got {configurations:,}.")
     sizes = _values(values, configurations, "m")
     training, tests = np.empty((splits, configurations)), np.empty((splits, configurations))
+    everywhere = setting.means.sum(axis=0)
     with _threads(setting.threads):
         for part in setting.chunks(setting.means.size, progress):
-            _kernels.splits_of(setting.means, setting.seeds[part], setting.train, setting.test, training[part], tests[part])
+            pieces = (training[part], tests[part])
+            _kernels.splits_of(setting.means, everywhere, setting.seeds[part], setting.train, setting.test, *pieces)
     return _sweep("m", sizes, _over_subsets(training, tests, sizes, setting), setting, runs=matrix.shape[2])
 
 
@@ -406,10 +409,10 @@ def _quantile_places(setting: _Setting) -> IntArray:
     return np.maximum(places, 0)
 
 
-def _each(curve: Callable[[str], _Curve], threads: int) -> dict[str, _Curve]:
-    """All four curves; NumPy's sorting and our kernels leave the interpreter's lock to each other."""
+def _each(function: Callable[[str], Result], threads: int) -> dict[str, Result]:
+    """The same for all four curves; NumPy's sorting and our kernels leave the interpreter's lock to each other."""
     with ThreadPoolExecutor(threads) as pool:
-        return dict(zip(CURVES, pool.map(curve, CURVES), strict=True))
+        return dict(zip(CURVES, pool.map(function, CURVES), strict=True))
 
 
 def _sweep(
@@ -454,13 +457,27 @@ def _over_subsets(training: FloatArray, tests: FloatArray, sizes: IntArray, sett
     smallest = np.ascontiguousarray(largest[:, ::-1])
     in_order = np.take_along_axis(tests, by_cost, axis=1)
 
-    def curve(name: str) -> _Curve:
-        if name == "uniform":
-            return _subset_curve(np.sort(tests - training, axis=1), rank, rank, largest, setting.levels)
-        values = {"selection": in_order - costs, "training": costs, "test": in_order}[name]
-        return _subset_curve(values, first, last, smallest, setting.levels)
+    values = {
+        "uniform": np.sort(tests - training, axis=1),
+        "selection": in_order - costs,
+        "training": costs,
+        "test": in_order,
+    }
 
-    return _each(curve, setting.threads)
+    def quantiles(name: str) -> FloatArray:
+        if name == "uniform":
+            return _mixture_quantiles(values[name], rank, rank, largest, setting.levels)
+        return _mixture_quantiles(values[name], first, last, smallest, setting.levels)
+
+    found = _each(quantiles, setting.threads)
+    curves = {}
+    for name, value in values.items():
+        if name != "uniform":
+            # Which of several equal training costs is the least is a matter of chance: ties are shared.
+            _kernels.average_ties(value, last)
+        each = _weigh(value, largest if name == "uniform" else smallest)
+        curves[name] = _Curve(each.mean(axis=0), _error_of_mean(each), found[name])
+    return curves
 
 
 def _weigh(values: FloatArray, weights: FloatArray) -> FloatArray:
@@ -474,20 +491,16 @@ def _weigh(values: FloatArray, weights: FloatArray) -> FloatArray:
     return out
 
 
-def _subset_curve(
+def _mixture_quantiles(
     values: FloatArray, first: NDArray[np.int32], last: NDArray[np.int32], weights: FloatArray, levels: Sequence[float]
-) -> _Curve:
-    """Mean, standard error and quantiles, where the value at a place counts by the mean weight of its ties first … last."""
-    averaged = values.copy()
-    # Which of several equal training costs is the least is a matter of chance: ties are shared.
-    _kernels.average_ties(averaged, last)
-    each = _weigh(averaged, weights)
+) -> FloatArray:
+    """Quantiles over splits and m-subsets, where the value at a place has the mean weight of the places first … last."""
     packed = np.empty(values.size, np.int64)
     _kernels.pack(values.ravel(), first.ravel(), last.ravel(), packed)
     packed.sort()
     cumulative = np.zeros((weights.shape[0], weights.shape[1] + 1))
     np.cumsum(weights, axis=1, out=cumulative[:, 1:])
-    quantiles = np.empty((len(levels), weights.shape[0]))
+    out = np.empty((len(levels), weights.shape[0]))
     block = max(1024, values.size // 2048)
-    _kernels.mixture_quantiles(packed, cumulative, values.shape[0], np.asarray(levels, np.float64), block, quantiles)
-    return _Curve(each.mean(axis=0), _error_of_mean(each), quantiles)
+    _kernels.mixture_quantiles(packed, cumulative, values.shape[0], np.asarray(levels, np.float64), block, out)
+    return out

@@ -1,5 +1,6 @@
 """Results of experiments as tables, and as parquet files that say how they came about."""
 
+import io
 import json
 import os
 from importlib import metadata
@@ -12,6 +13,7 @@ import polars as pl
 from truecost.errors import InputError
 from truecost.experiments.exact import SquaredError
 from truecost.experiments.resample import EstimatorErrors, Sweep
+from truecost.files import whole_file
 
 CURVES = ("uniform", "selection", "training", "test")
 
@@ -58,13 +60,10 @@ def save(table: pl.DataFrame, path: str | os.PathLike[str], **about: Any) -> Non
     if path.suffix != ".parquet":
         raise InputError(f"{path}: expected a name that ends in .parquet.")
     said = {"truecost": json.dumps({"version": metadata.version("truecost"), **about}, sort_keys=True)}
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
-    try:
-        with unfinished.open("wb") as file:
-            table.write_parquet(file, metadata=said)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    content = io.BytesIO()
+    table.write_parquet(content, metadata=said)
+    with whole_file(path) as file:
+        file.write(content.getbuffer())
 
 
 def about(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from truecost.errors import InputError
 
 IntArray = NDArray[np.int64]
+# The square of more runs does not fit into 64 bits.
+MOST_RUNS = 3_000_000_000
 
 
 class Sizes(Protocol):
@@ -48,6 +50,7 @@ class Allocation:
             raise InputError(f"Expected counts of 0 or more, got {self.counts.min()} for instance {self.counts.argmin()}.")
         if self.counts.max() == 0:
             raise InputError("Expected at least one run, got counts that are all 0.")
+        _check_runs(sum(self.counts.tolist()) if self.counts.max() > MOST_RUNS else int(self.counts.sum()))
 
     @classmethod
     def of(cls, counts: ArrayLike) -> "Allocation":
@@ -142,8 +145,12 @@ def scattered(runs: int, instances: int, rng: np.random.Generator) -> Allocation
 
 def even_sizes(runs: ArrayLike, instances: ArrayLike) -> AllocationSizes:
     """The sizes of `even(runs, instances)` for whole arrays of N and K, broadcast against each other."""
-    many_runs, many_instances = np.broadcast_arrays(np.asarray(runs, np.int64), np.asarray(instances, np.int64))
+    try:
+        many_runs, many_instances = np.broadcast_arrays(np.asarray(runs, np.int64), np.asarray(instances, np.int64))
+    except OverflowError:
+        raise InputError(f"Expected at most {MOST_RUNS:,} runs, and as many instances, got more.") from None
     _check_runs(int(many_runs.min(initial=1)))
+    _check_runs(int(many_runs.max(initial=1)))
     _check_instances(int(many_instances.min(initial=1)))
     share, odd = np.divmod(many_runs, many_instances)
     return AllocationSizes(
@@ -156,6 +163,8 @@ def even_sizes(runs: ArrayLike, instances: ArrayLike) -> AllocationSizes:
 def _check_runs(runs: int) -> None:
     if runs < 1:
         raise InputError(f"Expected at least 1 run, got {runs}.")
+    if runs > MOST_RUNS:
+        raise InputError(f"Expected at most {MOST_RUNS:,} runs, got {runs:,}.")
 
 
 def _check_instances(instances: int) -> None:

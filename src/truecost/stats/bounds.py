@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from truecost.errors import InputError
-from truecost.stats.allocation import AllocationSizes, Sizes, even, even_sizes
+from truecost.stats.allocation import MOST_RUNS, AllocationSizes, Sizes, even, even_sizes
 from truecost.stats.concentration import cover_epsilon, epsilon_at, exponent_at, printed_epsilon, solved_epsilon
 from truecost.stats.variance import VarianceComponents
 
@@ -288,7 +288,7 @@ def runs_for(epsilon: float, *, instances: int, bound: Callable[..., Bound]) -> 
         return _reached(bound(allocation=even_sizes(rounds * instances, instances)), epsilon)
 
     # More rounds only take within/N down, and after so many there is nothing left of it.
-    most = 10**6
+    most = max(1, min(10**6, MOST_RUNS // instances))
     if not rounds_reach(most):
         return None
     rounds = _least(rounds_reach, 1, most)
@@ -299,7 +299,7 @@ def runs_for(epsilon: float, *, instances: int, bound: Callable[..., Bound]) -> 
 
 
 def instances_for(epsilon: float, *, runs_per_instance: int, bound: Callable[..., Bound]) -> int | None:
-    """The least K at which a bound reaches epsilon with the same number of runs on each; None above 10^9 instances.
+    """The least K at which a bound reaches epsilon with the same number of runs on each; None if 3·10^9 runs do not.
 
     `bound` has all but `allocation` filled in.
     """
@@ -308,7 +308,7 @@ def instances_for(epsilon: float, *, runs_per_instance: int, bound: Callable[...
     def reach(instances: int) -> bool:
         return _reached(bound(allocation=even_sizes(runs_per_instance * instances, instances)), epsilon)
 
-    most = 10**9
+    most = MOST_RUNS // runs_per_instance
     return _least(reach, 1, most) if reach(most) else None
 
 

@@ -39,6 +39,10 @@ def exponent_at(epsilon: FloatArray, allocation: Sizes, tau_squared: FloatArray,
         variance = runs * tau_squared
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             exponent = variance / reach**2 * _h(reach * runs * epsilon / variance)
+        # As in `_bennett_epsilon`: where a variance next to nothing leaves the range of floats, the looser form stands in.
+        exponent = np.where(
+            np.isfinite(exponent), exponent, exponent_at(epsilon, allocation, tau_squared, width, "sub-gamma")
+        )
         return np.where(variance > 0, exponent, np.inf)
     if form == "bernstein":
         return np.asarray(runs * epsilon**2 / (2 * tau_squared + 2 * reach * epsilon / 3))
@@ -116,7 +120,7 @@ def cover_epsilon(
         return 2 * eta + _bennett_epsilon(lam, runs.astype(float), runs * tau, largest * width)
 
     # η depends on nothing seen, so that the best of any grid is valid; finer grids around the best only tighten it.
-    low = np.full((*runs.shape[:-1], 1), math.log(1e-9 * min(width, reach)))
+    low = np.full((*runs.shape[:-1], 1), math.log(max(1e-9 * min(width, reach), 1e-300)))
     high = np.full((*runs.shape[:-1], 1), math.log(max(width, reach)))
     best = np.full(runs.shape[:-1], np.inf)
     for _ in range(4):
