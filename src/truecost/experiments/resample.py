@@ -23,6 +23,7 @@ from truecost.matrix import CostMatrix
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Progress = Callable[[int], None]
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 LEVELS = (0.5, 0.9, 0.95, 0.99)
@@ -400,7 +401,7 @@ def _over_splits(curves: list[FloatArray], setting: _Setting) -> dict[str, _Curv
         return out
 
     named = {"uniform": uniform, "selection": selection, "training": training}
-    return _each(curve, setting.threads)
+    return dict(zip(CURVES, _in_threads(curve, CURVES, setting.threads), strict=True))
 
 
 def _quantile_places(setting: _Setting) -> IntArray:
@@ -409,10 +410,10 @@ def _quantile_places(setting: _Setting) -> IntArray:
     return np.maximum(places, 0)
 
 
-def _each(function: Callable[[str], Result], threads: int) -> dict[str, Result]:
-    """The same for all four curves; NumPy's sorting and our kernels leave the interpreter's lock to each other."""
+def _in_threads(function: Callable[[Item], Result], items: Sequence[Item], threads: int) -> list[Result]:
+    """The function of every item; NumPy's sorting and our kernels leave the interpreter's lock to each other."""
     with ThreadPoolExecutor(threads) as pool:
-        return dict(zip(CURVES, pool.map(function, CURVES), strict=True))
+        return list(pool.map(function, items))
 
 
 def _sweep(
@@ -447,29 +448,31 @@ def _error_of_mean(each: FloatArray) -> FloatArray:
 
 def _over_subsets(training: FloatArray, tests: FloatArray, sizes: IntArray, setting: _Setting) -> dict[str, _Curve]:
     """The four curves over random m-subsets of all configurations, from everybody's training and test cost in each split."""
-    configurations = training.shape[1]
-    by_cost = np.argsort(training, axis=1)
-    costs = np.take_along_axis(training, by_cost, axis=1)
+    splits, configurations = training.shape
+    # Every configuration's costs in order of training cost, with its ties, and the errors in order of their own.
+    costs, in_order, errors = (np.empty_like(training) for _ in range(3))
     first, last = np.empty(training.shape, np.int32), np.empty(training.shape, np.int32)
-    _kernels.ties(costs, first, last)
+
+    def sort(part: slice) -> None:
+        by_cost = np.argsort(training[part], axis=1)
+        costs[part] = np.take_along_axis(training[part], by_cost, axis=1)
+        in_order[part] = np.take_along_axis(tests[part], by_cost, axis=1)
+        np.subtract(tests[part], training[part], out=errors[part])
+        errors[part].sort(axis=1)
+        _kernels.ties(costs[part], first[part], last[part])
+
+    _in_threads(sort, [slice(start, start + 256) for start in range(0, splits, 256)], setting.threads)
     rank = np.broadcast_to(np.arange(configurations, dtype=np.int32), training.shape)
     largest = subset_weights(configurations, sizes)
     smallest = np.ascontiguousarray(largest[:, ::-1])
-    in_order = np.take_along_axis(tests, by_cost, axis=1)
-
-    values = {
-        "uniform": np.sort(tests - training, axis=1),
-        "selection": in_order - costs,
-        "training": costs,
-        "test": in_order,
-    }
+    values = {"uniform": errors, "selection": in_order - costs, "training": costs, "test": in_order}
 
     def quantiles(name: str) -> FloatArray:
         if name == "uniform":
             return _mixture_quantiles(values[name], rank, rank, largest, setting.levels)
         return _mixture_quantiles(values[name], first, last, smallest, setting.levels)
 
-    found = _each(quantiles, setting.threads)
+    found = dict(zip(CURVES, _in_threads(quantiles, CURVES, setting.threads), strict=True))
     curves = {}
     for name, value in values.items():
         if name != "uniform":
