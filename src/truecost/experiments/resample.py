@@ -5,11 +5,10 @@ test instances. Results depend on the generator alone, not on the number of thre
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal
 
 import numba
 import numpy as np
@@ -17,17 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from truecost.errors import InputError
 from truecost.experiments import _kernels
-from truecost.experiments.exact import ESTIMATORS, Estimator, check_complete, check_counts, check_split, subset_weights
+from truecost.experiments.curves import Curve, over_splits, over_subsets
+from truecost.experiments.exact import ESTIMATORS, Estimator, check_complete, check_counts, check_split
 from truecost.matrix import CostMatrix
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Progress = Callable[[int], None]
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 LEVELS = (0.5, 0.9, 0.95, 0.99)
-CURVES = ("uniform", "selection", "training", "test")
 # Costs looked at in one call of a kernel, some tenths of a second: often enough for progress and Ctrl-C.
 CHUNK = 50_000_000
 # Up to so many runs (720 orders) the order of a cell's runs is drawn in one go.
@@ -143,7 +140,13 @@ def sweep_m(
         for part in setting.chunks(setting.means.size, progress):
             pieces = (training[part], tests[part])
             _kernels.splits_of(setting.means, everywhere, setting.seeds[part], setting.train, setting.test, *pieces)
-    return _sweep("m", sizes, _over_subsets(training, tests, sizes, setting), setting, runs=matrix.shape[2])
+    return _sweep(
+        "m",
+        sizes,
+        over_subsets(training, tests, sizes, setting.levels, setting.threads),
+        setting,
+        runs=int(setting.counts.min()),
+    )
 
 
 def sweep_k(
@@ -171,7 +174,7 @@ def sweep_k(
             _kernels.k_sweep(setting.means, setting.seeds[part], setting.train, setting.test, *whole)
             for curve, piece in zip(curves, whole, strict=True):
                 curve[part] = piece[:, sizes - 1]
-    return _sweep("k", sizes, _over_splits(curves, setting), setting, runs=matrix.shape[2])
+    return _sweep("k", sizes, over_splits(curves, setting.levels, setting.threads), setting, runs=int(setting.counts.min()))
 
 
 def sweep_n(
@@ -218,7 +221,9 @@ def sweep_n(
                 _kernels.n_sweep_common(by_run, *common)
             else:
                 _kernels.n_sweep(setting.costs, setting.counts, setting.orders, *common)
-    return _sweep("n", sizes, _over_splits(curves, setting), setting, runs=rounds, common_seeds=common_seeds)
+    return _sweep(
+        "n", sizes, over_splits(curves, setting.levels, setting.threads), setting, runs=rounds, common_seeds=common_seeds
+    )
 
 
 def compare_estimators(
@@ -376,50 +381,10 @@ def _values(asked: ArrayLike | None, most: int, name: str) -> IntArray:
     return np.unique(np.geomspace(1, most, MOST_VALUES).round().astype(np.int64))
 
 
-class _Curve(NamedTuple):
-    """Mean over splits, its standard error, and quantiles (levels, values)."""
-
-    mean: FloatArray
-    error: FloatArray
-    quantiles: FloatArray
-
-
-def _over_splits(curves: list[FloatArray], setting: _Setting) -> dict[str, _Curve]:
-    """The four curves from the uniform error, the selection error and the least training cost of each split."""
-    uniform, selection, training = curves
-    # Some swept values at a time: a copy of all would double the memory.
-    width = uniform.shape[1]
-    blocks = [slice(start, min(start + 64, width)) for start in range(0, width, 64)]
-
-    def curve(name: str) -> _Curve:
-        out = _Curve(np.empty(width), np.empty(width), np.empty((len(setting.levels), width)))
-        for block in blocks:
-            part = training[:, block] + selection[:, block] if name == "test" else named[name][:, block]
-            out.mean[block], out.error[block] = part.mean(axis=0), _error_of_mean(part)
-            ordered = np.sort(np.ascontiguousarray(part.T), axis=1)
-            out.quantiles[:, block] = ordered[:, _quantile_places(setting)].T
-        return out
-
-    named = {"uniform": uniform, "selection": selection, "training": training}
-    return dict(zip(CURVES, _in_threads(curve, CURVES, setting.threads), strict=True))
-
-
-def _quantile_places(setting: _Setting) -> IntArray:
-    """Where the quantiles stand in order: the first value at which the share of splits reaches the level."""
-    places = np.ceil(np.round(np.array(setting.levels) * setting.seeds.size, 9)).astype(np.int64) - 1
-    return np.maximum(places, 0)
-
-
-def _in_threads(function: Callable[[Item], Result], items: Sequence[Item], threads: int) -> list[Result]:
-    """The function of every item; NumPy's sorting and our kernels leave the interpreter's lock to each other."""
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(function, items))
-
-
 def _sweep(
     kind: Literal["m", "n", "k"],
     values: IntArray,
-    curves: dict[str, _Curve],
+    curves: dict[str, Curve],
     setting: _Setting,
     runs: int,
     common_seeds: bool = False,
@@ -440,70 +405,3 @@ def _sweep(
         runs=runs,
         common_seeds=common_seeds,
     )
-
-
-def _error_of_mean(each: FloatArray) -> FloatArray:
-    return np.asarray(each.std(axis=0, ddof=1) / np.sqrt(each.shape[0]))
-
-
-def _over_subsets(training: FloatArray, tests: FloatArray, sizes: IntArray, setting: _Setting) -> dict[str, _Curve]:
-    """The four curves over random m-subsets of all configurations, from everybody's training and test cost in each split."""
-    splits, configurations = training.shape
-    # Every configuration's costs in order of training cost, with its ties, and the errors in order of their own.
-    costs, in_order, errors = (np.empty_like(training) for _ in range(3))
-    first, last = np.empty(training.shape, np.int32), np.empty(training.shape, np.int32)
-
-    def sort(part: slice) -> None:
-        by_cost = np.argsort(training[part], axis=1)
-        costs[part] = np.take_along_axis(training[part], by_cost, axis=1)
-        in_order[part] = np.take_along_axis(tests[part], by_cost, axis=1)
-        np.subtract(tests[part], training[part], out=errors[part])
-        errors[part].sort(axis=1)
-        _kernels.ties(costs[part], first[part], last[part])
-
-    _in_threads(sort, [slice(start, start + 256) for start in range(0, splits, 256)], setting.threads)
-    rank = np.broadcast_to(np.arange(configurations, dtype=np.int32), training.shape)
-    largest = subset_weights(configurations, sizes)
-    smallest = np.ascontiguousarray(largest[:, ::-1])
-    values = {"uniform": errors, "selection": in_order - costs, "training": costs, "test": in_order}
-
-    def quantiles(name: str) -> FloatArray:
-        if name == "uniform":
-            return _mixture_quantiles(values[name], rank, rank, largest, setting.levels)
-        return _mixture_quantiles(values[name], first, last, smallest, setting.levels)
-
-    found = dict(zip(CURVES, _in_threads(quantiles, CURVES, setting.threads), strict=True))
-    curves = {}
-    for name, value in values.items():
-        if name != "uniform":
-            # Which of several equal training costs is the least is a matter of chance: ties are shared.
-            _kernels.average_ties(value, last)
-        each = _weigh(value, largest if name == "uniform" else smallest)
-        curves[name] = _Curve(each.mean(axis=0), _error_of_mean(each), found[name])
-    return curves
-
-
-def _weigh(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """values @ weights.T, some rows of weights at a time and without the places where all of these are negligible."""
-    out = np.empty((values.shape[0], weights.shape[0]))
-    for start in range(0, weights.shape[0], 64):
-        rows = weights[start : start + 64]
-        matters = np.flatnonzero((rows > 1e-18).any(axis=0))
-        places = slice(matters[0], matters[-1] + 1)
-        out[:, start : start + 64] = values[:, places] @ rows[:, places].T
-    return out
-
-
-def _mixture_quantiles(
-    values: FloatArray, first: NDArray[np.int32], last: NDArray[np.int32], weights: FloatArray, levels: Sequence[float]
-) -> FloatArray:
-    """Quantiles over splits and m-subsets, where the value at a place has the mean weight of the places first … last."""
-    packed = np.empty(values.size, np.int64)
-    _kernels.pack(values.ravel(), first.ravel(), last.ravel(), packed)
-    packed.sort()
-    cumulative = np.zeros((weights.shape[0], weights.shape[1] + 1))
-    np.cumsum(weights, axis=1, out=cumulative[:, 1:])
-    out = np.empty((len(levels), weights.shape[0]))
-    block = max(1024, values.size // 2048)
-    _kernels.mixture_quantiles(packed, cumulative, values.shape[0], np.asarray(levels, np.float64), block, out)
-    return out

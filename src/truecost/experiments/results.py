@@ -11,17 +11,16 @@ import numpy as np
 import polars as pl
 
 from truecost.errors import InputError
+from truecost.experiments.curves import NAMES
 from truecost.experiments.exact import SquaredError
 from truecost.experiments.resample import EstimatorErrors, Sweep
 from truecost.files import whole_file
-
-CURVES = ("uniform", "selection", "training", "test")
 
 
 def sweep_table(sweep: Sweep) -> pl.DataFrame:
     """A row for every swept value: the four curves with standard errors and quantiles."""
     columns: dict[str, Any] = {sweep.kind: sweep.values}
-    for name in CURVES:
+    for name in NAMES:
         columns[name] = getattr(sweep, name)
         columns[f"{name}_se"] = sweep.standard_errors[name]
         for level, values in zip(sweep.levels, sweep.quantiles[name], strict=True):
