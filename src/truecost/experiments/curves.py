@@ -71,17 +71,16 @@ def over_subsets(
 
     def quantiles(name: str) -> FloatArray:
         if name == "uniform":
-            return _mixture_quantiles(values[name], rank, rank, largest, levels)
-        return _mixture_quantiles(values[name], first, last, smallest, levels)
+            return _mixture_quantiles(errors, rank, rank, largest, levels)
+        found = _mixture_quantiles(values[name], first, last, smallest, levels)
+        # Which of several equal training costs is the least is a matter of chance: for the means, ties are shared.
+        _kernels.average_ties(values[name], last)
+        return found
 
-    found = dict(zip(NAMES, _in_threads(quantiles, NAMES, threads), strict=True))
     curves = {}
-    for name, value in values.items():
-        if name != "uniform":
-            # Which of several equal training costs is the least is a matter of chance: ties are shared.
-            _kernels.average_ties(value, last)
-        each = _weigh(value, largest if name == "uniform" else smallest)
-        curves[name] = Curve(each.mean(axis=0), _error_of_mean(each), found[name])
+    for name, found in zip(NAMES, _in_threads(quantiles, NAMES, threads), strict=True):
+        each = _weigh(values[name], largest if name == "uniform" else smallest)
+        curves[name] = Curve(each.mean(axis=0), _error_of_mean(each), found)
     return curves
 
 

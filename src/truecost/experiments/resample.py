@@ -333,8 +333,9 @@ def _setting(
         raise InputError(
             f"Expected threads from 1 to {most}, got {threads}; the variable NUMBA_NUM_THREADS raises the limit."
         )
-    check_complete(matrix)
     counts = matrix.counts()
+    if counts.min() == 0:
+        check_complete(matrix)
     costs, complete = np.ascontiguousarray(matrix.costs), counts.min() == matrix.shape[2]
     if not complete:
         # The draws put the runs of a cell into random order anyhow, so that their own order may be changed.
