@@ -60,7 +60,12 @@ def test_estimators_print_what_the_package_computes(stored: Path, tmp_path: Path
     np.testing.assert_allclose(table["squared"], expected.ravel())
     np.testing.assert_allclose(table["squared"], table["across"] + table["within"] + table["floor"])
     assert pl.read_parquet(out).height == 4 * k.size
-    shown = run("experiment", "estimators", stored, "--splits", 50).stdout
+    shown = run("experiment", "estimators", stored, "--splits", 50, "--out", out).stdout
+    both = pl.read_parquet(out)
+    np.testing.assert_allclose(both.filter(pl.col("estimator") == "concentrated")["squared"], expected.ravel())
+    simulated = both.filter(pl.col("absolute").is_not_null())
+    assert simulated["k"].unique().to_list() == [10]
+    assert simulated.height == 4 * 16
     assert "S* is best at every (K, N)" in shown
     assert "mean ± std over 50 splits" in shown
 

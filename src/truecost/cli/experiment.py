@@ -80,7 +80,10 @@ def estimators(
                 progress=tell,
             )
     if place is not None:
-        table = results.exact_table(k, n, errors) if simulated is None else results.estimator_table(simulated)
+        table = results.exact_table(k, n, errors)
+        if simulated is not None:
+            beside = results.estimator_table(simulated).rename({"squared": "squared_simulated"})
+            table = table.join(beside, on=["estimator", "k", "n"], how="full", coalesce=True, maintain_order="left")
         results.save(table, place, experiment="estimators", seed=seed, splits=splits, matrix=str(matrix))
     if json:
         tables = {"exact": results.exact_table(k, n, errors).to_dicts()}
@@ -238,8 +241,9 @@ def _progress(splits: int, quiet: bool) -> Iterator[Callable[[int], None] | None
 
     columns = (BarColumn(), MofNCompleteColumn(), "{task.description}", TimeElapsedColumn(), "to go", TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("splits", total=splits)
-        yield lambda done: bar.advance(task, done)
+        # The kernels are compiled at the very first start, and nothing moves meanwhile.
+        task = bar.add_task("splits (compiling, if this is the first start)", total=splits)
+        yield lambda done: bar.update(task, advance=done, description="splits")
 
 
 def _sweep_data(sweep: "Sweep", beside: "Reality", fits: "dict[str, Fit]", seed: int) -> dict[str, Any]:
