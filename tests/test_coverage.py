@@ -157,12 +157,18 @@ def test_lemma_4_and_the_largest_consistent_cost(source: Source, allocation: All
             assert_covers(int((source.true_cost > highest + slack).sum()), delta, DATA_SETS, f"largest consistent, {form}")
 
 
+# Scaled to one range, and independent of each other, which is what makes a union bound hurt most.
+SETS = {
+    "ten of all kinds": [source for source in SOURCES if source.high == 1] * 2,
+    "a hundred coins": [two_point_instances(0.5, 1)] * 100,
+}
+
+
+@pytest.mark.parametrize("sources", SETS.values(), ids=SETS.keys())
 @pytest.mark.parametrize("allocation", ALLOCATIONS.values(), ids=ALLOCATIONS.keys())
-def test_theorem_2(allocation: Allocation) -> None:
+def test_theorem_2(allocation: Allocation, sources: list[Source]) -> None:
     """A bound on all configurations at once, one ε for all or one each, would fail more often than δ."""
     rng = np.random.default_rng(20_002)
-    # Scaled to one range; independent of each other, which is what makes a union bound hurt most.
-    sources = [source for source in SOURCES if source.high == 1] * 2
     errors = np.array([source.true_cost - training_costs(source, allocation, rng, DATA_SETS) for source in sources])
     components = VarianceComponents.known(within=[s.within for s in sources], across=[s.across for s in sources])
     for form in FORMS:
