@@ -124,6 +124,8 @@ class CostMatrix:
 
     def counts(self) -> NDArray[np.int64]:
         """How many runs each configuration has on each instance, (M, P)."""
+        if not np.isnan(self.costs.sum()):
+            return np.full(self.costs.shape[:2], self.costs.shape[2])
         counted = np.zeros(self.costs.shape[:2], dtype=np.int64)
         for run in range(self.costs.shape[2]):
             counted += ~np.isnan(self.costs[:, :, run])

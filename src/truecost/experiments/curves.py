@@ -77,11 +77,10 @@ def over_subsets(
         _kernels.average_ties(values[name], last)
         return found
 
-    curves = {}
-    for name, found in zip(NAMES, _in_threads(quantiles, NAMES, threads), strict=True):
-        each = _weigh(values[name], largest if name == "uniform" else smallest)
-        curves[name] = Curve(each.mean(axis=0), _error_of_mean(each), found)
-    return curves
+    found = dict(zip(NAMES, _in_threads(quantiles, NAMES, threads), strict=True))
+    each = {name: _weigh(values[name], largest if name == "uniform" else smallest) for name in NAMES[:3]}
+    each["test"] = each["training"] + each["selection"]
+    return {name: Curve(each[name].mean(axis=0), _error_of_mean(each[name]), found[name]) for name in NAMES}
 
 
 def _weigh(values: FloatArray, weights: FloatArray) -> FloatArray:

@@ -349,7 +349,7 @@ def _setting(
         counts=counts,
         orders=_orders(matrix.shape[2] if complete else MOST_LISTED + 1),
         costs=costs,
-        means=np.ascontiguousarray((costs.sum(axis=2) / counts).T),
+        means=np.ascontiguousarray((np.einsum("ijk->ij", costs) / counts).T),
         seeds=rng.integers(0, 2**64, size=splits, dtype=np.uint64),
     )
 
