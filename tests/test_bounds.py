@@ -141,7 +141,8 @@ def test_theorem_3_against_numerical_search() -> None:
 
 
 def test_lemma_7() -> None:
-    """The ε of Lemma 7 would not satisfy its inequality."""
+    """The ε of Lemma 7 would not be the printed one, or not satisfy its inequality."""
+    assert bounds.power_log_solution(k=2, l=5, b=3, c=1) == pytest.approx(((1 + 3 * math.log(5) / 2) / 5) ** 0.5)
     for k, l, b, c in [(2, 5, 3, 1), (2, 0.5, 3, 4), (1, 100, 54, 7), (3, 2, 1e-3, 0.1)]:
         epsilon = bounds.power_log_solution(k=k, l=l, b=b, c=c)
         assert epsilon**k * l + b * math.log(epsilon) >= c - 1e-9
@@ -311,6 +312,55 @@ def test_worst_case_is_the_worst() -> None:
         assert value(bounds.finite(**common)) == pytest.approx(own.max())
 
 
+def test_theorem_3_and_probabilities_take_the_worst() -> None:
+    """With several components given, a whole space or a probability would be bounded by the first instead of the worst."""
+    both = known(within=[0.01, 0.1], across=[0.01, 0.1])
+    for form in SPACE_FORMS:
+        space = partial(
+            bounds.infinite, allocation=even(60, 20), width=1, delta=0.1, dimension=2, radius=1, lipschitz=1, form=form
+        )
+        assert value(space(components=both)) == pytest.approx(value(space(components=both[1])))
+    chance = partial(bounds.probability, allocation=even(60, 20), width=1, configurations=3)
+    assert chance(epsilon=0.2, components=both) == pytest.approx(chance(epsilon=0.2, components=both[1]))
+    assert chance(epsilon=1e-6, components=both) == 1
+
+
+def test_negative_estimates_count_as_nothing() -> None:
+    """An estimate of `across` below 0 would take away from `within`, and the bound come out too small."""
+    odd = VarianceComponents(
+        within=np.array([4.0]),
+        across=np.array([-1.0]),
+        total=np.array([3.0]),
+        within_error=np.array([1.0]),
+        across_error=np.array([1.0]),
+        estimated=True,
+    )
+    for allocation in (even(30, 10), even(10, 10)):
+        ours = bounds.single(allocation=allocation, components=odd, width=20, delta=0.1)
+        assert value(ours) == pytest.approx(
+            value(bounds.single(allocation=allocation, components=known(within=4, across=0), width=20, delta=0.1))
+        )
+        assert not ours.guaranteed
+        assert not bounds.single(allocation=allocation, components=odd[0], width=20, delta=0.1).guaranteed
+
+
+@pytest.mark.parametrize("x", [1e-9, 1e-6, 5e-4, 9.99e-4, 1.01e-3, 0.1, 10.0])
+def test_bennett_keeps_its_digits(x: float) -> None:
+    """With many runs, where Bennett's function is a small difference of large terms, digits would be lost."""
+    wide = np.longdouble(x)
+    series = wide**2 * sum((-wide) ** k / ((k + 1) * (k + 2)) for k in range(30))
+    exact = series if x < 0.5 else (1 + wide) * np.log1p(wide) - wide
+    # One run each of N instances with variance 1 and reach 1: the exponent of ε = x is N·h(x).
+    ours = bounds.probability(epsilon=x, allocation=even(1000, 1000), components=known(within=0, across=1), width=1)
+    assert ours == pytest.approx(float(np.exp(-1000 * exact)), rel=1e-10)
+    lam = float(1000 * exact)
+    if 1e-12 < lam < 700:
+        back = bounds.single(
+            allocation=even(1000, 1000), components=known(within=0, across=1), width=1, delta=math.exp(-lam)
+        )
+        assert value(back) == pytest.approx(x, rel=1e-3 if lam < 1e-6 else 1e-8)
+
+
 def test_each_configuration_may_have_its_own_counts() -> None:
     """Configurations with different numbers of runs would not each get the bound of their own allocation."""
     counts = np.array([[1, 1, 1], [3, 0, 2]])
@@ -342,6 +392,17 @@ def test_highest_true_cost_is_the_largest_consistent(
             assert u > estimate + value(bounds.single(width=u, form=form, **common))
 
 
+def test_highest_true_cost_depends_on_what_lies_above_low() -> None:
+    """Costs that start at another low would give another distance between training cost and answer."""
+    common: dict[str, Any] = {"allocation": even(20, 8), "components": known(within=0.1, across=0.1), "delta": 0.1}
+    plain, moved = (
+        bounds.highest_true_cost(training_cost=0.3 + low, low=low, high=1 + low, **common).item() for low in (0.0, 7.0)
+    )
+    assert moved == pytest.approx(plain + 7)
+    many = bounds.highest_true_cost(training_cost=0.3, low=0, high=1, configurations=50, **common).item()
+    assert many > plain + 0.05
+
+
 # ---- inverse questions --------------------------------------------------------------------------------------------------
 
 
@@ -370,6 +431,8 @@ def test_inverse_questions_by_brute_force(form: bounds.Form, epsilon: float) -> 
         form=form,
     )
     assert delta == pytest.approx(expected.item(), rel=1e-6)
+    if delta < 1:
+        assert value(finite(allocation=even(180, 60), configurations=5, delta=delta)) <= epsilon
 
 
 def test_inverse_questions_for_a_space() -> None:
@@ -416,11 +479,40 @@ def test_estimated_components_are_marked() -> None:
     assert truth.rests_on
 
 
+SCALED: dict[str, Any] = {"width": 1, "delta": 0.1, "dimension": 2, "radius": 1.0, "lipschitz": 1.0, "form": "printed"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, ""),
+        ({"width": 1.5}, "costs of width 1.5"),
+        ({"allocation": even(1, 1)}, "below 1"),
+        ({"allocation": even_sizes([1, 4000], 2000)}, "below 1"),
+        ({"lipschitz": 0.1}, "h·ln"),
+    ],
+)
+def test_printed_theorem_3_says_when_it_does_not_hold(changes: dict[str, Any], words: str) -> None:
+    """Outside the conditions under which it holds the printed Theorem 3 would pass for guaranteed, or inside them not."""
+    settings_: dict[str, Any] = {"allocation": even(4000, 2000), "components": known(within=0.01, across=0.01)}
+    settings_ |= SCALED | changes
+    bound = bounds.infinite(**settings_)
+    assert bound.guaranteed == (not words)
+    assert words in bound.caveat
+    estimated = variance_components(matrix_of(np.random.default_rng(1).random((4, 20, 3))))
+    plug_in = bounds.infinite(**settings_ | {"components": estimated})
+    assert words in plug_in.caveat
+    assert "plug-in" in plug_in.caveat
+
+
 def test_unidentified_components_are_refused() -> None:
     """A bound would be taken from single runs for an allocation in which within and across matter separately."""
     single_runs = variance_components(matrix_of(np.random.default_rng(1).random((4, 20, 1))))
-    with pytest.raises(InputError, match="cannot be told apart"):
-        bounds.single(allocation=even(60, 20), components=single_runs, width=1, delta=0.1)
+    costs = np.random.default_rng(1).random((2, 20, 2))
+    costs[1, :, 1] = np.nan
+    for unknown in (single_runs, variance_components(matrix_of(costs))):
+        with pytest.raises(InputError, match="cannot be told apart"):
+            bounds.single(allocation=even(60, 20), components=unknown, width=1, delta=0.1)
     assert np.isfinite(bounds.single(allocation=even(20, 20), components=single_runs, width=1, delta=0.1).epsilon).all()
 
 

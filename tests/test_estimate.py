@@ -10,7 +10,7 @@ from test_variance import costs_3d, gaps, matrix_of
 
 from truecost.errors import InputError
 from truecost.stats.estimate import Weights, training_cost
-from truecost.stats.variance import VarianceComponents
+from truecost.stats.variance import VarianceComponents, variance_components
 
 WEIGHTS: list[Weights] = ["runs", "instances", "best"]
 
@@ -125,7 +125,21 @@ def test_plug_in_is_said() -> None:
     """A variance from estimated components would pass for one from known components."""
     matrix = matrix_of(np.random.default_rng(4).random((2, 5, 2)))
     assert training_cost(matrix).plug_in
+    assert training_cost(matrix, components=variance_components(matrix)).plug_in
     assert not training_cost(matrix, components=VarianceComponents.known(within=1, across=1)).plug_in
+
+
+def test_negative_across_counts_as_nothing() -> None:
+    """An estimate of `across` below 0 would make weights or variances of the wrong sign."""
+    costs = np.array([[[0.0, 10.0, 5.0], [0.0, 10.0, np.nan], [10.0, 0.0, np.nan]]])
+    estimated = variance_components(matrix_of(costs))
+    assert estimated.across[0] < 0
+    clipped = VarianceComponents.known(within=estimated.within, across=0)
+    for weights in WEIGHTS:
+        ours = training_cost(matrix_of(costs), weights=weights)
+        known = training_cost(matrix_of(costs), weights=weights, components=clipped)
+        np.testing.assert_allclose(ours.cost, known.cost)
+        np.testing.assert_allclose(ours.variance, known.variance)
 
 
 def test_single_runs_have_a_variance() -> None:

@@ -143,6 +143,17 @@ def test_standard_errors_are_the_spread_of_the_estimates() -> None:
     assert np.median(ours.across_error) == pytest.approx(ours.across.std(), rel=0.08)
 
 
+def test_standard_errors_by_hand() -> None:
+    """With few instances the standard errors would not be those of the mean of what each instance adds."""
+    costs = gaps(np.random.default_rng(13), (1, 5, 3), 0.0)
+    ours = variance_components(matrix_of(costs))
+    noise = costs[0].var(axis=1, ddof=1)
+    means = costs[0].mean(axis=1)
+    added = (means - means.mean()) ** 2 * 5 / 4 - noise / 3
+    assert ours.within_error[0] == pytest.approx(noise.std(ddof=1) / np.sqrt(5))
+    assert ours.across_error[0] == pytest.approx(added.std(ddof=1) / np.sqrt(5))
+
+
 def test_bootstrap_covers_about_as_often_as_it_says() -> None:
     """The bootstrap intervals would miss the true components far more often than nominal on well-behaved costs."""
     rng = np.random.default_rng(8)
@@ -162,6 +173,8 @@ def test_bootstrap_agrees_with_recomputation() -> None:
     weights = np.random.default_rng(10).multinomial(25, np.full(25, 1 / 25), size=200)
     again = [variance_components(matrix_of(np.repeat(matrix.costs, w, axis=1))) for w in weights]
     np.testing.assert_allclose(ours.within_low, np.quantile([a.within for a in again], 0.025, axis=0))
+    np.testing.assert_allclose(ours.within_high, np.quantile([a.within for a in again], 0.975, axis=0))
+    np.testing.assert_allclose(ours.across_low, np.quantile([a.across for a in again], 0.025, axis=0))
     np.testing.assert_allclose(ours.across_high, np.quantile([a.across for a in again], 0.975, axis=0))
 
 
