@@ -66,7 +66,7 @@ def test_scattered_is_multinomial() -> None:
 
 def test_sizes_of_rows() -> None:
     """The sizes of hand-made counts would be mixed up between rows."""
-    counts = np.array([[1, 0, 4], [2, 2, 2]])
+    counts = np.array([[1, 0, 4], [100, 100, 100]], dtype=np.int8)
     sizes = AllocationSizes.of(counts)
     for row, each in enumerate(counts):
         one = Allocation.of(each)
@@ -87,6 +87,10 @@ def test_sizes_of_rows() -> None:
         (lambda: Allocation.of([0.5, 1]), "whole numbers, got float64"),
         (lambda: Allocation.of([[1, 2]]), "flat list"),
         (lambda: even_sizes([3, 0], 2), "at least 1 run, got 0"),
+        (lambda: even_sizes(2.9, 1), "whole numbers of runs and instances, got 2.9"),
+        (lambda: even_sizes(10**14, 10**9), "at most 3,000,000,000 runs"),
+        (lambda: AllocationSizes.of(np.ones((1, 3))), "whole numbers, got float64"),
+        (lambda: AllocationSizes.of(np.array([[1, 2], [0, 0]])), "at least one run in every row"),
     ],
 )
 def test_bad_input(call: object, words: str) -> None:

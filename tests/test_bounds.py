@@ -24,7 +24,7 @@ allocations = st.one_of(
     st.builds(concentrated, st.integers(1, 300), st.integers(1, 10)),
     st.lists(st.integers(0, 9), min_size=1, max_size=30).filter(any).map(Allocation.of),
 )
-shares = st.floats(0, 0.25)
+shares = st.one_of(st.just(0.0), st.floats(1e-300, 0.25))
 deltas = st.floats(1e-9, 0.99)
 
 
@@ -81,7 +81,7 @@ def test_probability_inverts_epsilon(
     settings_ = {"allocation": allocation, "components": known(within=within, across=across), "width": 1.0, "form": form}
     epsilon = value(bounds.finite(delta=delta, configurations=m, **settings_))  # type: ignore[arg-type]
     if epsilon > 1e-100:
-        back = bounds.probability(epsilon=epsilon, configurations=m, **settings_)  # type: ignore[arg-type]
+        back = bounds.probability(epsilon=epsilon, configurations=m, **settings_).value  # type: ignore[arg-type]
         assert back == pytest.approx(delta if within + across > 0 or form != "bennett" else 0, rel=1e-6)
 
 
@@ -321,8 +321,8 @@ def test_theorem_3_and_probabilities_take_the_worst() -> None:
         )
         assert value(space(components=both)) == pytest.approx(value(space(components=both[1])))
     chance = partial(bounds.probability, allocation=even(60, 20), width=1, configurations=3)
-    assert chance(epsilon=0.2, components=both) == pytest.approx(chance(epsilon=0.2, components=both[1]))
-    assert chance(epsilon=1e-6, components=both) == 1
+    assert chance(epsilon=0.2, components=both).value == pytest.approx(chance(epsilon=0.2, components=both[1]).value)
+    assert chance(epsilon=1e-6, components=both).value == 1
 
 
 def test_negative_estimates_count_as_nothing() -> None:
@@ -352,7 +352,7 @@ def test_bennett_keeps_its_digits(x: float) -> None:
     exact = series if x < 0.5 else (1 + wide) * np.log1p(wide) - wide
     # One run each of N instances with variance 1 and reach 1: the exponent of ε = x is N·h(x).
     ours = bounds.probability(epsilon=x, allocation=even(1000, 1000), components=known(within=0, across=1), width=1)
-    assert ours == pytest.approx(float(np.exp(-1000 * exact)), rel=1e-10)
+    assert ours.value == pytest.approx(float(np.exp(-1000 * exact)), rel=1e-10)
     lam = float(1000 * exact)
     if 1e-12 < lam < 700:
         back = bounds.single(
@@ -384,7 +384,7 @@ def test_highest_true_cost_is_the_largest_consistent(
 ) -> None:
     """Some true cost above the answer would agree with the training cost, or the answer itself would not."""
     common: dict[str, Any] = {"allocation": even(20, 8), "components": known(within=within, across=across), "delta": delta}
-    highest = bounds.highest_true_cost(training_cost=estimate, low=0, high=1, form=form, **common).item()
+    highest = bounds.highest_true_cost(training_cost=estimate, low=0, high=1, form=form, **common).value.item()
     plain = value(bounds.single(width=1, form=form, **common))
     assert estimate <= highest <= min(1, estimate + plain) + 1e-12
     for u in np.linspace(highest, 1, 20)[1:]:
@@ -396,10 +396,10 @@ def test_highest_true_cost_depends_on_what_lies_above_low() -> None:
     """Costs that start at another low would give another distance between training cost and answer."""
     common: dict[str, Any] = {"allocation": even(20, 8), "components": known(within=0.1, across=0.1), "delta": 0.1}
     plain, moved = (
-        bounds.highest_true_cost(training_cost=0.3 + low, low=low, high=1 + low, **common).item() for low in (0.0, 7.0)
+        bounds.highest_true_cost(training_cost=0.3 + low, low=low, high=1 + low, **common).value.item() for low in (0.0, 7.0)
     )
     assert moved == pytest.approx(plain + 7)
-    many = bounds.highest_true_cost(training_cost=0.3, low=0, high=1, configurations=50, **common).item()
+    many = bounds.highest_true_cost(training_cost=0.3, low=0, high=1, configurations=50, **common).value.item()
     assert many > plain + 0.05
 
 
@@ -413,15 +413,15 @@ def test_inverse_questions_by_brute_force(form: bounds.Form, epsilon: float) -> 
     finite = partial(bounds.finite, components=known(within=0.1, across=0.02), width=1, form=form)
     every = partial(finite, delta=0.1, configurations=5)
     reaching = [n for n in range(1, 2000) if value(every(allocation=even(n, 60))) <= epsilon]
-    assert bounds.runs_for(epsilon, instances=60, bound=every) == (reaching[0] if reaching else None)
+    assert bounds.runs_for(epsilon, instances=60, bound=every).value == (reaching[0] if reaching else None)
     reaching = [k for k in range(1, 2000) if value(every(allocation=even(3 * k, k))) <= epsilon]
-    assert bounds.instances_for(epsilon, runs_per_instance=3, bound=every) == reaching[0]
-    m = bounds.configurations_for(epsilon, bound=partial(finite, allocation=even(180, 60), delta=0.1))
+    assert bounds.instances_for(epsilon, runs_per_instance=3, bound=every).value == reaching[0]
+    m = bounds.configurations_for(epsilon, bound=partial(finite, allocation=even(180, 60), delta=0.1)).value
     if m:
         assert value(finite(allocation=even(180, 60), delta=0.1, configurations=m)) <= epsilon
     if m < 10**12:
         assert value(finite(allocation=even(180, 60), delta=0.1, configurations=m + 1)) > epsilon
-    delta = bounds.delta_for(epsilon, bound=partial(finite, allocation=even(180, 60), configurations=5))
+    delta = bounds.delta_for(epsilon, bound=partial(finite, allocation=even(180, 60), configurations=5)).value
     expected = bounds.probability(
         epsilon=epsilon,
         allocation=even(180, 60),
@@ -430,7 +430,7 @@ def test_inverse_questions_by_brute_force(form: bounds.Form, epsilon: float) -> 
         configurations=5,
         form=form,
     )
-    assert delta == pytest.approx(expected.item(), rel=1e-6)
+    assert delta == pytest.approx(expected.value.item(), rel=1e-6)
     if delta < 1:
         assert value(finite(allocation=even(180, 60), configurations=5, delta=delta)) <= epsilon
 
@@ -440,22 +440,99 @@ def test_inverse_questions_for_a_space() -> None:
     space = partial(
         bounds.infinite, components=known(within=1, across=1), width=10, dimension=2, radius=1, lipschitz=5, form="cover"
     )
-    instances = bounds.instances_for(1.0, runs_per_instance=2, bound=partial(space, delta=0.05))
+    instances = bounds.instances_for(1.0, runs_per_instance=2, bound=partial(space, delta=0.05)).value
     assert instances is not None
     assert value(space(allocation=even(2 * instances, instances), delta=0.05)) <= 1
     assert value(space(allocation=even(2 * instances - 2, instances - 1), delta=0.05)) > 1
-    delta = bounds.delta_for(1.0, bound=partial(space, allocation=even(2 * instances, instances)))
+    delta = bounds.delta_for(1.0, bound=partial(space, allocation=even(2 * instances, instances))).value
     assert 0.04 < delta <= 0.05
+
+
+def test_runs_for_many_configurations() -> None:
+    """With as many configurations as instances, the N of one would be paired with the variance of another."""
+    components = known(within=np.full(40, 0.05), across=np.linspace(0.2, 0, 40))
+    for bound in (
+        partial(bounds.single, components=components, width=1, delta=0.1),
+        partial(bounds.finite, components=components, width=1, delta=0.1, tau="per-configuration"),
+    ):
+        for instances in (40, 60):
+            reaching = [n for n in range(1, 400) if np.max(bound(allocation=even(n, instances)).epsilon) <= 0.25]
+            assert bounds.runs_for(0.25, instances=instances, bound=bound).value == (reaching[0] if reaching else None)
+
+
+def test_every_answer_says_whether_it_is_guaranteed() -> None:
+    """A probability, a limit or an inverse question on estimated variances would look guaranteed."""
+    estimated = variance_components(matrix_of(np.random.default_rng(1).random((4, 20, 3))))
+    for components in (estimated, known(within=0.1, across=0.1)):
+        finite = partial(bounds.finite, components=components, width=1)
+        every = partial(finite, delta=0.1, configurations=5)
+        common: dict[str, Any] = {"allocation": even(60, 20), "components": components}
+        for answer in (
+            bounds.probability(epsilon=0.5, width=1, **common),
+            bounds.highest_true_cost(training_cost=0.5, low=0, high=1, delta=0.1, **common),
+            bounds.delta_for(0.5, bound=partial(finite, allocation=even(60, 20), configurations=5)),
+            bounds.configurations_for(0.5, bound=partial(finite, allocation=even(60, 20), delta=0.1)),
+            bounds.runs_for(0.5, instances=50, bound=every),
+            bounds.instances_for(0.5, runs_per_instance=2, bound=every),
+        ):
+            assert answer.guaranteed == (not components.estimated)
+            assert ("plug-in" in answer.caveat) == components.estimated
+            assert "the training cost is the plain mean of the runs" in answer.rests_on
+
+
+def test_the_number_of_configurations_is_never_forgotten() -> None:
+    """A bound on the best of many would be taken for one configuration, because their number was not said."""
+    many = known(within=np.full(200, 0.25), across=0)
+    common: dict[str, Any] = {"allocation": even(50, 50), "delta": 0.05}
+    costs = np.full(200, 0.3)
+    default = bounds.highest_true_cost(training_cost=costs, low=0, high=1, components=many, **common).value
+    said = bounds.highest_true_cost(training_cost=costs, low=0, high=1, components=many, configurations=200, **common).value
+    np.testing.assert_allclose(default, said)
+    one_pair = bounds.highest_true_cost(training_cost=costs, low=0, high=1, components=many[0], **common).value
+    np.testing.assert_allclose(one_pair, said)
+    chance = partial(bounds.probability, epsilon=0.3, allocation=even(50, 50), width=1)
+    assert chance(components=many).value == pytest.approx(200 * chance(components=many[0]).value)
+    with pytest.raises(InputError, match=r"Expected configurations \(m\)"):
+        bounds.finite(components=many[0], width=1, **common)
+    for m in (1, [200, 300]):
+        with pytest.raises(InputError, match="one m of at least 200"):
+            bounds.finite(components=many, width=1, configurations=m, tau="per-configuration", **common)
+
+
+def test_what_theorem_3_needs_is_said() -> None:
+    """Configurations run with seeds of their own would seem to be covered by Theorem 3."""
+    space = bounds.infinite(
+        allocation=even(60, 20),
+        components=known(within=0.1, across=0.1),
+        width=1,
+        delta=0.1,
+        dimension=2,
+        radius=1,
+        lipschitz=1,
+    )
+    assert "all configurations are run on the same instances with the same seeds" in space.rests_on
+    assert "within and across are upper limits for every configuration of the space" in space.rests_on
+    printed = partial(
+        bounds.infinite,
+        components=known(within=0.1, across=0.1),
+        width=1,
+        dimension=2,
+        radius=1,
+        lipschitz=1,
+        form="printed",
+    )
+    with pytest.raises(InputError, match="use solved or cover"):
+        bounds.instances_for(0.5, runs_per_instance=1, bound=partial(printed, delta=0.1))
 
 
 def test_questions_without_an_answer() -> None:
     """More runs on too few instances would be promised to reach what they cannot."""
     every = partial(bounds.finite, components=known(within=0.1, across=0.1), width=1, delta=0.1, configurations=5)
-    assert bounds.runs_for(0.1, instances=10, bound=every) is None
+    assert bounds.runs_for(0.1, instances=10, bound=every).value is None
     tight = partial(bounds.finite, allocation=even(10, 10), components=known(within=0.1, across=0.1), width=1)
-    assert bounds.configurations_for(1e-3, bound=partial(tight, delta=0.1)) == 0
-    assert bounds.delta_for(1e-3, bound=partial(tight, configurations=5)) == 1.0
-    assert bounds.delta_for(1e6, bound=partial(tight, configurations=1)) < 1e-290
+    assert bounds.configurations_for(1e-3, bound=partial(tight, delta=0.1)).value == 0
+    assert bounds.delta_for(1e-3, bound=partial(tight, configurations=5)).value == 1.0
+    assert bounds.delta_for(1e6, bound=partial(tight, configurations=1)).value < 1e-290
 
 
 # ---- what may be said ---------------------------------------------------------------------------------------------------
@@ -533,7 +610,24 @@ SPACE: dict[str, Any] = {"dimension": 2, "radius": 1.0, "lipschitz": 1.0}
             "form to be one of bennett, sub-gamma, bernstein, printed, got 'hoef",
         ),
         (lambda: bounds.finite(**GOOD, configurations=0), "at least 1 configuration"),
-        (lambda: bounds.finite(**GOOD | {"tau": "mean"}), "tau to be one of worst-case, per-configuration, got 'mean'"),
+        (
+            lambda: bounds.probability(
+                epsilon=1, **{k: GOOD[k] for k in ("allocation", "components", "width")}, configurations=0
+            ),
+            "at least 1 configuration",
+        ),
+        (
+            lambda: bounds.probability(epsilon=math.inf, **{k: GOOD[k] for k in ("allocation", "components", "width")}),
+            "finite epsilon above 0",
+        ),
+        (lambda: bounds.infinite(**GOOD, **SPACE | {"dimension": math.nan}), "dimension of at least 1, got nan"),
+        (lambda: bounds.infinite(**GOOD, **SPACE | {"radius": 1e-200, "lipschitz": 1e-200}), "radius and a Lipschitz"),
+        (lambda: bounds.log_covering_number(dimension=1, radius=1, eta=-1), "cover radius above 0, got -1"),
+        (lambda: bounds.instances_for(1.0, runs_per_instance=0, bound=bounds.single), "at least 1 run an instance"),
+        (
+            lambda: bounds.finite(**GOOD | {"tau": "mean", "configurations": 2}),
+            "tau to be one of worst-case, per-configuration, got 'mean'",
+        ),
         (lambda: bounds.infinite(**GOOD, **SPACE | {"dimension": 0}), "dimension of at least 1, got 0"),
         (lambda: bounds.infinite(**GOOD, **SPACE | {"radius": 0.0}), "radius and a Lipschitz constant above 0"),
         (

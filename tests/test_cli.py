@@ -200,6 +200,7 @@ def test_bad_input_is_one_line_and_exit_code_2(tmp_path: Path, stored: Path) -> 
         ["bound", stored, "--delta", "0"],
         ["bound", stored, "--dimension", "3"],
         ["bound", stored, "--epsilon", "-1"],
+        ["bound", stored, "--configurations", "1"],
         ["demo", "--out", text],
     ):
         ended = run(*words, cwd=tmp_path)

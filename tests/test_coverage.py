@@ -152,8 +152,9 @@ def test_lemma_4_and_the_largest_consistent_cost(source: Source, allocation: All
                 allocation=allocation,
                 components=components,
                 delta=delta,
+                configurations=1,
                 form=form,
-            )
+            ).value
             assert_covers(int((source.true_cost > highest + slack).sum()), delta, DATA_SETS, f"largest consistent, {form}")
 
 

@@ -23,7 +23,7 @@ def gauss(low: FloatArray, high: FloatArray, panels: int) -> tuple[FloatArray, F
 
 
 @pytest.mark.parametrize(
-    ("location", "across", "noise"), [(0.0, 1.2, 0.8), (1.5, 0.3, 1.5), (2.5, 2.0, 0.2), (-4.0, 0.5, 0.5)]
+    ("location", "across", "noise"), [(0.0, 1.2, 0.8), (1.5, 0.3, 1.5), (2.5, 2.0, 0.2), (-4.0, 0.5, 0.5), (1.0, 6.0, 4.0)]
 )
 def test_truth_by_quadrature(location: float, across: float, noise: float) -> None:
     """True cost, within and across would not be the integrals of the model over instances and runs."""
@@ -67,6 +67,22 @@ def test_chosen_shares(within_share: float, timeout_rate: float) -> None:
     assert abs(late - timeout_rate) < 4 * math.sqrt(timeout_rate / 40_000)
 
 
+@pytest.mark.parametrize("noise", [1e-2, 1e-5, 1e-9])
+def test_within_of_next_to_no_noise(noise: float) -> None:
+    """The noise at the cutoff, all there is when noise is small, would be missed by the integration.
+
+    Near the cutoff a run is late with probability Φ(x); ∫ Φ(1−Φ) dx = 1/√π, times the squared jump and the density there.
+    """
+    location, across, cutoff = 2.0, 1.2, 10.0
+    model = RuntimeModel(
+        locations=np.array([location]), hardness=across, interaction=0.0, noise=noise, cutoff=cutoff, factor=10.0
+    )
+    z = (math.log(cutoff) - location) / across
+    density = math.exp(-(z**2) / 2) / math.sqrt(2 * math.pi) / across
+    edge = (9 * cutoff) ** 2 * density * noise / math.sqrt(math.pi)
+    assert model.components.within[0] == pytest.approx(edge, rel=3 * noise + 1e-6)
+
+
 def test_draws_average_to_the_true_cost() -> None:
     """Drawn costs would not average to the true cost that was computed."""
     rng = np.random.default_rng(3)
@@ -89,10 +105,14 @@ def test_same_seed_same_matrix() -> None:
     [
         ({"configurations": 0}, "at least 1 configuration, got 0"),
         ({"within_share": 1.5}, "within_share between 0 and 1, got 1.5"),
-        ({"timeout_rate": 0.0}, "timeout_rate between 0 and 1, got 0"),
+        ({"timeout_rate": 0.0}, "timeout_rate between 0 and 1, .* got 0"),
         ({"spread": 0.0}, "spread above 0"),
         ({"interaction_share": -1.0}, "interaction_share between 0 and 1"),
         ({"factor": 0.5}, "factor of at least 1"),
+        ({"cutoff": 0.0}, "cutoff above 0"),
+        ({"cutoff": 1e200}, "within reason"),
+        ({"spread": 30.0}, "up to 10"),
+        ({"timeout_rate": 1e-300}, "timeout_rate between 0 and 1"),
     ],
 )
 def test_bad_input(wrong: dict[str, float], words: str) -> None:

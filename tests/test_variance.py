@@ -69,6 +69,20 @@ def test_unbiased_when_counts_depend_on_the_instance() -> None:
     assert across == pytest.approx(true_across)
 
 
+def test_repeats_of_easy_instances_speak_of_easy_instances() -> None:
+    """What is documented as a limit would not be one: repeats on easy instances only tell of those, `total` of all."""
+    rng = np.random.default_rng(14)
+    draws, instances = 4000, 40
+    hard = rng.random((draws, instances)) < 0.5
+    costs = np.where(hard, 10.0, 0.0)[:, :, np.newaxis] + np.where(hard, 5, 1)[:, :, np.newaxis] * rng.standard_normal(
+        (draws, instances, 2)
+    )
+    costs[:, :, 1][hard] = np.nan
+    ours = variance_components(matrix_of(costs))
+    assert np.nanmean(ours.within) == pytest.approx(1, rel=0.05)
+    assert ours.total.mean() == pytest.approx(13 + 25, rel=0.02)
+
+
 def test_total_is_unbiased_whatever_the_counts() -> None:
     """The variance of a single run would be estimated wrongly from unequal counts, single runs among them."""
     rng = np.random.default_rng(5)

@@ -81,7 +81,13 @@ def bound(
         subject = from_matrix(CostMatrix.load(matrix, low=low, high=high), configuration)
     if (dimension is None) != (lipschitz is None):
         raise InputError("Expected --dimension and --lipschitz together: Theorem 3 needs both.")
-    answer = bounds_of(subject, delta, configurations or subject.components.within.size)
+    several = subject.components.within.size
+    if configurations is not None and configurations < several and configuration is None:
+        raise InputError(
+            f"Expected at least {several} --configurations, as many as the matrix has, got {configurations}: the best of "
+            "them is chosen by its costs. Name the --configuration if it was chosen beforehand."
+        )
+    answer = bounds_of(subject, delta, configurations or several)
     if dimension is not None and lipschitz is not None:
         answer["space"] = _space(subject, delta, dimension, radius, lipschitz)
     if epsilon is not None:
@@ -155,7 +161,7 @@ def bounds_of(subject: Subject, delta: float, configurations: int) -> dict[str, 
             components=subject.components,
             width=width,
             delta=delta,
-            configurations=configurations,
+            configurations=max(configurations, subject.components.within.size),
             form=form,
             tau="per-configuration",
         )
@@ -187,7 +193,7 @@ def bounds_of(subject: Subject, delta: float, configurations: int) -> dict[str, 
             configurations=configurations,
             allocation=sizes,
             components=components,
-        ).item()
+        ).value.item()
     return answer
 
 
@@ -219,10 +225,10 @@ def _inverse(subject: Subject, delta: float, configurations: int, epsilon: float
     per_instance = max(1, round(sizes.runs.item() / subject.instances))
     return {
         "epsilon": epsilon,
-        "delta": bounds.delta_for(epsilon, bound=partial(finite, allocation=sizes, configurations=configurations)),
-        "configurations": bounds.configurations_for(epsilon, bound=partial(finite, allocation=sizes, delta=delta)),
-        "runs": bounds.runs_for(epsilon, instances=subject.instances, bound=every),
-        "instances": bounds.instances_for(epsilon, runs_per_instance=per_instance, bound=every),
+        "delta": bounds.delta_for(epsilon, bound=partial(finite, allocation=sizes, configurations=configurations)).value,
+        "configurations": bounds.configurations_for(epsilon, bound=partial(finite, allocation=sizes, delta=delta)).value,
+        "runs": bounds.runs_for(epsilon, instances=subject.instances, bound=every).value,
+        "instances": bounds.instances_for(epsilon, runs_per_instance=per_instance, bound=every).value,
         "runs_per_instance": per_instance,
     }
 

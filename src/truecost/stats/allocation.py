@@ -1,7 +1,7 @@
 """How the N runs of a configuration are spread over K instances: S*, S† and S°."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -94,8 +94,13 @@ class AllocationSizes:
             raise InputError("Expected runs, largest and sum_of_squares of one shape.")
 
     @classmethod
-    def of(cls, counts: IntArray) -> "AllocationSizes":
+    def of(cls, counts: NDArray[Any]) -> "AllocationSizes":
         """The sizes of allocations given as rows of counts, (…, K)."""
+        if not np.issubdtype(counts.dtype, np.integer):
+            raise InputError(f"Expected counts as whole numbers, got {counts.dtype}.")
+        counts = counts.astype(np.int64, copy=False)
+        if counts.min(initial=0) < 0 or not counts.any(axis=-1).all():
+            raise InputError("Expected counts of 0 or more, and at least one run in every row.")
         squares = np.einsum("...k,...k->...", counts, counts)
         return cls(runs=counts.sum(axis=-1), largest=counts.max(axis=-1), sum_of_squares=squares)
 
@@ -146,6 +151,9 @@ def scattered(runs: int, instances: int, rng: np.random.Generator) -> Allocation
 def even_sizes(runs: ArrayLike, instances: ArrayLike) -> AllocationSizes:
     """The sizes of `even(runs, instances)` for whole arrays of N and K, broadcast against each other."""
     try:
+        for given in (np.asarray(runs), np.asarray(instances)):
+            if given.dtype.kind not in "iu":
+                raise InputError(f"Expected whole numbers of runs and instances, got {given}.")
         many_runs, many_instances = np.broadcast_arrays(np.asarray(runs, np.int64), np.asarray(instances, np.int64))
     except OverflowError:
         raise InputError(f"Expected at most {MOST_RUNS:,} runs, and as many instances, got more.") from None

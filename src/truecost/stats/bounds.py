@@ -16,7 +16,7 @@ Four forms of one exponential inequality, tightest first, with Λ = ln(m/δ), n 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,18 +32,36 @@ SpaceForm = Literal["solved", "cover", "printed"]
 Tau = Literal["worst-case", "per-configuration"]
 
 ASSUMPTIONS = (
+    "the training cost is the plain mean of the runs",
     "instances are independent draws from one distribution",
     "seeds are independent",
     "every cost lies in [low, high]",
     "the counts were fixed independently of the costs",
     "within and across are the true ones, or upper limits of them",
 )
+FIXED_SET = "the configurations were fixed before any cost was seen"
+WHOLE_SPACE = (
+    "the space lies in the ball",
+    "costs are Lipschitz in the configuration, for every instance and seed",
+    "all configurations are run on the same instances with the same seeds",
+    "within and across are upper limits for every configuration of the space",
+)
 PLUG_IN = "plug-in, not guaranteed: within and across are estimates"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Answer:
+    """What was asked for, and whether it is guaranteed if what it `rests_on` holds; `caveat` says why not."""
+
+    value: Any
+    guaranteed: bool
+    caveat: str
+    rests_on: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bound:
-    """With probability at least 1 − delta, u − û < epsilon, if what it `rests_on` holds.
+    """With probability at least 1 − delta, u − û ≤ epsilon, if what it `rests_on` holds; û is the plain mean of the runs.
 
     Attributes
     ----------
@@ -102,21 +120,22 @@ def finite(
         C = high − low.
     configurations
         m, the size of the set, which must have been fixed before any cost was seen; discarded ones count. As many as there
-        are components if not given. An array of m gives an array of bounds.
+        are components if these are several. An array of m gives an array of bounds, with the worst case only.
     tau
-        "worst-case" uses the largest τ² for all, as the paper does: one epsilon. "per-configuration" gives each its own, all
-        valid at once: an array over configurations.
+        "worst-case" uses the largest τ² for all, as the paper does: one epsilon. The components must cover all m. With
+        "per-configuration" each has its own, all valid at once: an array over configurations.
     """
-    m = components.within.size if configurations is None else configurations
-    m = np.asarray(m, dtype=np.float64)
-    if not (m >= 1).all():
-        raise InputError(f"Expected at least 1 configuration, got {m}.")
     if tau not in get_args(Tau):
         raise InputError(f"Expected tau to be one of {', '.join(get_args(Tau))}, got {tau!r}.")
+    if configurations is None and components.within.size == 1:
+        raise InputError("Expected configurations (m), since the components are one pair for all; single(...) is for m = 1.")
+    m = _checked_number(components.within.size if configurations is None else configurations)
+    if tau == "per-configuration" and (m.size > 1 or m < components.within.size):
+        raise InputError(f"Expected one m of at least {components.within.size}, the number of components, got {m}.")
     tau_squared = (_worst_tau_squared if tau == "worst-case" else _tau_squared)(components, allocation)
     log_term = np.log(m) + _log_inverse(delta)
     epsilon = epsilon_at(log_term, allocation, tau_squared, _checked_width(width), form)
-    return _bound(epsilon, delta, form, "Theorem 2", components, "the configurations were fixed before any cost was seen")
+    return _bound(epsilon, delta, form, "Theorem 2", components, FIXED_SET)
 
 
 def corollary(
@@ -130,7 +149,7 @@ def corollary(
     form: Form = "bennett",
 ) -> Bound:
     """Corollary 1: Theorem 2 under S* where K divides N, so that n/N and Σ n_i²/N² are both 1/K."""
-    if runs % instances:
+    if instances < 1 or runs % instances:
         raise InputError(
             f"Expected runs to be a multiple of instances, got {runs} runs on {instances}; finite(...) takes any."
         )
@@ -159,8 +178,11 @@ def infinite(
 
     Parameters
     ----------
+    allocation
+        Common to all configurations, and so must be the instances and seeds: the cover argument compares configurations run
+        by run. Theorem 2 does not need that.
     components
-        Of the configuration of the space with the largest τ²; of several given the largest is taken.
+        Upper limits for every configuration of the space, not only for those tried; of several the largest τ² is taken.
     dimension, radius
         h and R (Assumption a).
     lipschitz
@@ -185,7 +207,7 @@ def infinite(
         epsilon, caveat = printed_epsilon(allocation, tau_squared, width, log_inverse, dimension, reach)
     else:
         raise InputError(f"Expected form to be one of {', '.join(get_args(SpaceForm))}, got {form!r}.")
-    return _bound(epsilon, delta, form, "Theorem 3", components, "costs are Lipschitz in the configuration", caveat=caveat)
+    return _bound(epsilon, delta, form, "Theorem 3", components, *WHOLE_SPACE, caveat=caveat)
 
 
 def probability(
@@ -194,16 +216,20 @@ def probability(
     allocation: Sizes,
     components: VarianceComponents,
     width: float,
-    configurations: int = 1,
+    configurations: int | None = None,
     form: Form = "bennett",
-) -> FloatArray:
-    """Lemma 4 the other way, and Theorem 2 with m configurations: a bound on the probability that u − û reaches epsilon."""
+) -> Answer:
+    """Lemma 4 the other way, and Theorem 2: the most probable it can be that u − û reaches epsilon for any of m.
+
+    m is the number of components if not given.
+    """
     eps = np.asarray(epsilon, dtype=np.float64)
-    if not (eps > 0).all():
-        raise InputError(f"Expected epsilon above 0, got {eps}.")
+    if not ((eps > 0) & np.isfinite(eps)).all():
+        raise InputError(f"Expected a finite epsilon above 0, got {eps}.")
+    m = _checked_number(components.within.size if configurations is None else configurations)
     tau_squared = _worst_tau_squared(components, allocation)
     exponent = exponent_at(eps, allocation, tau_squared, _checked_width(width), form)
-    return np.asarray(np.minimum(1, configurations * np.exp(-exponent)))
+    return _answer(np.minimum(1, m * np.exp(-exponent)), components, FIXED_SET)
 
 
 def highest_true_cost(
@@ -214,20 +240,23 @@ def highest_true_cost(
     allocation: Sizes,
     components: VarianceComponents,
     delta: float,
-    configurations: int = 1,
+    configurations: int | None = None,
     form: Form = "bennett",
-) -> FloatArray:
-    """The largest true cost that agrees with a training cost: tighter than û + ε.
+) -> Answer:
+    """The largest true cost that agrees with a training cost, the plain mean of the runs: tighter than û + ε.
 
     What an instance adds to u − û is at most u − low, so the bound may be taken with C = u − low; the largest u with
-    u ≤ û + ε(u − low) is the answer. Valid as Theorem 2 is, for each of the m configurations with its own τ².
+    u ≤ û + ε(u − low) is the answer. Valid as Theorem 2 is, for each of the m configurations with its own τ²; m is the
+    number of training costs or components, whichever are more, if not given, and must count those that were discarded.
     """
     estimate = np.asarray(training_cost, dtype=np.float64)
     _checked_width(high - low)
     if not ((estimate >= low) & (estimate <= high)).all():
         raise InputError(f"Expected training costs in [{low:g}, {high:g}], got {estimate}.")
+    several = max(components.within.size, estimate.size)
+    m = _checked_number(several if configurations is None else configurations)
     tau_squared = _tau_squared(components, allocation)
-    log_term = math.log(configurations) + _log_inverse(delta)
+    log_term = np.log(m) + _log_inverse(delta)
     highest = np.full(np.broadcast_shapes(estimate.shape, np.shape(tau_squared)), float(high))
     # The map grows with u, so that iterating from the top falls to its largest fixed point, never below it.
     for _ in range(1000):
@@ -235,14 +264,14 @@ def highest_true_cost(
         if (highest - lower <= 1e-13 * (high - low)).all():
             break
         highest = lower
-    return highest
+    return _answer(highest, components, FIXED_SET)
 
 
 # ---- the inverse questions ---------------------------------------------------------------------------------------------
 
 
-def delta_for(epsilon: float, *, bound: Callable[..., Bound]) -> float:
-    """The least δ at which a bound reaches epsilon; 1.0 if none below 1 does.
+def delta_for(epsilon: float, *, bound: Callable[..., Bound]) -> Answer:
+    """The least δ at which a bound reaches epsilon, not below 10^-299; 1.0 if none below 1 does.
 
     Parameters
     ----------
@@ -252,31 +281,32 @@ def delta_for(epsilon: float, *, bound: Callable[..., Bound]) -> float:
     _check_epsilon(epsilon)
     log_low, log_high = -690.0, -1e-12
     if _reached(bound(delta=math.exp(log_low)), epsilon):
-        return math.exp(log_low)
+        return _as_in(bound(delta=math.exp(log_low)), math.exp(log_low))
     if not _reached(bound(delta=math.exp(log_high)), epsilon):
-        return 1.0
+        return _as_in(bound(delta=math.exp(log_high)), 1.0)
     for _ in range(100):
         middle = (log_low + log_high) / 2
         if _reached(bound(delta=math.exp(middle)), epsilon):
             log_high = middle
         else:
             log_low = middle
-    return math.exp(log_high)
+    return _as_in(bound(delta=math.exp(log_high)), math.exp(log_high))
 
 
-def configurations_for(epsilon: float, *, bound: Callable[..., Bound]) -> int:
+def configurations_for(epsilon: float, *, bound: Callable[..., Bound]) -> Answer:
     """The largest m at which a bound still reaches epsilon; 0 if it does not for a single configuration.
 
     `bound` is `finite` with all but `configurations` filled in. Numbers above 10^300 are answered by 10^300.
     """
     _check_epsilon(epsilon)
     most = 10**300
-    if not _reached(bound(configurations=1), epsilon):
-        return 0
-    return -_least(lambda m: _reached(bound(configurations=float(-m)), epsilon), -most, -1)
+    one = bound(configurations=1)
+    if not _reached(one, epsilon):
+        return _as_in(one, 0)
+    return _as_in(one, -_least(lambda m: _reached(bound(configurations=float(-m)), epsilon), -most, -1))
 
 
-def runs_for(epsilon: float, *, instances: int, bound: Callable[..., Bound]) -> int | None:
+def runs_for(epsilon: float, *, instances: int, bound: Callable[..., Bound]) -> Answer:
     """The least N at which a bound reaches epsilon under S* on K instances; None if a million runs on each do not.
 
     `bound` has all but `allocation` filled in. One run more can take it above epsilon again, since the largest count jumps
@@ -284,36 +314,55 @@ def runs_for(epsilon: float, *, instances: int, bound: Callable[..., Bound]) -> 
     """
     _check_epsilon(epsilon)
 
-    def rounds_reach(rounds: int) -> bool:
-        return _reached(bound(allocation=even_sizes(rounds * instances, instances)), epsilon)
+    def at(rounds: int) -> Bound:
+        return bound(allocation=even_sizes(rounds * instances, instances))
 
     # More rounds only take within/N down, and after so many there is nothing left of it.
     most = max(1, min(10**6, MOST_RUNS // instances))
-    if not rounds_reach(most):
-        return None
-    rounds = _least(rounds_reach, 1, most)
-    # Before the last round no N reaches it: each is worse than the full round it lies in.
-    last = np.arange((rounds - 1) * instances + 1, rounds * instances + 1)
-    reached = np.asarray(bound(allocation=even_sizes(last, instances)).epsilon) <= epsilon
-    return int(last[reached.argmax()])
+    if not _reached(at(most), epsilon):
+        return _as_in(at(most), None)
+    rounds = _least(lambda number: _reached(at(number), epsilon), 1, most)
+    # Before the last round no N reaches it: each is worse than the full round it lies in. Inside a round the bound can rise
+    # before it falls, so that all of it is looked at.
+    first, last = (rounds - 1) * instances + 1, rounds * instances
+    for start in range(first, last + 1, 4096):
+        some = np.arange(start, min(start + 4096, last + 1))
+        # A further axis keeps these N apart from the configurations.
+        epsilons = np.asarray(bound(allocation=even_sizes(some[:, np.newaxis], instances)).epsilon)
+        reached = (epsilons.reshape(some.size, -1) <= epsilon).all(axis=1)
+        if reached.any():
+            return _as_in(at(rounds), int(some[reached.argmax()]))
+    return _as_in(at(rounds), last)
 
 
-def instances_for(epsilon: float, *, runs_per_instance: int, bound: Callable[..., Bound]) -> int | None:
+def instances_for(epsilon: float, *, runs_per_instance: int, bound: Callable[..., Bound]) -> Answer:
     """The least K at which a bound reaches epsilon with the same number of runs on each; None if 3·10^9 runs do not.
 
     `bound` has all but `allocation` filled in.
     """
     _check_epsilon(epsilon)
+    if runs_per_instance < 1:
+        raise InputError(f"Expected at least 1 run an instance, got {runs_per_instance}.")
 
-    def reach(instances: int) -> bool:
-        return _reached(bound(allocation=even_sizes(runs_per_instance * instances, instances)), epsilon)
+    def at(instances: int) -> Bound:
+        return bound(allocation=even_sizes(runs_per_instance * instances, instances))
 
     most = MOST_RUNS // runs_per_instance
-    return _least(reach, 1, most) if reach(most) else None
+    if not _reached(at(most), epsilon):
+        return _as_in(at(most), None)
+    return _as_in(at(most), _least(lambda number: _reached(at(number), epsilon), 1, most))
 
 
 def _reached(bound: Bound, epsilon: float) -> bool:
+    if (bound.theorem, bound.form) == ("Theorem 3", "printed"):
+        raise InputError(
+            "Expected a bound that falls as runs are added, and Theorem 3 as printed need not: use solved or cover."
+        )
     return bool(np.max(bound.epsilon) <= epsilon)
+
+
+def _as_in(bound: Bound, value: float | None) -> Answer:
+    return Answer(value=value, guaranteed=bound.guaranteed, caveat=bound.caveat, rests_on=bound.rests_on)
 
 
 def _least(holds: Callable[[int], bool], low: int, high: int) -> int:
@@ -344,6 +393,8 @@ def log_covering_number(
     h·ln(3·R·L_f/η), which is negative for η > 3·R·L_f and not valid for subsets.
     """
     _checked_space(dimension, radius, lipschitz)
+    if not (np.asarray(eta) > 0).all():
+        raise InputError(f"Expected a cover radius above 0, got {eta!r}.")
     ratio = radius * lipschitz / np.asarray(eta, dtype=np.float64)
     if form == "printed":
         return dimension * np.log(3 * ratio)
@@ -378,6 +429,18 @@ def _bound(
     )
 
 
+def _answer(value: FloatArray, components: VarianceComponents, *more: str) -> Answer:
+    caveat = PLUG_IN if components.estimated else ""
+    return Answer(value=np.asarray(value), guaranteed=not caveat, caveat=caveat, rests_on=(*ASSUMPTIONS, *more))
+
+
+def _checked_number(configurations: ArrayLike) -> FloatArray:
+    m = np.asarray(configurations, dtype=np.float64)
+    if not (m >= 1).all():
+        raise InputError(f"Expected at least 1 configuration, got {m}.")
+    return m
+
+
 def _tau_squared(components: VarianceComponents, allocation: Sizes) -> FloatArray:
     tau_squared = components.tau_squared(allocation)
     if np.isnan(tau_squared).any():
@@ -410,9 +473,9 @@ def _checked_width(width: float) -> float:
 
 
 def _checked_space(dimension: int, radius: float, lipschitz: float) -> None:
-    if dimension < 1:
+    if not dimension >= 1:
         raise InputError(f"Expected a dimension of at least 1, got {dimension}.")
-    if not (radius > 0 and lipschitz > 0 and math.isfinite(radius * lipschitz)):
+    if not (radius > 0 and lipschitz > 0 and 0 < radius * lipschitz < math.inf):
         raise InputError(f"Expected a radius and a Lipschitz constant above 0, got {radius} and {lipschitz}.")
 
 

@@ -38,7 +38,10 @@ def exponent_at(epsilon: FloatArray, allocation: Sizes, tau_squared: FloatArray,
     if form == "bennett":
         variance = runs * tau_squared
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            exponent = variance / reach**2 * _h(reach * runs * epsilon / variance)
+            x = reach * runs * epsilon / variance
+            # The same as V/b²·h(x), by a form that does not overflow where x is large.
+            large = runs * epsilon / reach * ((1 + 1 / x) * np.log1p(x) - 1)
+            exponent = np.where(x < 1, variance / reach**2 * _h(x), large)
         # As in `_bennett_epsilon`: where a variance next to nothing leaves the range of floats, the looser form stands in.
         exponent = np.where(
             np.isfinite(exponent), exponent, exponent_at(epsilon, allocation, tau_squared, width, "sub-gamma")

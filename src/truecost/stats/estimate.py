@@ -53,9 +53,10 @@ def training_cost(
     matrix
         M configurations; missing runs allowed, as long as they are not missing because of what they would have cost.
     weights
-        "runs" weighs every run alike, the paper's estimator. "instances" weighs every instance alike; it stays unbiased when
-        the number of runs depends on the instance. "best" has weights ∝ 1/(across + within/n_i), the least variance a linear
-        unbiased estimate can have if the components are the true ones. With equal counts the three agree.
+        "runs" weighs every run alike, the paper's estimator and the one the bounds speak of. "instances" weighs every
+        instance alike; it stays unbiased when the number of runs, one at least, depends on the instance. "best" has weights
+        ∝ 1/(across + within/n_i), the least variance a linear unbiased estimate can have if the components are the true
+        ones. With equal counts the three agree.
     components
         Known components, M or one for all. Without them they are estimated from the matrix.
     """

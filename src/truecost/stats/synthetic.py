@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import log_ndtr, ndtr, ndtri
 
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
@@ -17,6 +17,8 @@ from truecost.runs import Status
 from truecost.stats.variance import VarianceComponents
 
 FloatArray = NDArray[np.float64]
+# Standard deviations of ln seconds beyond this are not runtimes any more.
+WIDEST = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,10 +48,9 @@ class RuntimeModel:
     def __post_init__(self) -> None:
         if self.locations.ndim != 1 or self.locations.size == 0 or not np.isfinite(self.locations).all():
             raise InputError("Expected locations as a flat array of at least one finite number.")
-        if not min(self.hardness, self.interaction, self.noise) >= 0:
-            raise InputError("Expected hardness, interaction and noise of 0 or more.")
-        if not (self.cutoff > 0 and self.factor >= 1):
-            raise InputError(f"Expected a cutoff above 0 and a factor of at least 1, got {self.cutoff} and {self.factor}.")
+        if not all(0 <= effect <= WIDEST for effect in (self.hardness, self.interaction, self.noise)):
+            raise InputError(f"Expected hardness, interaction and noise from 0 to {WIDEST:g}.")
+        _check_metric(self.cutoff, self.factor)
 
     @property
     def true_cost(self) -> FloatArray:
@@ -127,10 +128,13 @@ def runtime_model(
     for value, name in ((within_share, "within_share"), (interaction_share, "interaction_share")):
         if not 0 <= value <= 1:
             raise InputError(f"Expected {name} between 0 and 1, got {value}.")
-    if not 0 < timeout_rate < 1:
-        raise InputError(f"Expected timeout_rate between 0 and 1, got {timeout_rate}.")
-    if not (spread > 0 and quality >= 0):
-        raise InputError(f"Expected a spread above 0 and a quality of 0 or more, got {spread} and {quality}.")
+    _check_metric(cutoff, factor)
+    if not 1e-9 <= timeout_rate <= 1 - 1e-9:
+        raise InputError(f"Expected timeout_rate between 0 and 1, by 10^-9 at least, got {timeout_rate}.")
+    if not (0 < spread <= WIDEST and 0 <= quality <= WIDEST):
+        raise InputError(
+            f"Expected a spread above 0 and a quality of 0 or more, up to {WIDEST:g}, got {spread} and {quality}."
+        )
     middle = math.log(cutoff) - spread * float(ndtri(1 - timeout_rate))
     noise = spread * math.sqrt(_noise_share(within_share, middle, spread, cutoff, factor))
     across = math.sqrt(max(0.0, spread**2 - noise**2))
@@ -142,6 +146,13 @@ def runtime_model(
         cutoff=cutoff,
         factor=factor,
     )
+
+
+def _check_metric(cutoff: float, factor: float) -> None:
+    if not (1e-9 <= cutoff <= 1e12 and 1 <= factor <= 1e6):
+        raise InputError(
+            f"Expected a cutoff above 0 and a factor of at least 1, within reason, got cutoff {cutoff} and factor {factor}."
+        )
 
 
 class _Moments(NamedTuple):
@@ -157,8 +168,9 @@ def _moments(location: ArrayLike, spread: float, cutoff: float, factor: float) -
         solved = location < math.log(cutoff)
         return _Moments(np.where(solved, np.exp(np.minimum(location, math.log(cutoff))), penalty), np.zeros_like(location))
     z = (math.log(cutoff) - location) / spread
-    first = np.exp(location + spread**2 / 2) * ndtr(z - spread)
-    second = np.exp(2 * location + 2 * spread**2) * ndtr(z - 2 * spread)
+    # One exponent each: apart, the factors of a wide spread leave the range of floats.
+    first = np.exp(location + spread**2 / 2 + log_ndtr(z - spread))
+    second = np.exp(2 * location + 2 * spread**2 + log_ndtr(z - 2 * spread))
     late = ndtr(-z)
     mean = first + penalty * late
     return _Moments(mean, np.maximum(second + penalty**2 * late - mean**2, 0))
@@ -171,10 +183,13 @@ def _components(location: float, across: float, noise: float, cutoff: float, fac
         return float(whole.variance), 0.0
     if noise == 0:
         return 0.0, float(whole.variance)
-    # The trapezoid rule converges faster than any power here, once its step resolves the edge at the cutoff.
-    step = min(0.02, 0.2 * max(noise / across, 1e-3))
-    z = np.arange(-12, 12 + step, step)
-    density = np.exp(-(z**2) / 2) * step / math.sqrt(2 * math.pi)
+    # Gauss-Legendre on panels that are narrow around the cutoff, where the conditional mean turns within noise/across.
+    edge, turn = (math.log(cutoff) - location) / across, noise / across
+    ends = np.unique(np.clip(np.concatenate([np.linspace(-12, 12, 49), edge + turn * np.arange(-12, 13)]), -12, 12))
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    half = np.diff(ends)[:, np.newaxis] / 2
+    z = (ends[:-1, np.newaxis] + half + half * nodes).ravel()
+    density = (half * weights).ravel() * np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
     given = _moments(location + across * z, noise, cutoff, factor)
     return float(density @ given.variance), float(density @ (given.mean - whole.mean) ** 2)
 

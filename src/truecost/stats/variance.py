@@ -26,7 +26,8 @@ class VarianceComponents:
     within, across
         Unbiased, raw: an estimated `across` may be negative. NaN where the runs cannot tell (see `variance_components`).
     total
-        within + across, the variance of a single run on a random instance; known also where the two cannot be told apart.
+        The variance of a single run on a random instance: within + across, if every instance has as many runs. Estimated
+        from all instances, so known also where the two cannot be told apart.
     within_error, across_error
         Standard errors over instances; NaN for known components.
     estimated
@@ -72,7 +73,7 @@ class VarianceComponents:
         """τ² = within + (Σ n_i²/N)·across of Lemma 4, N times the variance of Lemma 2.
 
         Negative estimates count as 0. The sizes of many allocations broadcast against the M configurations. With at most one
-        run an instance τ² is `total`, so that it is known from single runs too.
+        run an instance `total` stands in where the two cannot be told apart.
         """
         concentration = np.asarray(allocation.sum_of_squares) / np.asarray(allocation.runs)
         apart = np.maximum(self.within, 0) + concentration * np.maximum(self.across, 0)
@@ -83,8 +84,9 @@ def variance_components(matrix: CostMatrix) -> VarianceComponents:
     """Unbiased `within` and `across` of every configuration, also with missing runs.
 
     within = mean of s_i² and across = Var(ȳ_i) − mean of s_i²/n_i over the instances with two runs or more. Unbiased even if
-    the number of runs depends on the instance, as long as it does not depend on the costs. `within` needs one such
-    instance, `across` two: NaN else. With single runs everywhere neither is identifiable, only `total` is.
+    the number of runs depends on the instance, as long as which instances have two does not, nor anything on the costs:
+    where only easy instances are run twice, the components are those of the easy ones. `within` needs one such instance,
+    `across` two: NaN else. With single runs everywhere neither is identifiable, only `total` is.
     """
     parts = [_components(block) for block in instance_summaries(matrix)]
     return VarianceComponents(
