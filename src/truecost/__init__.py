@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from truecost.errors import InputError, TruecostError
     from truecost.experiments import exact, fit, reality, resample
     from truecost.matrix import CostMatrix
+    from truecost.running.space import Space
     from truecost.runs import Status
     from truecost.stats import allocation, bounds, estimate, synthetic, variance
     from truecost.stats.allocation import Allocation, concentrated, even, scattered
@@ -74,12 +75,14 @@ _HOMES = {
     "resample": "experiments.resample:",
     "fit": "experiments.fit:",
     "reality": "experiments.reality:",
+    "Space": "running.space",
 }
 
 __all__ = [
     "Allocation",
     "CostMatrix",
     "InputError",
+    "Space",
     "Status",
     "TruecostError",
     "VarianceComponents",

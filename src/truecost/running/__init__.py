@@ -1,0 +1,1 @@
+"""Solvers, for Linux: spaces, scenarios, targets."""

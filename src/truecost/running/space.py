@@ -1,0 +1,249 @@
+"""Parameter spaces on ConfigSpace: read from a file, default and seeded random configurations, printed as arguments.
+
+Three kinds of files are read, told apart by their content: PCS, old and new, also mixed; irace's parameters.txt with its
+sections [forbidden] and [global]; ConfigSpace JSON. Conditions and forbidden combinations of the first two are comparisons
+(in, %in%, =, ==, !=, <, <=, >, >=) joined by !, &, |, &&, || and parentheses. A comparison with a parameter that is not
+active does not hold, nor does its opposite.
+
+irace's tables have no default: the middle of every range, on its scale, and the first of every list of values stand for it,
+or where that is forbidden, the first random configuration that is not. Reals have as many decimals as [global] digits says,
+else the 13 that ConfigSpace keeps.
+"""
+
+import hashlib
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ConfigSpace
+import numpy as np
+from ConfigSpace.types import NotSet
+
+from truecost.errors import InputError
+from truecost.running.spacefiles import (
+    CONDITION,
+    DECIMALS,
+    FORBIDDEN,
+    IRACE_LINE,
+    Draft,
+    Parameter,
+    Value,
+    at_line,
+    expression,
+    joined,
+    parse_irace,
+    parse_json,
+    parse_pcs,
+    plain,
+    reason,
+    with_default,
+)
+
+STYLES = {"-name value": "-{name} {value}", "--name value": "--{name} {value}", "--name=value": "--{name}={value}"}
+ATTEMPTS = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """The values of the active parameters, in the order of the space's file, and their name, `name_of(values)`."""
+
+    name: str
+    values: Mapping[str, Value]
+
+    def __post_init__(self) -> None:
+        if self.name != (expected := name_of(self.values)):
+            raise InputError(f"expected the name {expected!r} for these values, got {self.name!r}.")
+
+
+def name_of(values: Mapping[str, Value]) -> str:
+    """The name of the configuration with these active values: ten hexadecimal digits, whatever the order of parameters."""
+    canonical = json.dumps(dict(values), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:10]
+
+
+def arguments(configuration: Configuration, style: str | Mapping[str, str]) -> list[str]:
+    """The configuration as arguments of a command, which no shell must see.
+
+    Parameters
+    ----------
+    configuration
+        Its parameters are printed in their order; a real so that it reads back as the same number.
+    style
+        "-name value", "--name value" or "--name=value"; or a template with {value} and, as a rule, {name}, split into
+        arguments at its own blanks before names and values, with whatever blanks they have, are put in; or `Space.switches`:
+        irace's switch and value are glued together and then split at blanks, so that a switch that ends in a blank, an empty
+        value, and a value that is several arguments give what irace's command line gives.
+    """
+    if not isinstance(style, str):
+        if missing := [name for name in configuration.values if name not in style]:
+            raise InputError(f"expected a switch for every parameter, got none for {missing[0]!r}.")
+        return [word for name, value in configuration.values.items() for word in f"{style[name]}{value}".split()]
+    template = STYLES.get(style, style)
+    if "{value}" not in template or set(re.findall(r"\{.*?\}", template)) - {"{name}", "{value}"}:
+        known = ", ".join(map(repr, STYLES))
+        raise InputError(f"expected {known} or a template with {{name}} and {{value}}, got {style!r:.80}.")
+    printed = []
+    for name, value in configuration.values.items():
+        texts = {"{name}": name, "{value}": str(value)}
+        # In one pass, so that a value that reads {name} stays one.
+        printed += ["".join(texts.get(part, part) for part in re.split(r"(\{\w+\})", word)) for word in template.split()]
+    return printed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space:
+    """A parameter space.
+
+    Parameters
+    ----------
+    configspace
+        The same space for those who speak ConfigSpace, SMAC among them; not to be changed.
+    parameters
+        The names in the order in which configurations list them.
+    switches
+        irace's switch of every parameter, a style for `arguments`; None where there are none.
+    decimals
+        To how many decimals random reals are rounded.
+    """
+
+    configspace: ConfigSpace.ConfigurationSpace
+    parameters: tuple[str, ...]
+    switches: Mapping[str, str] | None = None
+    decimals: int = DECIMALS
+
+    def __post_init__(self) -> None:
+        if not self.parameters or set(self.parameters) != set(self.configspace):
+            raise InputError(f"expected the names of all parameters, at least one, got {self.parameters!r:.80}.")
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> "Space":
+        """Read a PCS, irace or ConfigSpace JSON file; the content tells which."""
+        try:
+            return cls.parse(Path(path).read_bytes().decode("utf-8-sig"))
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}: expected UTF-8 text, got {error.object[error.start :][:1]!r}.") from error
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
+
+    @classmethod
+    def parse(cls, text: str) -> "Space":
+        """The space that this text, in one of the formats that `read` reads, describes."""
+        if "\0" in text:
+            raise InputError(f"line {text.partition(chr(0))[0].count(chr(10)) + 1}: expected text, got a NUL character.")
+        if re.match(r'\s*\{\s*("|\}|$)', text):
+            configspace, parameters = parse_json(text)
+            return cls(configspace=configspace, parameters=parameters)
+        lines = [(number, line.partition("#")[0].strip()) for number, line in enumerate(text.split("\n"), 1)]
+        lines = [(number, line) for number, line in lines if line]
+        return _assemble(parse_irace(lines) if any(IRACE_LINE.match(line) for _, line in lines) else parse_pcs(lines))
+
+    def default(self) -> Configuration:
+        """The default configuration."""
+        return self._configuration(lambda parameter: plain(parameter.default_value))
+
+    def configurations(self, number: int, *, seed: int) -> list[Configuration]:
+        """The default and number - 1 different random configurations: a longer list begins with the shorter ones.
+
+        Each is drawn from generators of its own, made of the seed, its place and the attempt; what is forbidden or was there
+        already is drawn again.
+        """
+        if number < 1 or seed < 0:
+            raise InputError(f"expected at least 1 configuration and a seed from 0, got {number} and the seed {seed}.")
+        found = {(default := self.default()).name: default}
+        while len(found) < number:
+            seeds = (np.random.SeedSequence(seed, spawn_key=(len(found), attempt)) for attempt in range(ATTEMPTS))
+            draws = (self.draw(np.random.default_rng(seed)) for seed in seeds)
+            new = next((draw for draw in draws if draw.name not in found and self.allows(draw)), None)
+            if new is None:
+                raise InputError(
+                    f"expected a space with at least {number} different configurations, got one with {len(found)}, "
+                    f"and no other in {ATTEMPTS:,} draws: ask for fewer."
+                )
+            found[new.name] = new
+        return list(found.values())
+
+    def draw(self, rng: np.random.Generator) -> Configuration:
+        """One random configuration, which may be forbidden."""
+        return self._configuration(lambda parameter: _sample(parameter, rng, self.decimals))
+
+    def allows(self, configuration: Configuration) -> bool:
+        """Whether no forbidden combination is among the values."""
+        try:
+            return not any(
+                clause.is_forbidden_value(dict(configuration.values)) for clause in self.configspace.forbidden_clauses
+            )
+        except TypeError as error:
+            raise InputError(f"expected forbidden values that can be compared, got others ({reason(error)}).") from error
+
+    def _configuration(self, choose: Callable[[Parameter], Any]) -> Configuration:
+        """Choose a value for every parameter that the values chosen before make active."""
+        conditions = self.configspace.parent_conditions_of
+        values: dict[str, Any] = {}
+        # ConfigSpace lists parents before children.
+        for name, parameter in self.configspace.items():
+            active = all(condition.satisfied_by_value(values) for condition in conditions[name])
+            values[name] = choose(parameter) if active else NotSet
+        chosen = {name: values[name] for name in self.parameters if values[name] is not NotSet}
+        return Configuration(name=name_of(chosen), values=chosen)
+
+
+def _sample(parameter: Parameter, rng: np.random.Generator, decimals: int) -> Any:
+    """A random value; computed here where that is simple, so that names survive a new version of ConfigSpace."""
+    match parameter:
+        case ConfigSpace.Constant():
+            return parameter.value
+        case ConfigSpace.OrdinalHyperparameter():
+            return parameter.sequence[rng.integers(len(parameter.sequence))]
+        case ConfigSpace.CategoricalHyperparameter():
+            return parameter.choices[rng.choice(len(parameter.choices), p=parameter.probabilities)]
+        case ConfigSpace.UniformIntegerHyperparameter(lower=low, upper=high, log=log):
+            if not log:
+                return int(rng.integers(low, high, endpoint=True))
+            # Each whole number has the stretch around it that rounds to it: the ends are not drawn half as often.
+            value = math.exp(rng.uniform(math.log(low - 0.5), math.log(high + 0.5)))
+            return min(max(round(value), low), high)
+        case ConfigSpace.UniformFloatHyperparameter(lower=low, upper=high, log=log):
+            value = math.exp(rng.uniform(math.log(low), math.log(high))) if log else rng.uniform(low, high)
+            return min(max(round(float(value), decimals), low), high)
+        case _:
+            value = plain(parameter.sample_value(seed=np.random.RandomState(rng.bit_generator)))
+            return round(value, decimals) if isinstance(value, float) else value
+
+
+def _assemble(draft: Draft) -> Space:
+    space = ConfigSpace.ConfigurationSpace()
+    space.add(list(draft.parameters.values()))
+    for child, texts in draft.conditions.items():
+        parts = []
+        for number, text in texts:
+            with at_line(number):
+                if child not in draft.parameters:
+                    raise InputError(f"expected a parameter before '|', got {child!r:.80}.")
+                parts.append(expression(text, draft.parameters, CONDITION, draft.parameters[child]))
+                # Several lines for one parameter must all hold. Added at the last, where a circle of conditions closes.
+                if len(parts) == len(texts):
+                    space.add(joined(CONDITION["and"], parts))
+    made = Space(configspace=space, parameters=tuple(draft.parameters), switches=draft.switches, decimals=draft.decimals)
+    default, clauses = made.default(), []
+    for number, text in draft.forbidden:
+        with at_line(number):
+            clauses.append(expression(text, draft.parameters, FORBIDDEN))
+            if draft.switches is None and clauses[-1].is_forbidden_value(dict(default.values)):
+                raise InputError("expected a default configuration that is not forbidden, got one that is.")
+    if any(clause.is_forbidden_value(dict(default.values)) for clause in clauses):
+        seeds = (np.random.SeedSequence(0, spawn_key=(attempt,)) for attempt in range(ATTEMPTS))
+        draws = (dict(made.draw(np.random.default_rng(seed)).values) for seed in seeds)
+        values = next((draw for draw in draws if not any(clause.is_forbidden_value(draw) for clause in clauses)), None)
+        if values is None:
+            raise InputError(f"expected configurations that are not forbidden, got none in {ATTEMPTS:,} draws.")
+        draft.parameters |= {name: with_default(draft.parameters[name], value) for name, value in values.items()}
+        return _assemble(draft)
+    for (number, _), clause in zip(draft.forbidden, clauses, strict=True):
+        with at_line(number):
+            space.add(clause)
+    return made
