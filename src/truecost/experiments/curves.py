@@ -80,7 +80,11 @@ def over_subsets(
     found = dict(zip(NAMES, _in_threads(quantiles, NAMES, threads), strict=True))
     each = {name: _weigh(values[name], largest if name == "uniform" else smallest) for name in NAMES[:3]}
     each["test"] = each["training"] + each["selection"]
-    return {name: Curve(each[name].mean(axis=0), _error_of_mean(each[name]), found[name]) for name in NAMES}
+
+    def curve(name: str) -> Curve:
+        return Curve(each[name].mean(axis=0), _error_of_mean(each[name]), found[name])
+
+    return dict(zip(NAMES, _in_threads(curve, NAMES, threads), strict=True))
 
 
 def _weigh(values: FloatArray, weights: FloatArray) -> FloatArray:

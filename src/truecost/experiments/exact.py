@@ -118,14 +118,12 @@ def subset_weights(configurations: int, sizes: ArrayLike) -> FloatArray:
     m = np.atleast_1d(np.asarray(sizes, dtype=np.int64))
     if m.min() < 1 or m.max() > configurations:
         raise InputError(f"Expected m from 1 to {configurations}, got {m.min()} to {m.max()}.")
-    i = np.arange(1, configurations + 1, dtype=np.float64)
-    column = m[:, np.newaxis].astype(np.float64)
-    with np.errstate(invalid="ignore"):
-        # The gamma function has poles where i < m; those places are masked below.
-        above = np.maximum(i - column, 0)
-        log_weight = gammaln(i) - gammaln(above + 1) - gammaln(column)
-        log_all = gammaln(configurations + 1.0) - gammaln(column + 1) - gammaln(configurations - column + 1)
-        weights = np.where(i >= column, np.exp(log_weight - log_all), 0.0)
+    # ln k! from a table: the gamma function itself would be asked a million times.
+    log_factorial = gammaln(np.arange(1, configurations + 2, dtype=np.float64))
+    i, column = np.arange(1, configurations + 1), m[:, np.newaxis]
+    log_weight = log_factorial[i - 1] - log_factorial[np.maximum(i - column, 0)] - log_factorial[column - 1]
+    log_all = log_factorial[configurations] - log_factorial[column] - log_factorial[configurations - column]
+    weights = np.where(i >= column, np.exp(log_weight - log_all), 0.0)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
