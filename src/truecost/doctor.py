@@ -7,15 +7,15 @@ import shutil
 import sys
 import time
 from dataclasses import dataclass
-from importlib import metadata, util
+from importlib import metadata
 from pathlib import Path
 
 PR_GET_CHILD_SUBREAPER = 37
 SOLVERS = {
-    # what we call it: (program on PATH, module that carries it, distribution of that module)
-    "clasp": ("clasp", "clingo", "clingo"),
-    "kissat": ("kissat", "sage_wheels", "passagemath-kissat"),
-    "LKH": ("LKH", "lkh", "LKHpy"),
+    # what we call it: (program on PATH, package that carries it)
+    "clasp": ("clasp", "clingo"),
+    "kissat": ("kissat", "passagemath-kissat"),
+    "LKH": ("LKH", "LKHpy"),
 }
 EXTRAS = {"cluster": ("distributed",), "smac": ("smac",), "solvers": ("clingo", "LKHpy", "passagemath-kissat")}
 
@@ -91,11 +91,11 @@ def _limits() -> list[Finding]:
 
 def _solvers() -> list[Finding]:
     found = []
-    for name, (program, module, distribution) in SOLVERS.items():
+    for name, (program, distribution) in SOLVERS.items():
         path, version = shutil.which(program), _version(distribution)
         if path:
             detail = path
-        elif version and util.find_spec(module):
+        elif version:
             detail = f"in the package {distribution} {version}"
         else:
             detail = f"neither {program} on PATH nor the package {distribution}"
