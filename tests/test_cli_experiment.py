@@ -70,6 +70,22 @@ def test_estimators_print_what_the_package_computes(stored: Path, tmp_path: Path
     assert "mean ± std over 50 splits" in shown
 
 
+def test_estimators_on_any_size(tmp_path: Path) -> None:
+    """An odd number of instances, one's own training set, or an empty cell would be refused for a wrong reason."""
+    path = tmp_path / "odd.npz"
+    runtimes(4, 13, 4).save(path)
+    for words, train in (([], 7), (["--train", 3], 3)):
+        ended = run("experiment", "estimators", path, "--splits", 20, "--json", *words)
+        assert ended.returncode == 0, ended.stderr
+        simulated = pl.DataFrame(json.loads(ended.stdout)["simulated"])
+        assert simulated["k"].unique().to_list() == [train]
+        assert simulated["n"].max() == 4 * train
+    costs = np.array(runtimes(4, 13, 4).costs)
+    costs[2, 3] = np.nan
+    CostMatrix(costs, list("abcd"), [f"i{i}" for i in range(13)], 0, 100).save(path)
+    assert "'c' has none on 'i3'" in run("experiment", "estimators", path).stderr
+
+
 def test_missing_runs_leave_out_what_is_not_defined(tmp_path: Path) -> None:
     """With missing runs, `experiment estimators` would show estimators that cannot be had, or none."""
     path = tmp_path / "gaps.npz"

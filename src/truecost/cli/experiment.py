@@ -53,13 +53,14 @@ def estimators(
     """S*, S† and S° compared: the exact mean squared error over the paper's grid of K and N."""
     from truecost.experiments import exact, results
 
-    loaded, place = _load(matrix, low, high, out)
-    k, n = exact.grid(loaded.shape[1])
+    loaded = _load(matrix, low, high, out)
+    exact.check_complete(loaded)
+    instances, fewest = loaded.shape[1], int(loaded.counts().min())
+    k, n = exact.grid(instances)
     # A matrix with fewer runs than the paper's five ends the grid earlier.
-    keep = (n <= k * int(loaded.counts().min())).all(axis=0)
+    keep = (n <= k * fewest).all(axis=0)
     k, n = k[:, keep], n[:, keep]
-    complete = loaded.counts().min() == loaded.shape[2]
-    chosen = [name for name in exact.ESTIMATORS if complete or name in ("even", "scattered")]
+    chosen = [name for name in exact.ESTIMATORS if fewest == loaded.shape[2] or name in ("even", "scattered")]
     errors: dict[str, SquaredError] = {
         name: exact.mean_squared_error(loaded, estimator=name, instances=k, runs=n, test_instances=test) for name in chosen
     }
@@ -67,24 +68,26 @@ def estimators(
     if splits:
         from truecost.experiments import resample
 
+        train = int(k[-1, 0]) if train is None else train
+        _, runs = exact.grid(instances, r1=[train / instances])
         with _progress(splits, quiet) as tell:
             simulated = resample.compare_estimators(
                 loaded,
                 splits=splits,
                 rng=_generator(seed),
-                runs=n[-1],
+                runs=runs[runs <= train * fewest],
                 train=train,
                 test=test,
                 estimators=chosen,
                 threads=threads,
                 progress=tell,
             )
-    if place is not None:
+    if out is not None:
         table = results.exact_table(k, n, errors)
         if simulated is not None:
             beside = results.estimator_table(simulated).rename({"squared": "squared_simulated"})
             table = table.join(beside, on=["estimator", "k", "n"], how="full", coalesce=True, maintain_order="left")
-        results.save(table, place, experiment="estimators", seed=seed, splits=splits, matrix=str(matrix))
+        results.save(table, out, experiment="estimators", seed=seed, splits=splits, matrix=str(matrix))
     if json:
         tables = {"exact": results.exact_table(k, n, errors).to_dicts()}
         if simulated is not None:
@@ -190,7 +193,7 @@ def _sweep(
 ) -> None:
     if not 0 < delta < 1:
         raise InputError(f"Expected delta between 0 and 1, got {delta}.")
-    loaded, place = _load(matrix, low, high, out)
+    loaded = _load(matrix, low, high, out)
     from truecost.experiments import fit, reality, resample, results
 
     levels = sorted({*resample.LEVELS, 1 - delta})
@@ -201,19 +204,19 @@ def _sweep(
     fits: dict[str, Fit] = {}
     if sweep.values.size >= 4:
         fits = {name: fit.curve(sweep.values, getattr(sweep, name), kind=sweep.kind) for name in ("uniform", "selection")}
-    if place is not None:
+    if out is not None:
         about = {"experiment": kind, "seed": seed, "splits": splits, "train": sweep.train, "test": sweep.test_instances}
         bounds = {name: getattr(beside, name) for name in ("bennett", "printed", "bennett_own", "printed_own")}
         table = results.sweep_table(sweep).with_columns(**{f"bound_{name}": line for name, line in bounds.items()})
-        results.save(table, place, **about, delta=delta, common_seeds=sweep.common_seeds, matrix=str(matrix))
+        results.save(table, out, **about, delta=delta, common_seeds=sweep.common_seeds, matrix=str(matrix))
     if json:
         print_json(_sweep_data(sweep, beside, fits, seed))
     else:
         _print_sweep(sweep, beside, fits)
 
 
-def _load(matrix: Path, low: float | None, high: float | None, out: Path | None) -> "tuple[CostMatrix, Path | None]":
-    """The matrix, and where results go; a place that cannot be written is refused before the work, not after it."""
+def _load(matrix: Path, low: float | None, high: float | None, out: Path | None) -> "CostMatrix":
+    """The matrix; a place for results that cannot be written is refused before the work, not after it."""
     from truecost.matrix import CostMatrix
 
     if out is not None:
@@ -221,7 +224,7 @@ def _load(matrix: Path, low: float | None, high: float | None, out: Path | None)
             raise InputError(f"{out}: expected a name that ends in .parquet.")
         if not out.absolute().parent.is_dir():
             raise InputError(f"{out}: expected a folder that is there, {out.absolute().parent} is not.")
-    return CostMatrix.load(matrix, low=low, high=high), out
+    return CostMatrix.load(matrix, low=low, high=high)
 
 
 def _generator(seed: int) -> Any:
