@@ -147,10 +147,10 @@ def run_order(stream: Stream, runs: int, rounds: int, listed: bool) -> list[int]
     return order
 
 
-def round_order(stream: Stream, size: int, paired: bool) -> list[int]:
-    """0 … size − 1 in random order, drawn one by one or two at a time."""
+def round_order(stream: Stream, size: int, needed: int, paired: bool) -> list[int]:
+    """The first `needed` of 0 … size − 1 in random order, drawn one by one or two at a time."""
     hand, order = list(range(size)), list[int]()
-    while len(order) < size:
+    while len(order) < needed:
         i = len(order)
         draws = stream.two_below(size - i) if paired else (stream.below(size - i),)
         for place, j in enumerate(draws, i):
@@ -161,13 +161,15 @@ def round_order(stream: Stream, size: int, paired: bool) -> list[int]:
 
 
 def even_schedule(
-    stream: Stream, training: list[int], runs: list[int], rounds: int, listed: bool, paired: bool
+    stream: Stream, training: list[int], runs: list[int], most: int, listed: bool, paired: bool
 ) -> list[tuple[int, int]]:
     """S*: round after round over all training instances in a fresh random order, each time another run of the instance."""
+    rounds = -(-most // len(training))
     orders = [run_order(stream, runs[z], rounds, listed) for z in training]
-    schedule = []
+    schedule: list[tuple[int, int]] = []
     for r in range(rounds):
-        schedule += [(training[k], orders[k][r]) for k in round_order(stream, len(training), paired)]
+        needed = min(len(training), most - len(schedule))
+        schedule += [(training[k], orders[k][r]) for k in round_order(stream, len(training), needed, paired)]
     return schedule
 
 
@@ -179,7 +181,9 @@ def n_sweep(costs: Costs, stream: Stream, train: int, test: int, rounds: int) ->
     estimates = []
     for each in costs:
         total, row = 0.0, []
-        schedule = even_schedule(stream, sorted(training), [len(cell) for cell in each], rounds, complete, paired=True)
+        schedule = even_schedule(
+            stream, sorted(training), [len(cell) for cell in each], rounds * train, complete, paired=True
+        )
         for n, (z, r) in enumerate(schedule, 1):
             total += each[z][r]
             row.append(total * (1.0 / n))
@@ -214,8 +218,7 @@ def schedule_of(kind: str, stream: Stream, training: list[int], runs: list[int],
     """The first `most` runs of an estimator's schedule, as (instance, run)."""
     stored = runs[0]
     if kind == "even":
-        rounds = min(stored, -(-most // len(training)))
-        return even_schedule(stream, training, runs, rounds, listed=True, paired=False)[:most]
+        return even_schedule(stream, training, runs, most, listed=True, paired=False)
     if kind == "concentrated":
         orders = [run_order(stream, stored, stored, listed=True) for _ in training]
         hand, schedule = list(range(len(training))), []
