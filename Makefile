@@ -31,5 +31,5 @@ clean:
 	@touch $@
 
 .venv/.tools: .venv/.installed
-	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	$(BIN)/python -m pip install --quiet -e '.[dev,cluster,solvers]'
 	@touch $@

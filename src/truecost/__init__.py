@@ -41,8 +41,11 @@ if TYPE_CHECKING:
     from truecost.errors import InputError, TruecostError
     from truecost.experiments import exact, fit, reality, resample
     from truecost.matrix import CostMatrix
+    from truecost.running.gather import gather
+    from truecost.running.journal import Journal
+    from truecost.running.scenario import Scenario
     from truecost.running.space import Space
-    from truecost.runs import Status
+    from truecost.runs import Outcome, Run, Status
     from truecost.stats import allocation, bounds, estimate, synthetic, variance
     from truecost.stats.allocation import Allocation, concentrated, even, scattered
     from truecost.stats.estimate import training_cost
@@ -56,6 +59,8 @@ _HOMES = {
     "TruecostError": "errors",
     "InputError": "errors",
     "Status": "runs",
+    "Outcome": "runs",
+    "Run": "runs",
     "CostMatrix": "matrix",
     "allocation": "stats.allocation:",
     "Allocation": "stats.allocation",
@@ -76,12 +81,19 @@ _HOMES = {
     "fit": "experiments.fit:",
     "reality": "experiments.reality:",
     "Space": "running.space",
+    "Scenario": "running.scenario",
+    "Journal": "running.journal",
+    "gather": "running.gather",
 }
 
 __all__ = [
     "Allocation",
     "CostMatrix",
     "InputError",
+    "Journal",
+    "Outcome",
+    "Run",
+    "Scenario",
     "Space",
     "Status",
     "TruecostError",
@@ -94,6 +106,7 @@ __all__ = [
     "even",
     "exact",
     "fit",
+    "gather",
     "reality",
     "resample",
     "runtime_model",

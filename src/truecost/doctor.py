@@ -8,7 +8,6 @@ import sys
 import time
 from dataclasses import dataclass
 from importlib import metadata
-from pathlib import Path
 
 PR_GET_CHILD_SUBREAPER = 37
 SOLVERS = {
@@ -47,15 +46,16 @@ def _machine() -> list[Finding]:
 
 
 def _limits() -> list[Finding]:
-    group = _cgroup()
-    writable = group is not None and os.access(group, os.W_OK)
+    from truecost.running.execute import control_group
+
+    group = control_group()
     found = [
         Finding(
             area="limits",
             name="cgroup v2",
-            there=writable,
+            there=group is not None,
             detail=f"{group}: CPU time of a whole process tree, exactly"
-            if writable
+            if group is not None
             else "none writable: CPU time is then sampled and may miss children nobody waits for",
         )
     ]
@@ -120,21 +120,6 @@ def _version(distribution: str) -> str | None:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
         return None
-
-
-def _cgroup() -> Path | None:
-    """Our own group in the v2 hierarchy, wherever that is mounted."""
-    try:
-        mounts = Path("/proc/self/mountinfo").read_text().splitlines()
-        groups = Path("/proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        return None
-    roots = [line.split()[4] for line in mounts if " - cgroup2 " in line]
-    own = [line.split("::", 1)[1] for line in groups if line.startswith("0::")]
-    if not roots or not own:
-        return None
-    group = Path(roots[0]) / own[0].lstrip("/")
-    return group if (group / "cgroup.procs").exists() else None
 
 
 def _subreaper() -> bool:

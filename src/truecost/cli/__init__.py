@@ -16,9 +16,10 @@ from truecost.cli import experiment
 from truecost.cli.bound import bound
 from truecost.cli.demo import demo
 from truecost.cli.doctor import doctor
+from truecost.cli.gather import gather
 from truecost.cli.info import info
 from truecost.cli.printing import visible
-from truecost.errors import InputError
+from truecost.errors import TruecostError
 
 # What typer answers Ctrl-C by, as shells do: 128 and the number of the signal.
 INTERRUPTED = 130
@@ -30,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, doctor, info, bound):
+for command in (demo, doctor, gather, info, bound):
     app.command()(command)
 app.add_typer(experiment.app, name="experiment")
 
@@ -67,7 +68,7 @@ def _run() -> int:
         return answer if isinstance(answer, int) else 0
     except typer.TyperException as error:
         return _refuse(error.format_message())
-    except InputError as error:
+    except TruecostError as error:
         return _refuse(str(error))
     except (BrokenPipeError, SystemExit):
         # The reader, `head` perhaps, has seen enough (typer answers that by SystemExit); Python must not complain about it

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
+from truecost.cli.inputs import load_matrix
 from truecost.cli.printing import High, Json, Low, number, print_json, print_line, print_table
 from truecost.errors import InputError
 
@@ -70,15 +71,13 @@ def bound(
     The statements need independent instances and seeds, counts fixed independently of costs, configurations fixed before any
     cost was seen, and the true variances. Variances estimated from a matrix make them plug-ins: a guide, not a guarantee.
     """
-    from truecost.matrix import CostMatrix
-
     if matrix is None:
         subject = _assumed(within, across, instances, runs, low, high)
     else:
         given = {"--within": within, "--across": across, "--instances": instances, "--runs": runs}
         if wrong := [name for name, value in given.items() if value is not None]:
             raise InputError(f"Expected either a matrix or {wrong[0]}, got both: the matrix has its own.")
-        subject = from_matrix(CostMatrix.load(matrix, low=low, high=high), configuration)
+        subject = from_matrix(load_matrix(matrix, low, high), configuration)
     if (dimension is None) != (lipschitz is None):
         raise InputError("Expected --dimension and --lipschitz together: Theorem 3 needs both.")
     several = subject.components.within.size

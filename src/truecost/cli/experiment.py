@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from truecost.cli.inputs import load_matrix
 from truecost.cli.printing import High, Json, Low, number, print_json, print_line, print_table
 from truecost.errors import InputError
 
@@ -217,14 +218,12 @@ def _sweep(
 
 def _load(matrix: Path, low: float | None, high: float | None, out: Path | None) -> "CostMatrix":
     """The matrix; a place for results that cannot be written is refused before the work, not after it."""
-    from truecost.matrix import CostMatrix
-
     if out is not None:
         if out.suffix != ".parquet":
             raise InputError(f"{out}: expected a name that ends in .parquet.")
         if not out.absolute().parent.is_dir():
             raise InputError(f"{out}: expected a folder that is there, {out.absolute().parent} is not.")
-    return CostMatrix.load(matrix, low=low, high=high)
+    return load_matrix(matrix, low, high)
 
 
 def _generator(seed: int) -> Any:

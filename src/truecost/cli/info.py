@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from truecost.cli.inputs import is_journal, load_matrix, metric_of
 from truecost.cli.printing import High, Json, Low, number, print_json, print_line, print_table
+from truecost.errors import InputError
 
 if TYPE_CHECKING:
     from truecost.matrix import CostMatrix
@@ -21,23 +23,49 @@ class Weights(StrEnum):
 
 
 def info(
-    matrix: Annotated[Path, typer.Argument(help="A matrix: .npz, or a long table as .parquet or .csv.", show_default=False)],
+    matrix: Annotated[
+        Path, typer.Argument(help="A matrix: .npz, a long table as .parquet or .csv, or a journal.", show_default=False)
+    ],
     weights: Annotated[
         Weights, typer.Option(help="Training cost as mean of runs, mean of instance means, or by best linear weights.")
     ] = Weights.RUNS,
     top: Annotated[int, typer.Option(min=1, help="How many configurations to show, the best first.")] = 10,
     low: Low = None,
     high: High = None,
+    par: Annotated[float | None, typer.Option(help="Of a journal: failed runs cost so many times the cutoff.")] = None,
+    cutoff: Annotated[float | None, typer.Option(help="Of a journal: a lower cutoff than the runs had, in seconds.")] = None,
     json: Json = False,
 ) -> None:
-    """What a matrix holds: how good each configuration is, how noisy that number is, and where the noise comes from."""
-    from truecost.matrix import CostMatrix
+    """What a matrix holds: how good each configuration is, how noisy that number is, and where the noise comes from.
 
-    loaded = CostMatrix.load(matrix, low=low, high=high)
-    summary = summarise(loaded, weights.value)
+    Of a journal, also one that is being written, it says as well how far it is and what looks wrong in it.
+    """
+    if is_journal(matrix):
+        _info_of_journal(matrix, weights.value, top, par, cutoff, json)
+        return
+    if par is not None or cutoff is not None:
+        raise InputError(f"{matrix}: expected a journal for --par and --cutoff: a matrix has its costs for good.")
+    summary = summarise(load_matrix(matrix, low, high), weights.value)
     if json:
         print_json(summary)
     else:
+        print_info(summary, top)
+
+
+def _info_of_journal(path: Path, weights: str, top: int, par: float | None, cutoff: float | None, json: bool) -> None:
+    from truecost.cli.gather import print_summary
+    from truecost.cli.gather import summary as journal_summary
+    from truecost.running.journal import Journal
+
+    with Journal.read(path) as journal:
+        report = journal_summary(journal)
+        counted = report["runs"] > report["ahead"]
+        summary = summarise(journal.matrix(metric_of(journal, par, cutoff)), weights) if counted else None
+    if json:
+        print_json({"journal": report, "matrix": summary})
+        return
+    print_summary(report)
+    if summary is not None:
         print_info(summary, top)
 
 

@@ -1,0 +1,237 @@
+"""`truecost gather`."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from truecost.cli.printing import Json, print_json, print_line
+from truecost.errors import InputError
+
+if TYPE_CHECKING:
+    from truecost.running.gather import Forecast, Progress
+    from truecost.running.journal import Journal
+    from truecost.running.scenario import Scenario
+
+# Where nobody watches a bar, a line so often, in seconds.
+LINE_EVERY = 60.0
+
+
+def gather(
+    scenario: Annotated[Path, typer.Argument(help="The scenario file.", show_default=False)],
+    journal: Annotated[
+        Path | None, typer.Option(help="Where runs are kept; NAME.db if not given.", show_default=False)
+    ] = None,
+    configurations: Annotated[
+        int | None,
+        typer.Option(help="The default and so many - 1 random ones; as before, or 50.", min=1, show_default=False),
+    ] = None,
+    instances: Annotated[
+        int | None,
+        typer.Option(help="The first so many of the shuffled list; as before, or all.", min=1, show_default=False),
+    ] = None,
+    runs: Annotated[
+        int | None, typer.Option(help="Runs of each on each; as before, or 5.", min=1, show_default=False)
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Runs at a time; one per core if not given.", min=1)] = None,
+    dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler: its workers execute the runs.")] = None,
+    pin: Annotated[bool, typer.Option(help="Pin each worker to a core of its own.")] = True,
+    keep_going: Annotated[bool, typer.Option("--keep-going", help="Go on though all of the first runs crash.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only forecast, from a pilot of 20 runs, what it takes.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the matrix here: .npz, .parquet or .csv.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    json: Json = False,
+) -> None:
+    """Run a solver: configurations on instances, each so many times, into a journal that survives anything.
+
+    Started again, it goes on where it was; asked for more configurations, instances or runs, it adds what is missing.
+    """
+    from truecost.running import gather as gathering
+    from truecost.running.scenario import Scenario
+
+    if out is not None and (out.suffix not in (".npz", ".parquet", ".csv") or not out.absolute().parent.is_dir()):
+        raise InputError(f"{out}: expected a name that ends in .npz, .parquet or .csv, in a folder that is there.")
+    if dask is not None and workers is not None:
+        raise InputError("expected --workers or --dask, got both: a cluster has the workers it has.")
+    read = Scenario.read(scenario)
+    path = journal if journal is not None else Path(f"{_file_name(read.name)}.db")
+    size = _size(path, read, configurations, instances, runs)
+    options: dict[str, Any] = {**size, "workers": workers, "pin": pin, "dask": dask, "keep_going": keep_going}
+    if dry_run:
+        with _progress(quiet, "pilot runs") as tell:
+            told = gathering.forecast(read, path, **options, progress=tell)
+        _print_forecast(told, path, json)
+        return
+    if not quiet and not json:
+        _announce(read, path, size)
+    with _progress(quiet, "runs") as tell:
+        gathering.gather(read, path, **options, progress=tell)
+    from truecost.running.journal import Journal
+
+    with Journal.read(path) as book:
+        if out is not None:
+            book.matrix().save(out)
+        report = summary(book)
+    if json:
+        print_json(report)
+    else:
+        print_summary(report)
+        if out is not None:
+            print_line(f"The matrix is in {out}.")
+
+
+def _file_name(name: str) -> str:
+    return "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name).lstrip(".") or "scenario"
+
+
+def _size(
+    path: Path, scenario: "Scenario", configurations: int | None, instances: int | None, runs: int | None
+) -> dict[str, int | None]:
+    """The plan's size: what was asked for, else what was planned before, else 50 x all x 5."""
+    before: tuple[int | None, int | None, int | None] = (None, None, None)
+    if path.exists() and path.stat().st_size:
+        from truecost.running.journal import Journal
+
+        with Journal.read(path) as book:
+            before = book.planned() or before
+    # A scenario with all its instances in use goes on with all, also those that came since.
+    earlier = None if before[1] is None or before[1] >= len(scenario.instances) else before[1]
+    return {
+        "configurations": configurations or before[0] or 50,
+        "instances": instances or earlier,
+        "runs": runs or before[2] or 5,
+    }
+
+
+def _announce(scenario: "Scenario", path: Path, size: dict[str, int | None]) -> None:
+    configurations, runs = size["configurations"] or 0, size["runs"] or 0
+    instances = size["instances"] or len(scenario.instances)
+    total = configurations * instances * runs
+    limit = scenario.limits.cpu or scenario.limits.wall or 0.0
+    print_line(
+        f"{scenario.name}: {configurations} configurations × {instances} instances × {runs} runs = {total:,} runs, at most "
+        f"{_duration(total * limit)} of CPU time; --dry-run forecasts it. Journal: {path}"
+    )
+
+
+@contextmanager
+def _progress(quiet: bool, what: str) -> Iterator["Callable[[Progress], None] | None"]:
+    """A bar on stderr with rate, CPU time spent and forecast; a line a minute where there is no terminal."""
+    if quiet:
+        yield None
+        return
+    if not sys.stderr.isatty():
+        last = time.monotonic()
+
+        def tell_line(progress: "Progress") -> None:
+            nonlocal last
+            if time.monotonic() - last >= LINE_EVERY:
+                last = time.monotonic()
+                there = progress.before + progress.done
+                sys.stderr.write(f"{there:,} of {progress.planned:,} {what}, {_spent(progress)}\n")
+                sys.stderr.flush()
+
+        yield tell_line
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=300) as bar:
+        task = None
+        started = time.monotonic()
+
+        def tell(progress: "Progress") -> None:
+            nonlocal task
+            if task is None:
+                # Runs from before count as there, not as done in no time.
+                task = bar.add_task(what, total=progress.planned, completed=progress.before)
+            rate = progress.done / max(time.monotonic() - started, 1e-9)
+            bar.update(
+                task, completed=progress.before + progress.done, description=f"{what}, {rate:.3g}/s, {_spent(progress)}"
+            )
+
+        yield tell
+
+
+def _spent(progress: "Progress") -> str:
+    left = progress.planned - progress.before - progress.done
+    forecast = f", about {_duration(progress.cpu / progress.done * left)} to come" if progress.done else ""
+    return f"CPU {_duration(progress.cpu)}{forecast}"
+
+
+def _duration(seconds: float) -> str:
+    """A time as people say it."""
+    for unit, length in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:,.1f} {unit}"
+    return f"{seconds:,.3g} s"
+
+
+def _print_forecast(forecast: "Forecast", path: Path, json: bool) -> None:
+    if json:
+        from dataclasses import asdict
+
+        print_json(asdict(forecast))
+        return
+    print_line(
+        f"{forecast.left:,} of {forecast.planned:,} runs are left. From {forecast.pilot:,} runs in {path}: "
+        f"{_duration(forecast.cpu)} of CPU time (95 %: {_duration(forecast.lower)} to {_duration(forecast.upper)}; "
+        f"{_duration(forecast.worst)} if every run went to its limit), about {_duration(forecast.wall)} with "
+        f"{forecast.workers} worker{'s' if forecast.workers > 1 else ''}."
+    )
+
+
+def summary(journal: "Journal") -> dict[str, Any]:
+    """What a journal holds, as plain data."""
+    from dataclasses import asdict
+
+    from truecost.running.health import doubts
+    from truecost.runs import Status
+
+    table, machines, planned = journal.table(), journal.machines(), journal.planned()
+    total = 0 if planned is None else planned[0] * planned[1] * planned[2]
+    return {
+        "journal": str(journal.path),
+        "scenario": journal.scenario(),
+        "planned": planned,
+        "planned_runs": total,
+        "runs": len(table.status),
+        "ahead": int(table.ahead.sum()),
+        "statuses": {status.label: int((table.status == status).sum()) for status in Status},
+        "cpu": float(table.cpu.sum()),
+        "machines": [asdict(machine) for machine in machines],
+        "doubts": doubts(table, machines, journal.metric()) if planned is not None else [],
+    }
+
+
+def print_summary(report: dict[str, Any]) -> None:
+    """`summary` for people."""
+    plan = " × ".join(str(size) for size in report["planned"] or ())
+    shares = ", ".join(f"{name} {count:,}" for name, count in report["statuses"].items() if count)
+    print_line(
+        f"{report['scenario']}: {report['runs']:,} runs ({shares or 'none'}), plan {plan or 'none'} = "
+        f"{report['planned_runs']:,}; {_duration(report['cpu'])} of CPU time."
+    )
+    if report["ahead"]:
+        print_line(
+            f"{report['ahead']:,} finished runs wait for slower ones begun before them; until then they do not count."
+        )
+    for machine in report["machines"]:
+        solver = f", solver {machine['solver']}" if machine["solver"] else ""
+        print_line(f"Run on {machine['host']} ({machine['cpu']}), measured by {machine['method']}{solver}.")
+    for doubt in report["doubts"]:
+        print_line(f"Doubtful: {doubt}")

@@ -1,0 +1,194 @@
+"""Runs on a Dask cluster: tasks go out by a bounded queue, lost workers' tasks go out again, the journal stays here."""
+
+import hashlib
+import json
+import os
+import threading
+import time
+from contextlib import ExitStack
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from truecost.errors import InputError, TruecostError
+from truecost.running.execute import LostSlotError, Slot, claimed_cores, execute, version_of
+from truecost.running.journal import Machine
+from truecost.running.pool import ATTEMPTS, Finished, Task, this_machine
+from truecost.running.scenario import Scenario
+from truecost.running.space import Configuration
+from truecost.running.target import Caller
+from truecost.runs import Outcome
+
+# Seconds between counts of the cluster's threads, and how long to wait for its scheduler and its first worker.
+RECOUNT = 5.0
+CONNECT = 30.0
+# A task whose workers die so often is not a matter of bad luck.
+LOSSES = 20
+
+
+class DaskPool:
+    """The threads of a Dask cluster's workers."""
+
+    def __init__(self, scenario: Scenario, address: str, *, pin: bool) -> None:
+        try:
+            import distributed
+        except ImportError as error:
+            raise InputError("expected the package distributed for --dask; install truecost[cluster].") from error
+        self._distributed = distributed
+        self._scenario = scenario
+        self._pin = pin
+        self._print = fingerprint_of(scenario)
+        self._digests: dict[str, str] = {}
+        self._tasks: dict[str, tuple[Task, int]] = {}
+        self._sent = 0
+        try:
+            self._client = distributed.Client(address, timeout=CONNECT, set_as_default=False)
+            self._client.wait_for_workers(1, timeout=CONNECT)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise InputError(f"expected a Dask scheduler with workers at {address!r}, got none: {error}.") from error
+        self._completed = distributed.as_completed([], with_results=False)
+        self._counted = 0.0
+        self._workers = 1
+
+    @property
+    def workers(self) -> int:
+        """How many runs the cluster executes at a time; it may grow and shrink."""
+        if time.monotonic() - self._counted > RECOUNT:
+            self._workers = max(1, sum(self._client.nthreads().values()))
+            self._counted = time.monotonic()
+        return self._workers
+
+    def submit(self, task: Task) -> None:
+        """Send a task."""
+        self._send(task, 0)
+
+    def _send(self, task: Task, losses: int) -> None:
+        name = task.instance.name
+        if name not in self._digests:
+            self._digests[name] = task.instance.digest()
+        self._sent += 1
+        key = f"truecost-{os.getpid()}-{id(self)}-{self._sent}"
+        future = self._client.submit(
+            remote_run,
+            str(self._scenario.path),
+            self._print,
+            task.configuration,
+            name,
+            self._digests[name],
+            task.seed,
+            self._pin,
+            version("truecost"),
+            key=key,
+            pure=False,
+        )
+        self._tasks[key] = task, losses
+        self._completed.add(future)
+
+    def wait(self) -> list[Finished]:
+        """All runs that are finished, at least one."""
+        finished: list[Finished] = []
+        while not finished:
+            for future in self._completed.next_batch(block=True):
+                task, losses = self._tasks.pop(future.key)
+                if future.status == "finished":
+                    outcome, machine = future.result()
+                    finished.append(Finished(task=task, outcome=outcome, machine=machine))
+                    continue
+                error = future.exception() if future.status == "error" else None
+                if error is None or isinstance(error, self._distributed.KilledWorker | LostSlotError):
+                    if losses >= LOSSES:
+                        raise TruecostError(f"the cluster lost a run {losses} times: {error or future.status}.")
+                    self._send(task, losses + 1)
+                    continue
+                raise error
+        return finished
+
+    def __enter__(self) -> "DaskPool":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.cancel([self._distributed.Future(key, self._client) for key in self._tasks], force=True)
+        self._client.close()
+
+
+def fingerprint_of(scenario: Scenario) -> str:
+    """A short name of the scenario's fingerprint, to compare with a worker's."""
+    return hashlib.sha256(json.dumps(scenario.fingerprint(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+class _Bench:
+    """The slots of a worker process, one for each thread that is at work."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: list[Slot] = []
+        self._stack = ExitStack()
+
+    def take(self, pin: bool) -> Slot:
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+            # The core stays claimed as long as this process lives.
+            return Slot(core=self._stack.enter_context(claimed_cores(1))[0] if pin else None)
+
+    def give_back(self, slot: Slot) -> None:
+        with self._lock:
+            self._idle.append(slot)
+
+
+_bench = _Bench()
+
+
+@cache
+def _known(path: str, fingerprint: str) -> tuple[Scenario, Caller, dict[str, Any]]:
+    scenario = Scenario.read(path)
+    if fingerprint_of(scenario) != fingerprint:
+        raise InputError(f"{path}: expected the scenario that is gathered, got another one on {os.uname().nodename}.")
+    return scenario, Caller(scenario), {instance.name: instance for instance in scenario.instances}
+
+
+@cache
+def _digest_here(path: str, name: str, fingerprint: str) -> str:
+    digest: str = _known(path, fingerprint)[2][name].digest()
+    return digest
+
+
+_solver: dict[str, str] = {}
+
+
+def remote_run(
+    path: str,
+    fingerprint: str,
+    configuration: Configuration,
+    instance: str,
+    digest: str,
+    seed: int,
+    pin: bool,
+    truecost: str,
+) -> tuple[Outcome, Machine]:
+    """One run, in a worker's thread; the worker reads the scenario for itself and must find the same."""
+    host = os.uname().nodename
+    if truecost != version("truecost"):
+        raise InputError(f"expected truecost {truecost} on the worker {host}, got {version('truecost')}.")
+    try:
+        scenario, caller, instances = _known(path, fingerprint)
+        if instance not in instances or _digest_here(path, instance, fingerprint) != digest:
+            raise InputError(
+                f"{Path(path).name}: expected the same instance {instance!r} on the worker {host}, got none or another."
+            )
+    except OSError as error:
+        raise InputError(f"{path}: expected to be there on the worker {host} too: {error.strerror}.") from error
+    for attempt in range(1, ATTEMPTS + 1):
+        slot = _bench.take(pin)
+        try:
+            if path not in _solver:
+                _solver[path] = version_of(slot, scenario, caller)
+            outcome = execute(slot, caller, configuration, instances[instance], seed)
+        except LostSlotError:
+            if attempt == ATTEMPTS:
+                raise
+            continue
+        _bench.give_back(slot)
+        return outcome, this_machine(slot.method, _solver[path])
+    raise AssertionError

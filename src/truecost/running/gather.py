@@ -1,0 +1,272 @@
+"""Schedule x executor -> journal: a plan's runs executed in S* order, on this machine or on a Dask cluster."""
+
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from truecost.errors import InputError
+from truecost.running.execute import by_hand, claimed_cores, cores
+from truecost.running.journal import Journal, Plan
+from truecost.running.pool import Finished, LocalPool, Pool, Task, check_memory
+from truecost.running.scenario import Scenario
+from truecost.running.target import Caller
+from truecost.runs import Status
+
+# So many of the first runs are given a chance; if they all crash, it is the scenario that is wrong.
+FIRST_RUNS = 10
+PILOT = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far the gathering is: runs planned, there already at the start, done since, and the CPU seconds of the latter."""
+
+    planned: int
+    before: int
+    done: int
+    cpu: float
+    workers: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What the rest of a plan will take, from the runs that are there.
+
+    `cpu` is in seconds, with a 95 % interval for the mean of a run carried over to all of them; `worst` is if every run went
+    to its limit; `wall` is what it takes with so many workers.
+    """
+
+    planned: int
+    left: int
+    pilot: int
+    cpu: float
+    lower: float
+    upper: float
+    worst: float
+    wall: float
+    workers: int
+
+
+def plan_of(scenario: Scenario, configurations: int, instances: int | None, runs: int) -> Plan:
+    """The default and random configurations on the first instances of the scenario's order, all of them for None."""
+    if runs < 1:
+        raise InputError(f"expected at least 1 run of each configuration on each instance, got {runs}.")
+    available = len(scenario.instances)
+    if instances is not None and not 1 <= instances <= available:
+        raise InputError(f"expected 1 to {available} instances, as many as the scenario has, got {instances}.")
+    return Plan(
+        configurations=tuple(scenario.space.configurations(configurations, seed=scenario.seed)),
+        instances=scenario.instances[:instances],
+        runs=runs,
+    )
+
+
+def tasks(scenario: Scenario, plan: Plan, done: np.ndarray) -> Iterator[Task]:
+    """The runs of a plan that are not done, in S* order."""
+    for number, instance, configuration in np.argwhere(~done):
+        chosen = plan.instances[instance]
+        yield Task(
+            configuration=plan.configurations[configuration],
+            instance=chosen,
+            number=int(number),
+            seed=scenario.run_seed(chosen.name, int(number)),
+        )
+
+
+def gather(
+    scenario: Scenario,
+    journal: str | os.PathLike[str],
+    *,
+    configurations: int,
+    instances: int | None = None,
+    runs: int,
+    workers: int | None = None,
+    pin: bool = True,
+    dask: str | None = None,
+    keep_going: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> None:
+    """Run what a plan asks for and the journal does not have yet.
+
+    Parameters
+    ----------
+    scenario
+        What is run; the journal, begun if it is not there, must have been begun with the same.
+    configurations, instances, runs
+        The size of the plan; all instances for None. Larger than before in any direction, it adds what is missing.
+    workers, pin
+        How many runs at a time on this machine, each pinned to a core of its own; as many as there are cores for None.
+    dask
+        The address of a Dask scheduler whose workers execute the runs instead.
+    keep_going
+        Whether to go on though all of the first runs crashed.
+    progress
+        Told after every batch of runs.
+    """
+    with opened(scenario, journal, configurations, instances, runs) as (book, plan):
+        done = book.done(plan)
+        if done.all():
+            return
+        with pool_for(scenario, workers=workers, pin=pin, dask=dask) as pool:
+            _collect(book, pool, tasks(scenario, plan, done), plan.size, int(done.sum()), keep_going, scenario, progress)
+
+
+def forecast(
+    scenario: Scenario,
+    journal: str | os.PathLike[str],
+    *,
+    configurations: int,
+    instances: int | None = None,
+    runs: int,
+    workers: int | None = None,
+    pin: bool = True,
+    dask: str | None = None,
+    keep_going: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> Forecast:
+    """What `gather` with the same arguments would take, from a pilot: 20 runs of the plan, drawn at random.
+
+    They are journaled as any other run, so that nothing is done twice; runs that are there count as pilot.
+    """
+    with opened(scenario, journal, configurations, instances, runs) as (book, plan):
+        done = book.done(plan)
+        short = min(PILOT, plan.size) - int(done.sum())
+        if short > 0:
+            chosen = np.random.default_rng(scenario.seed).permutation(np.flatnonzero(~done.ravel()))[:short]
+            pilot = np.ones(done.size, dtype=bool)
+            pilot[chosen] = False
+            with pool_for(scenario, workers=workers, pin=pin, dask=dask) as pool:
+                some = tasks(scenario, plan, pilot.reshape(done.shape))
+                _collect(book, pool, some, short, 0, keep_going, scenario, progress)
+                workers = pool.workers
+        return _forecast(scenario, book, plan, workers or len(cores()))
+
+
+def _forecast(scenario: Scenario, book: Journal, plan: Plan, workers: int) -> Forecast:
+    left = int((~book.done(plan)).sum())
+    table = book.table()
+    mean, wall = float(table.cpu.mean()), float(table.wall.mean())
+    error = 1.96 * float(table.cpu.std(ddof=1)) / math.sqrt(len(table.cpu)) if len(table.cpu) > 1 else math.inf
+    most = scenario.limits.cpu or scenario.limits.wall or math.inf
+    return Forecast(
+        planned=plan.size,
+        left=left,
+        pilot=len(table.cpu),
+        cpu=left * mean,
+        lower=left * max(0.0, mean - error),
+        upper=left * min(most, mean + error),
+        worst=left * most,
+        wall=left * wall / workers,
+        workers=workers,
+    )
+
+
+@contextmanager
+def opened(
+    scenario: Scenario, journal: str | os.PathLike[str], configurations: int, instances: int | None, runs: int
+) -> Iterator[tuple[Journal, Plan]]:
+    """The journal open for writing, with the plan in it."""
+    plan = plan_of(scenario, configurations, instances, runs)
+    with Journal.write(journal, scenario) as book:
+        book.begin(plan, scenario.metric)
+        yield book, plan
+
+
+@contextmanager
+def pool_for(scenario: Scenario, *, workers: int | None, pin: bool, dask: str | None) -> Iterator[Pool]:
+    """Slots on this machine, or a cluster."""
+    if dask is not None:
+        from truecost.running.cluster import DaskPool
+
+        with DaskPool(scenario, dask, pin=pin) as pool:
+            yield pool
+        return
+    with ExitStack() as stack:
+        pinned: list[int | None] = (
+            [*stack.enter_context(claimed_cores(workers))] if pin else [None] * (workers or len(cores()))
+        )
+        check_memory(scenario, len(pinned))
+        yield stack.enter_context(LocalPool(scenario, pinned))
+
+
+def _collect(
+    book: Journal,
+    pool: Pool,
+    waiting: Iterable[Task],
+    planned: int,
+    before: int,
+    keep_going: bool,
+    scenario: Scenario,
+    progress: Callable[[Progress], None] | None,
+) -> None:
+    """Feed the pool and write down what comes back, first of all."""
+    waiting = iter(waiting)
+    # Where a run once came through, the scenario is known to be right.
+    proven = keep_going or bool(np.any(book.table().status != Status.CRASHED))
+    out = done = 0
+    cpu = 0.0
+    crashed: list[Finished] = []
+    trouble: str | None = None
+    while True:
+        while trouble is None and out < 2 * pool.workers and (task := next(waiting, None)) is not None:
+            pool.submit(task)
+            out += 1
+        if progress is not None:
+            progress(Progress(planned=planned, before=before, done=done, cpu=cpu, workers=pool.workers))
+        if out == 0:
+            break
+        finished = pool.wait()
+        out -= len(finished)
+        book.add(
+            [
+                (
+                    run.task.configuration.name,
+                    run.task.instance.name,
+                    run.task.number,
+                    run.task.seed,
+                    run.outcome,
+                    run.machine,
+                )
+                for run in finished
+            ],
+            datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        done += len(finished)
+        cpu += sum(run.outcome.cpu for run in finished)
+        for run in finished:
+            if run.outcome.status == Status.ABORTED:
+                trouble = trouble or _aborted(scenario, run)
+            if not proven:
+                proven = run.outcome.status != Status.CRASHED
+                crashed.append(run)
+        if not proven and trouble is None and (len(crashed) >= FIRST_RUNS or (out == 0 and done + before >= planned)):
+            trouble = _all_crashed(scenario, book.path, crashed)
+    if trouble is not None:
+        raise InputError(trouble)
+
+
+def _command(scenario: Scenario, task: Task) -> str:
+    return by_hand(Caller(scenario).command_line(task.configuration, task.instance, task.seed), scenario.folder)
+
+
+def _all_crashed(scenario: Scenario, journal: Path, crashed: list[Finished]) -> str:
+    first = min(crashed, key=lambda run: (run.task.number, run.task.configuration.name != scenario.space.default().name))
+    return (
+        f"expected an answer from at least one of the first {len(crashed)} runs, and all crashed ({first.outcome.detail}). "
+        f"If the scenario is wrong, mend it and remove {journal}; if this is what it does, --keep-going. "
+        f"Try by hand: {_command(scenario, first.task)}"
+    )
+
+
+def _aborted(scenario: Scenario, run: Finished) -> str:
+    return (
+        f"expected a run that ends by itself or at its limits, and configuration {run.task.configuration.name} on instance "
+        f"{run.task.instance.name!r} was aborted ({run.outcome.detail}); it will be done again. "
+        f"Try by hand: {_command(scenario, run.task)}"
+    )

@@ -1,0 +1,481 @@
+"""The store of runs: one SQLite file, append-only, one writer, readable while it is written.
+
+A run is a row of the table `runs`; docs/fields.md defines its columns. Costs are not in it: they are computed from outcomes
+by a metric when a matrix is asked for, so that another factor, clock or lower cutoff can be taken from the same runs later.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import sqlite3
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import pydantic
+from numpy.typing import NDArray
+
+from truecost.errors import InputError
+from truecost.matrix import CostMatrix
+from truecost.running.instances import Instance
+from truecost.running.journalfile import (
+    APPLICATION,
+    LOCKED_BYTE,
+    SCHEMA,
+    VERSION,
+    check_header,
+    difference,
+    statements,
+    told,
+)
+from truecost.running.metric import Metric
+from truecost.running.scenario import Scenario
+from truecost.running.space import Configuration
+from truecost.runs import NO_SEED, NO_STATUS, Outcome, Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """Where and how runs were executed: what makes their times comparable."""
+
+    host: str
+    cpu: str
+    system: str
+    method: str
+    solver: str
+    truecost: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is to be run: every configuration on every instance so many times, in S* order.
+
+    Round by round, instance by instance, all configurations: any prefix of that order gives each configuration an even
+    allocation, and all configurations the same one but for the run that is next.
+    """
+
+    configurations: tuple[Configuration, ...]
+    instances: tuple[Instance, ...]
+    runs: int
+
+    @property
+    def size(self) -> int:
+        """The number of runs in all."""
+        return len(self.configurations) * len(self.instances) * self.runs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """The runs of a journal as columns; `configuration` and `instance` are places in the lists of names."""
+
+    configurations: tuple[str, ...]
+    instances: tuple[str, ...]
+    configuration: NDArray[np.int64]
+    instance: NDArray[np.int64]
+    number: NDArray[np.int64]
+    seed: NDArray[np.int64]
+    status: NDArray[np.int8]
+    cpu: NDArray[np.float64]
+    wall: NDArray[np.float64]
+    time: NDArray[np.float64]
+    value: NDArray[np.float64]
+    machine: NDArray[np.int64]
+    ahead: NDArray[np.bool_]
+
+
+class Journal:
+    """An open journal; `read` and `write` open one."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, lock: int | None) -> None:
+        self.path = path
+        self._connection = connection
+        self._lock = lock
+        self._machines: dict[Machine, int] = {}
+        self._configurations: dict[str, int] = {}
+        self._instances: dict[str, int] = {}
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> "Journal":
+        """Open a journal for reading, also one that is being written."""
+        path = Path(path)
+        check_header(path)
+        address = path.absolute().as_uri()
+        # As a reader that may tidy up behind itself; else as one that may not; and in a folder where nothing can be written,
+        # nobody else writes either.
+        for mode in ("mode=rw", "mode=ro", "immutable=1"):
+            connection = sqlite3.connect(f"{address}?{mode}", uri=True, isolation_level=None, timeout=30)
+            try:
+                connection.execute("PRAGMA query_only = 1")
+                connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+                break
+            except sqlite3.OperationalError:
+                connection.close()
+        with told(path):
+            journal = cls(path, connection, None)
+            journal._check_kind()
+        return journal
+
+    @classmethod
+    def write(cls, path: str | os.PathLike[str], scenario: Scenario) -> "Journal":
+        """Open a scenario's journal for writing, or begin one; one begun with another scenario is refused."""
+        path = Path(path)
+        if path.exists() and path.stat().st_size:
+            check_header(path)
+        try:
+            lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise InputError(f"{path}: expected a journal that can be written: {error.strerror}.") from error
+        connection = None
+        try:
+            try:
+                # The lock belongs to this opened file, not to the process: SQLite's own closing does not undo it.
+                fcntl.fcntl(lock, fcntl.F_OFD_SETLK, struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, LOCKED_BYTE, 1, 0))
+            except OSError as error:
+                raise InputError(f"{path}: expected a journal nobody writes to, and another truecost does.") from error
+            with told(path):
+                connection = sqlite3.connect(path, isolation_level=None, timeout=30)
+                connection.execute("PRAGMA journal_mode = WAL")
+                # Each commit is on the disk before it is answered: nothing that was reported done is lost with the power.
+                connection.execute("PRAGMA synchronous = FULL")
+                journal = cls(path, connection, lock)
+                journal._begin(scenario)
+        except BaseException:
+            if connection is not None:
+                connection.close()
+            os.close(lock)
+            raise
+        return journal
+
+    def _begin(self, scenario: Scenario) -> None:
+        fingerprint = json.dumps(scenario.fingerprint(), sort_keys=True)
+        if self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
+            with self._transaction():
+                for statement in statements(SCHEMA):
+                    self._connection.execute(statement)
+                rows = [("scenario", scenario.name), ("fingerprint", fingerprint)]
+                self._connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+            return
+        self._check_kind()
+        before = self._connection.execute("SELECT value FROM meta WHERE key = 'fingerprint'").fetchone()[0]
+        if before != fingerprint:
+            raise InputError(
+                f"{self.path}: expected the scenario the journal was begun with; "
+                f"{difference(json.loads(before), json.loads(fingerprint))}. "
+                "Its runs and new ones must not be mixed: put that back, or give another --journal."
+            )
+
+    def _check_kind(self) -> None:
+        application = self._connection.execute("PRAGMA application_id").fetchone()[0]
+        version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+        if application != APPLICATION:
+            raise InputError(f"{self.path}: expected a journal of truecost, got another SQLite file.")
+        if version != VERSION:
+            raise InputError(
+                f"{self.path}: expected a journal of version {VERSION}, got {version}: a newer truecost reads it."
+            )
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def begin(self, plan: Plan, metric: Metric) -> None:
+        """Take in what is to be run next, and that its instances are still what they were."""
+        connection = self._connection
+        with told(self.path), self._transaction():
+            for configuration in plan.configurations:
+                values = json.dumps(dict(configuration.values))
+                connection.execute(
+                    'INSERT OR IGNORE INTO configurations (name, "values") VALUES (?, ?)', (configuration.name, values)
+                )
+            known = dict(connection.execute("SELECT name, digest FROM instances"))
+            for instance in plan.instances:
+                digest = _digest(instance)
+                if known.get(instance.name, digest) != digest:
+                    raise InputError(
+                        f"{self.path}: expected the instance {instance.name!r} to be what it was when its runs were made, "
+                        "got another content: put it back, or give another --journal."
+                    )
+                extras = json.dumps(dict(instance.extras))
+                row = (instance.name, digest, extras)
+                connection.execute("INSERT OR IGNORE INTO instances (name, digest, extras) VALUES (?, ?, ?)", row)
+            self._configurations = dict(connection.execute("SELECT name, id FROM configurations"))
+            self._instances = dict(connection.execute("SELECT name, id FROM instances"))
+            cells = (
+                json.dumps([self._configurations[configuration.name] for configuration in plan.configurations]),
+                json.dumps([self._instances[instance.name] for instance in plan.instances]),
+                plan.runs,
+            )
+            last = connection.execute(
+                "SELECT configurations, instances, runs, metric, after FROM plans ORDER BY id DESC LIMIT 1"
+            ).fetchone()
+            after = connection.execute("SELECT coalesce(max(id), 0) FROM runs").fetchone()[0]
+            if last is not None and last[:3] == cells:
+                after = last[4]
+            row_of_plan = (*cells, metric.model_dump_json(), after)
+            if last != row_of_plan:
+                connection.execute(
+                    "INSERT INTO plans (configurations, instances, runs, metric, after) VALUES (?, ?, ?, ?, ?)", row_of_plan
+                )
+
+    def done(self, plan: Plan) -> NDArray[np.bool_]:
+        """Which of the plan's runs are there: (runs, instances, configurations), in the plan's order."""
+        configurations, instances = self._ids(plan)
+        done = np.zeros((plan.runs, len(instances), len(configurations)), dtype=bool)
+        query = "SELECT configuration, instance, number FROM runs WHERE status <> ?"
+        with told(self.path):
+            rows = np.array(self._connection.execute(query, (int(Status.ABORTED),)).fetchall(), dtype=np.int64).reshape(
+                -1, 3
+            )
+        places = [_places(ids, rows[:, column]) for column, ids in enumerate((configurations, instances))]
+        inside = (places[0] >= 0) & (places[1] >= 0) & (rows[:, 2] < plan.runs)
+        done[rows[inside, 2], places[1][inside], places[0][inside]] = True
+        return done
+
+    def _ids(self, plan: Plan) -> tuple[list[int], list[int]]:
+        return (
+            [self._configurations[configuration.name] for configuration in plan.configurations],
+            [self._instances[instance.name] for instance in plan.instances],
+        )
+
+    def add(self, rows: Iterable[tuple[str, str, int, int, Outcome, Machine]], ended: str) -> None:
+        """Write finished runs, each (configuration, instance, number, seed, outcome, machine); on disk when this returns."""
+        rows = list(rows)
+        with told(self.path), self._transaction():
+            for configuration, instance, number, seed, outcome, machine in rows:
+                self._connection.execute(
+                    "INSERT INTO runs (configuration, instance, number, seed, status, cpu, wall, memory, exit_code, time,"
+                    " value, detail, machine, ended) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        self._configurations[configuration],
+                        self._instances[instance],
+                        number,
+                        seed,
+                        int(outcome.status),
+                        outcome.cpu,
+                        outcome.wall,
+                        outcome.memory,
+                        outcome.exit_code,
+                        outcome.time,
+                        outcome.value,
+                        outcome.detail,
+                        self._machine(machine),
+                        ended,
+                    ),
+                )
+
+    def _machine(self, machine: Machine) -> int:
+        if machine not in self._machines:
+            self._connection.execute(
+                "INSERT OR IGNORE INTO machines (host, cpu, system, method, solver, truecost) VALUES (?, ?, ?, ?, ?, ?)",
+                astuple(machine),
+            )
+            self._machines[machine] = self._connection.execute(
+                "SELECT id FROM machines WHERE (host, cpu, system, method, solver, truecost) = (?, ?, ?, ?, ?, ?)",
+                astuple(machine),
+            ).fetchone()[0]
+        return self._machines[machine]
+
+    def scenario(self) -> str:
+        """The name of the scenario."""
+        with told(self.path):
+            return str(self._connection.execute("SELECT value FROM meta WHERE key = 'scenario'").fetchone()[0])
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What the scenario was when the journal was begun."""
+        with told(self.path):
+            found: dict[str, Any] = json.loads(
+                self._connection.execute("SELECT value FROM meta WHERE key = 'fingerprint'").fetchone()[0]
+            )
+        return found
+
+    def metric(self) -> Metric:
+        """The metric of the latest plan."""
+        with told(self.path):
+            row = self._connection.execute("SELECT metric FROM plans ORDER BY id DESC LIMIT 1").fetchone()
+        if row is None:
+            raise InputError(f"{self.path}: expected runs, got a journal in which none was planned.")
+        try:
+            return Metric.model_validate_json(row[0])
+        except pydantic.ValidationError as error:
+            raise InputError(f"{self.path}: expected a metric that this truecost knows, got {row[0]!r:.80}.") from error
+
+    def planned(self) -> tuple[int, int, int] | None:
+        """The size of the latest plan: configurations, instances, runs."""
+        with told(self.path):
+            row = self._connection.execute(
+                "SELECT configurations, instances, runs FROM plans ORDER BY id DESC LIMIT 1"
+            ).fetchone()
+        return None if row is None else (len(json.loads(row[0])), len(json.loads(row[1])), int(row[2]))
+
+    def configurations(self) -> dict[str, dict[str, Any]]:
+        """The values of every configuration, by name."""
+        with told(self.path):
+            rows = self._connection.execute('SELECT name, "values" FROM configurations ORDER BY id').fetchall()
+        return {name: json.loads(values) for name, values in rows}
+
+    def machines(self) -> list[Machine]:
+        """Where the runs were made."""
+        with told(self.path):
+            rows = self._connection.execute(
+                "SELECT host, cpu, system, method, solver, truecost FROM machines ORDER BY id"
+            ).fetchall()
+        names = ("host", "cpu", "system", "method", "solver", "truecost")
+        return [Machine(**dict(zip(names, row, strict=True))) for row in rows]
+
+    def table(self) -> Table:
+        """All runs that are not aborted, as columns."""
+        with told(self.path):
+            # One transaction, so that all queries see the same moment of a journal that is being written.
+            self._connection.execute("BEGIN")
+            try:
+                configurations = self._connection.execute("SELECT id, name FROM configurations ORDER BY id").fetchall()
+                instances = self._connection.execute("SELECT id, name FROM instances ORDER BY id").fetchall()
+                plan = self._connection.execute(
+                    "SELECT configurations, instances, runs, after FROM plans ORDER BY id DESC LIMIT 1"
+                ).fetchone()
+                columns = self._columns()
+            finally:
+                self._connection.execute("COMMIT")
+        order = [[identity for identity, _ in named] for named in (configurations, instances)]
+        if plan is not None:
+            # The plan's order first: the default configuration leads, whatever the journal met first.
+            order = [_first(json.loads(first), ids) for first, ids in zip(plan[:2], order, strict=True)]
+        names = [dict(named) for named in (configurations, instances)]
+        configuration, instance = (
+            _places(ids, columns[key]) for ids, key in zip(order, ("configuration", "instance"), strict=True)
+        )
+        ahead = np.zeros(len(columns["id"]), dtype=bool)
+        if plan is not None:
+            size = len(json.loads(plan[0])), len(json.loads(plan[1])), int(plan[2])
+            ahead = _ahead(size, configuration, instance, columns["number"], columns["id"] > plan[3])
+        return Table(
+            configurations=tuple(names[0][identity] for identity in order[0]),
+            instances=tuple(names[1][identity] for identity in order[1]),
+            configuration=configuration,
+            instance=instance,
+            number=columns["number"],
+            seed=columns["seed"],
+            status=columns["status"].astype(np.int8),
+            cpu=columns["cpu"],
+            wall=columns["wall"],
+            time=columns["time"],
+            value=columns["value"],
+            machine=columns["machine"],
+            ahead=ahead,
+        )
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        whole = ("id", "configuration", "instance", "number", "seed", "status", "machine")
+        real = ("cpu", "wall", "time", "value")
+        query = f"SELECT {', '.join(whole + real)} FROM runs WHERE status <> {int(Status.ABORTED)} ORDER BY id"  # noqa: S608 - our own words
+        cursor = self._connection.execute(query)
+        parts: list[list[NDArray[Any]]] = [[] for _ in whole + real]
+        # In pieces, so that a million rows do not stand in memory as Python objects.
+        while rows := cursor.fetchmany(50_000):
+            for place, values in enumerate(zip(*rows, strict=True)):
+                parts[place].append(np.array(values, dtype=np.int64 if place < len(whole) else np.float64))
+        empty = [np.empty(0, dtype=np.int64 if place < len(whole) else np.float64) for place in range(len(parts))]
+        joined = [np.concatenate(part) if part else empty[place] for place, part in enumerate(parts)]
+        return dict(zip(whole + real, joined, strict=True))
+
+    def matrix(self, metric: Metric | None = None, *, ahead: bool = False) -> CostMatrix:
+        """The costs by the journal's own metric or another.
+
+        Runs that are still out count as not there, and so do the runs that were begun after one of them and are finished:
+        else what is there would be the quick part of what was begun. `ahead` takes those in as well.
+        """
+        metric = self.metric() if metric is None else metric
+        table = self.table()
+        keep = slice(None) if ahead else ~table.ahead
+        status = table.status[keep]
+        configuration, instance, number = (column[keep] for column in (table.configuration, table.instance, table.number))
+        if not len(status):
+            raise InputError(f"{self.path}: expected runs, got none so far.")
+        costs_of_runs, status = metric.charge(status, table.cpu[keep], table.wall[keep], table.time[keep], table.value[keep])
+        low, high = metric.range()
+        outside = np.flatnonzero((costs_of_runs < low) | (costs_of_runs > high))
+        if len(outside):
+            first = outside[0]
+            raise InputError(
+                f"{self.path}: expected costs in [{low:g}, {high:g}], got {costs_of_runs[first]:g} for configuration "
+                f"{table.configurations[configuration[first]]!r} on instance {table.instances[instance[first]]!r}: "
+                "change low and high in [metric]; no run is lost by it."
+            )
+        present = [np.unique(places) for places in (configuration, instance)]
+        shape = len(present[0]), len(present[1]), int(number.max()) + 1
+        where = np.searchsorted(present[0], configuration), np.searchsorted(present[1], instance), number
+        costs = np.full(shape, np.nan)
+        costs[where] = costs_of_runs
+        statuses = np.full(shape, NO_STATUS, dtype=np.int8)
+        statuses[where] = status
+        seeds = np.full(shape, NO_SEED, dtype=np.int64)
+        seeds[where] = table.seed[keep]
+        return CostMatrix(
+            costs,
+            [table.configurations[place] for place in present[0]],
+            [table.instances[place] for place in present[1]],
+            low,
+            high,
+            statuses=statuses,
+            seeds=seeds,
+        )
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+        if self._lock is not None:
+            os.close(self._lock)
+
+    def __enter__(self) -> "Journal":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def _digest(instance: Instance) -> str:
+    try:
+        return instance.digest()
+    except OSError as error:
+        raise InputError(f"instance {instance.name!r}: {error.strerror or error}.") from error
+
+
+def _places(ids: Sequence[int], values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The place of each value in a list of ids, -1 where it is not in it."""
+    lookup = np.full(max([0, *ids, *(values.max(initial=0, keepdims=True))]) + 1, -1, dtype=np.int64)
+    lookup[list(ids)] = np.arange(len(ids))
+    return lookup[values]
+
+
+def _first(first: Sequence[int], ids: Sequence[int]) -> list[int]:
+    """The ids with some of them moved to the front."""
+    leading = set(first)
+    return [*first, *(identity for identity in ids if identity not in leading)]
+
+
+def _ahead(
+    size: tuple[int, int, int],
+    configuration: NDArray[np.int64],
+    instance: NDArray[np.int64],
+    number: NDArray[np.int64],
+    recent: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Which runs of the plan under way come after one that is not there yet."""
+    configurations, instances, runs = size
+    inside = (configuration < configurations) & (instance < instances) & (number < runs)
+    place = (number * instances + instance) * configurations + configuration
+    done = np.zeros(configurations * instances * runs + 1, dtype=bool)
+    done[place[inside]] = True
+    return inside & recent & (place > int(np.argmin(done)))

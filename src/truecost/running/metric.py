@@ -1,0 +1,70 @@
+"""Metric: what a run costs, computed from its outcome."""
+
+from typing import Annotated, Literal
+
+import numpy as np
+import pydantic
+from numpy.typing import NDArray
+from pydantic import Field
+
+from truecost.errors import InputError
+from truecost.runs import Status
+
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class Table(pydantic.BaseModel):
+    """A table of the scenario file: no unknown keys, no text where a number belongs, never changed."""
+
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Metric(Table):
+    """What a run costs.
+
+    "par": the time of a solved run, `factor` times the cutoff of any other. "quality": the value the target reported, also
+    when it was stopped at a limit. "value": the value it reported with a solved run. Runs without one cost `failed`, or
+    `high`.
+    """
+
+    kind: Literal["par", "quality", "value"]
+    factor: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 10.0
+    clock: Literal["cpu", "wall", "reported"] = "cpu"
+    cutoff: Seconds | None = None
+    low: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    high: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    failed: Annotated[float, Field(allow_inf_nan=False)] | None = None
+
+    def range(self) -> tuple[float, float]:
+        """The least and the largest cost a run can have."""
+        if self.kind == "par":
+            return 0.0, self.factor * _given(self.cutoff)
+        return _given(self.low), _given(self.high)
+
+    def charge(
+        self,
+        statuses: NDArray[np.int8],
+        cpu: NDArray[np.float64],
+        wall: NDArray[np.float64],
+        time: NDArray[np.float64],
+        value: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
+        """The costs of runs with these outcomes, NaN for an aborted run; and their statuses under this metric's cutoff."""
+        if self.kind == "par":
+            clock = {"cpu": cpu, "wall": wall, "reported": time}[self.clock]
+            with np.errstate(invalid="ignore"):
+                late = (statuses == Status.SOLVED) & ~(clock <= _given(self.cutoff))
+            statuses = np.where(late, np.int8(Status.TIMEOUT), statuses)
+            costs = np.where(statuses == Status.SOLVED, clock, self.range()[1])
+        else:
+            counts = [Status.SOLVED, Status.TIMEOUT] if self.kind == "quality" else [Status.SOLVED]
+            good = np.isin(statuses, counts) & ~np.isnan(value)
+            costs = np.where(good, value, _given(self.high) if self.failed is None else self.failed)
+        return np.where(statuses == Status.ABORTED, np.nan, costs), statuses
+
+
+def _given(number: float | None) -> float:
+    """A number that a scenario's checks have seen to."""
+    if number is None:
+        raise InputError("expected a metric with a cutoff (par), or with low and high (quality, value), got one without.")
+    return number

@@ -1,0 +1,369 @@
+"""Scenario: a target, its space, instances, limits and metric, from one TOML file."""
+
+import difflib
+import hashlib
+import json
+import math
+import os
+import re
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pydantic
+from pydantic import Field
+
+from truecost.errors import InputError
+from truecost.running.instances import Instance, InstanceTable, Words, os_reason, read_instances
+from truecost.running.metric import Metric, Seconds, Table
+from truecost.running.space import STYLES, Space
+
+# What a command may ask for, beside the instance's own columns.
+PLACEHOLDERS = ("arguments", "cutoff", "instance", "output", "python", "scenario", "scratch", "seed")
+
+
+class Target(Table):
+    """How the solver is called; docs/scenarios.md describes each key."""
+
+    kind: Literal["command", "wrapper", "irace", "python"]
+    command: Words | None = None
+    function: str | None = None
+    style: str | None = None
+    builder: str | None = None
+    check: Words | None = None
+    version: Words | None = None
+    environment: Mapping[str, str] = Field(default_factory=dict)
+    runlength: int = 2**31 - 1
+    bound: bool = False
+
+
+class Answer(Table):
+    """How the output of a command is read: the exit codes that count, and regular expressions with one group."""
+
+    exit: Annotated[tuple[int, ...], Field(strict=False)] = (0,)
+    solved: str | None = None
+    time: str | None = None
+    value: str | None = None
+
+
+class Limits(Table):
+    """What a run may use: seconds of CPU time of the whole tree, seconds passed, MB resident; MB of output kept.
+
+    `cutoff` is the time the target is told, `cpu` (or `wall`) where it is not given; `grace` the seconds between SIGTERM and
+    SIGKILL, none as a rule.
+    """
+
+    cpu: Seconds | None = None
+    wall: Seconds | None = None
+    memory: Seconds | None = None
+    cutoff: Seconds | None = None
+    output: Seconds = 10.0
+    grace: Annotated[float, Field(ge=0, le=60)] = 0.0
+
+
+class _SpaceTable(Table):
+    file: str
+
+
+class _File(Table):
+    """The scenario file as it is written."""
+
+    name: str
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
+    target: Target
+    answer: Answer | None = None
+    space: _SpaceTable
+    instances: InstanceTable
+    limits: Limits
+    metric: Metric
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """Everything that says what a run is; `read` makes one from a TOML file.
+
+    Parameters
+    ----------
+    path
+        The file; relative paths start at its folder, and so do the target's processes.
+    name, seed
+        What it is called; where configurations, the order of instances and the seeds of runs come from.
+    instances
+        In the order in which they are used: shuffled by the seed, so that the first P are a sample of all of them, and
+        adding one moves none of the others.
+    """
+
+    path: Path
+    name: str
+    seed: int
+    target: Target
+    answer: Answer
+    space: Space
+    space_text: str
+    instances: tuple[Instance, ...]
+    limits: Limits
+    metric: Metric
+
+    @property
+    def folder(self) -> Path:
+        """Where the file is."""
+        return self.path.parent
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> "Scenario":
+        """Read and check a scenario file."""
+        path = Path(path)
+        try:
+            written = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}: expected UTF-8 text, got {error.object[error.start :][:1]!r}.") from error
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise InputError(f"{path}: expected TOML: {_reason(error)}.") from error
+        try:
+            return _from_file(_File.model_validate(written), path.resolve())
+        except pydantic.ValidationError as error:
+            raise InputError(f"{path}: {_first_problem(error)}") from error
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What must stay the same for runs to belong together; the metric is not in it, nor the list of instances."""
+        return {
+            "seed": self.seed,
+            "target": self.target.model_dump(mode="json", exclude={"version"}),
+            "programs": self._programs(),
+            "answer": self.answer.model_dump(mode="json"),
+            "space": self.space_text,
+            "limits": self.limits.model_dump(mode="json"),
+        }
+
+    def _programs(self) -> dict[str, str]:
+        """Hashes of the programs that the scenario names by a path: a solver that was built anew is another solver."""
+        words = [*(self.target.command or ()), *(self.target.check or ())]
+        words += [reference.rpartition(":")[0] for reference in (self.target.function, self.target.builder) if reference]
+        found = {}
+        for word in words:
+            word = word.replace("{scenario}", str(self.folder))
+            path = self.folder / word
+            # What stands on PATH is the system's: its version is recorded, its updates are not ours to refuse.
+            local = os.sep in word or path.parent == self.folder
+            if local and "{" not in word and "\0" not in word and len(word) < 4096 and path.is_file():
+                with path.open("rb") as file:
+                    name = os.path.relpath(path, self.folder) if path.is_relative_to(self.folder) else str(path)
+                    found[name] = hashlib.file_digest(file, "sha256").hexdigest()[:16]
+        return found
+
+    def run_seed(self, instance: str, number: int) -> int:
+        """The seed of an instance's run, 1 … 2³¹ − 1: the same for every configuration, on every machine."""
+        return 1 + self._hash(f"run {number}", instance) % (2**31 - 1)
+
+    def _hash(self, purpose: str, name: str) -> int:
+        text = json.dumps([self.seed, purpose, name])
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+
+    def place(self, instance: Instance) -> int:
+        """What instances are sorted by."""
+        return self._hash("order", instance.name)
+
+
+def _from_file(file: _File, path: Path) -> Scenario:
+    """Put the parts together and check what concerns more than one."""
+    folder = path.parent
+    limits = _complete_limits(file.limits)
+    metric = _complete_metric(file.metric, limits)
+    answer = file.answer
+    if answer is not None and file.target.kind != "command":
+        raise InputError(f"answer: expected only with target.kind = 'command', which {file.target.kind!r} is not.")
+    answer = answer or Answer()
+    for key in ("solved", "time", "value"):
+        _check_expression(f"answer.{key}", getattr(answer, key), groups=key != "solved")
+    if not file.name.strip() or not file.name.isprintable():
+        raise InputError(f"name: expected a name in printable letters, got {file.name!r:.60}.")
+    try:
+        space_path = folder / file.space.file
+        space = Space.read(space_path)
+        space_text = space_path.read_text("utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise InputError(f"space.file: {os_reason(error, file.space.file)}") from error
+    instances = read_instances(file.instances, folder)
+    scenario = Scenario(
+        path=path,
+        name=file.name,
+        seed=file.seed,
+        target=file.target,
+        answer=answer,
+        space=space,
+        space_text=space_text,
+        instances=tuple(instances),
+        limits=limits,
+        metric=metric,
+    )
+    _check_target(scenario)
+    _check_reports(scenario)
+    ordered = sorted(instances, key=lambda instance: (scenario.place(instance), instance.name))
+    return replace(scenario, instances=tuple(ordered))
+
+
+def _complete_limits(limits: Limits) -> Limits:
+    if limits.cpu is None and limits.wall is None:
+        raise InputError("limits: expected cpu or wall, in seconds: a run without a limit may never end.")
+    # A tree that sleeps uses no CPU time; and a busy machine must not turn a solved run into a timeout.
+    wall = limits.wall if limits.wall is not None else 10 * (limits.cpu or 0) + 10
+    cutoff = limits.cutoff or limits.cpu or wall
+    if cutoff > min(wall, limits.cpu or wall):
+        raise InputError(f"limits.cutoff: expected at most the limit, got {cutoff:g}.")
+    return limits.model_copy(update={"wall": wall, "cutoff": cutoff})
+
+
+def _complete_metric(metric: Metric, limits: Limits) -> Metric:
+    if metric.kind == "par":
+        if metric.clock == "cpu" and limits.cpu is None:
+            raise InputError("metric.clock: expected limits.cpu for CPU time; or clock = 'wall'.")
+        longest = {"cpu": limits.cpu, "wall": limits.wall, "reported": limits.cutoff}[metric.clock]
+        usual = limits.wall if metric.clock == "wall" else limits.cutoff
+        assert longest is not None  # noqa: S101 - _complete_limits filled it in
+        if metric.cutoff is not None and metric.cutoff > longest:
+            raise InputError(f"metric.cutoff: expected at most {longest:g}, where runs were stopped, got {metric.cutoff:g}.")
+        if surplus := [key for key in ("low", "high", "failed") if getattr(metric, key) is not None]:
+            raise InputError(f"metric.{surplus[0]}: expected none with kind = 'par': it follows from factor and cutoff.")
+        return metric.model_copy(update={"cutoff": metric.cutoff or usual})
+    if metric.low is None or metric.high is None or not metric.low < metric.high:
+        raise InputError(
+            f"metric: expected low < high, the least and the largest {metric.kind} there can be: every bound rests on them."
+        )
+    if metric.failed is not None and not metric.low <= metric.failed <= metric.high:
+        raise InputError(f"metric.failed: expected a cost in [{metric.low:g}, {metric.high:g}], got {metric.failed:g}.")
+    return metric
+
+
+def _check_expression(key: str, pattern: str | None, *, groups: bool) -> None:
+    if pattern is None:
+        return
+    try:
+        compiled = re.compile(pattern, re.MULTILINE)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise InputError(f"{key}: expected a regular expression: {_reason(error)}.") from error
+    if groups and compiled.groups != 1:
+        raise InputError(f"{key}: expected a regular expression with one group (…), the number, got {compiled.groups}.")
+
+
+def _check_target(scenario: Scenario) -> None:
+    target = scenario.target
+    if (target.command is None) == (target.kind != "python") or (target.function is None) == (target.kind == "python"):
+        wanted, other = ("function", "command") if target.kind == "python" else ("command", "function")
+        raise InputError(f"target: expected {wanted}, and no {other}, with kind = {target.kind!r}.")
+    for key in ("function", "builder"):
+        value = getattr(target, key)
+        if value is not None and not re.fullmatch(r"[^\0]+\.py:[A-Za-z_]\w*", value):
+            raise InputError(f"target.{key}: expected 'file.py:name', got {value!r:.80}.")
+        if value is not None and not (scenario.folder / value.rpartition(":")[0]).is_file():
+            raise InputError(f"target.{key}: expected a file, got {value.rpartition(':')[0]!r:.80}, which is none.")
+    if target.style is not None and target.builder is not None:
+        raise InputError("target: expected style or builder, got both.")
+    if target.style is not None and target.style not in STYLES and "{value}" not in target.style:
+        known = ", ".join(map(repr, STYLES))
+        raise InputError(
+            f"target.style: expected {known} or a template with {{name}} and {{value}}, got {target.style!r:.60}."
+        )
+    columns = {column for instance in scenario.instances for column in instance.extras}
+    if taken := sorted(columns & set(PLACEHOLDERS)):
+        raise InputError(f"instances: expected columns other than {', '.join(PLACEHOLDERS)}, got {taken[0]!r}.")
+    everywhere = {"python", "scenario"}
+    allowed = {
+        "command": everywhere | {"scratch"},
+        "check": everywhere | columns | {"instance", "seed", "output", "scratch"},
+        "version": everywhere,
+    }
+    if target.kind == "command":
+        allowed["command"] |= columns | {"instance", "seed", "cutoff", "arguments"}
+    for key, names in allowed.items():
+        for word in getattr(target, key) or ():
+            if "\0" in word:
+                raise InputError(f"target.{key}: expected no NUL character, got one.")
+            if unknown := [name for name in placeholders(word) if name not in names]:
+                raise InputError(
+                    f"target.{key}: expected placeholders out of {', '.join('{' + n + '}' for n in sorted(names))}, "
+                    f"got {{{unknown[0]}}}; a brace is written {{{{."
+                )
+            if "{arguments}" in word and word != "{arguments}":
+                raise InputError(f"target.{key}: expected '{{arguments}}' as a word of its own, got {word!r:.80}.")
+    if target.kind == "command" and not {"{arguments}", "{instance}"} <= set(
+        re.findall(r"\{\w+\}", " ".join(target.command or ()))
+    ):
+        raise InputError("target.command: expected the words '{instance}' and '{arguments}' in it.")
+    if any("\0" in text or "=" in key or not key for key, value in target.environment.items() for text in (key, value)):
+        raise InputError("target.environment: expected names without '=', and no NUL characters.")
+
+
+def _check_reports(scenario: Scenario) -> None:
+    """A metric that nothing can ever fill is a mistake that must not cost a weekend."""
+    metric, answer = scenario.metric, scenario.answer
+    if scenario.target.kind != "command":
+        return
+    if metric.kind != "par" and answer.value is None:
+        raise InputError(f"answer.value: expected a regular expression for the {metric.kind} that the metric needs.")
+    if metric.kind == "par" and metric.clock == "reported" and answer.time is None:
+        raise InputError("answer.time: expected a regular expression for the time that metric.clock = 'reported' needs.")
+
+
+def placeholders(word: str) -> list[str]:
+    """The names in braces in a word of a command."""
+    return [name for name in re.findall(r"\{\{|\}\}|\{(\w*)\}", word) if name]
+
+
+def fill(word: str, values: Mapping[str, str]) -> str:
+    """A word of a command with its placeholders filled in, in one pass, so that values are never looked into."""
+
+    def replacement(match: re.Match[str]) -> str:
+        text = match.group()
+        return text[0] if text in ("{{", "}}") else values.get(text[1:-1], text)
+
+    return re.sub(r"\{\{|\}\}|\{\w+\}", replacement, word)
+
+
+def _first_problem(error: pydantic.ValidationError) -> str:
+    """The first thing wrong, with the key it is wrong at, in one line."""
+    problem = error.errors(include_url=False)[0]
+    place = [str(part) for part in problem["loc"]]
+    key = ".".join(place)
+    if problem["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(place[-1], _keys(place[:-1]), 1)
+        hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(_keys(place[:-1]))}."
+        return f"{key}: unknown key{hint}"
+    if problem["type"] == "missing":
+        return f"{key}: expected, and not there."
+    message = problem["msg"].removeprefix("Input should be ")
+    return f"{key}: expected {message}, got {problem['input']!r:.60}."
+
+
+def _keys(place: Sequence[str]) -> list[str]:
+    model: Any = _File
+    for part in place:
+        options = [model.model_fields[part].annotation] if part in model.model_fields else []
+        options += list(getattr(options[0], "__args__", ())) if options else []
+        found = [option for option in options if isinstance(option, type) and issubclass(option, pydantic.BaseModel)]
+        if not found:
+            return []
+        model = found[0]
+    return list(model.model_fields)
+
+
+def _reason(error: BaseException) -> str:
+    return str(error).rstrip(".") or type(error).__name__
+
+
+def python() -> str:
+    """The interpreter that {python} stands for."""
+    return sys.executable
+
+
+def finite(text: str) -> float | None:
+    """The number a text says, None where it says none that is finite."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

@@ -1,0 +1,250 @@
+"""How a solver is called and its answer read: a command template, a wrapper, irace's target-runner, a Python function."""
+
+import ast
+import importlib.util
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from truecost.errors import InputError
+from truecost.running.instances import Instance
+from truecost.running.scenario import Scenario, fill, finite, python
+from truecost.running.space import Configuration, arguments
+from truecost.runs import Status
+
+CALL = Path(__file__).with_name("_call.py")
+STYLE = {"command": "--name=value", "wrapper": "-name value", "irace": "--name value"}
+# The words of the wrapper convention, in the spellings that are about.
+WORDS = {
+    "SAT": Status.SOLVED,
+    "UNSAT": Status.SOLVED,
+    "SUCCESS": Status.SOLVED,
+    "SUCCES": Status.SOLVED,
+    "SOLVED": Status.SOLVED,
+    "TIMEOUT": Status.TIMEOUT,
+    "MEMOUT": Status.MEMORY,
+    "MEMORY": Status.MEMORY,
+    "CRASHED": Status.CRASHED,
+    "ABORT": Status.ABORTED,
+}
+ANSWER_LINE = re.compile(r"^[ \t]*Result (?:for (?:SMAC|ParamILS|HAL)|of (?:this )?algorithm run)[ \t]*:[ \t]*(.*)$", re.M)
+# No answer is longer; and what reads it must not be led astray by one that is.
+LONGEST = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """What the target said of its run."""
+
+    status: Status
+    time: float | None = None
+    value: float | None = None
+    detail: str = ""
+
+
+class Caller:
+    """Knows how to call a scenario's target and how to read what it answers."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        target = scenario.target
+        self._style: str | Mapping[str, str] = target.style or STYLE.get(target.kind, "")
+        if target.kind == "irace" and target.style is None and scenario.space.switches is not None:
+            self._style = scenario.space.switches
+        self._build = None if target.builder is None else _load(scenario.folder, target.builder)
+
+    def arguments(self, configuration: Configuration) -> list[str]:
+        """The configuration as the target's arguments."""
+        if self._build is None:
+            return arguments(configuration, self._style)
+        builder = self.scenario.target.builder
+        try:
+            words = self._build(dict(configuration.values))
+        except Exception as error:  # whatever somebody else's code raises
+            raise InputError(f"{builder}: expected arguments, got {type(error).__name__}: {error}.") from error
+        if not isinstance(words, list) or not all(isinstance(word, str) and "\0" not in word for word in words):
+            raise InputError(f"{builder}: expected a list of texts, got {words!r:.80}.")
+        return words
+
+    def command_line(self, configuration: Configuration, instance: Instance, seed: int) -> list[str]:
+        """What is executed for a run; no shell ever sees it."""
+        scenario, target = self.scenario, self.scenario.target
+        cutoff = f"{scenario.limits.cutoff:.12g}"
+        if target.kind == "python":
+            path, _, name = (target.function or "").rpartition(":")
+            known = {
+                "configuration": dict(configuration.values),
+                "instance": instance.argument,
+                "seed": seed,
+                "cutoff": scenario.limits.cutoff,
+                "extras": dict(instance.extras),
+            }
+            return [python(), str(CALL), str(scenario.folder / path), name, json.dumps(known)]
+        values = self._values(instance, seed)
+        words = []
+        for word in target.command or ():
+            words += self.arguments(configuration) if word == "{arguments}" else [fill(word, values)]
+        if target.kind == "wrapper":
+            specifics = instance.extras.get("specifics", "0")
+            words += [instance.argument, specifics, cutoff, str(target.runlength), str(seed)]
+        if target.kind == "irace":
+            number = scenario.place(instance) % 10**6 + 1
+            words += [configuration.name, str(number), str(seed), instance.argument, *([cutoff] if target.bound else [])]
+        return words if target.kind == "command" else [*words, *self.arguments(configuration)]
+
+    def check_line(self, instance: Instance, seed: int, output: str) -> list[str] | None:
+        """What is executed to check a solved run, whose output is in this file; None where nothing is."""
+        values = {**self._values(instance, seed), "output": output}
+        return None if self.scenario.target.check is None else [fill(word, values) for word in self.scenario.target.check]
+
+    def version_line(self) -> list[str] | None:
+        """What is executed to learn the solver's version; None where nothing is."""
+        values = {"python": python(), "scenario": str(self.scenario.folder)}
+        return (
+            None if self.scenario.target.version is None else [fill(word, values) for word in self.scenario.target.version]
+        )
+
+    def _values(self, instance: Instance, seed: int) -> dict[str, str]:
+        return {
+            **instance.extras,
+            "cutoff": f"{self.scenario.limits.cutoff:.12g}",
+            "instance": instance.argument,
+            "python": python(),
+            "scenario": str(self.scenario.folder),
+            "seed": str(seed),
+        }
+
+    def read(self, exit_code: int, stdout: bytes, stderr: bytes = b"") -> Answered:
+        """The target's answer; one that cannot be read is a crash, with what there is to say of it."""
+        text = stdout.decode("utf-8", "replace")
+        kind = self.scenario.target.kind
+        if kind == "command":
+            answered = self._read_command(exit_code, text)
+        elif kind == "irace":
+            answered = read_irace(text)
+        else:
+            answered = read_wrapper(text)
+        if kind in ("irace", "python") and exit_code != 0 and answered.status != Status.ABORTED:
+            answered = Answered(status=Status.CRASHED)
+        if answered.status == Status.CRASHED:
+            return replace(answered, detail=_explained(answered.detail, exit_code, stderr))
+        return answered
+
+    def _read_command(self, exit_code: int, text: str) -> Answered:
+        answer = self.scenario.answer
+        time, value = _last_number(answer.time, text), _last_number(answer.value, text)
+        if exit_code not in answer.exit:
+            return Answered(status=Status.CRASHED, time=time, value=value)
+        if answer.solved is not None and not re.search(answer.solved, text, re.MULTILINE):
+            return Answered(
+                status=Status.CRASHED,
+                detail=f"no answer: nothing in the output matches {answer.solved!r}",
+                time=time,
+                value=value,
+            )
+        metric = self.scenario.metric
+        needed = "value" if metric.kind != "par" else "time" if metric.clock == "reported" else None
+        if (needed == "value" and value is None) or (needed == "time" and (time is None or time < 0)):
+            return Answered(status=Status.CRASHED, detail=f"no answer: no {needed} in the output", time=time, value=value)
+        return Answered(status=Status.SOLVED, time=time, value=value)
+
+
+def _last_number(pattern: str | None, text: str) -> float | None:
+    """The last number the pattern finds: solvers report as they go."""
+    found = re.findall(pattern, text, re.MULTILINE) if pattern else []
+    return finite(found[-1]) if found else None
+
+
+def read_wrapper(text: str) -> Answered:
+    """The last answer line of the AClib, SMAC and ParamILS convention, old or new."""
+    lines = ANSWER_LINE.findall(text)
+    if not lines:
+        return Answered(
+            status=Status.CRASHED, detail="no answer: no line 'Result for SMAC: …' or 'Result of this algorithm run: …'"
+        )
+    line = lines[-1].strip()
+    unreadable = Answered(status=Status.CRASHED, detail=f"no answer: cannot read {line[:80]!r}")
+    if len(line) > LONGEST:
+        return unreadable
+    if line.startswith("{"):
+        fields = _mapping(line)
+        if fields is None:
+            return unreadable
+        word, time = fields.get("status"), fields.get("runtime", fields.get("time"))
+        value = next((fields[key] for key in ("value", "quality", "cost") if fields.get(key) is not None), None)
+    else:
+        parts = [part.strip() for part in line.split(",")]
+        if len(parts) < 5:
+            return unreadable
+        word, time, value = parts[0], parts[1], parts[3]
+    status = WORDS.get(word.strip().upper()) if isinstance(word, str) else None
+    seconds, number = _number(time), _number(value)
+    given = [(time, seconds), (value, number)]
+    if status is None or (status == Status.SOLVED and any(raw is not None and read is None for raw, read in given)):
+        return unreadable
+    if seconds is not None and seconds < 0:
+        return unreadable
+    detail = "" if status == Status.SOLVED else f"the target says {str(word).strip().upper()}"
+    return Answered(status=status, time=seconds, value=number, detail=detail)
+
+
+def read_irace(text: str) -> Answered:
+    """The last line of a target-runner, `cost [time]`; a cost of Inf is irace's word for a configuration to reject."""
+    lines = [line.split() for line in text.splitlines() if line.strip()]
+    if not lines or len(lines[-1]) > 2:
+        return Answered(status=Status.CRASHED, detail="no answer: expected the last line to be 'cost [time]'")
+    numbers = [_number(word) for word in lines[-1]]
+    if lines[-1][0].lower().lstrip("+") in ("inf", "infinity"):
+        return Answered(status=Status.CRASHED, detail="the target says Inf")
+    if None in numbers or (len(numbers) == 2 and (numbers[1] or 0) < 0):
+        return Answered(status=Status.CRASHED, detail=f"no answer: cannot read {' '.join(lines[-1])[:80]!r}")
+    return Answered(status=Status.SOLVED, value=numbers[0], time=numbers[1] if len(numbers) == 2 else None)
+
+
+def _mapping(line: str) -> dict[str, Any] | None:
+    """JSON, or the same as Python prints it."""
+    for read in (json.loads, ast.literal_eval):
+        try:
+            fields = read(line)
+        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+            continue
+        if isinstance(fields, dict):
+            return fields
+    return None
+
+
+def _number(raw: object) -> float | None:
+    if isinstance(raw, str):
+        return finite(raw)
+    if isinstance(raw, bool) or not isinstance(raw, int | float):
+        return None
+    try:
+        return float(raw) if math.isfinite(raw) else None
+    except OverflowError:
+        return None
+
+
+def _explained(detail: str, exit_code: int, stderr: bytes) -> str:
+    lines = [line.strip() for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+    how = f"exit code {exit_code}" if exit_code >= 0 else f"signal {-exit_code}"
+    parts = [detail, how if exit_code != 0 or not detail else "", lines[-1][:200] if lines else ""]
+    return "; ".join(part for part in parts if part)
+
+
+def _load(folder: Path, reference: str) -> Callable[[dict[str, Any]], Any]:
+    """The function that 'file.py:name' names."""
+    path, _, name = reference.rpartition(":")
+    spec = importlib.util.spec_from_file_location("truecost_scenario_builder", folder / path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"target.builder: expected a Python file, got {path!r:.80}.")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+        function: Callable[[dict[str, Any]], Any] = getattr(module, name)
+    except Exception as error:  # whatever somebody else's code raises
+        raise InputError(f"target.builder: {reference}: {type(error).__name__}: {error}.") from error
+    return function
