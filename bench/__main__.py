@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.references import components_in_loops, numpy_n_sweep
+from bench.running import running
 from truecost.experiments import exact, resample
 from truecost.matrix import CostMatrix
 from truecost.stats.synthetic import runtime_model
@@ -154,6 +155,7 @@ def main() -> None:
     growth()
     memory()
     starts()
+    running()
 
 
 if __name__ == "__main__":

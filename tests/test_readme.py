@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-README = (Path(__file__).parent.parent / "README.md").read_text()
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
 TRUECOST = Path(sys.executable).parent / "truecost"
 
 
@@ -44,3 +45,18 @@ def test_the_demo_says_what_the_readme_says(tmp_path: Path) -> None:
     )[0]
     assert f"the true cost of random-26 is {cost}" in said
     assert f"the uniform error of all is {error}" in said
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/running.md"])
+def test_scenario_files_in_the_pages_are_read(page: str, tmp_path: Path) -> None:
+    """A scenario file copied from the documentation would be refused."""
+    from truecost import Scenario
+
+    files = re.findall(r"^```toml\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+    assert files
+    (tmp_path / "instances").mkdir()
+    (tmp_path / "instances" / "a.cnf").write_text("p cnf 0 0\n")
+    (tmp_path / "params.pcs").write_text("a {1,2} [1]\n")
+    for file in files:
+        (tmp_path / "scenario.toml").write_text(file)
+        assert Scenario.read(tmp_path / "scenario.toml").metric.kind == "par"

@@ -1,10 +1,12 @@
 """Runs on a Dask cluster: tasks go out by a bounded queue, lost workers' tasks go out again, the journal stays here."""
 
+import asyncio
 import hashlib
 import json
 import os
 import threading
 import time
+from concurrent.futures import CancelledError
 from contextlib import ExitStack
 from functools import cache
 from importlib.metadata import version
@@ -22,7 +24,7 @@ from truecost.runs import Outcome
 
 # Seconds between counts of the cluster's threads, and how long to wait for its scheduler and its first worker.
 RECOUNT = 5.0
-CONNECT = 30.0
+CONNECT = 10.0
 # A task whose workers die so often is not a matter of bad luck.
 LOSSES = 20
 
@@ -47,7 +49,8 @@ class DaskPool:
             self._client.wait_for_workers(1, timeout=CONNECT)
         except (OSError, TimeoutError, ValueError) as error:
             raise InputError(f"expected a Dask scheduler with workers at {address!r}, got none: {error}.") from error
-        self._completed = distributed.as_completed([], with_results=False)
+        self._lost = (distributed.KilledWorker, LostSlotError, TimeoutError, asyncio.CancelledError, CancelledError)
+        self._completed = distributed.as_completed([], loop=self._client.loop)
         self._counted = 0.0
         self._workers = 1
 
@@ -91,14 +94,18 @@ class DaskPool:
         while not finished:
             for future in self._completed.next_batch(block=True):
                 task, losses = self._tasks.pop(future.key)
-                if future.status == "finished":
-                    outcome, machine = future.result()
+                error: BaseException | None = None
+                try:
+                    # A worker may die between finishing a run and handing it over; then there is nothing to wait for.
+                    outcome, machine = future.result(timeout=CONNECT)
                     finished.append(Finished(task=task, outcome=outcome, machine=machine))
                     continue
-                error = future.exception() if future.status == "error" else None
-                if error is None or isinstance(error, self._distributed.KilledWorker | LostSlotError):
+                except (Exception, asyncio.CancelledError) as problem:
+                    error = problem
+                if isinstance(error, self._lost):
                     if losses >= LOSSES:
-                        raise TruecostError(f"the cluster lost a run {losses} times: {error or future.status}.")
+                        raise TruecostError(f"the cluster lost a run {losses} times: {error}.")
+                    future.cancel(force=True)
                     self._send(task, losses + 1)
                     continue
                 raise error

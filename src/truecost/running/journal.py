@@ -113,8 +113,12 @@ class Journal:
                 connection.execute("PRAGMA query_only = 1")
                 connection.execute("SELECT 1 FROM sqlite_master").fetchone()
                 break
-            except sqlite3.OperationalError:
+            except sqlite3.Error as error:
                 connection.close()
+                failure = error
+        else:
+            with told(path):
+                raise failure
         with told(path):
             journal = cls(path, connection, None)
             journal._check_kind()
@@ -336,6 +340,13 @@ class Journal:
 
     def table(self) -> Table:
         """All runs that are not aborted, as columns."""
+        try:
+            return self._table()
+        except (TypeError, ValueError, OverflowError, IndexError, KeyError) as error:
+            # Whatever SQLite let through and is not what we write.
+            raise InputError(f"{self.path}: expected a sound journal, got damaged rows ({error}).") from error
+
+    def _table(self) -> Table:
         with told(self.path):
             # One transaction, so that all queries see the same moment of a journal that is being written.
             self._connection.execute("BEGIN")

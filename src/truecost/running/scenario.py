@@ -26,7 +26,7 @@ PLACEHOLDERS = ("arguments", "cutoff", "instance", "output", "python", "scenario
 
 
 class Target(Table):
-    """How the solver is called; docs/scenarios.md describes each key."""
+    """How the solver is called; docs/running.md describes each key."""
 
     kind: Literal["command", "wrapper", "irace", "python"]
     command: Words | None = None
@@ -212,7 +212,7 @@ def _complete_limits(limits: Limits) -> Limits:
         raise InputError("limits: expected cpu or wall, in seconds: a run without a limit may never end.")
     # A tree that sleeps uses no CPU time; and a busy machine must not turn a solved run into a timeout.
     wall = limits.wall if limits.wall is not None else 10 * (limits.cpu or 0) + 10
-    cutoff = limits.cutoff or limits.cpu or wall
+    cutoff = limits.cutoff or min(limits.cpu or wall, wall)
     if cutoff > min(wall, limits.cpu or wall):
         raise InputError(f"limits.cutoff: expected at most the limit, got {cutoff:g}.")
     return limits.model_copy(update={"wall": wall, "cutoff": cutoff})
