@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from truecost.matrix import CostMatrix
     from truecost.running.space import Space
     from truecost.runs import Status
-    from truecost.stats import allocation, bounds, estimate, synthetic, variance
+    from truecost.stats import allocation, bounds, confidence, estimate, synthetic, variance
     from truecost.stats.allocation import Allocation, concentrated, even, scattered
     from truecost.stats.estimate import training_cost
     from truecost.stats.synthetic import runtime_model
@@ -69,6 +69,7 @@ _HOMES = {
     "estimate": "stats.estimate:",
     "training_cost": "stats.estimate",
     "bounds": "stats.bounds:",
+    "confidence": "stats.confidence:",
     "synthetic": "stats.synthetic:",
     "runtime_model": "stats.synthetic",
     "exact": "experiments.exact:",
@@ -90,6 +91,7 @@ __all__ = [
     "bootstrap_components",
     "bounds",
     "concentrated",
+    "confidence",
     "estimate",
     "even",
     "exact",
