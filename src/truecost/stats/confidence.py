@@ -41,8 +41,11 @@ ASSUMPTIONS = (
     "the configurations were fixed before any of these costs was seen",
 )
 ONE_LOOK = "the number of instances was fixed before any cost was seen"
-SHUFFLED = "the seed of the shuffle was not chosen by what comes out"
-UNSHUFFLED = "the order of the instances has nothing to do with them or their costs"
+SHUFFLED = (
+    "the order of the instances has nothing to do with their costs, or the seed of the shuffle is a random one; it was not "
+    "chosen by what comes out"
+)
+UNSHUFFLED = "the order of the instances has nothing to do with their costs"
 SAME_INSTANCES = "both configurations were run on the same instances"
 
 
@@ -127,9 +130,10 @@ def upper(
         m: the limits of that many configurations hold at once, each with delta/m. As many as there are in the costs if None;
         those dropped on the way count. 1 makes M separate statements.
     shuffle
-        The betting methods take one instance after the other, and an order that has to do with the instances, by size for
-        example, would break them. This seed puts them into a random one; None keeps that of the costs. The order changes the
-        answer a little: to try several and pick is to cheat.
+        The betting methods take one instance after the other, so that the order changes the answer a little, and an order
+        that goes with the costs, by size for example, breaks them. This is the seed of a shuffle; None keeps the order. The
+        order in which instances were drawn is good, and so is any shuffle of it; where instances are sorted, the guarantee
+        is over random seeds, so take one of your own. To try several and pick is to cheat.
     """
     return _confidence(costs, low, high, delta, method, "upper", configurations, shuffle)
 
