@@ -102,10 +102,8 @@ def speed() -> None:
 
 def main(files: list[str]) -> None:
     """The tables of these files, or of the model."""
-    print(
-        "\nLimits from the runs alone. floor: the least where all costs are low. Theorem 2*: m = 1, Bennett's form, given the"
-    )
-    print("true variance. always: valid at all times, after K instances. missed: how often the limit was too low.")
+    print("\nLimits from the runs alone. floor: the least where all costs are low. Theorem 2*: m = 1, Bennett's form, given")
+    print("the true variance. always: valid at all times, after K instances. missed: how often the limit was too low.")
     for name, matrix in ((file, CostMatrix.load(file)) for file in files) if files else matrices():
         table(name, matrix)
     print()
