@@ -1,1 +1,1 @@
-"""Speed, as ratios against references timed in the same run."""
+"""Speed, as ratios against references timed in the same run, and the tightness of limits against the truth."""

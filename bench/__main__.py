@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bench import widths
 from bench.references import components_in_loops, numpy_n_sweep
 from bench.running import running
 from truecost.experiments import exact, resample
@@ -156,6 +157,7 @@ def main() -> None:
     memory()
     starts()
     running()
+    widths.main([])
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ The twins of the compiled kernels: the same draws in the same order, so that res
 of `make bench`, where the draws come from Python's own generator.
 """
 
+import math
 import random
 from itertools import permutations
 from typing import Protocol
@@ -257,3 +258,32 @@ def estimator_errors(
             absolute[v] += abs(error) / len(costs)
             squared[v] += error**2 / len(costs)
     return absolute, squared
+
+
+def star_capital(x: list[float], mean: float, delta: float, cells: int) -> list[float]:
+    """The capital of STaR-Bets against a mean after each number, with the bets made against the end of the mean's cell."""
+    end = next(b for b in (math.sin(math.pi * j / (2 * cells)) ** 2 for j in range(1, cells + 1)) if b >= mean)
+    bets: list[float] = []
+    for t in range(len(x)):
+        ahead = math.prod(1 + bet * (value - end) for bet, value in zip(bets, x, strict=False))
+        if ahead >= 1 / delta:
+            bets.append(0.0)
+            continue
+        spread = end * (1 - end) + 0.001
+        if t:
+            spread = min(spread, sum((value - end) ** 2 for value in x[:t]) / t + end * len(x) / t**2)
+        wanted = math.sqrt(2 * (math.log(1 / delta) - math.log(ahead)) / ((len(x) - t) * spread))
+        bets.append(min(wanted, 1 / (end + 0.001)))
+    return [math.prod(1 + bets[i] * (x[i] - mean) for i in range(t + 1)) for t in range(len(x))]
+
+
+def plug_in_capital(x: list[float], mean: float, delta: float, *, sequence: bool) -> list[float]:
+    """The capital of plug-in bets, each at most 3/4 of the capital, against a mean after each number."""
+    capital, path = 1.0, []
+    for t in range(1, len(x) + 1):
+        means = [(0.5 + sum(x[:i])) / (i + 1) for i in range(t)]
+        spread = (0.25 + sum((x[i - 1] - means[i]) ** 2 for i in range(1, t))) / t
+        bet = math.sqrt(2 * math.log(1 / delta) / (spread * (t * math.log(t + 1) if sequence else len(x))))
+        capital *= 1 + min(bet, 0.75 / mean) * (x[t - 1] - mean)
+        path.append(capital)
+    return path

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from truecost.running.scenario import Scenario
     from truecost.running.space import Space
     from truecost.runs import Outcome, Run, Status
-    from truecost.stats import allocation, bounds, estimate, synthetic, variance
+    from truecost.stats import allocation, bounds, confidence, estimate, synthetic, variance
     from truecost.stats.allocation import Allocation, concentrated, even, scattered
     from truecost.stats.estimate import training_cost
     from truecost.stats.synthetic import runtime_model
@@ -74,6 +74,7 @@ _HOMES = {
     "estimate": "stats.estimate:",
     "training_cost": "stats.estimate",
     "bounds": "stats.bounds:",
+    "confidence": "stats.confidence:",
     "synthetic": "stats.synthetic:",
     "runtime_model": "stats.synthetic",
     "exact": "experiments.exact:",
@@ -102,6 +103,7 @@ __all__ = [
     "bootstrap_components",
     "bounds",
     "concentrated",
+    "confidence",
     "estimate",
     "even",
     "exact",

@@ -1,0 +1,219 @@
+"""The capital of a gambler who bets against a mean: compiled loops, arrays in, arrays out, nothing else.
+
+The gambler says that numbers x_1, x_2, … in [0, 1] have a mean above m, and bets: W_0 = 1, W_t = W_{t-1}·(1 + λ_t·(x_t − m))
+with 0 ≤ λ_t ≤ 1/m. If λ_t rests on x_1 … x_{t-1} alone and E[x_t | past] ≤ m, W is a nonnegative supermartingale that
+starts at 1, so the chance that it *ever* reaches 1/δ is at most δ (Ville). The means at which it was reached are rejected;
+the largest number below which all are rejected is a lower limit of the true mean. An upper limit is the lower one of 1 − x.
+`tests/naive.py` has the twins in plain Python.
+
+Two ways to bet:
+
+* plug-in (Waudby-Smith and Ramdas 2024): the bets rest on the numbers seen, and not on m but for a ceiling of `SHARE`/m.
+  Every factor falls in m, hence so does the capital, and halving finds the limit.
+* STaR-Bets (Voráček and Orabona 2025, Algorithm 4): λ = √(2·ln(wealth still missing)/(rounds left·variance about m)).
+  Nothing says that the capital of such bets falls in m. So [0, 1] is cut into cells before any number is seen, and all m of
+  a cell (a, b] share the bets made against b. These are allowed against every m ≤ b, and inside a cell the capital falls in
+  m. The cells are gone through from below until one is not rejected whole; halving finds the limit in it. For the true mean
+  this is one test with one capital, whatever happens in other cells: neither the search nor the cells cost any δ. The
+  published program rejects at a random threshold, which is valid and a little tighter; here it is 1/δ, so that the same
+  runs give the same answer.
+
+A number that is NaN is passed over.
+"""
+
+import math
+
+import numba as nb
+import numpy as np
+
+SHARE = 0.75
+"""The largest part of the capital that a plug-in bet may lose in a round."""
+CELLS = 40
+"""Cells for each root of the number of rounds. The more cells, the closer the bets fit the mean they are made against."""
+HALVINGS = 45
+"""How often an interval of means is halved: to 3·10^-14 of the range."""
+BROKE = 1e-300
+"""Capital below this is lost: no bet wins it back."""
+
+
+@nb.njit(cache=True, nogil=True)
+def cells_for(rounds):
+    """The number of cells, so that they shrink with what is to be resolved; it depends on no number seen."""
+    return math.ceil(CELLS * math.sqrt(max(rounds, 10)))
+
+
+@nb.njit(cache=True, nogil=True)
+def cell_end(j, cells):
+    """The upper end of the j-th cell, the lower one of the next: narrow where a mean has little room to vary."""
+    return math.sin(math.pi / 2 * j / cells) ** 2
+
+
+@nb.njit(cache=True, nogil=True)
+def cell_of(mean, cells):
+    """The number of the cell (a, b] that a mean lies in, from 1 on."""
+    j = max(1, min(cells, math.ceil(math.asin(math.sqrt(mean)) * 2 / math.pi * cells)))
+    while j > 1 and cell_end(j - 1, cells) >= mean:
+        j -= 1
+    while cell_end(j, cells) < mean:
+        j += 1
+    return j
+
+
+@nb.njit(cache=True, nogil=True)
+def star_bets(x, end, target, bets):
+    """Fill in the bets made against the mean `end`, as many as it takes, 0 after; whether the capital reached the target."""
+    rounds = x.size
+    capital, squares = 1.0, 0.0
+    bets[:] = 0.0
+    for t in range(rounds):
+        # The variance about `end`: its largest possible value at first, then what was seen and a prior that fades as 1/t².
+        variance = 0.001 + end * (1 - end)
+        if t > 0:
+            variance = min(variance, squares / t + end * rounds / t**2)
+        missing = math.log(target / capital)
+        bets[t] = min(math.sqrt(2 * missing / ((rounds - t) * variance)), 1 / (end + 0.001))
+        capital *= 1 + bets[t] * (x[t] - end)
+        if capital >= target:
+            return True
+        if capital < BROKE:
+            return False
+        squares += (x[t] - end) ** 2
+    return False
+
+
+@nb.njit(cache=True, nogil=True)
+def plug_in_bets(x, target, sequence, bets):
+    """Fill in √(2·ln(1/δ)/(n·σ²_{t-1})), n the sample size; t·ln(t + 1) instead of n for a sequence that has no end."""
+    total, squares = 0.5, 0.25
+    doubled = 2 * math.log(target)
+    for t in range(x.size):
+        horizon = (t + 1) * math.log(t + 2) if sequence else x.size
+        bets[t] = math.sqrt(doubled / (horizon * squares / (t + 1)))
+        total += x[t]
+        squares += (x[t] - total / (t + 2)) ** 2
+
+
+@nb.njit(cache=True, nogil=True)
+def reaches(x, bets, share, mean, target):
+    """Whether the capital of these bets, each at most share/mean, ever reaches the target."""
+    capital, most = 1.0, share / mean
+    for t in range(x.size):
+        capital *= 1 + min(bets[t], most) * (x[t] - mean)
+        if capital >= target:
+            return True
+    return False
+
+
+@nb.njit(cache=True, nogil=True)
+def _halve(x, bets, share, target, rejected, kept):
+    """The largest mean found to be rejected, where all below it are."""
+    for _ in range(HALVINGS):
+        middle = (rejected + kept) / 2
+        if middle <= rejected or middle >= kept:
+            break
+        if reaches(x, bets, share, middle, target):
+            rejected = middle
+        else:
+            kept = middle
+    return rejected
+
+
+@nb.njit(cache=True, nogil=True)
+def star_lower(rows, target):
+    """The lower limit of the mean of each row by STaR-Bets."""
+    limits = np.zeros(rows.shape[0])
+    for i in range(rows.shape[0]):
+        x = rows[i][~np.isnan(rows[i])]
+        bets = np.empty(x.size)
+        cells = cells_for(x.size)
+        # The last cell ends at 1, against which nothing is won.
+        for j in range(1, cells + 1):
+            end = cell_end(j, cells)
+            if not star_bets(x, end, target, bets):
+                limits[i] = _halve(x, bets, 1.0, target, cell_end(j - 1, cells), end)
+                break
+    return limits
+
+
+@nb.njit(cache=True, nogil=True)
+def star_rejects(rows, mean, target):
+    """Whether STaR-Bets reject this mean on each row; where they do not, `star_lower` is at most the mean."""
+    rejected = np.zeros(rows.shape[0], np.bool_)
+    for i in range(rows.shape[0]):
+        x = rows[i][~np.isnan(rows[i])]
+        bets = np.empty(x.size)
+        cells = cells_for(x.size)
+        end = cell_end(cell_of(mean, cells), cells)
+        rejected[i] = star_bets(x, end, target, bets) or reaches(x, bets, 1.0, mean, target)
+    return rejected
+
+
+@nb.njit(cache=True, nogil=True)
+def plug_in_lower(rows, target):
+    """The lower limit of the mean of each row by plug-in bets for a sample of this size."""
+    limits = np.zeros(rows.shape[0])
+    for i in range(rows.shape[0]):
+        x = rows[i][~np.isnan(rows[i])]
+        bets = np.empty(x.size)
+        plug_in_bets(x, target, False, bets)
+        limits[i] = _halve(x, bets, SHARE, target, 0.0, 1.0)
+    return limits
+
+
+@nb.njit(cache=True, nogil=True)
+def plug_in_rejects(rows, mean, target, sequence):
+    """Whether plug-in bets reject this mean on each row, at any time."""
+    rejected = np.zeros(rows.shape[0], np.bool_)
+    for i in range(rows.shape[0]):
+        x = rows[i][~np.isnan(rows[i])]
+        bets = np.empty(x.size)
+        plug_in_bets(x, target, sequence, bets)
+        rejected[i] = reaches(x, bets, SHARE, mean, target)
+    return rejected
+
+
+@nb.njit(cache=True, nogil=True)
+def plug_in_lower_sequence(rows, target):
+    """The lower limits after the first, the second … number of each row, by plug-in bets that know no end."""
+    limits = np.zeros(rows.shape)
+    for i in range(rows.shape[0]):
+        there = ~np.isnan(rows[i])
+        x = rows[i][there]
+        bets = np.empty(x.size)
+        plug_in_bets(x, target, True, bets)
+        seen, best = 0, 0.0
+        for k in range(rows.shape[1]):
+            if there[k]:
+                seen += 1
+                best = _halve(x[:seen], bets[:seen], SHARE, target, best, 1.0)
+            limits[i, k] = best
+    return limits
+
+
+@nb.njit(cache=True, nogil=True)
+def bernstein_lower_sequence(rows, target):
+    """The lower limits after each number, by the predictable plug-in empirical Bernstein inequality, in closed form.
+
+    Waudby-Smith and Ramdas (2024), Theorem 2: exp(Σ λ_t·(x_t − m) − (x_t − m_{t-1})²·(−ln(1 − λ_t) − λ_t)) is a
+    supermartingale for any guess m_{t-1} that rests on the past; the bets are the plug-in ones, at most 1/2.
+    """
+    limits = np.zeros(rows.shape)
+    needed = math.log(target)
+    for i in range(rows.shape[0]):
+        there = ~np.isnan(rows[i])
+        x = rows[i][there]
+        bets = np.empty(x.size)
+        plug_in_bets(x, target, True, bets)
+        weighted, weights, price, total = 0.0, 0.0, needed, 0.5
+        seen, best = 0, 0.0
+        for k in range(rows.shape[1]):
+            if there[k]:
+                bet = min(bets[seen], 0.5)
+                weighted += bet * x[seen]
+                weights += bet
+                price += (x[seen] - total / (seen + 1)) ** 2 * (-math.log(1 - bet) - bet)
+                total += x[seen]
+                seen += 1
+                best = max(best, (weighted - price) / weights)
+            limits[i, k] = best
+    return limits

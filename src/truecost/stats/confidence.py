@@ -1,0 +1,402 @@
+"""Limits of the true cost from the runs alone: no variance has to be known, and they hold for every number of instances.
+
+The independent unit is the *instance*: its runs are averaged first. Instance means X_i in [low, high] are independent with
+the true cost u as their expectation, whatever the numbers of runs n_i, as long as nobody chose those by what the runs cost;
+their variances, across + within/n_i, may differ and nothing here minds. The estimate is the mean of the instance means.
+
+For a sample of fixed size, tightest first, with n instances, δ for one side, costs scaled to [0, 1]:
+
+* ``star-bets``: STaR-Bets of Voráček and Orabona (2025), see `truecost.stats.betting`; the default;
+* ``betting``: the hedged capital of Waudby-Smith and Ramdas (2024) with their bets for a fixed sample;
+* ``empirical-bernstein``: √(2V·ln(2/δ)/n) + 7·ln(2/δ)/(3(n − 1)), V the sample variance (Maurer and Pontil 2009, Theorem 4);
+* ``hoeffding``: √(ln(1/δ)/(2n)); tighter than the one before where instances are few or costs vary as much as they can.
+
+These are for one look, at a number of instances fixed beforehand. Who looks while the runs come in, or stops when the limit
+is good enough, needs `sequence`, which holds at all times at once.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from truecost.errors import InputError
+from truecost.matrix import CostMatrix
+from truecost.stats import betting
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Method = Literal["star-bets", "betting", "empirical-bernstein", "hoeffding"]
+SequenceMethod = Literal["betting", "empirical-bernstein"]
+Side = Literal["both", "upper", "lower"]
+
+ASSUMPTIONS = (
+    "instances are independent, each with the true cost as its expected cost, as draws from one distribution are",
+    "seeds are independent",
+    "every cost lies in [low, high]",
+    "which instances have runs does not depend on the instances, nor how many runs on what they cost",
+    "the configurations were fixed before any of these costs was seen",
+)
+ONE_LOOK = "the number of instances was fixed before any cost was seen"
+SHUFFLED = (
+    "the order of the instances has nothing to do with their costs, or the seed of the shuffle is a random one; it was not "
+    "chosen by what comes out"
+)
+UNSHUFFLED = "the order of the instances has nothing to do with their costs"
+SAME_INSTANCES = "both configurations were run on the same instances"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Confidence:
+    """With probability at least 1 − delta, lower ≤ true cost ≤ upper, if what it `rests_on` holds.
+
+    Attributes
+    ----------
+    estimate
+        The mean of the instance means; NaN without runs. A number for one configuration, an array over several.
+    lower, upper
+        In the costs' own units. On the side that was not asked for, the end of the cost range.
+    instances
+        How many instances with runs there were.
+    method, side, delta
+        As asked for.
+    configurations
+        The m over which delta was shared out.
+    rests_on
+        The assumptions.
+    """
+
+    estimate: float | FloatArray
+    lower: float | FloatArray
+    upper: float | FloatArray
+    instances: int | IntArray
+    method: str
+    side: Side
+    delta: float
+    configurations: int
+    rests_on: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ConfidenceSequence:
+    """With probability at least 1 − delta, lower ≤ true cost ≤ upper at all times, if what it `rests_on` holds.
+
+    Attributes
+    ----------
+    estimate, lower, upper, instances
+        As in `Confidence`, after the first 1, 2, … K instances: (K,), or (M, K) for several configurations. `lower` never
+        falls and `upper` never rises: what was once ruled out stays so. Should they cross, an assumption is broken or the
+        case of probability delta has come.
+    """
+
+    estimate: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    instances: IntArray
+    method: str
+    side: Side
+    delta: float
+    configurations: int
+    rests_on: tuple[str, ...]
+
+
+def upper(
+    costs: ArrayLike | CostMatrix,
+    low: float | None = None,
+    high: float | None = None,
+    delta: float = 0.05,
+    *,
+    method: Method = "star-bets",
+    configurations: int | None = None,
+    shuffle: int | None = 0,
+) -> Confidence:
+    """What the true cost does not exceed; all of delta goes to this side.
+
+    Parameters
+    ----------
+    costs
+        Of one configuration: (P,) instance means or single runs, or (P, R) runs; of several: (M, P, R), or a `CostMatrix`.
+        NaN where a run is not there. Crashes and timeouts are charged their penalty, never left out.
+    low, high
+        The least and the largest cost a run can have, known beforehand; a `CostMatrix` brings its own.
+    delta
+        The probability with which a limit may be wrong.
+    method
+        See the module.
+    configurations
+        m: the limits of that many configurations hold at once, each with delta/m. As many as there are in the costs if None;
+        those dropped on the way count. 1 makes M separate statements.
+    shuffle
+        The betting methods take one instance after the other, so that the order changes the answer a little, and an order
+        that goes with the costs, by size for example, breaks them. This is the seed of a shuffle; None keeps the order. The
+        order in which instances were drawn is good, and so is any shuffle of it; where instances are sorted, the guarantee
+        is over random seeds, so take one of your own. To try several and pick is to cheat.
+    """
+    return _confidence(costs, low, high, delta, method, "upper", configurations, shuffle)
+
+
+def lower(
+    costs: ArrayLike | CostMatrix,
+    low: float | None = None,
+    high: float | None = None,
+    delta: float = 0.05,
+    *,
+    method: Method = "star-bets",
+    configurations: int | None = None,
+    shuffle: int | None = 0,
+) -> Confidence:
+    """What the true cost does not fall below; all of delta goes to this side. Parameters as in `upper`."""
+    return _confidence(costs, low, high, delta, method, "lower", configurations, shuffle)
+
+
+def interval(
+    costs: ArrayLike | CostMatrix,
+    low: float | None = None,
+    high: float | None = None,
+    delta: float = 0.05,
+    *,
+    method: Method = "star-bets",
+    configurations: int | None = None,
+    shuffle: int | None = 0,
+) -> Confidence:
+    """Limits on both sides, delta/2 each. Parameters as in `upper`."""
+    return _confidence(costs, low, high, delta, method, "both", configurations, shuffle)
+
+
+def difference(
+    first: ArrayLike | CostMatrix,
+    second: ArrayLike | CostMatrix,
+    low: float | None = None,
+    high: float | None = None,
+    delta: float = 0.05,
+    *,
+    method: Method = "star-bets",
+    side: Side = "both",
+    configurations: int | None = None,
+    shuffle: int | None = 0,
+) -> Confidence:
+    """Limits of u(first) − u(second), paired: the differences of instance means, in [low − high, high − low].
+
+    `first` and `second` are shaped as `costs` in `upper` and speak of the same instances in the same order; where one has
+    none, the instance is passed over. One of them may be a single configuration that all of the other are compared with.
+    `configurations` counts the pairs. An `upper` below 0 says that the first is better.
+    """
+    one, two = _read(first, low, high), _read(second, low, high)
+    if (one.low, one.high) != (two.low, two.high):
+        raise InputError(
+            f"Expected both cost ranges to be one, got [{one.low:g}, {one.high:g}] and [{two.low:g}, {two.high:g}]."
+        )
+    if isinstance(first, CostMatrix) and isinstance(second, CostMatrix) and first.instances != second.instances:
+        raise InputError(
+            "Expected both matrices to have the same instances in the same order; select(instances=...) does it."
+        )
+    (m_1, p_1), (m_2, p_2) = one.means.shape, two.means.shape
+    if p_1 != p_2 or (m_1 != m_2 and 1 not in (m_1, m_2)):
+        raise InputError(
+            f"Expected the same instances, and as many configurations or one, got {m_1} configurations on {p_1} instances "
+            f"and {m_2} on {p_2}."
+        )
+    width = one.high - one.low
+    pairs = _Read(one.means - two.means, one.single and two.single, -width, width)
+    if np.isnan(pairs.means).all():
+        raise InputError("Expected at least one instance on which both have runs, got none.")
+    return _limits(pairs, delta, method, side, configurations, shuffle, (SAME_INSTANCES,))
+
+
+def sequence(
+    costs: ArrayLike | CostMatrix,
+    low: float | None = None,
+    high: float | None = None,
+    delta: float = 0.05,
+    *,
+    method: SequenceMethod = "betting",
+    side: Side = "both",
+    configurations: int | None = None,
+) -> ConfidenceSequence:
+    """Limits after each instance that hold at all times at once: one may look whenever one likes, and stop.
+
+    The instances are taken in the order given, the order in which they were run; an instance counts when its last run is in.
+    Both methods are those of Waudby-Smith and Ramdas (2024): plug-in bets, and their empirical Bernstein in closed form.
+    Parameters as in `upper`.
+    """
+    if method not in get_args(SequenceMethod):
+        raise InputError(f"Expected method to be one of {', '.join(get_args(SequenceMethod))}, got {method!r}.")
+    read = _read(costs, low, high)
+    m, target = _target(delta, side, configurations, read)
+    scaled = _scaled(read)
+    limits = betting.plug_in_lower_sequence if method == "betting" else betting.bernstein_lower_sequence
+    width, ends = read.high - read.low, np.full(scaled.shape, 1.0)
+    least = np.asarray(limits(scaled, target)) if side != "upper" else 0 * ends
+    most = 1 - np.asarray(limits(1 - scaled, target)) if side != "lower" else ends
+    there = ~np.isnan(scaled)
+    instances = there.cumsum(axis=1)
+    with np.errstate(invalid="ignore"):
+        estimate = np.where(there, read.means, 0).cumsum(axis=1) / instances
+    row = 0 if read.single else slice(None)
+    return ConfidenceSequence(
+        estimate=estimate[row],
+        lower=(read.low + width * least)[row],
+        upper=(read.low + width * most)[row],
+        instances=instances[row],
+        method=method,
+        side=side,
+        delta=delta,
+        configurations=m,
+        rests_on=(*ASSUMPTIONS, UNSHUFFLED),
+    )
+
+
+# ---- lower limits of the mean of each row, numbers in [0, 1], NaN passed over; target = 1/δ ----------------------------
+
+
+def _hoeffding(rows: FloatArray, target: float) -> FloatArray:
+    """Hoeffding (1963), Theorem 2."""
+    n = np.maximum((~np.isnan(rows)).sum(axis=1), 1)
+    return np.asarray(_row_means(rows) - np.sqrt(math.log(target) / (2 * n)))
+
+
+def _empirical_bernstein(rows: FloatArray, target: float) -> FloatArray:
+    """Maurer and Pontil (2009), Theorem 11: independent numbers, not necessarily of one distribution; two at least."""
+    n = (~np.isnan(rows)).sum(axis=1)
+    mean, log_term = _row_means(rows), math.log(2 * target)
+    variance = np.nansum((rows - mean[:, np.newaxis]) ** 2, axis=1) / np.maximum(n - 1, 1)
+    slack = np.sqrt(2 * variance * log_term / np.maximum(n, 1)) + 7 * log_term / (3 * np.maximum(n - 1, 1))
+    return np.where(n >= 2, mean - slack, 0.0)
+
+
+def _row_means(rows: FloatArray) -> FloatArray:
+    return np.asarray(np.nansum(rows, axis=1) / np.maximum((~np.isnan(rows)).sum(axis=1), 1))
+
+
+_LOWER_LIMITS: dict[str, Callable[[FloatArray, float], FloatArray]] = {
+    "star-bets": betting.star_lower,
+    "betting": betting.plug_in_lower,
+    "empirical-bernstein": _empirical_bernstein,
+    "hoeffding": _hoeffding,
+}
+
+
+def _confidence(
+    costs: ArrayLike | CostMatrix,
+    low: float | None,
+    high: float | None,
+    delta: float,
+    method: Method,
+    side: Side,
+    configurations: int | None,
+    shuffle: int | None,
+) -> Confidence:
+    return _limits(_read(costs, low, high), delta, method, side, configurations, shuffle)
+
+
+def _limits(
+    read: "_Read",
+    delta: float,
+    method: Method,
+    side: Side,
+    configurations: int | None,
+    shuffle: int | None,
+    more: tuple[str, ...] = (),
+) -> Confidence:
+    if method not in get_args(Method):
+        raise InputError(f"Expected method to be one of {', '.join(get_args(Method))}, got {method!r}.")
+    m, target = _target(delta, side, configurations, read)
+    ordered = method in ("star-bets", "betting")
+    scaled = _scaled(read)
+    if ordered and shuffle is not None:
+        scaled = scaled[:, _generator(shuffle).permutation(scaled.shape[1])]
+    limits = _LOWER_LIMITS[method]
+    width, instances = read.high - read.low, (~np.isnan(scaled)).sum(axis=1)
+    ends = np.zeros(len(scaled))
+    least = limits(scaled, target) if side != "upper" else ends
+    most = 1 - limits(1 - scaled, target) if side != "lower" else 1 - ends
+    with np.errstate(invalid="ignore"):
+        estimate = np.where(np.isnan(read.means), 0, read.means).sum(axis=1) / instances
+    values = (estimate, read.low + width * np.clip(least, 0, 1), read.low + width * np.clip(most, 0, 1))
+    order = () if not ordered else (UNSHUFFLED,) if shuffle is None else (SHUFFLED,)
+    return Confidence(
+        estimate=float(values[0][0]) if read.single else values[0],
+        lower=float(values[1][0]) if read.single else values[1],
+        upper=float(values[2][0]) if read.single else values[2],
+        instances=int(instances[0]) if read.single else instances,
+        method=method,
+        side=side,
+        delta=delta,
+        configurations=m,
+        rests_on=(*ASSUMPTIONS, ONE_LOOK, *order, *more),
+    )
+
+
+# ---- doors -------------------------------------------------------------------------------------------------------------
+
+
+class _Read(NamedTuple):
+    """Instance means (M, P), NaN where there is no run; `single` if they came without an axis of configurations."""
+
+    means: FloatArray
+    single: bool
+    low: float
+    high: float
+
+
+def _read(costs: ArrayLike | CostMatrix, low: float | None, high: float | None) -> _Read:
+    if isinstance(costs, CostMatrix):
+        low, high = costs.low if low is None else low, costs.high if high is None else high
+        costs, dimensions = costs.costs, 3
+    else:
+        try:
+            costs = np.asarray(costs, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError("Expected costs as numbers, (P,), (P, R) or (M, P, R), NaN where a run is not there.") from None
+        dimensions = costs.ndim
+    if low is None or high is None:
+        raise InputError(
+            "Expected low and high, the least and the largest cost a run can have; only a CostMatrix brings its own."
+        )
+    if not (low < high and math.isfinite(high - low)):
+        raise InputError(f"Expected a finite cost range with low < high, got low {low:g} and high {high:g}.")
+    if dimensions not in (1, 2, 3):
+        raise InputError(f"Expected costs as (P,), (P, R) or (M, P, R), got {dimensions} dimensions.")
+    runs = costs.reshape({1: (1, -1, 1), 2: (1, *costs.shape), 3: costs.shape}[dimensions])
+    if np.isnan(runs).all():
+        raise InputError("Expected at least one run, got none.")
+    least, most = np.nanmin(runs), np.nanmax(runs)
+    if least < low or most > high:
+        raise InputError(f"Expected costs in [{low:g}, {high:g}], got costs from {least:g} to {most:g}.")
+    sums, counts = np.zeros(runs.shape[:2]), np.zeros(runs.shape[:2])
+    for run in range(runs.shape[2]):
+        there = ~np.isnan(runs[:, :, run])
+        sums += np.where(there, runs[:, :, run], 0)
+        counts += there
+    with np.errstate(invalid="ignore"):
+        means = sums / counts
+    return _Read(np.clip(means, low, high), dimensions < 3, float(low), float(high))
+
+
+def _scaled(read: _Read) -> FloatArray:
+    return np.clip((read.means - read.low) / (read.high - read.low), 0, 1)
+
+
+def _target(delta: float, side: Side, configurations: int | None, read: _Read) -> tuple[int, float]:
+    """m, and what the capital against one end must reach: 1 over the part of delta that this end has."""
+    if not 0 < delta < 1:
+        raise InputError(f"Expected delta between 0 and 1, got {delta}.")
+    if side not in get_args(Side):
+        raise InputError(f"Expected side to be one of {', '.join(get_args(Side))}, got {side!r}.")
+    m = len(read.means) if configurations is None else configurations
+    if m < 1:
+        raise InputError(f"Expected at least 1 configuration, got {m}.")
+    parts = m * (2 if side == "both" else 1)
+    if delta / parts < 1e-290:
+        raise InputError(f"Expected delta over the number of limits to be 1e-290 at least, got {delta} over {parts}.")
+    return m, parts / delta
+
+
+def _generator(seed: int) -> np.random.Generator:
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise InputError(f"Expected shuffle to be a whole number of 0 or more, or None, got {seed!r}.") from None
