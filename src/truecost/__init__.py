@@ -40,9 +40,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from truecost.errors import InputError, TruecostError
     from truecost.experiments import exact, fit, reality, resample
+    from truecost.importers.door import import_runs
+    from truecost.importers.record import Import
     from truecost.matrix import CostMatrix
     from truecost.running.space import Space
-    from truecost.runs import Status
+    from truecost.runs import Status, Trajectory
     from truecost.stats import allocation, bounds, estimate, synthetic, variance
     from truecost.stats.allocation import Allocation, concentrated, even, scattered
     from truecost.stats.estimate import training_cost
@@ -56,6 +58,7 @@ _HOMES = {
     "TruecostError": "errors",
     "InputError": "errors",
     "Status": "runs",
+    "Trajectory": "runs",
     "CostMatrix": "matrix",
     "allocation": "stats.allocation:",
     "Allocation": "stats.allocation",
@@ -76,14 +79,18 @@ _HOMES = {
     "fit": "experiments.fit:",
     "reality": "experiments.reality:",
     "Space": "running.space",
+    "Import": "importers.record",
+    "import_runs": "importers.door",
 }
 
 __all__ = [
     "Allocation",
     "CostMatrix",
+    "Import",
     "InputError",
     "Space",
     "Status",
+    "Trajectory",
     "TruecostError",
     "VarianceComponents",
     "allocation",
@@ -94,6 +101,7 @@ __all__ = [
     "even",
     "exact",
     "fit",
+    "import_runs",
     "reality",
     "resample",
     "runtime_model",

@@ -1,4 +1,4 @@
-"""Reading npz files that may be anything: no pickles, no array that does not fit, no exception but our own."""
+"""Reading npz and npy files that may be anything: no pickles, no array that does not fit, no exception but our own."""
 
 import math
 import os
@@ -31,6 +31,25 @@ def read(file: BinaryIO) -> dict[str, NDArray[Any]]:
     except Exception as error:  # NumPy and zipfile raise a dozen kinds on damaged files; pickles come here unopened
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"expected an npz file of truecost, and it cannot be read ({reason}).") from error
+
+
+def read_array(file: BinaryIO) -> NDArray[Any]:
+    """The array in an open npy file, structured or not."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            shape, itemsize = _header(file)
+            size, there = math.prod(shape) * itemsize, os.fstat(file.fileno()).st_size - file.tell()
+            # Nothing is packed here, so a claim beyond the file is a lie.
+            if size > there:
+                raise InputError(f"expected {size:,} bytes of numbers in the npy file, got {there:,}.")
+            file.seek(0)
+            return np.lib.format.read_array(file, allow_pickle=False)
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # as above
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"expected an npy file without pickles, and it cannot be read ({reason}).") from error
 
 
 def _read(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:

@@ -16,6 +16,7 @@ from truecost.cli import experiment
 from truecost.cli.bound import bound
 from truecost.cli.demo import demo
 from truecost.cli.doctor import doctor
+from truecost.cli.import_ import import_
 from truecost.cli.info import info
 from truecost.cli.printing import visible
 from truecost.errors import InputError
@@ -32,6 +33,7 @@ app = typer.Typer(
 )
 for command in (demo, doctor, info, bound):
     app.command()(command)
+app.command("import")(import_)
 app.add_typer(experiment.app, name="experiment")
 
 
