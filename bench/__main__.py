@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bench import imports
 from bench.references import components_in_loops, numpy_n_sweep
 from truecost.experiments import exact, resample
 from truecost.matrix import CostMatrix
@@ -154,6 +155,7 @@ def main() -> None:
     growth()
     memory()
     starts()
+    imports.main()
 
 
 if __name__ == "__main__":
