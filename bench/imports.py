@@ -25,7 +25,10 @@ def write_history(folder: Path, runs: int = RUNS) -> None:
     configurations = runs // each
     seeds = rng.integers(0, 2**31, size=SEEDS)
     with (folder / "runhistory.json").open("w") as file:
-        file.write('{\n  "stats": {\n    "submitted": %d,\n    "finished": %d,\n    "running": 0\n  },\n  "data": [\n' % (runs, runs))
+        file.write(
+            '{\n  "stats": {\n    "submitted": %d,\n    "finished": %d,\n    "running": 0\n  },\n  "data": [\n'
+            % (runs, runs)
+        )
         for configuration in range(1, configurations + 1):
             cells = rng.permutation(INSTANCES * SEEDS)[:each]
             costs = rng.random(each) * 100
@@ -40,7 +43,9 @@ def write_history(folder: Path, runs: int = RUNS) -> None:
                     '      "additional_info": {}\n    }'
                 )
                 file.write("\n" if configuration == configurations and place == each - 1 else ",\n")
-        values = ",\n".join(f'    "{number}": {{\n      "x": {number / 7}\n    }}' for number in range(1, configurations + 1))
+        values = ",\n".join(
+            f'    "{number}": {{\n      "x": {number / 7}\n    }}' for number in range(1, configurations + 1)
+        )
         file.write('  ],\n  "configs": {\n' + values + '\n  },\n  "config_origins": {}\n}')
 
 

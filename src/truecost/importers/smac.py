@@ -40,7 +40,7 @@ def load(folder: Path, options: Options) -> Import:
     names = _objectives(scenario)
     timed = options.objective == "time"
     values = _elapsed(columns) if timed else _costs(columns["cost"], options.objective, names)
-    statuses = _statuses(columns["status"])
+    statuses = _stopped(_statuses(columns["status"]), columns, scenario, notes)
     keep = statuses != NO_STATUS
     left_out["still running"] = int((~keep).sum())
     keep &= _at_budget(columns["budget"], keep, options.budget, left_out, notes)
@@ -185,6 +185,19 @@ def _statuses(column: list[Any]) -> NDArray[np.int8]:
     return np.array([STATUSES[number] for number in column], dtype=np.int8)
 
 
+def _stopped(
+    statuses: NDArray[np.int8], columns: Columns, scenario: Mapping[str, Any], notes: list[str]
+) -> NDArray[np.int8]:
+    """With an infinite crash cost SMAC calls a trial crashed that it stopped at its limit; how long it took tells."""
+    limit = _limit(scenario, "trial_walltime_limit")
+    stopped = (statuses == Status.CRASHED) & (_elapsed(columns) >= (np.inf if limit is None else limit))
+    if stopped.any():
+        notes.append(
+            f"{int(stopped.sum()):,} trials called crashed had reached the limit of {limit:g} s: they are timeouts."
+        )
+    return np.where(stopped, np.int8(Status.TIMEOUT), statuses)
+
+
 def _at_budget(
     column: list[Any], keep: NDArray[np.bool_], wanted: float | None, left_out: dict[str, int], notes: list[str]
 ) -> NDArray[np.bool_]:
@@ -232,7 +245,11 @@ def _runs(columns: Columns, notes: list[str]) -> pl.DataFrame:
 
 def _cutoff(scenario: Mapping[str, Any], timed: bool) -> float | None:
     """Where costs are running times: of the solver, cut off by SMAC's capping, or of the trial, by its limit."""
-    found = scenario.get("trial_walltime_limit") if timed else scenario.get("runtime_cutoff")
+    return _limit(scenario, "trial_walltime_limit" if timed else "runtime_cutoff")
+
+
+def _limit(scenario: Mapping[str, Any], name: str) -> float | None:
+    found = scenario.get(name)
     valid = isinstance(found, int | float) and not isinstance(found, bool) and 0 < found < np.inf
     return float(found) if valid and found is not None else None
 
