@@ -1,4 +1,4 @@
-"""A million runs of a SMAC3 run history: time and peak memory of the import, beside plain `json.load`, each in a process of its own."""
+"""A million runs of a SMAC3 run history: time and peak memory of the import, beside plain `json.load`."""
 
 import subprocess
 import sys
@@ -26,22 +26,27 @@ def write_history(folder: Path, runs: int = RUNS) -> None:
     seeds = rng.integers(0, 2**31, size=SEEDS)
     with (folder / "runhistory.json").open("w") as file:
         file.write(
-            '{\n  "stats": {\n    "submitted": %d,\n    "finished": %d,\n    "running": 0\n  },\n  "data": [\n'
-            % (runs, runs)
+            f'{{\n  "stats": {{\n    "submitted": {runs},\n    "finished": {runs},\n    "running": 0\n  }},\n  "data": [\n'
         )
         for configuration in range(1, configurations + 1):
             cells = rng.permutation(INSTANCES * SEEDS)[:each]
             costs = rng.random(each) * 100
             for place, cell in enumerate(cells):
-                late = place % 10 == 9
-                file.write(
-                    f'    {{\n      "config_id": {configuration},\n      "instance": "instances/{cell % INSTANCES:04d}.cnf",\n'
-                    f'      "seed": {seeds[cell // INSTANCES]},\n      "budget": null,\n'
-                    f'      "cost": {"Infinity" if late else costs[place]},\n      "time": {0 if late else costs[place] / 10},\n'
-                    f'      "cpu_time": {costs[place] / 10},\n      "status": {3 if late else 1},\n'
-                    f'      "starttime": {1.7e9 + place},\n      "endtime": {1.7e9 + place + costs[place] / 10},\n'
-                    '      "additional_info": {}\n    }'
-                )
+                late, cost = place % 10 == 9, costs[place]
+                fields = {
+                    "config_id": configuration,
+                    "instance": f'"instances/{cell % INSTANCES:04d}.cnf"',
+                    "seed": seeds[cell // INSTANCES],
+                    "budget": "null",
+                    "cost": "Infinity" if late else cost,
+                    "time": 0 if late else cost / 10,
+                    "cpu_time": cost / 10,
+                    "status": 3 if late else 1,
+                    "starttime": 1.7e9 + place,
+                    "endtime": 1.7e9 + place + cost / 10,
+                    "additional_info": "{}",
+                }
+                file.write("    {\n" + ",\n".join(f'      "{name}": {value}' for name, value in fields.items()) + "\n    }")
                 file.write("\n" if configuration == configurations and place == each - 1 else ",\n")
         values = ",\n".join(
             f'    "{number}": {{\n      "x": {number / 7}\n    }}' for number in range(1, configurations + 1)

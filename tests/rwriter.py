@@ -19,6 +19,7 @@ def text(value: str | None) -> bytes:
 
 
 def symbol(name: str) -> bytes:
+    """A SYMSXP."""
     return struct.pack(">i", 1) + text(name)
 
 
@@ -29,23 +30,28 @@ def pairs(entries: Mapping[str, bytes]) -> bytes:
 
 
 def vector(kind: int, body: bytes, size: int, attributes: Mapping[str, bytes]) -> bytes:
+    """A vector of any type, its attributes after it."""
     flags = kind | (ATTRIBUTES if attributes else 0)
     return struct.pack(">ii", flags, size) + body + (pairs(attributes) if attributes else b"")
 
 
 def integers(values: Sequence[int], **attributes: bytes) -> bytes:
+    """An INTSXP."""
     return vector(13, struct.pack(f">{len(values)}i", *values), len(values), attributes)
 
 
 def logicals(values: Sequence[int], **attributes: bytes) -> bytes:
+    """A LGLSXP."""
     return vector(10, struct.pack(f">{len(values)}i", *values), len(values), attributes)
 
 
 def doubles(values: Sequence[float], **attributes: bytes) -> bytes:
+    """A REALSXP."""
     return vector(14, struct.pack(f">{len(values)}d", *values), len(values), attributes)
 
 
 def strings(values: Sequence[str | None], **attributes: bytes) -> bytes:
+    """A STRSXP."""
     return vector(16, b"".join(map(text, values)), len(values), attributes)
 
 
@@ -91,7 +97,7 @@ def workspace(variables: Mapping[str, bytes], version: int = 3) -> bytes:
 
 
 def irace_log(**changes: Any) -> bytes:
-    """A log as irace 3.4 left it: 3 configurations, 5 pairs on 3 instances of which pair 4 was never run, one run rejected."""
+    """A log as irace 3.4 left it: 3 configurations, 5 pairs on 3 instances, pair 4 never run, one run rejected."""
     nan, inf = float("nan"), float("inf")
     scenario = {
         "instances": strings(["a.tsp", "b.tsp", "c.tsp"]),
@@ -144,4 +150,5 @@ def irace_log(**changes: Any) -> bytes:
 
 
 def packed(content: bytes) -> bytes:
+    """As R packs it."""
     return gzip.compress(content)

@@ -21,6 +21,7 @@ real = pytest.mark.skipif(not (SHARED / "irace").is_dir(), reason="the reference
 
 
 def write(path: Path, content: bytes) -> Path:
+    """The path, with this in it."""
     path.write_bytes(content)
     return path
 
@@ -130,6 +131,7 @@ def test_values_of_r(tmp_path: Path) -> None:
 
 
 def claim(kind: int, size: int) -> bytes:
+    """A vector that says how long it is, and has nothing."""
     return r.workspace({"v": struct.pack(">ii", kind, size)})
 
 

@@ -113,7 +113,7 @@ def test_the_folder_above(smac_run: tuple[Path, Any], tmp_path: Path) -> None:
 
 
 def test_real_timeouts(tmp_path: Path) -> None:
-    """A trial SMAC stopped, which it records as crashed, with time 0 and infinite cost, would count as anything but a timeout."""
+    """A trial SMAC stopped, which it records as crashed in no time at infinite cost, would not be a timeout."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from ConfigSpace import ConfigurationSpace
@@ -178,6 +178,7 @@ HISTORY: dict[str, Any] = {
 
 
 def folder_of(path: Path, history: Any = HISTORY, **others: Any) -> Path:
+    """A folder as SMAC leaves it."""
     path.mkdir(exist_ok=True)
     (path / "runhistory.json").write_text(history if isinstance(history, str) else json.dumps(history))
     for name, content in others.items():
@@ -269,6 +270,7 @@ def test_only_trials_are_trials(tmp_path: Path) -> None:
 
 
 def with_row(**changes: Any) -> dict[str, Any]:
+    """A run history whose first trial is changed."""
     return HISTORY | {"data": [ROWS[0] | changes, ROWS[1]]}
 
 

@@ -3,6 +3,7 @@
 import math
 import os
 import re
+import sys
 import warnings
 import zipfile
 from collections import Counter
@@ -44,7 +45,7 @@ def read_array(file: BinaryIO) -> NDArray[Any]:
             if size > there:
                 raise InputError(f"expected {size:,} bytes of numbers in the npy file, got {there:,}.")
             file.seek(0)
-            return np.lib.format.read_array(file, allow_pickle=False)
+            return _checked(np.lib.format.read_array(file, allow_pickle=False))
     except (InputError, MemoryError):
         raise
     except Exception as error:  # as above
@@ -75,8 +76,18 @@ def _read(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
     arrays = {}
     for name, member in members.items():
         with archive.open(member) as packed:
-            arrays[name] = np.lib.format.read_array(packed, allow_pickle=False)
+            arrays[name] = _checked(np.lib.format.read_array(packed, allow_pickle=False))
     return arrays
+
+
+def _checked(array: NDArray[Any]) -> NDArray[Any]:
+    """The array, unless its text has numbers that are no characters: Python takes them and fails much later."""
+    for part in [array] if array.dtype.names is None else [array[name] for name in array.dtype.names]:
+        if part.dtype.kind == "U" and part.dtype.itemsize and part.size:
+            codes = np.ascontiguousarray(part).view(part.dtype.str[0] + "u4")
+            if codes.max() > sys.maxunicode:
+                raise InputError("expected text in the array, got numbers that are no characters: the file is damaged.")
+    return array
 
 
 def _header(packed: IO[bytes]) -> tuple[tuple[int, ...], int]:

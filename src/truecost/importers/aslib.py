@@ -1,6 +1,5 @@
 """ASlib scenarios: description.txt and algorithm_runs.arff. Algorithms are the configurations, repetitions the runs."""
 
-import csv
 import io
 import re
 from pathlib import Path
@@ -16,6 +15,7 @@ from truecost.runs import Status, Trajectory
 
 RUNS: Final = "algorithm_runs.arff"
 DESCRIPTION: Final = "description.txt"
+VALUE: Final = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,'"\s][^,]*|))\s*(?=,|$)""")
 NEEDED: Final = ("instance_id", "repetition", "algorithm", "runstatus")
 
 
@@ -114,18 +114,24 @@ def _rows(lines: io.StringIO, width: int, name: str) -> list[list[str]]:
         stripped = line.strip()
         if not stripped or stripped.startswith("%"):
             continue
-        if "'" in stripped or '"' in stripped:
-            quote = min((mark for mark in "'\"" if mark in stripped), key=stripped.index)
-            try:
-                row = next(csv.reader([stripped], quotechar=quote, escapechar="\\", skipinitialspace=True))
-            except csv.Error as error:
-                raise InputError(f"expected values in row {number} of {name}, and they cannot be read ({error}).") from error
-        else:
-            row = stripped.split(",")
+        row = _quoted(stripped) if "'" in stripped or '"' in stripped else [value.strip() for value in stripped.split(",")]
         if len(row) != width:
             raise InputError(f"expected {width} values in row {number} of {name}, got {len(row)}.")
-        rows.append([value.strip() for value in row])
+        rows.append(row)
     return rows
+
+
+def _quoted(line: str) -> list[str]:
+    """The values of a row in which some stand in quotes, single or double; none where the quotes do not fit."""
+    values, at = [], 0
+    while at <= len(line):
+        found = VALUE.match(line, at)
+        if found is None:
+            return []
+        quoted = found[1] if found[1] is not None else found[2]
+        values.append(found[3].strip() if quoted is None else re.sub(r"\\(.)", r"\1", quoted))
+        at = found.end() + 1
+    return values
 
 
 def _measure(there: list[str], named: list[str], wanted: str | None) -> tuple[str, int]:
