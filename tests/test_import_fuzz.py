@@ -70,7 +70,7 @@ def attempt(path: Path, **options: float) -> Import | None:
 
 
 @pytest.mark.parametrize("kind", FILES)
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cut=CUT, flips=FLIPS)
 def test_spoilt_files(tmp_path: Path, kind: str, cut: float | None, flips: list[tuple[float, int]]) -> None:
     """A file cut off or with changed bytes would end in another exception than ours, or in a message of several lines."""
@@ -86,7 +86,7 @@ def test_spoilt_files(tmp_path: Path, kind: str, cut: float | None, flips: list[
         assert found is None or found.matrix.counts().sum() > 0
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=400))
 def test_anything_at_all(tmp_path: Path, content: bytes) -> None:
     """A file of random bytes would end in another exception than ours."""
@@ -112,7 +112,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from([*smac.ROWS[0]]), JSON, st.sampled_from([*smac.HISTORY, "nowhere"]), JSON)
 def test_any_value_in_a_history(tmp_path: Path, field: str, value: object, part: str, other: object) -> None:
     """Some value of the wrong type in a run history would end in another exception than ours."""
