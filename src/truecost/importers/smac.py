@@ -19,9 +19,9 @@ from truecost.runs import NO_STATUS, Status, Step, Trajectory
 
 HISTORY: Final = "runhistory.json"
 ONLY: Final = "only"
-FIELDS: Final = ("config_id", "instance", "seed", "budget", "cost", "time", "status", "starttime", "endtime")
+FIELDS: Final = ("config_id", "instance", "seed", "budget", "cost", "status", "starttime", "endtime")
 # Rows as lists: up to 2.1 without, then with the CPU time after the time.
-LIST_PLACES: Final = {10: (0, 1, 2, 3, 4, 5, 6, 7, 8), 11: (0, 1, 2, 3, 4, 5, 7, 8, 9)}
+LIST_PLACES: Final = {10: (0, 1, 2, 3, 4, 6, 7, 8), 11: (0, 1, 2, 3, 4, 7, 8, 9)}
 # SMAC's numbers; 0 is a trial that has not ended.
 STATUSES: Final = {0: NO_STATUS, 1: Status.SOLVED, 2: Status.CRASHED, 3: Status.TIMEOUT, 4: Status.MEMORY}
 # How SMAC words the origin of a configuration that no cost had a part in.
@@ -71,6 +71,8 @@ def _history(path: Path) -> tuple[Mapping[str, Any], Columns]:
     first = columns["config_id"]
 
     def keep(pairs: list[tuple[str, Any]]) -> Any:
+        if not pairs:  # every trial's additional_info, nearly always
+            return {}
         found = dict(pairs)
         if "config_id" not in found or "cost" not in found:
             return found
