@@ -192,7 +192,9 @@ def _stopped(
 ) -> NDArray[np.int8]:
     """With an infinite crash cost SMAC calls a trial crashed that it stopped at its limit; how long it took tells."""
     limit = _limit(scenario, "trial_walltime_limit")
-    stopped = (statuses == Status.CRASHED) & (_elapsed(columns) >= (np.inf if limit is None else limit))
+    if limit is None:
+        return statuses
+    stopped = (statuses == Status.CRASHED) & (_elapsed(columns) >= limit)
     if stopped.any():
         notes.append(
             f"{int(stopped.sum()):,} trials called crashed had reached the limit of {limit:g} s: they are timeouts."
@@ -227,7 +229,7 @@ def _runs(columns: Columns, notes: list[str]) -> pl.DataFrame:
     try:
         runs = pl.DataFrame(
             {
-                "configuration": pl.Series(columns["config_id"], dtype=pl.Int64).cast(pl.String),
+                "configuration": pl.Series(columns["config_id"], dtype=pl.Int64),
                 "instance": pl.Series(columns["instance"], dtype=pl.String),
                 "seed": pl.Series(columns["seed"], dtype=pl.Int64),
             }
