@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import widths
+from bench import imports, widths
 from bench.references import components_in_loops, numpy_n_sweep
 from bench.running import running
 from truecost.experiments import exact, resample
@@ -158,6 +158,7 @@ def main() -> None:
     starts()
     running()
     widths.main([])
+    imports.main()
 
 
 if __name__ == "__main__":

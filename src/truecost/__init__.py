@@ -40,12 +40,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from truecost.errors import InputError, TruecostError
     from truecost.experiments import exact, fit, reality, resample
+    from truecost.importers.door import import_runs
+    from truecost.importers.record import Import
     from truecost.matrix import CostMatrix
     from truecost.running.gather import gather
     from truecost.running.journal import Journal
     from truecost.running.scenario import Scenario
     from truecost.running.space import Space
-    from truecost.runs import Outcome, Run, Status
+    from truecost.runs import Outcome, Run, Status, Trajectory
     from truecost.stats import allocation, bounds, confidence, estimate, synthetic, variance
     from truecost.stats.allocation import Allocation, concentrated, even, scattered
     from truecost.stats.estimate import training_cost
@@ -61,6 +63,7 @@ _HOMES = {
     "Status": "runs",
     "Outcome": "runs",
     "Run": "runs",
+    "Trajectory": "runs",
     "CostMatrix": "matrix",
     "allocation": "stats.allocation:",
     "Allocation": "stats.allocation",
@@ -85,11 +88,14 @@ _HOMES = {
     "Scenario": "running.scenario",
     "Journal": "running.journal",
     "gather": "running.gather",
+    "Import": "importers.record",
+    "import_runs": "importers.door",
 }
 
 __all__ = [
     "Allocation",
     "CostMatrix",
+    "Import",
     "InputError",
     "Journal",
     "Outcome",
@@ -97,6 +103,7 @@ __all__ = [
     "Scenario",
     "Space",
     "Status",
+    "Trajectory",
     "TruecostError",
     "VarianceComponents",
     "allocation",
@@ -109,6 +116,7 @@ __all__ = [
     "exact",
     "fit",
     "gather",
+    "import_runs",
     "reality",
     "resample",
     "runtime_model",

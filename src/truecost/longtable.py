@@ -50,10 +50,10 @@ class TableArrays:
     seeds: NDArray[np.int64] | None
 
 
-def read(file: BinaryIO, kind: str) -> pl.DataFrame:
-    """The table in an open `"parquet"` or `"csv"` file."""
+def read(file: BinaryIO, kind: str, *, every: bool = False) -> pl.DataFrame:
+    """The table in an open `"parquet"` or `"csv"` file: our columns, or every one."""
     try:
-        return _read_parquet(file) if kind == "parquet" else _read_csv(file.read())
+        return _read_parquet(file, every) if kind == "parquet" else _read_csv(file.read())
     except InputError:
         raise
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, UnicodeDecodeError, csv.Error) as error:
@@ -61,8 +61,8 @@ def read(file: BinaryIO, kind: str) -> pl.DataFrame:
         raise InputError(f"expected a {kind} table, and it cannot be read ({reason}).") from error
 
 
-def _read_parquet(file: BinaryIO) -> pl.DataFrame:
-    names = [name for name in pl.read_parquet_schema(file) if name in COLUMNS]
+def _read_parquet(file: BinaryIO, every: bool) -> pl.DataFrame:
+    names = [name for name in pl.read_parquet_schema(file) if every or name in COLUMNS]
     file.seek(0)
     if not names:
         raise InputError(f"expected the columns {', '.join(COLUMNS[:3])}, got none of them.")
@@ -117,8 +117,8 @@ def to_arrays(table: pl.DataFrame, low: float | None = None, high: float | None 
         )
     flat = (configuration * shape[1] + instance) * shape[2] + run
     _refuse_duplicates(table, flat, cells)
-    cost, status = _numbers(table, "cost").fill_null(float("nan")).to_numpy(), _statuses(table)
-    low, high = _end_of_range(table, "low", low), _end_of_range(table, "high", high)
+    cost, status = numbers(table, "cost").fill_null(float("nan")).to_numpy(), _statuses(table)
+    low, high = end_of_range(table, "low", low), end_of_range(table, "high", high)
     outside = (cost < low) | (cost > high)
     if outside.any():
         row = int(outside.argmax())
@@ -140,7 +140,7 @@ def to_arrays(table: pl.DataFrame, low: float | None = None, high: float | None 
         laid_out[flat] = values
         return laid_out.reshape(shape)
 
-    seeds = _whole_numbers(table, "seed").fill_null(NO_SEED).to_numpy() if "seed" in table.columns else None
+    seeds = whole_numbers(table, "seed").fill_null(NO_SEED).to_numpy() if "seed" in table.columns else None
     return TableArrays(
         costs=spread(cost, np.nan),
         configurations=configurations,
@@ -202,13 +202,13 @@ def _codes(table: pl.DataFrame, name: str) -> tuple[list[str], NDArray[np.int64]
 def _run_places(table: pl.DataFrame) -> NDArray[np.int64]:
     """Each row's place along the axis of runs."""
     if "run" in table.columns:
-        run = _whole_numbers(table, "run")
+        run = whole_numbers(table, "run")
         if run.null_count():
             raise InputError(f"expected a number in the column 'run', row {_first_row(run.is_null())} has none.")
         return (run.rank("dense").cast(pl.Int64) - 1).to_numpy()
     keys = table.select(pl.col("configuration").cast(pl.String), pl.col("instance").cast(pl.String))
     if "seed" in table.columns:
-        seed = _whole_numbers(table, "seed")
+        seed = whole_numbers(table, "seed")
         if seed.null_count():
             raise InputError(f"expected a number in the column 'seed', row {_first_row(seed.is_null())} has none.")
         rank = pl.col("seed").rank("dense").over("configuration", "instance")
@@ -239,7 +239,8 @@ def _refuse_duplicates(table: pl.DataFrame, flat: NDArray[np.int64], cells: int)
     )
 
 
-def _numbers(table: pl.DataFrame, name: str) -> pl.Series:
+def numbers(table: pl.DataFrame, name: str) -> pl.Series:
+    """A column as numbers, also where it holds them as text."""
     column = table[name]
     if column.dtype == pl.String:
         text = column.str.strip_chars()
@@ -255,7 +256,8 @@ def _numbers(table: pl.DataFrame, name: str) -> pl.Series:
     raise InputError(f"expected numbers in the column {name!r}, got {column.dtype}.")
 
 
-def _whole_numbers(table: pl.DataFrame, name: str) -> pl.Series:
+def whole_numbers(table: pl.DataFrame, name: str) -> pl.Series:
+    """A column as whole numbers, also where it holds them as text."""
     column = table[name]
     if column.dtype == pl.String:
         column = column.replace("", None).str.strip_chars()
@@ -287,7 +289,7 @@ def _statuses(table: pl.DataFrame) -> NDArray[np.int8] | None:
     return codes.fill_null(NO_STATUS).to_numpy()
 
 
-def _end_of_range(table: pl.DataFrame, name: str, given: float | None) -> float:
+def end_of_range(table: pl.DataFrame, name: str, given: float | None) -> float:
     """An end of the cost range: what was given, else what the column of that name says in every row."""
     if given is not None:
         return given
@@ -296,7 +298,7 @@ def _end_of_range(table: pl.DataFrame, name: str, given: float | None) -> float:
         raise InputError(
             f"expected the {what} cost a run can have, and there is no column {name!r}: pass {name} (--{name} NUMBER)."
         )
-    values = _numbers(table, name).drop_nulls().unique()
+    values = numbers(table, name).drop_nulls().unique()
     if values.len() != 1:
         raise InputError(f"expected one and the same number in the column {name!r}, got {values.len()} different ones.")
     return float(values[0])

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from truecost import npz
+from truecost import npz, origin
 from truecost.errors import InputError
 from truecost.files import whole_file
-from truecost.runs import NO_SEED, NO_STATUS, Status
+from truecost.runs import NO_SEED, NO_STATUS, Status, Trajectory
 
 if TYPE_CHECKING:
     import polars as pl
@@ -198,18 +198,30 @@ class CostMatrix:
         except MemoryError:
             raise InputError(f"{path}: expected a matrix that fits into memory, and it does not.") from None
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the matrix as .npz, .parquet or .csv, by the ending; what was there stays until the new file is whole."""
+    def save(self, path: str | os.PathLike[str], *, trajectory: Trajectory | None = None) -> None:
+        """Write the matrix as .npz, .parquet or .csv, by the ending; what was there stays until the new file is whole.
+
+        Parameters
+        ----------
+        path
+            The file.
+        trajectory
+            Where the configurations come from, kept in the same file; `truecost.origin.read` has it back. Not for .csv.
+        """
         path = Path(path)
         if path.suffix not in (".npz", ".parquet", ".csv"):
             raise InputError(f"{path}: expected a name that ends in .npz, .parquet or .csv.")
+        if trajectory is not None and path.suffix == ".csv":
+            raise InputError(f"{path}: expected .parquet or .npz, since a csv table has no place for the trajectory.")
         with whole_file(path) as file:
             if path.suffix == ".npz":
-                np.savez_compressed(file, allow_pickle=False, **self._arrays())
+                kept = {} if trajectory is None else {origin.KEY: origin.as_array(trajectory)}
+                np.savez_compressed(file, allow_pickle=False, **self._arrays(), **kept)
                 return
             content = io.BytesIO()
             if path.suffix == ".parquet":
-                self.to_table().write_parquet(content)
+                metadata = None if trajectory is None else {origin.KEY: origin.to_json(trajectory)}
+                self.to_table().write_parquet(content, metadata=metadata)
             else:
                 self.to_table().write_csv(content)
             file.write(content.getbuffer())

@@ -1,8 +1,9 @@
-"""Reading npz files that may be anything: no pickles, no array that does not fit, no exception but our own."""
+"""Reading npz and npy files that may be anything: no pickles, no array that does not fit, no exception but our own."""
 
 import math
 import os
 import re
+import sys
 import warnings
 import zipfile
 from collections import Counter
@@ -33,6 +34,25 @@ def read(file: BinaryIO) -> dict[str, NDArray[Any]]:
         raise InputError(f"expected an npz file of truecost, and it cannot be read ({reason}).") from error
 
 
+def read_array(file: BinaryIO) -> NDArray[Any]:
+    """The array in an open npy file, structured or not."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            shape, itemsize = _header(file)
+            size, there = math.prod(shape) * itemsize, os.fstat(file.fileno()).st_size - file.tell()
+            # Nothing is packed here, so a claim beyond the file is a lie.
+            if size > there:
+                raise InputError(f"expected {size:,} bytes of numbers in the npy file, got {there:,}.")
+            file.seek(0)
+            return _checked(np.lib.format.read_array(file, allow_pickle=False))
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # as above
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"expected an npy file without pickles, and it cannot be read ({reason}).") from error
+
+
 def _read(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
     names = Counter(name.removesuffix(".npy") for name in archive.namelist())
     if again := [name for name in ARRAYS if names[name] > 1]:
@@ -56,8 +76,18 @@ def _read(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
     arrays = {}
     for name, member in members.items():
         with archive.open(member) as packed:
-            arrays[name] = np.lib.format.read_array(packed, allow_pickle=False)
+            arrays[name] = _checked(np.lib.format.read_array(packed, allow_pickle=False))
     return arrays
+
+
+def _checked(array: NDArray[Any]) -> NDArray[Any]:
+    """The array, unless its text has numbers that are no characters: Python takes them and fails much later."""
+    for part in [array] if array.dtype.names is None else [array[name] for name in array.dtype.names]:
+        if part.dtype.kind == "U" and part.dtype.itemsize and part.size:
+            codes = np.ascontiguousarray(part).view(part.dtype.str[0] + "u4")
+            if codes.max() > sys.maxunicode:
+                raise InputError("expected text in the array, got numbers that are no characters: the file is damaged.")
+    return array
 
 
 def _header(packed: IO[bytes]) -> tuple[tuple[int, ...], int]:

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final
+from typing import Final, NamedTuple
+
+from truecost.errors import InputError
 
 
 class Status(IntEnum):
@@ -71,3 +73,55 @@ class Run:
     number: int
     seed: int
     outcome: Outcome
+
+
+# How configurations came about, as a Trajectory says it.
+PROPOSED: Final = ("beforehand", "adaptively", "unknown")
+
+
+class Step(NamedTuple):
+    """The configurations taken for the best, the best first, when so many runs were finished; None if nobody counted."""
+
+    runs: int | None
+    configurations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trajectory:
+    """Where configurations come from and which were taken for the best meanwhile: what a statement about them rests on.
+
+    Parameters
+    ----------
+    tool
+        What made the runs, `"irace 4.4.0"` for instance.
+    proposed
+        `"beforehand"`: every configuration was fixed before any cost was seen. `"adaptively"`: some were made from the costs
+        of others. `"unknown"`: nothing says.
+    raced
+        Whether the number of runs of a configuration depended on costs, as in a race; None if nothing says.
+    default, incumbent
+        The default configuration and the one the tool chose in the end, where known.
+    steps
+        The best so far, in the order of time.
+    """
+
+    tool: str
+    proposed: str = "unknown"
+    raced: bool | None = None
+    default: str | None = None
+    incumbent: str | None = None
+    steps: tuple[Step, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.proposed not in PROPOSED:
+            raise InputError(f"Expected proposed to be one of {', '.join(PROPOSED)}, got {self.proposed!r}.")
+        if not isinstance(self.tool, str) or not self.tool:
+            raise InputError(f"Expected the name of a tool, got {self.tool!r}.")
+        if not (self.raced is None or isinstance(self.raced, bool)):
+            raise InputError(f"Expected raced to be true, false or None, got {self.raced!r}.")
+        for name in (self.default, self.incumbent, *(name for step in self.steps for name in step.configurations)):
+            if not (name is None or isinstance(name, str)):
+                raise InputError(f"Expected names of configurations in a trajectory, got {name!r:.60}.")
+        for step in self.steps:
+            if not (step.runs is None or (isinstance(step.runs, int) and step.runs >= 0)):
+                raise InputError(f"Expected numbers of runs in a trajectory, got {step.runs!r:.60}.")

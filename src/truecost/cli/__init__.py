@@ -17,6 +17,7 @@ from truecost.cli.bound import bound
 from truecost.cli.demo import demo
 from truecost.cli.doctor import doctor
 from truecost.cli.gather import gather
+from truecost.cli.import_ import import_
 from truecost.cli.info import info
 from truecost.cli.printing import visible
 from truecost.errors import TruecostError
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 for command in (demo, doctor, gather, info, bound):
     app.command()(command)
+app.command("import")(import_)
 app.add_typer(experiment.app, name="experiment")
 
 

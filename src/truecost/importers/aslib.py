@@ -1,0 +1,163 @@
+"""ASlib scenarios: description.txt and algorithm_runs.arff. Algorithms are the configurations, repetitions the runs."""
+
+import io
+import re
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from truecost.errors import InputError
+from truecost.importers.record import Import, Options, charge, matrix_of, number_or_nan, status_of
+from truecost.runs import Status, Trajectory
+
+RUNS: Final = "algorithm_runs.arff"
+DESCRIPTION: Final = "description.txt"
+VALUE: Final = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,'"\s][^,]*|))\s*(?=,|$)""")
+NEEDED: Final = ("instance_id", "repetition", "algorithm", "runstatus")
+
+
+def load(folder: Path, options: Options) -> Import:
+    """The runs in a folder of ASlib."""
+    described = _description(folder / DESCRIPTION)
+    columns = _arff(folder / RUNS)
+    for name in NEEDED:
+        if name not in columns:
+            raise InputError(f"expected the attribute {name!r} in {RUNS}, got {', '.join(columns):.200}.")
+    measures = [name for name in columns if name not in NEEDED]
+    measure, place = _measure(measures, described.get("performance_measures", []), options.objective)
+    types = described.get("performance_type", [])
+    runtime = types[place] == "runtime" if place < len(types) else measure.lower() in ("runtime", "time")
+    maximise = described.get("maximize", [])
+    values = np.array([number_or_nan(value) for value in columns[measure]])
+    notes = []
+    if place < len(maximise) and maximise[place].lower() == "true":
+        values = -values
+        notes.append(f"{measure} is to be maximised, so the cost is −{measure}: low and high are meant of that.")
+    statuses = _statuses(columns["runstatus"])
+    keep = ~(np.isnan(values) & (statuses == Status.SOLVED))
+    left_out = {"no value though run status ok": int((~keep).sum())} if not keep.all() else {}
+    cutoff = number_or_nan(next(iter(described.get("algorithm_cutoff_time", [])), None)) if runtime else np.nan
+    charged = charge(values[keep], statuses[keep], options, cutoff=cutoff if cutoff > 0 else None)
+    runs = pl.DataFrame(
+        {
+            "configuration": pl.Series(columns["algorithm"], dtype=pl.String),
+            "instance": pl.Series(columns["instance_id"], dtype=pl.String),
+            "run": _repetitions(columns["repetition"]),
+        }
+    ).filter(pl.Series(keep))
+    scenario = next(iter(described.get("scenario_id", [])), "")
+    return Import(
+        kind="aslib",
+        matrix=matrix_of(runs, charged),
+        trajectory=Trajectory(tool=f"ASlib {scenario}".strip(), proposed="beforehand", raced=False, default=options.default),
+        left_out=left_out,
+        notes=(*notes, *charged.notes),
+    )
+
+
+def _description(path: Path) -> dict[str, list[str]]:
+    """The top of a YAML file, as far as ASlib uses it: `key: value`, `key: [a, b]`, and lists of `- value` below a key."""
+    if not path.is_file():
+        return {}
+    found: dict[str, list[str]] = {}
+    key = ""
+    for line in _text(path).splitlines():
+        if top := re.match(r"([A-Za-z_]\w*)\s*:\s*(.*?)\s*$", line):
+            key = top[1]
+            values = top[2].strip("[]").split(",") if top[2].startswith("[") else [top[2]]
+            found[key] = [value.strip().strip("'\"") for value in values if value.strip() not in ("", "null", "~", "?")]
+        elif entry := re.match(r"\s*-\s+(.*?)\s*$", line):
+            found.setdefault(key, []).append(entry[1].strip("'\""))
+    return found
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"expected text in {path.name}, and it is none ({error.reason}).") from error
+
+
+def _arff(path: Path) -> dict[str, list[str | None]]:
+    """The columns of an ARFF file as text, None where a value is missing."""
+    names: list[str] = []
+    text = io.StringIO(_text(path), newline=None)
+    for line in text:
+        stripped = line.strip()
+        word = stripped.split(None, 1)[0].lower() if stripped else ""
+        if word == "@attribute":
+            named = re.match(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)\s+\S", stripped, re.IGNORECASE)
+            if named is None:
+                raise InputError(f"expected a name and a type in {path.name}, got {stripped!r:.80}.")
+            names.append(named[1].strip("'\""))
+        elif word == "@data":
+            break
+        elif word and word != "@relation" and not word.startswith("%"):
+            raise InputError(f"expected @RELATION, @ATTRIBUTE or @DATA in {path.name}, got {stripped!r:.80}.")
+    else:
+        raise InputError(f"expected @DATA in {path.name}, and it is not there: the file is cut off.")
+    if not names or len(set(names)) != len(names):
+        raise InputError(f"expected attributes with different names in {path.name}, got {', '.join(names) or 'none':.200}.")
+    rows = _rows(text, len(names), path.name)
+    if not rows:
+        raise InputError(f"expected at least one run in {path.name}, got none.")
+    columns = zip(*rows, strict=True)
+    return {name: [None if value == "?" else value for value in column] for name, column in zip(names, columns, strict=True)}
+
+
+def _rows(lines: io.StringIO, width: int, name: str) -> list[list[str]]:
+    rows = []
+    for number, line in enumerate(lines, 1):
+        stripped = line.strip()
+        if not stripped or stripped.startswith("%"):
+            continue
+        row = _quoted(stripped) if "'" in stripped or '"' in stripped else [value.strip() for value in stripped.split(",")]
+        if len(row) != width:
+            raise InputError(f"expected {width} values in row {number} of {name}, got {len(row)}.")
+        rows.append(row)
+    return rows
+
+
+def _quoted(line: str) -> list[str]:
+    """The values of a row in which some stand in quotes, single or double; none where the quotes do not fit."""
+    values, at = [], 0
+    while at <= len(line):
+        found = VALUE.match(line, at)
+        if found is None:
+            return []
+        quoted = found[1] if found[1] is not None else found[2]
+        values.append(found[3].strip() if quoted is None else re.sub(r"\\(.)", r"\1", quoted))
+        at = found.end() + 1
+    return values
+
+
+def _measure(there: list[str], named: list[str], wanted: str | None) -> tuple[str, int]:
+    """The column of the costs and its place among the measures of the description."""
+    order = named if named and set(named) <= set(there) else there
+    if not order:
+        raise InputError(f"expected a column with the performance in {RUNS}, got none.")
+    if wanted is None:
+        return order[0], 0
+    if wanted not in order:
+        raise InputError(f"expected one of the measures {', '.join(order):.200}, got {wanted!r}.")
+    return wanted, order.index(wanted)
+
+
+def _statuses(words: list[str | None]) -> NDArray[np.int8]:
+    # A run whose status is missing is not known to have been solved.
+    known = {word: Status.CRASHED if word is None else status_of(word) for word in set(words)}
+    if None in known.values():
+        raise InputError(
+            f"expected run statuses of ended runs in {RUNS}, got {next(w for w, s in known.items() if s is None)!r}."
+        )
+    return np.array([known[word] for word in words], dtype=np.int8)
+
+
+def _repetitions(words: list[str | None]) -> pl.Series:
+    numbers = np.array([number_or_nan(word) for word in words])
+    if not (np.isfinite(numbers) & (numbers == np.floor(numbers)) & (np.abs(numbers) < 2**53)).all():
+        raise InputError(f"expected whole numbers as repetition in {RUNS}, got something else.")
+    return pl.Series(numbers.astype(np.int64))

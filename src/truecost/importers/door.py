@@ -1,0 +1,171 @@
+"""The door: looks at what a path holds, and has the right importer read it."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from truecost import origin
+from truecost.errors import InputError
+from truecost.importers import acl, aslib, irace, rdata, smac, table
+from truecost.importers.record import Import, Options
+from truecost.matrix import PACKED, CostMatrix
+from truecost.runs import Trajectory
+
+KINDS: Final = ("smac", "irace", "aslib", "acl", "table", "matrix")
+# How far below a folder SMAC's own is looked for: it writes name/seed/.
+DEEPEST: Final = 3
+START: Final = 1 << 16
+Reader = Callable[[Path, Options], Import]
+
+
+def import_runs(
+    source: Any,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    cutoff: float | None = None,
+    par: float | None = None,
+    objective: str | None = None,
+    budget: float | None = None,
+    columns: Mapping[str, str] | None = None,
+    default: str | None = None,
+    kind: str | None = None,
+) -> Import:
+    """Runs that another tool recorded, as a matrix with what else its log says. The content tells the kind.
+
+    Parameters
+    ----------
+    source
+        A folder of SMAC3 2.x, of ASlib, of CAVE or of logs of AClib wrappers; a log of irace (.Rdata); a PM.npy; a csv, tsv
+        or parquet table; a matrix of truecost; or a data frame of polars or pandas.
+    low, high
+        The least and the largest cost a run can have; known where there is a cutoff.
+    cutoff, par
+        Costs are running times, censored at `cutoff` seconds; a run that was not solved by then costs `par` times that.
+    objective
+        Which cost, where a log has several.
+    budget
+        Which budget of a multi-fidelity log; the largest if not given.
+    columns
+        For tables: ours to theirs, `{"cost": "PAR10"}`.
+    default
+        The name of the default configuration, where the log does not say.
+    kind
+        `"smac"`, `"irace"`, `"aslib"`, `"acl"`, `"table"` or `"matrix"`, where the content should not tell.
+    """
+    options = Options(
+        low=low,
+        high=high,
+        cutoff=cutoff,
+        par=par,
+        objective=objective,
+        budget=budget,
+        columns=dict(columns or {}),
+        default=default,
+    )
+    if kind is not None and kind not in KINDS:
+        raise InputError(f"Expected one of the kinds {', '.join(KINDS)}, got {kind!r}.")
+    if not isinstance(source, str | os.PathLike):
+        return table.from_frame(source, options)
+    path = Path(source)
+    try:
+        where, read = _reader(path, kind)
+        found = read(where, options)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    except MemoryError:
+        raise InputError(f"{path}: expected runs that fit into memory, and they do not.") from None
+    if default is not None and default not in found.matrix.configurations:
+        raise InputError(f"{path}: expected the name of a configuration as default, got {default!r}.")
+    return found
+
+
+def _reader(path: Path, kind: str | None) -> tuple[Path, Reader]:
+    if path.is_dir():
+        where, found = _in_folder(path)
+    elif path.is_file() or not path.exists():
+        where, found = _in_file(path)
+    else:
+        raise InputError("expected a file or a folder, got something else.")
+    if kind is not None and kind != found:
+        if kind in ("smac", "aslib") or path.is_dir():
+            raise InputError(f"expected what {kind} leaves, got {found or 'something else'}.")
+        where, found = path, kind
+    array = found == "acl" and not path.is_dir() and _starts(path, b"\x93NUMPY")
+    readers: dict[str, Reader] = {
+        "smac": smac.load,
+        "irace": irace.load,
+        "aslib": aslib.load,
+        "acl": acl.load_array if array or where.name == "PM.npy" else acl.load_logs,
+        "table": table.load,
+        "matrix": _matrix,
+    }
+    if found is None:
+        raise InputError(
+            "expected a folder of SMAC3 (runhistory.json), ASlib (algorithm_runs.arff), CAVE (runhistory.csv) or wrapper "
+            "logs of AClib, and it holds none of them."
+        )
+    return where, readers[found]
+
+
+def _in_folder(path: Path) -> tuple[Path, str | None]:
+    if (path / smac.HISTORY).is_file():
+        return path, "smac"
+    if (path / aslib.RUNS).is_file():
+        return path, "aslib"
+    if (path / table.CAVE).is_file():
+        return path, "table"
+    if (path / "PM.npy").is_file():
+        return path / "PM.npy", "acl"
+    below = [found for depth in range(1, DEEPEST + 1) for found in sorted(path.glob("*/" * depth + smac.HISTORY))]
+    if len(below) > 1:
+        raise InputError(f"expected one run of SMAC3, got {len(below)}: name one, {below[0].parent} for instance.")
+    if below:
+        return below[0].parent, "smac"
+    files = (file for file in sorted(path.rglob("*")) if file.is_file() and not file.name.startswith("."))
+    return path, "acl" if any(acl.has_answers(file) for file in files) else None
+
+
+def _in_file(path: Path) -> tuple[Path, str | None]:
+    with path.open("rb") as file:
+        start = file.read(START)
+        file.seek(0)
+        if rdata.is_workspace(file):
+            return path, "irace"
+    if not start.strip():
+        raise InputError("expected runs, got an empty file.")
+    if start.startswith(PACKED):
+        raise InputError("expected a log, a table or a workspace of R, got a packed file: unpack it first.")
+    if start.startswith(b"\x93NUMPY"):
+        return path, "acl"
+    if start.startswith(b"PK\x03\x04"):
+        return path, "matrix"
+    if start.startswith(b"PAR1"):
+        return path, "table"
+    if b"\0" in start:
+        raise InputError("expected a log, a table or a workspace of R, and it is none of them.")
+    text = start.decode(errors="replace").lstrip("\ufeff \t\r\n")
+    if text.startswith("{"):
+        if path.name != smac.HISTORY:
+            raise InputError(
+                f"expected {smac.HISTORY} of SMAC3, got JSON of another name: point to the folder that holds it."
+            )
+        return path.parent, "smac"
+    if path.name == aslib.RUNS or text.lower().startswith(("@relation", "%")):
+        if path.name != aslib.RUNS:
+            raise InputError(f"expected {aslib.RUNS} of ASlib, got an ARFF file of another name.")
+        return path.parent, "aslib"
+    return path, "acl" if acl.has_answers(path) else "table"
+
+
+def _starts(path: Path, mark: bytes) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(mark)) == mark
+
+
+def _matrix(path: Path, options: Options) -> Import:
+    """A matrix of truecost, as it is."""
+    found = CostMatrix.load(path, low=options.low, high=options.high)
+    kept = origin.read(path)
+    return Import(kind="matrix", matrix=found, trajectory=kept or Trajectory(tool="truecost", default=options.default))

@@ -1,0 +1,232 @@
+"""What every importer takes and gives, and how it comes from recorded runs to costs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from truecost.errors import InputError
+from truecost.matrix import CostMatrix
+from truecost.runs import NO_STATUS, Status, Trajectory
+
+Scalar = str | int | float | bool | None
+# The factor of the paper, and of most papers on running times.
+USUAL_PAR: Final = 10.0
+# Common seeds stand in line while that takes at most so many times the room.
+MOST_ROOM: Final = 4
+
+# What others call the ways a run can end.
+STATUS_WORDS: Final = MappingProxyType(
+    dict.fromkeys(("success", "sat", "unsat", "ok", "solved", "complete", "successful", "done", "finished"), Status.SOLVED)
+    | dict.fromkeys(("timeout", "timedout", "time_out", "timed out", "capped", "cutoff", "tle"), Status.TIMEOUT)
+    | dict.fromkeys(("memout", "memoryout", "memory", "memory_out", "mem_out", "oom"), Status.MEMORY)
+    | dict.fromkeys(("crashed", "crash", "error", "failed", "fail", "wrong", "other", "not_applicable"), Status.CRASHED)
+    | dict.fromkeys(("abort", "aborted", "killed"), Status.ABORTED)
+    | {"vetoed": Status.VETOED}
+)
+# What others write for a run that has not ended: there is nothing to charge yet.
+UNFINISHED: Final = frozenset({"running", "stop", "donotadvance"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the caller says about a log that does not say it itself, or says it otherwise.
+
+    Parameters
+    ----------
+    low, high
+        The least and the largest cost a run can have.
+    cutoff, par
+        Costs are running times, censored at `cutoff` seconds; a run that was not solved by then costs `par` times that.
+    objective
+        Which cost, where a log has several: its name or its place from 0; `"time"` is the elapsed time of a SMAC3 trial.
+    budget
+        Which budget of a multi-fidelity log; the largest if not given.
+    columns
+        For tables: ours to theirs, `{"cost": "PAR10"}`.
+    default
+        The name of the default configuration.
+    """
+
+    low: float | None = None
+    high: float | None = None
+    cutoff: float | None = None
+    par: float | None = None
+    objective: str | None = None
+    budget: float | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    default: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("cutoff", "par"):
+            value = getattr(self, name)
+            least = 0 if name == "cutoff" else 1
+            if value is not None and not (np.isfinite(value) and value >= least and value > 0):
+                raise InputError(f"Expected a {name} of at least {least}, and above 0, got {value:g}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Import:
+    """What was in a log.
+
+    Parameters
+    ----------
+    kind
+        `"smac"`, `"irace"`, `"aslib"`, `"acl"`, `"table"` or `"matrix"`.
+    matrix
+        The runs.
+    trajectory
+        Where the configurations come from.
+    parameters
+        The values of the parameters of each configuration, where the log has them.
+    origins
+        How each configuration was proposed, in the tool's own words.
+    test
+        Runs the tool made on test instances.
+    left_out
+        How many runs are not in the matrix, by reason.
+    notes
+        What was assumed or changed on the way, in sentences.
+    columns
+        For tables: which column was taken for what.
+    """
+
+    kind: str
+    matrix: CostMatrix
+    trajectory: Trajectory
+    parameters: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
+    origins: Mapping[str, str] = field(default_factory=dict)
+    test: CostMatrix | None = None
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Charged:
+    """Costs in a range."""
+
+    costs: NDArray[np.float64]
+    statuses: NDArray[np.int8]
+    low: float
+    high: float
+    notes: tuple[str, ...]
+
+
+def charge(
+    values: NDArray[np.float64],
+    statuses: NDArray[np.int8],
+    options: Options,
+    *,
+    cutoff: float | None = None,
+    par: float | None = None,
+    like: Charged | None = None,
+) -> Charged:
+    """Costs from what was recorded: PARk where there is a cutoff, else the values, and the worst for a run that failed.
+
+    Parameters
+    ----------
+    values
+        Recorded costs or seconds, NaN or infinite where a run has none.
+    statuses
+        How each ended.
+    options
+        What the caller says.
+    cutoff, par
+        What the log says; the caller's word counts more.
+    like
+        Where the range was settled already, by the training runs.
+    """
+    cutoff = options.cutoff if options.cutoff is not None else cutoff
+    if cutoff is None and options.par is not None:
+        raise InputError("expected a cutoff for the PAR score, and the log has none: pass cutoff (--cutoff SECONDS).")
+    failed = (statuses != Status.SOLVED) & (statuses != NO_STATUS)
+    statuses, costs, notes = statuses.copy(), values.copy(), []
+    if cutoff is not None:
+        par = options.par if options.par is not None else par if par is not None else USUAL_PAR
+        # Without a status, to stop at the cutoff is to be stopped by it.
+        late = np.where(statuses == NO_STATUS, values >= cutoff, ~failed & (values > cutoff))
+        if told := int((late & (statuses == Status.SOLVED)).sum()):
+            notes.append(f"{told:,} runs ended after the cutoff of {cutoff:g} though called solved: they count as timeouts.")
+        statuses[late] = Status.TIMEOUT
+        failed |= late
+        costs[failed] = par * cutoff
+        low = 0.0 if options.low is None else options.low
+        high = max(par * cutoff, low) if options.high is None else options.high
+        notes.append(
+            f"Costs are running times with a cutoff of {cutoff:g}: PAR{par:g}, {int(failed.sum()):,} runs are charged."
+        )
+    else:
+        low, high = _given_range(options, like, costs)
+        lost = failed & ~np.isfinite(costs) | np.isinf(costs)
+        costs[lost] = high
+        statuses[lost & (statuses == NO_STATUS)] = Status.CRASHED
+        if lost.any():
+            notes.append(
+                f"{int(lost.sum()):,} runs that failed without a cost are charged {high:g}, the most a run can cost."
+            )
+        if kept := int((failed & ~lost).sum()):
+            notes.append(f"{kept:,} runs that failed keep the cost the log charges them.")
+    return Charged(costs=costs, statuses=statuses, low=low, high=high, notes=tuple(notes))
+
+
+def _given_range(options: Options, like: Charged | None, costs: NDArray[np.float64]) -> tuple[float, float]:
+    if like is not None:
+        return like.low, like.high
+    if options.low is not None and options.high is not None:
+        return options.low, options.high
+    seen = costs[np.isfinite(costs)]
+    between = f" (those in the log lie in [{seen.min():g}, {seen.max():g}])" if seen.size else ""
+    raise InputError(
+        f"expected the least and the largest cost a run can have, which the log does not say{between}: pass low and high "
+        "(--low NUMBER --high NUMBER), or for running times cutoff and par (--cutoff SECONDS --par 10)."
+    )
+
+
+def matrix_of(runs: pl.DataFrame, charged: Charged) -> CostMatrix:
+    """The matrix of runs with the columns configuration, instance, and run, seed or neither, one row for each cost."""
+    labels = pl.Series([*(status.label for status in Status), None], dtype=pl.String)
+    columns = [pl.Series("cost", charged.costs)]
+    if (charged.statuses != NO_STATUS).any():
+        columns.append(labels.gather(charged.statuses.astype(np.int64) % labels.len()).alias("status"))
+    table = runs.with_columns(columns)
+    if "run" not in table.columns:
+        table = table.with_columns(_places(table).alias("run"))
+    return CostMatrix.from_table(table, low=charged.low, high=charged.high)
+
+
+def _places(table: pl.DataFrame) -> pl.Expr:
+    """Which run of its configuration on its instance each row is."""
+    cell = ("configuration", "instance")
+    if "seed" not in table.columns:
+        return pl.int_range(pl.len()).over(cell)
+    if table["seed"].null_count():
+        raise InputError("expected a seed for every run, or for none.")
+    most = table.group_by(cell).len()["len"].max()
+    seeds = table.group_by("instance").agg(pl.col("seed").n_unique())["seed"].max()
+    assert isinstance(most, int)  # noqa: S101 - a table with rows
+    assert isinstance(seeds, int)  # noqa: S101
+    in_line = seeds <= MOST_ROOM * most
+    return pl.col("seed").rank("dense").over("instance" if in_line else cell).cast(pl.Int64) - 1
+
+
+def number_or_nan(value: Any) -> float:
+    """A number that may be anything in a file; what is not one is NaN."""
+    try:
+        return float(value) if not isinstance(value, bool) else np.nan
+    except (TypeError, ValueError, OverflowError):
+        return np.nan
+
+
+def status_of(word: str) -> Status | None:
+    """What others call a status; None for a run that has not ended."""
+    plain = word.strip().strip("'\"").lower().removeprefix("statustype.")
+    if plain in UNFINISHED:
+        return None
+    if plain not in STATUS_WORDS:
+        raise InputError(f"expected a status such as success, timeout, memout or crashed, got {word!r:.60}.")
+    return STATUS_WORDS[plain]

@@ -1,0 +1,317 @@
+"""SMAC3 2.x: the folder it leaves, with runhistory.json and, where they are, scenario, configspace and intensifier.
+
+Configurations are named by their number in the run history. A trial without an instance is a run on the instance `only`. Of
+several budgets one is kept, the largest unless another is asked for: costs at different budgets are not costs of one thing.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from truecost.errors import InputError
+from truecost.importers.record import Import, Options, Scalar, charge, matrix_of
+from truecost.runs import NO_STATUS, Status, Step, Trajectory
+
+HISTORY: Final = "runhistory.json"
+ONLY: Final = "only"
+FIELDS: Final = ("config_id", "instance", "seed", "budget", "cost", "status", "starttime", "endtime")
+# Rows as lists: up to 2.1 without, then with the CPU time after the time.
+LIST_PLACES: Final = {10: (0, 1, 2, 3, 4, 6, 7, 8), 11: (0, 1, 2, 3, 4, 7, 8, 9)}
+# SMAC's numbers; 0 is a trial that has not ended.
+STATUSES: Final = {0: NO_STATUS, 1: Status.SOLVED, 2: Status.CRASHED, 3: Status.TIMEOUT, 4: Status.MEMORY}
+# How SMAC words the origin of a configuration that no cost had a part in.
+BLIND: Final = ("initial design", "random search", "acquisition function maximizer: random search")
+SORTED: Final = "(sorted)"
+
+Columns = dict[str, list[Any]]
+
+
+def load(folder: Path, options: Options) -> Import:
+    """The runs in a folder of SMAC3."""
+    history, columns = _history(folder / HISTORY)
+    scenario = _beside(folder / "scenario.json")
+    left_out: dict[str, int] = {}
+    notes: list[str] = []
+    names = _objectives(scenario)
+    timed = options.objective == "time"
+    values = _elapsed(columns) if timed else _costs(columns["cost"], options.objective, names)
+    statuses = _stopped(_statuses(columns["status"]), columns, scenario, notes)
+    keep = statuses != NO_STATUS
+    left_out["still running"] = int((~keep).sum())
+    keep &= _at_budget(columns["budget"], keep, options.budget, left_out, notes)
+    without = keep & np.isnan(values) & (statuses == Status.SOLVED)
+    left_out["no cost"] = int(without.sum())
+    keep &= ~without
+    runs = _runs(columns, notes).filter(pl.Series(keep))
+    if runs.height == 0:
+        raise InputError(f"expected finished trials in {HISTORY}, got none among {keep.size:,}.")
+    charged = charge(values[keep], statuses[keep], options, cutoff=_cutoff(scenario, timed))
+    origins = _texts(history.get("config_origins"))
+    parameters = _parameters(history.get("configs"))
+    return Import(
+        kind="smac",
+        matrix=matrix_of(runs, charged),
+        trajectory=_trajectory(folder, scenario, origins, parameters, options),
+        parameters=parameters,
+        origins=origins,
+        left_out={reason: count for reason, count in left_out.items() if count},
+        notes=(*notes, *charged.notes),
+    )
+
+
+def _history(path: Path) -> tuple[Mapping[str, Any], Columns]:
+    """The run history without its rows, and the rows as columns: as dictionaries they would take a gigabyte a million."""
+    columns: Columns = {name: [] for name in FIELDS}
+    appends = [columns[name].append for name in FIELDS]
+    first = columns["config_id"]
+
+    def keep(pairs: list[tuple[str, Any]]) -> Any:
+        if not pairs:  # every trial's additional_info, nearly always
+            return {}
+        found = dict(pairs)
+        if "config_id" not in found or "cost" not in found:
+            return found
+        for append, name in zip(appends, FIELDS, strict=True):
+            append(found.get(name))
+        return len(first) - 1
+
+    history = _parsed(path, keep)
+    rows = history.get("data") if isinstance(history, dict) else None
+    if not isinstance(rows, list) or not isinstance(history.get("configs"), dict):
+        raise InputError(f"expected the run history of SMAC3 2.x with 'data' and 'configs' in {path.name}.")
+    if rows and isinstance(rows[0], list):
+        return history, _from_lists(rows)
+    # A row's place stands where the row was. Anything else with these fields was not a row.
+    places = np.fromiter((row if type(row) is int else -1 for row in rows), dtype=np.int64, count=len(rows))
+    if (places < 0).any() or (places >= len(first)).any():
+        number = int(np.flatnonzero((places < 0) | (places >= len(first)))[0])
+        raise InputError(f"expected a trial with config_id and cost in row {number} of {path.name}.")
+    if places.size != len(first):
+        columns = {name: [column[place] for place in places] for name, column in columns.items()}
+    history["data"] = []
+    return history, columns
+
+
+def _from_lists(rows: Sequence[Any]) -> Columns:
+    for number, row in enumerate(rows):
+        if not isinstance(row, list) or len(row) not in LIST_PLACES:
+            size = f"{len(row)} fields" if isinstance(row, list) else type(row).__name__
+            raise InputError(f"expected 10 or 11 fields in row {number} of {HISTORY}, as SMAC3 2.x writes them, got {size}.")
+    return {name: [row[LIST_PLACES[len(row)][place]] for row in rows] for place, name in enumerate(FIELDS)}
+
+
+def _parsed(path: Path, hook: Any = None) -> Any:
+    try:
+        return json.loads(path.read_bytes().decode(), object_pairs_hook=hook)
+    except RecursionError:
+        raise InputError(f"expected JSON in {path.name}, got one that is nested too deeply.") from None
+    except (ValueError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"expected JSON in {path.name}, and it cannot be read ({str(error).splitlines()[0]:.100})."
+        ) from error
+
+
+def _beside(path: Path) -> Mapping[str, Any]:
+    """A file that may be absent, then empty."""
+    found = _parsed(path) if path.is_file() else {}
+    if not isinstance(found, dict):
+        raise InputError(f"expected an object in {path.name}, got {type(found).__name__}.")
+    return found
+
+
+def _objectives(scenario: Mapping[str, Any]) -> list[str]:
+    found = scenario.get("objectives", [])
+    return [found] if isinstance(found, str) else [str(name) for name in found] if isinstance(found, list) else []
+
+
+def _costs(column: list[Any], objective: str | None, names: list[str]) -> NDArray[np.float64]:
+    kinds = set(map(type, column))
+    if list in kinds:
+        widths = {len(cost) for cost in column if type(cost) is list}
+        if kinds != {list} or len(widths) != 1:
+            raise InputError("expected as many costs in every trial as in the first, got different numbers of them.")
+        place = _place(objective, names, widths.pop())
+        column = [cost[place] for cost in column]
+        kinds = set(map(type, column))
+    elif objective is not None and objective not in (*names, "0", "cost"):
+        raise InputError(f"expected the objective {names[0] if names else 'cost'!r} or 'time', got {objective!r}.")
+    if not kinds <= {int, float, type(None)}:
+        wrong = next(cost for cost in column if type(cost) not in (int, float, type(None)))
+        raise InputError(f"expected numbers as costs in {HISTORY}, got {wrong!r:.60}.")
+    try:
+        return np.array(column, dtype=np.float64)
+    except OverflowError:
+        raise InputError(f"expected numbers as costs in {HISTORY}, got one beyond the range of a double.") from None
+
+
+def _place(objective: str | None, names: list[str], width: int) -> int:
+    names = names if len(names) == width else [str(place) for place in range(width)]
+    if objective in names:
+        return names.index(objective)
+    if objective is not None and objective.isdecimal() and int(objective) < width:
+        return int(objective)
+    came = "none was named" if objective is None else f"got {objective!r}"
+    raise InputError(
+        f"expected one of the objectives {', '.join(names):.200}, since trials have {width} costs, and {came}: "
+        "pass objective (--objective NAME)."
+    )
+
+
+def _elapsed(columns: Columns) -> NDArray[np.float64]:
+    """Seconds from start to end: the field `time` is 0 for a trial that timed out."""
+    start, end = (_numbers(columns[name], name) for name in ("starttime", "endtime"))
+    return end - start
+
+
+def _numbers(column: list[Any], name: str) -> NDArray[np.float64]:
+    if not set(map(type, column)) <= {int, float, type(None)}:
+        wrong = next(value for value in column if type(value) not in (int, float, type(None)))
+        raise InputError(f"expected numbers as {name} in {HISTORY}, got {wrong!r:.60}.")
+    try:
+        return np.array(column, dtype=np.float64)
+    except OverflowError:
+        raise InputError(f"expected numbers as {name} in {HISTORY}, got one beyond the range of a double.") from None
+
+
+def _statuses(column: list[Any]) -> NDArray[np.int8]:
+    for word in set(map(type, column)):
+        if word is not int:
+            raise InputError(f"expected status numbers from 0 to 4 in {HISTORY}, got {word.__name__}.")
+    if unknown := set(column) - set(STATUSES):
+        raise InputError(f"expected status numbers from 0 to 4 in {HISTORY}, got {min(unknown)}.")
+    return np.array([STATUSES[number] for number in column], dtype=np.int8)
+
+
+def _stopped(
+    statuses: NDArray[np.int8], columns: Columns, scenario: Mapping[str, Any], notes: list[str]
+) -> NDArray[np.int8]:
+    """With an infinite crash cost SMAC calls a trial crashed that it stopped at its limit; how long it took tells."""
+    limit = _limit(scenario, "trial_walltime_limit")
+    if limit is None:
+        return statuses
+    stopped = (statuses == Status.CRASHED) & (_elapsed(columns) >= limit)
+    if stopped.any():
+        notes.append(
+            f"{int(stopped.sum()):,} trials called crashed had reached the limit of {limit:g} s: they are timeouts."
+        )
+    return np.where(stopped, np.int8(Status.TIMEOUT), statuses)
+
+
+def _at_budget(
+    column: list[Any], keep: NDArray[np.bool_], wanted: float | None, left_out: dict[str, int], notes: list[str]
+) -> NDArray[np.bool_]:
+    budgets = _numbers(column, "budget")
+    seen = np.unique(budgets[keep & ~np.isnan(budgets)])
+    if seen.size == 0:
+        if wanted is not None:
+            raise InputError(f"expected no budget, since the trials have none, got {wanted:g}.")
+        return np.ones(budgets.size, dtype=np.bool_)
+    chosen = seen[-1] if wanted is None else wanted
+    if chosen not in seen:
+        raise InputError(f"expected one of the budgets {', '.join(f'{budget:g}' for budget in seen[:20])}, got {chosen:g}.")
+    at: NDArray[np.bool_] = budgets == chosen
+    if other := int((keep & ~at).sum()):
+        left_out["at another budget"] = other
+        notes.append(f"Runs at the budget {chosen:g} are kept, of {seen.size} budgets; --budget takes another.")
+    return at
+
+
+def _runs(columns: Columns, notes: list[str]) -> pl.DataFrame:
+    for name, kinds in (("config_id", {int}), ("instance", {str, type(None)}), ("seed", {int, type(None)})):
+        if not (found := set(map(type, columns[name]))) <= kinds:
+            wrong = sorted(kind.__name__ for kind in found - kinds)[0]
+            raise InputError(f"expected {'text' if str in kinds else 'whole numbers'} as {name} in {HISTORY}, got {wrong}.")
+    try:
+        runs = pl.DataFrame(
+            {
+                "configuration": pl.Series(columns["config_id"], dtype=pl.Int64),
+                "instance": pl.Series(columns["instance"], dtype=pl.String),
+                "seed": pl.Series(columns["seed"], dtype=pl.Int64),
+            }
+        )
+    except (OverflowError, TypeError, pl.exceptions.PolarsError, UnicodeEncodeError) as error:
+        raise InputError(
+            f"expected 64-bit numbers and text in {HISTORY}, and they cannot be read ({error!r:.80})."
+        ) from error
+    if runs["instance"].null_count():
+        notes.append(f"Trials without an instance are runs on the instance {ONLY!r}.")
+        runs = runs.with_columns(pl.col("instance").fill_null(ONLY))
+    seedless = runs["seed"].null_count()
+    if seedless == runs.height:
+        return runs.drop("seed")
+    return runs.with_columns(pl.col("seed").fill_null(0)) if seedless else runs
+
+
+def _cutoff(scenario: Mapping[str, Any], timed: bool) -> float | None:
+    """Where costs are running times: of the solver, cut off by SMAC's capping, or of the trial, by its limit."""
+    return _limit(scenario, "trial_walltime_limit" if timed else "runtime_cutoff")
+
+
+def _limit(scenario: Mapping[str, Any], name: str) -> float | None:
+    found = scenario.get(name)
+    valid = isinstance(found, int | float) and not isinstance(found, bool) and 0 < found < np.inf
+    return float(found) if valid and found is not None else None
+
+
+def _texts(found: Any) -> dict[str, str]:
+    pairs = found.items() if isinstance(found, dict) else ()
+    return {name: text for name, text in pairs if isinstance(text, str)}
+
+
+def _parameters(found: Any) -> dict[str, dict[str, Scalar]]:
+    configurations = found.items() if isinstance(found, dict) else ()
+    return {name: dict(values) for name, values in configurations if isinstance(values, dict)}
+
+
+def _trajectory(
+    folder: Path,
+    scenario: Mapping[str, Any],
+    origins: Mapping[str, str],
+    parameters: Mapping[str, Mapping[str, Scalar]],
+    options: Options,
+) -> Trajectory:
+    meta = scenario.get("_meta")
+    version = meta.get("version") if isinstance(meta, dict) else None
+    found = _beside(folder / "intensifier.json")
+    steps = []
+    for item in _list(found.get("trajectory")):
+        trial = item.get("trial") if isinstance(item, dict) else None
+        if isinstance(item, dict):
+            runs = trial if type(trial) is int and trial >= 0 else None
+            steps.append(Step(runs, tuple(str(number) for number in _list(item.get("config_ids")))))
+    incumbents = [str(number) for number in _list(found.get("incumbent_ids"))]
+    words = [origins.get(name, "").lower() for name in parameters]
+    blind = bool(words) and all(word.startswith(BLIND) and SORTED not in word for word in words)
+    return Trajectory(
+        tool=f"SMAC3 {version}" if isinstance(version, str) else "SMAC3",
+        proposed="beforehand" if blind else "adaptively",
+        raced=True,
+        default=options.default or _default(folder, origins, parameters),
+        incumbent=incumbents[0] if incumbents else None,
+        steps=tuple(steps),
+    )
+
+
+def _default(folder: Path, origins: Mapping[str, str], parameters: Mapping[str, Mapping[str, Scalar]]) -> str | None:
+    """The configuration SMAC calls the default, else the one whose values are the defaults of the space."""
+    for name, origin in origins.items():
+        if origin.lower().startswith("initial design: default"):
+            return name
+    defaults = {
+        entry.get("name"): entry.get("default_value", entry.get("default"))
+        for entry in _list(_beside(folder / "configspace.json").get("hyperparameters"))
+        if isinstance(entry, dict) and isinstance(entry.get("name"), str)
+    }
+    for name, values in parameters.items():
+        if defaults and values and all(key in defaults and defaults[key] == value for key, value in values.items()):
+            return name
+    return None
+
+
+def _list(found: Any) -> list[Any]:
+    return found if isinstance(found, list) else []

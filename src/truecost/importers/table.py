@@ -1,0 +1,193 @@
+"""Tables, one run a row: csv, tsv, parquet, or a data frame of polars or pandas. Columns are guessed by their names.
+
+The layout of CAVE is among them: runhistory.csv with config_id, instance_id, seed, cost, time and status, and beside it
+configurations.csv with the values of the parameters.
+"""
+
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from truecost import longtable, origin
+from truecost.errors import InputError
+from truecost.importers.record import Import, Options, Scalar, charge, matrix_of, status_of
+from truecost.runs import NO_STATUS, Status, Trajectory
+
+# Ours, and what others call it; the first that is there counts.
+GUESSES: Final[Mapping[str, tuple[str, ...]]] = {
+    "configuration": (
+        "configuration", "config_id", "configuration_id", "config", "algorithm", "algorithm_id", "solver", "setting",
+    ),
+    "instance": ("instance", "instance_id", "instance_name", "inst", "problem", "benchmark", "task", "dataset"),
+    "cost": ("cost", "par10", "objective", "value", "quality", "loss", "runtime", "time", "cpu_time", "seconds"),
+    "seed": ("seed", "random_seed", "instance_seed"),
+    "run": ("run", "repetition", "rep", "replicate"),
+    "status": ("status", "runstatus", "run_status", "result", "outcome"),
+    "low": ("low",),
+    "high": ("high",),
+}  # fmt: skip
+OWN: Final = ("configuration", "instance", "cost", "run", "low", "high")
+NEEDED: Final = ("configuration", "instance", "cost")
+CAVE: Final = "runhistory.csv"
+CAVE_CONFIGURATIONS: Final = "configurations.csv"
+# Reads all of a parquet file under a limit of memory; damage that makes the library abort ends this process, not ours.
+TRIAL: Final = """
+import resource, sys
+import polars
+limit = int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+try:
+    with open(sys.argv[1], "rb") as file:
+        polars.read_parquet(file)
+except BaseException as error:
+    sys.exit(" ".join(str(error).split())[:200] or type(error).__name__)
+"""
+# Room of the library itself, and for each byte of the file.
+TRIAL_ROOM: Final = 4 << 30
+TRIAL_ROOM_PER_BYTE: Final = 50
+
+
+def load(path: Path, options: Options) -> Import:
+    """The runs in a table, or in the folder of CAVE that holds one."""
+    folder = path.is_dir()
+    file = path / CAVE if folder else path
+    with file.open("rb") as opened:
+        start = opened.read(4)
+        opened.seek(0)
+        if start == b"PAR1":
+            _try_parquet(file)
+        table = _read(opened, "parquet" if start == b"PAR1" else "csv")
+    found = from_frame(table, options)
+    if (kept := origin.read(file)) is not None:
+        found = replace(found, trajectory=kept)
+    if folder and (path / CAVE_CONFIGURATIONS).is_file():
+        with (path / CAVE_CONFIGURATIONS).open("rb") as opened:
+            found = replace(found, parameters=_parameters(_read(opened, "csv")))
+    return found
+
+
+def from_frame(frame: Any, options: Options) -> Import:
+    """The runs in a data frame of polars, or of pandas."""
+    table = _polars(frame)
+    columns = guess(table.columns, options.columns)
+    notes = [f"Columns: {', '.join(f'{theirs} is the {ours}' for ours, theirs in columns.items())}."]
+    table = table.select(pl.col(theirs).alias(ours) for ours, theirs in columns.items())
+    values = longtable.numbers(table, "cost").fill_null(np.nan).to_numpy()
+    statuses, unfinished = _statuses(table)
+    empty = np.isnan(values) & ((statuses == Status.SOLVED) | (statuses == NO_STATUS))
+    keep = ~(empty | unfinished)
+    # In our own tables a row without cost and status keeps a name and is no run.
+    lost = 0 if set(OWN) <= set(columns.values()) else int((empty & ~unfinished).sum())
+    left_out = {"not ended": int(unfinished.sum()), "no cost": lost}
+    table, values, statuses = table.filter(pl.Series(keep)), values[keep], statuses[keep]
+    if table.height == 0:
+        raise InputError("expected at least one run with a cost in the table, got none.")
+    charged = charge(values, statuses, _with_range(table, options))
+    counted = [longtable.whole_numbers(table, name) for name in ("run", "seed") if name in table.columns]
+    runs = table.select("configuration", "instance").with_columns(counted)
+    again = runs.is_duplicated()
+    if again.any() and "run" not in runs.columns:
+        notes.append(
+            f"{int(again.sum()):,} rows agree in configuration, instance{' and seed' if 'seed' in runs.columns else ''}: "
+            "they are taken for runs in the order of the table."
+        )
+        runs = runs.select("configuration", "instance")
+    return Import(
+        kind="table",
+        matrix=matrix_of(runs, charged),
+        trajectory=Trajectory(tool="table", default=options.default),
+        left_out={reason: count for reason, count in left_out.items() if count},
+        notes=(*notes, *charged.notes),
+        columns=columns,
+    )
+
+
+def guess(there: list[str], given: Mapping[str, str]) -> dict[str, str]:
+    """Which column is what: as given, else by name, whatever the case."""
+    for ours, theirs in given.items():
+        if ours not in GUESSES:
+            raise InputError(f"expected one of {', '.join(GUESSES)} on the left of a column, got {ours!r}.")
+        if theirs not in there:
+            raise InputError(f"expected {ours}={theirs} to name a column, got the columns {', '.join(there):.200}.")
+    found = dict(given)
+    plain = {re.sub(r"[\s.\-]+", "_", name.strip().lower()): name for name in reversed(there)}
+    for ours, names in GUESSES.items():
+        if ours not in found:
+            likely = [plain[name] for name in names if name in plain and plain[name] not in found.values()]
+            if likely:
+                found[ours] = likely[0]
+    if missing := [ours for ours in NEEDED if ours not in found]:
+        raise InputError(
+            f"expected a column for the {missing[0]}, and none of {', '.join(there):.200} looks like it: name it "
+            f"(--column {missing[0]}=NAME)."
+        )
+    return {ours: found[ours] for ours in GUESSES if ours in found}
+
+
+def _read(file: BinaryIO, kind: str) -> pl.DataFrame:
+    return longtable.read(file, kind, every=True)
+
+
+def _try_parquet(path: Path) -> None:
+    limit = TRIAL_ROOM + TRIAL_ROOM_PER_BYTE * path.stat().st_size
+    words = [sys.executable, "-c", TRIAL, str(path.absolute()), str(limit)]
+    ended = subprocess.run(words, check=False, capture_output=True, text=True, errors="replace")  # noqa: S603 - our own words
+    if ended.returncode:
+        reason = (ended.stderr.strip().splitlines() or ["it ended the reader"])[-1]
+        raise InputError(f"expected a parquet table, and it cannot be read ({reason:.150}).")
+
+
+def _polars(frame: Any) -> pl.DataFrame:
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
+        raise InputError(f"expected a path or a data frame, got {type(frame).__name__}.")
+    try:
+        return pl.DataFrame({str(name): pl.Series(frame[name].tolist(), strict=False) for name in frame.columns})
+    except (TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"expected a data frame of polars or pandas, and it cannot be read ({error!r:.80}).") from error
+
+
+def _statuses(table: pl.DataFrame) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+    """How each run ended, and which have not."""
+    if "status" not in table.columns:
+        return np.full(table.height, NO_STATUS, dtype=np.int8), np.zeros(table.height, dtype=np.bool_)
+    column = table["status"].cast(pl.String, strict=False)
+    words = column.unique().to_list()
+    known = {word: NO_STATUS if word is None or not word.strip() else status_of(word) for word in words}
+    codes = np.array([known[word] if known[word] is not None else NO_STATUS for word in column.to_list()], dtype=np.int8)
+    running = {word for word, status in known.items() if status is None}
+    return codes, np.array([word in running for word in column.to_list()], dtype=np.bool_)
+
+
+def _with_range(table: pl.DataFrame, options: Options) -> Options:
+    """The options, with low and high from the columns of that name where nothing else says them."""
+    if options.cutoff is not None:
+        return options
+    ends = {
+        name: longtable.end_of_range(table, name, given)
+        for name, given in (("low", options.low), ("high", options.high))
+        if name in table.columns or given is not None
+    }
+    return replace(options, low=ends.get("low"), high=ends.get("high"))
+
+
+def _parameters(table: pl.DataFrame) -> dict[str, dict[str, Scalar]]:
+    """CAVE's configurations.csv: a row of values for each config_id."""
+    key = next((name for name in table.columns if name.strip().lower() in ("config_id", "configuration_id")), None)
+    if key is None:
+        return {}
+    rows = table.with_columns(pl.col(key).cast(pl.String)).to_dicts()
+    return {
+        str(row[key]): {name: value for name, value in row.items() if name != key and value not in (None, "")}
+        for row in rows
+    }

@@ -1,0 +1,85 @@
+"""The trajectory of a matrix kept in its own file: as metadata of parquet, as one more array of npz.
+
+Both hold the same JSON text under the name `truecost.trajectory`; a csv table has no place for it. Readers that know nothing
+of it pass over it.
+"""
+
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import numpy as np
+
+from truecost.errors import InputError
+from truecost.runs import Step, Trajectory
+
+KEY: Final = "truecost.trajectory"
+LONGEST: Final = 64 << 20
+
+
+def to_json(trajectory: Trajectory) -> str:
+    """The text that is kept."""
+    return json.dumps(
+        {
+            "tool": trajectory.tool,
+            "proposed": trajectory.proposed,
+            "raced": trajectory.raced,
+            "default": trajectory.default,
+            "incumbent": trajectory.incumbent,
+            "steps": [[step.runs, list(step.configurations)] for step in trajectory.steps],
+        }
+    )
+
+
+def from_json(text: str) -> Trajectory:
+    """The trajectory of a text that `to_json` made."""
+    try:
+        stored: dict[str, Any] = json.loads(text)
+        steps = tuple(Step(runs, tuple(names)) for runs, names in stored["steps"])
+        known = {name: stored[name] for name in ("tool", "proposed", "raced", "default", "incumbent")}
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(f"expected a trajectory as truecost writes it, and it cannot be read ({error!r:.80}).") from error
+    return Trajectory(**known, steps=steps)
+
+
+def read(path: str | os.PathLike[str]) -> Trajectory | None:
+    """The trajectory in a parquet or npz file that `CostMatrix.save` wrote; None where there is none."""
+    try:
+        with Path(path).open("rb") as file:
+            start = file.read(4)
+            file.seek(0)
+            text = _of_parquet(file) if start == b"PAR1" else _of_npz(file) if start == b"PK\x03\x04" else None
+        return None if text is None else from_json(text)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def _of_parquet(file: BinaryIO) -> str | None:
+    import polars as pl
+
+    try:
+        return pl.read_parquet_metadata(file).get(KEY)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
+        raise InputError(f"expected a parquet table, and it cannot be read ({error!r:.80}).") from error
+
+
+def _of_npz(file: BinaryIO) -> str | None:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            if f"{KEY}.npy" not in archive.namelist():
+                return None
+            if archive.getinfo(f"{KEY}.npy").file_size > LONGEST:
+                raise InputError(f"expected a trajectory of at most {LONGEST >> 20} MB, got more.")
+            with archive.open(f"{KEY}.npy") as packed:
+                return str(np.lib.format.read_array(packed, allow_pickle=False).tobytes().decode())
+    except InputError:
+        raise
+    except Exception as error:  # NumPy and zipfile raise a dozen kinds on damaged files
+        raise InputError(f"expected an npz file of truecost, and it cannot be read ({error!r:.80}).") from error
+
+
+def as_array(trajectory: Trajectory) -> "np.ndarray[Any, np.dtype[np.uint8]]":
+    """The text as the array that an npz file keeps under `KEY`."""
+    return np.frombuffer(to_json(trajectory).encode(), dtype=np.uint8)
