@@ -174,6 +174,9 @@ def test_the_command_line_from_scenario_to_matrix(tmp_path: Path) -> None:
     assert report["matrix"] == json.loads(truecost("info", "m.npz", "--json", folder=tmp_path).stdout)
     lower = json.loads(truecost("info", "runs.db", "--json", "--par", 1, "--cutoff", 0.05, folder=tmp_path).stdout)
     assert lower["matrix"]["high"] == 0.05
+    truecost("import", "runs.db", "-o", "taken.parquet", "--par", 1, folder=tmp_path)
+    taken = json.loads(truecost("import", "taken.parquet", "--json", folder=tmp_path).stdout)
+    assert (taken["runs"], taken["high"], taken["trajectory"]["proposed"]) == (24, 5, "beforehand")
     # Without a size it goes on with the last one.
     assert (
         json.loads(truecost("gather", "scenario.toml", "--journal", "runs.db", "--json", folder=tmp_path).stdout)["runs"]

@@ -20,7 +20,7 @@ def import_(
     path: Annotated[
         Path,
         typer.Argument(
-            help="A folder of SMAC3, ASlib, CAVE or AClib wrapper logs, irace's .Rdata, a PM.npy, or a table.",
+            help="A folder of SMAC3, ASlib, CAVE or AClib wrapper logs, irace's .Rdata, a PM.npy, a table, a journal.",
             show_default=False,
         ),
     ],
@@ -60,7 +60,8 @@ def import_(
     kind: Annotated[
         str | None,
         typer.Option(
-            help="smac, irace, aslib, acl, table or matrix, where the content should not tell.", rich_help_panel=WHAT
+            help="smac, irace, aslib, acl, table, matrix or journal, where the content should not tell.",
+            rich_help_panel=WHAT,
         ),
     ] = None,
     low: Low = None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truecost.cli.inputs import is_journal, load_matrix, metric_of
+from truecost.cli.inputs import is_journal, load_matrix
 from truecost.cli.printing import High, Json, Low, number, print_json, print_line, print_table
 from truecost.errors import InputError
 
@@ -60,7 +60,7 @@ def _info_of_journal(path: Path, weights: str, top: int, par: float | None, cuto
     with Journal.read(path) as journal:
         report = journal_summary(journal)
         counted = report["runs"] > report["ahead"]
-        summary = summarise(journal.matrix(metric_of(journal, par, cutoff)), weights) if counted else None
+        summary = summarise(journal.matrix(journal.metric(par=par, cutoff=cutoff)), weights) if counted else None
     if json:
         print_json({"journal": report, "matrix": summary})
         return

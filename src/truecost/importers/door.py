@@ -10,9 +10,11 @@ from truecost.errors import InputError
 from truecost.importers import acl, aslib, irace, rdata, smac, table
 from truecost.importers.record import Import, Options
 from truecost.matrix import PACKED, CostMatrix
+from truecost.running.journal import Journal
+from truecost.running.journalfile import HEADER
 from truecost.runs import Trajectory
 
-KINDS: Final = ("smac", "irace", "aslib", "acl", "table", "matrix")
+KINDS: Final = ("smac", "irace", "aslib", "acl", "table", "matrix", "journal")
 # How far below a folder SMAC's own is looked for: it writes name/seed/.
 DEEPEST: Final = 3
 START: Final = 1 << 16
@@ -38,7 +40,7 @@ def import_runs(
     ----------
     source
         A folder of SMAC3 2.x, of ASlib, of CAVE or of logs of AClib wrappers; a log of irace (.Rdata); a PM.npy; a csv, tsv
-        or parquet table; a matrix of truecost; or a data frame of polars or pandas.
+        or parquet table; a matrix or a journal of truecost; or a data frame of polars or pandas.
     low, high
         The least and the largest cost a run can have; known where there is a cutoff.
     cutoff, par
@@ -52,7 +54,7 @@ def import_runs(
     default
         The name of the default configuration, where the log does not say.
     kind
-        `"smac"`, `"irace"`, `"aslib"`, `"acl"`, `"table"` or `"matrix"`, where the content should not tell.
+        `"smac"`, `"irace"`, `"aslib"`, `"acl"`, `"table"`, `"matrix"` or `"journal"`, where the content should not tell.
     """
     options = Options(
         low=low,
@@ -100,6 +102,7 @@ def _reader(path: Path, kind: str | None) -> tuple[Path, Reader]:
         "acl": acl.load_array if array or where.name == "PM.npy" else acl.load_logs,
         "table": table.load,
         "matrix": _matrix,
+        "journal": _journal,
     }
     if found is None:
         raise InputError(
@@ -139,6 +142,8 @@ def _in_file(path: Path) -> tuple[Path, str | None]:
         raise InputError("expected a log, a table or a workspace of R, got a packed file: unpack it first.")
     if start.startswith(b"\x93NUMPY"):
         return path, "acl"
+    if start.startswith(HEADER):
+        return path, "journal"
     if start.startswith(b"PK\x03\x04"):
         return path, "matrix"
     if start.startswith(b"PAR1"):
@@ -169,3 +174,21 @@ def _matrix(path: Path, options: Options) -> Import:
     found = CostMatrix.load(path, low=options.low, high=options.high)
     kept = origin.read(path)
     return Import(kind="matrix", matrix=found, trajectory=kept or Trajectory(tool="truecost", default=options.default))
+
+
+def _journal(path: Path, options: Options) -> Import:
+    """A journal of `truecost gather`: the default and random configurations, fixed before any cost was seen."""
+    if options.low is not None or options.high is not None:
+        raise InputError("expected no low and high with a journal: they follow from its metric.")
+    with Journal.read(path) as journal:
+        matrix = journal.matrix(journal.metric(par=options.par, cutoff=options.cutoff))
+        parameters = journal.configurations()
+        ahead = int(journal.table().ahead.sum())
+    default = options.default or next(iter(parameters))
+    return Import(
+        kind="journal",
+        matrix=matrix,
+        trajectory=Trajectory(tool="truecost gather", proposed="beforehand", raced=False, default=default),
+        parameters=parameters,
+        left_out={"finished before a slower run that was begun earlier": ahead} if ahead else {},
+    )

@@ -76,7 +76,7 @@ class Import:
     Parameters
     ----------
     kind
-        `"smac"`, `"irace"`, `"aslib"`, `"acl"`, `"table"` or `"matrix"`.
+        `"smac"`, `"irace"`, `"aslib"`, `"acl"`, `"table"`, `"matrix"` or `"journal"`.
     matrix
         The runs.
     trajectory

@@ -7,6 +7,7 @@ by a metric when a matrix is asked for, so that another factor, clock or lower c
 import contextlib
 import fcntl
 import json
+import math
 import os
 import sqlite3
 import struct
@@ -304,16 +305,30 @@ class Journal:
             )
         return found
 
-    def metric(self) -> Metric:
-        """The metric of the latest plan."""
+    def metric(self, *, par: float | None = None, cutoff: float | None = None) -> Metric:
+        """The metric of the latest plan, or PARk with another factor or a lower cutoff."""
         with told(self.path):
             row = self._connection.execute("SELECT metric FROM plans ORDER BY id DESC LIMIT 1").fetchone()
         if row is None:
             raise InputError(f"{self.path}: expected runs, got a journal in which none was planned.")
         try:
-            return Metric.model_validate_json(row[0])
+            metric = Metric.model_validate_json(row[0])
         except pydantic.ValidationError as error:
             raise InputError(f"{self.path}: expected a metric that this truecost knows, got {row[0]!r:.80}.") from error
+        if par is None and cutoff is None:
+            return metric
+        if metric.kind != "par":
+            metric = Metric(kind="par")
+        most = self.fingerprint()["limits"][{"cpu": "cpu", "wall": "wall", "reported": "cutoff"}[metric.clock]]
+        if most is None:
+            raise InputError(f"{self.path}: expected a journal with a CPU limit for PARk and a cutoff, got one without.")
+        cutoff = cutoff if cutoff is not None else metric.cutoff or most
+        if not 0 < cutoff <= most:
+            raise InputError(f"expected a cutoff of at most {most:g} seconds, where the runs were stopped, got {cutoff:g}.")
+        factor = par if par is not None else metric.factor
+        if not 1 <= factor < math.inf:
+            raise InputError(f"expected a factor for PARk of at least 1, got {factor:g}.")
+        return metric.model_copy(update={"factor": float(factor), "cutoff": float(cutoff)})
 
     def planned(self) -> tuple[int, int, int] | None:
         """The size of the latest plan: configurations, instances, runs."""
