@@ -10,7 +10,6 @@ from truecost.errors import InputError
 from truecost.importers import acl, aslib, irace, rdata, smac, table
 from truecost.importers.record import Import, Options
 from truecost.matrix import PACKED, CostMatrix
-from truecost.running.journal import Journal
 from truecost.running.journalfile import HEADER
 from truecost.runs import Trajectory
 
@@ -180,6 +179,9 @@ def _journal(path: Path, options: Options) -> Import:
     """A journal of `truecost gather`: the default and random configurations, fixed before any cost was seen."""
     if options.low is not None or options.high is not None:
         raise InputError("expected no low and high with a journal: they follow from its metric.")
+    # Here, since it loads what runs solvers, and no other log needs that.
+    from truecost.running.journal import Journal
+
     with Journal.read(path) as journal:
         matrix = journal.matrix(journal.metric(par=options.par, cutoff=options.cutoff))
         parameters = journal.configurations()
