@@ -76,6 +76,7 @@ _HOMES = {
     "fit": "experiments.fit:",
     "reality": "experiments.reality:",
     "Space": "running.space",
+    "figures": "show.figures:",
 }
 
 __all__ = [
