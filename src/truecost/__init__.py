@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from truecost.matrix import CostMatrix
     from truecost.running.space import Space
     from truecost.runs import Status
+    from truecost.show import figures, reproduce
     from truecost.stats import allocation, bounds, estimate, synthetic, variance
     from truecost.stats.allocation import Allocation, concentrated, even, scattered
     from truecost.stats.estimate import training_cost
@@ -77,6 +78,7 @@ _HOMES = {
     "reality": "experiments.reality:",
     "Space": "running.space",
     "figures": "show.figures:",
+    "reproduce": "show.reproduce:",
 }
 
 __all__ = [
@@ -94,8 +96,10 @@ __all__ = [
     "estimate",
     "even",
     "exact",
+    "figures",
     "fit",
     "reality",
+    "reproduce",
     "resample",
     "runtime_model",
     "scattered",

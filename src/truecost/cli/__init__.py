@@ -18,6 +18,7 @@ from truecost.cli.demo import demo
 from truecost.cli.doctor import doctor
 from truecost.cli.info import info
 from truecost.cli.printing import visible
+from truecost.cli.reproduce import reproduce
 from truecost.errors import InputError
 
 # What typer answers Ctrl-C by, as shells do: 128 and the number of the signal.
@@ -33,6 +34,7 @@ app = typer.Typer(
 for command in (demo, doctor, info, bound):
     app.command()(command)
 app.add_typer(experiment.app, name="experiment")
+app.command()(reproduce)
 
 
 @app.callback(invoke_without_command=True)

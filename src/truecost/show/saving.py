@@ -64,7 +64,7 @@ def render(chart: Chart, kind: Format) -> bytes:
 
 def specification(chart: Chart) -> dict[str, Any]:
     """The validated Vega-Lite specification, control characters in its texts shown instead of obeyed."""
-    spec: dict[str, Any] = _visible(chart.to_dict())
+    spec: dict[str, Any] = _all_visible(chart.to_dict())
     return spec
 
 
@@ -78,12 +78,17 @@ def _script(value: object) -> str:
     return json.dumps(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _visible(value: Any) -> Any:
+def visible(text: str) -> str:
+    """The text with control characters shown instead of obeyed."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _all_visible(value: Any) -> Any:
     # SVG cannot carry control characters: the renderer would take the whole process down with it.
     if isinstance(value, str):
-        return value if value.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in value)
+        return value if value.isprintable() else visible(value)
     if isinstance(value, dict):
-        return {key: _visible(item) for key, item in value.items()}
+        return {key: _all_visible(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_visible(item) for item in value]
+        return [_all_visible(item) for item in value]
     return value

@@ -10,6 +10,8 @@ from truecost.show.figures.configurations import (
     variance_shares_data,
 )
 from truecost.show.figures.errors import (
+    ERRORS,
+    ErrorName,
     bounds_chart,
     bounds_data,
     error_curves_chart,
@@ -20,6 +22,8 @@ from truecost.show.figures.errors import (
 from truecost.show.saving import save
 
 __all__ = [
+    "ERRORS",
+    "ErrorName",
     "MatrixPicture",
     "bounds_chart",
     "bounds_data",

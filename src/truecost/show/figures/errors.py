@@ -4,7 +4,7 @@ They are drawn from the tables of `truecost.experiments.results`: a parquet file
 """
 
 from collections.abc import Sequence
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 import altair as alt
 import numpy as np
@@ -15,6 +15,7 @@ from truecost.experiments import fit
 from truecost.show.theme import BLACK, BLUE, DASHED, DOTTED, GREEN, ORANGE, SOLID, Chart, axis, records, themed
 
 ErrorName = Literal["uniform", "selection"]
+ERRORS: tuple[ErrorName, ...] = get_args(ErrorName)
 
 ESTIMATORS = {
     "even": "S*: runs spread evenly over the instances",
