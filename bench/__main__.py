@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.references import components_in_loops, numpy_n_sweep
+from bench.reproducing import reproducing
 from truecost.experiments import exact, resample
 from truecost.matrix import CostMatrix
 from truecost.stats.synthetic import runtime_model
@@ -153,6 +154,7 @@ def main() -> None:
     experiments(matrix)
     growth()
     memory()
+    reproducing(matrix, SPLITS)
     starts()
 
 

@@ -84,6 +84,7 @@ def judge(
 
 def best_estimator(exact: pl.DataFrame, simulated: pl.DataFrame) -> Claim:
     """S* has the least error of all estimators at every K and N (Theorem 1)."""
+    says = "S* is the best of the three estimators, whatever K and N."
     squared = _by_estimator(exact, "squared")
     rivals = [name for name in squared if name != "even"]
     lost = np.any([squared["even"] > squared[name] * (1 + EQUAL) for name in rivals], axis=0)
@@ -94,17 +95,18 @@ def best_estimator(exact: pl.DataFrame, simulated: pl.DataFrame) -> Claim:
     verdict = Verdict.HOLDS if not (lost.any() or worse.any()) else Verdict.PARTLY
     if lost.mean() > 0.5:
         verdict = Verdict.FAILS
-    least, more = _at_largest_k(exact), {}
-    for name in rivals:
-        more[name] = [float(np.sqrt(least[name][at] / least["even"][at]) - 1) for at in (0, -1)]
-    ratios = least["ratio"]
+    if not any(values.any() for values in squared.values()):
+        return _open("best", says)
+    at = _at_largest_k(exact)
+    more = {name: [_excess(at[name][place], at["even"][place]) for place in (0, -1)] for name in rivals}
+    ratios = at["ratio"]
     gaps = "; ".join(
-        f"{NAMES[name]} {gap[0]:+.1%} at N = {ratios[0]:.3g}K and {gap[1]:+.1%} at N = {ratios[-1]:.3g}K"
+        f"{NAMES[name]} {shown(gap[0], '+.1%')} at N = {ratios[0]:.3g}K and {shown(gap[1], '+.1%')} at N = {ratios[-1]:.3g}K"
         for name, gap in more.items()
     )
     return Claim(
         name="best",
-        says="S* is the best of the three estimators, whatever K and N.",
+        says=says,
         verdict=verdict,
         finding=f"By exact mean squared error S* is best or equal at {lost.size - lost.sum()} of {lost.size} points (K, N). "
         f"By simulated absolute error a rival is better, by more than {APART:g} standard errors, at {worse.sum()} of "
@@ -161,7 +163,7 @@ def converges(exact: pl.DataFrame) -> Claim:
     if first <= 0:
         return _open("converges", CONVERGES)
     left = float(np.sqrt(limit / first))
-    apart = float(np.sqrt(max(last.values()) / min(last.values())) - 1) if min(last.values()) > 0 else 0.0
+    apart = _excess(max(last.values()), min(last.values()))
     verdict = Verdict.HOLDS if left <= GONE else Verdict.PARTLY if apart <= TOGETHER else Verdict.FAILS
     return Claim(
         name="converges",
@@ -169,7 +171,7 @@ def converges(exact: pl.DataFrame) -> Claim:
         verdict=verdict,
         finding=f"However many runs, a root mean squared error of {np.sqrt(limit):.4g} stays at the largest K, {left:.0%} "
         f"of that of S* at N = {at['ratio'][0]:.3g}K: it comes from the choice of instances, training and test. At N = "
-        f"{at['ratio'][-1]:.3g}K the estimators lie within {apart:.1%} of each other.",
+        f"{at['ratio'][-1]:.3g}K the estimators differ by up to {shown(apart, '+.1%')}.",
         numbers={"limit_rmse": float(np.sqrt(limit)), "left": left, "apart_at_last_n": apart},
     )
 
@@ -200,7 +202,7 @@ def fits_follow(sweeps: dict[fit.Kind, pl.DataFrame]) -> Claim:
     """The curves that Theorem 2 suggests follow the uniform error against m, N and K."""
     found: dict[str, dict[str, float]] = {kind: _fit(table, kind, "uniform") for kind, table in sweeps.items()}
     said = ", ".join(
-        f"{letter(kind)}: {each['r_squared']:.4f} (largest gap {each['gap']:.1%} of the curve's range)"
+        f"{letter(kind)}: {shown(each['r_squared'], '.4f')} (largest gap {shown(each['gap'], '.1%')} of the curve's range)"
         for kind, each in found.items()
     )
     return Claim(
@@ -230,8 +232,8 @@ def steady_from_half(table: pl.DataFrame, train: int) -> Claim:
         says=says,
         verdict=verdict,
         finding=f"At N = {values[half]:,} (K = {train:,}) the uniform error is {errors[half]:.4g}, {above:+.0%} against "
-        f"{errors[-1]:.4g} at N = {values[-1]:,}; {gone:.0%} of the way down from N = 1 is done by then. It stays within "
-        f"{STEADY:.0%} of its last value from N = {first:,} on, that is {first / train:.2g}K.",
+        f"{errors[-1]:.4g} at N = {values[-1]:,}; {shown(gone, '.0%')} of the way down from N = 1 is done by then. It stays "
+        f"within {STEADY:.0%} of its last value from N = {first:,} on, that is {first / train:.2g}K.",
         numbers={
             "at_half": float(errors[half]),
             "at_last": float(errors[-1]),
@@ -254,7 +256,8 @@ def selection_alike(sweeps: dict[fit.Kind, pl.DataFrame]) -> Claim:
         found[kind] = each
         holds.append(_at_least(min(each["correlation"], each["r_squared"]), CONSIDERABLE))
     said = "; ".join(
-        f"{letter(kind)}: R² {each['r_squared']:.4f}, correlation with the uniform error {each['correlation']:.3f}"
+        f"{letter(kind)}: R² {shown(each['r_squared'], '.4f')}, correlation with the uniform error "
+        f"{shown(each['correlation'], '.3f')}"
         for kind, each in found.items()
     )
     last = found["n"]["share"]
@@ -262,7 +265,8 @@ def selection_alike(sweeps: dict[fit.Kind, pl.DataFrame]) -> Claim:
         name="selection",
         says="The selection error behaves like the uniform error, to a considerable extent.",
         verdict=_all(holds),
-        finding=f"{said}; {CONSIDERABLE:g} or more of both counts. With all runs it is {last:.0%} of the uniform error.",
+        finding=f"{said}; {CONSIDERABLE:g} or more of both counts. With all runs it is {shown(last, '.0%')} of the uniform "
+        "error.",
         numbers={**found},
     )
 
@@ -276,15 +280,15 @@ def bounds_hold(sweeps: dict[fit.Kind, pl.DataFrame], delta: float) -> Claim:
         known = np.isfinite(bound)
         below, points = below + int((seen[known] > bound[known]).sum()), points + int(known.sum())
         factors[kind] = float(bound[-1] / seen[-1]) if seen[-1] > 0 else float("nan")
-    said = ", ".join(f"{factor:.1f} at the largest {letter(kind)}" for kind, factor in factors.items())
+    said = ", ".join(f"{shown(factor, '.1f')} at the largest {letter(kind)}" for kind, factor in factors.items())
     verdict = Verdict.HOLDS if below == 0 else Verdict.PARTLY if below <= 0.05 * points else Verdict.FAILS
     return Claim(
         name="bounds",
         says="Theorem 2 bounds the uniform error.",
         verdict=verdict if points else Verdict.OPEN,
         finding=f"The error that {1 - delta:g} of the splits stay below is above the bound at {below} of {points} points. "
-        f"The bound is larger than it by a factor of {said}. Plug-in, not guaranteed: within and across are estimates, and the "
-        "error is against test instances.",
+        f"The bound is larger than it by a factor of {said}. Plug-in, not guaranteed: within and across are estimates, and "
+        "the error is against test instances.",
         numbers={"points": points, "above": below, "factors": factors},
     )
 
@@ -315,6 +319,16 @@ def _fit(table: pl.DataFrame, kind: fit.Kind, name: str) -> dict[str, float]:
     spread = float(np.ptp(errors))
     gap = float(np.abs(curve(values) - errors).max() / spread) if spread > 0 else float("nan")
     return {"a": curve.a, "b": curve.b, "r_squared": curve.r_squared, "gap": gap}
+
+
+def _excess(squared: float, other: float) -> float:
+    """By which share one root mean squared error lies above another."""
+    return float(np.sqrt(squared / other) - 1) if other > 0 else float("nan")
+
+
+def shown(value: float, form: str) -> str:
+    """The number in this form; a dash for what is not one."""
+    return "–" if np.isnan(value) else format(value, form)
 
 
 def _correlation(a: FloatArray, b: FloatArray) -> float:

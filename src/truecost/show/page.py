@@ -104,7 +104,9 @@ def _fits(sweeps: dict[fit.Kind, pl.DataFrame]) -> str:
     for error in ("uniform", "selection"):
         for kind, table in sweeps.items():
             curve = fit.curve(table[kind].to_numpy(), table[error].to_numpy(), kind=kind)
-            rows.append([error, fit.FORMULAS[kind], f"{curve.a:.4g}", f"{curve.b:.4g}", f"{curve.r_squared:.4f}"])
+            rows.append(
+                [error, fit.FORMULAS[kind], f"{curve.a:.4g}", f"{curve.b:.4g}", claims.shown(curve.r_squared, ".4f")]
+            )
     return _table(["error", "curve", "a", "b", "R²"], rows)
 
 
@@ -120,7 +122,7 @@ def _method(matrix: CostMatrix, said: Said) -> str:
         f"* A curve follows from R² = {claims.FOLLOWS:g} on; an error is steady once it is at most {claims.STEADY:.0%} "
         f"above its last value, and nearly so at {claims.NEARLY:.0%}; the selection error is alike if its R² and its "
         f"correlation with the uniform error reach {claims.CONSIDERABLE:g}.",
-        "* Every number is in `data/`, every figure in `figures/` as PDF, PNG and SVG.",
+        "* Every number is in `data/`, every figure in `figures/`.",
     ]
     if np.isnan(matrix.costs).any():
         lines.append("* Runs are missing: S† is not defined and left out, and N ends where the first cell has no more runs.")

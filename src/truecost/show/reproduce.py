@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,7 +18,7 @@ from truecost.experiments import exact, fit, reality, resample, results
 from truecost.files import whole_file
 from truecost.matrix import CostMatrix
 from truecost.show import claims, figures, page
-from truecost.show.saving import save
+from truecost.show.saving import Format, save
 from truecost.show.theme import Chart
 
 # Called with what is being done and the share of all work that is done.
@@ -28,7 +28,7 @@ Told = Callable[[int], None]
 KINDS: tuple[fit.Kind, ...] = ("m", "n", "k")
 # S° of distinct pairs is compared in closed form only: the paper's text has S° otherwise, and a simulation takes its time.
 SIMULATED: tuple[exact.Estimator, ...] = ("even", "concentrated", "scattered")
-FORMATS = ("pdf", "png", "svg")
+FORMATS: tuple[Format, ...] = ("pdf", "png", "svg")
 # The curves need four values each, and half of the instances are for training.
 LEAST_CONFIGURATIONS, LEAST_INSTANCES = 4, 8
 
@@ -64,6 +64,7 @@ def reproduce(
     name: str = "a matrix",
     unit: str = "cost",
     delta: float = 0.05,
+    formats: Sequence[Format] = FORMATS,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
@@ -85,14 +86,16 @@ def reproduce(
         What the page calls the matrix, and what figures call a unit of cost.
     delta
         Bounds and quantiles are at probability 1 − delta.
+    formats
+        Which files of every figure; the page shows PNG, or the first of them.
     threads
         All there are if not given; the results do not depend on it.
     progress
         Told what is being done, and the share of all work that is done.
     """
-    _check(matrix, splits, delta)
+    _check(matrix, splits, delta, threads)
     k, n = _grid(matrix)
-    folder = _Folder(Path(out), {"matrix": _fingerprint(matrix), "splits": splits, "seed": seed, "delta": delta})
+    folder = _Folder(Path(out), formats, {"matrix": _fingerprint(matrix), "splits": splits, "seed": seed, "delta": delta})
     steps = _Steps(matrix, n, splits, progress)
     settings: dict[str, Any] = {"splits": splits, "threads": threads}
     folder.page.unlink(missing_ok=True)
@@ -132,6 +135,7 @@ class _Folder:
     """The folder of results: what is written, and what was there from the same experiment."""
 
     path: Path
+    formats: Sequence[Format]
     about: dict[str, Any]
     files: list[Path] = field(default_factory=list)
     figures: dict[str, str] = field(default_factory=dict)
@@ -163,11 +167,12 @@ class _Folder:
         return table
 
     def draw(self, name: str, chart: Chart) -> None:
-        for ending in FORMATS:
+        for ending in self.formats:
             path = self.path / "figures" / f"{name}.{ending}"
             save(chart, path)
             self.files.append(path)
-        self.figures[name] = f"figures/{name}.png"
+        if self.formats:
+            self.figures[name] = f"figures/{name}.{'png' if 'png' in self.formats else self.formats[0]}"
 
 
 class _Steps:
@@ -198,7 +203,7 @@ class _Steps:
         return told
 
 
-def _check(matrix: CostMatrix, splits: int, delta: float) -> None:
+def _check(matrix: CostMatrix, splits: int, delta: float, threads: int | None) -> None:
     configurations, instances, _ = matrix.shape
     if configurations < LEAST_CONFIGURATIONS or instances < LEAST_INSTANCES:
         raise InputError(
@@ -209,6 +214,7 @@ def _check(matrix: CostMatrix, splits: int, delta: float) -> None:
         raise InputError(f"Expected at least 2 splits, got {splits}.")
     if not 0 < delta < 1:
         raise InputError(f"Expected delta between 0 and 1, got {delta}.")
+    resample.check_threads(threads)
     exact.check_complete(matrix)
 
 

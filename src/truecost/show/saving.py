@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -59,7 +60,7 @@ def render(chart: Chart, kind: Format) -> bytes:
         return vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=SCALE, allowed_base_urls=[])
     if kind == "pdf":
         return vl_convert.vegalite_to_pdf(spec, vl_version=VEGA_LITE, allowed_base_urls=[])
-    return vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE, allowed_base_urls=[]).encode()
+    return _numbered(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE, allowed_base_urls=[])).encode()
 
 
 def specification(chart: Chart) -> dict[str, Any]:
@@ -76,6 +77,15 @@ def _bundle() -> str:
 def _script(value: object) -> str:
     """JSON that cannot end the script it stands in."""
     return json.dumps(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _numbered(svg: str) -> str:
+    """The SVG with its clips and gradients numbered from 0: the renderer counts on from one figure to the next."""
+    found = re.findall(r'<(?:clipPath|linearGradient|radialGradient) id="(\w+)"', svg)
+    names = {old: f"part{place}" for place, old in enumerate(dict.fromkeys(found))}
+    # Only inside a tag, where < cannot stand: what a name says stays as it is.
+    pattern = r'(<[^<]*?(?: id="|"url\(#))(\w+)(?=["\)])'
+    return re.sub(pattern, lambda match: match[1] + names.get(match[2], match[2]), svg)
 
 
 def visible(text: str) -> str:

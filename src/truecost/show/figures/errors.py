@@ -69,12 +69,12 @@ def estimators_chart(data: pl.DataFrame, *, unit: str = "cost", columns: int = 3
     """Error bars of the estimators against N/K; a panel for every K if there are several."""
     sizes = data["k"].unique(maintain_order=True).to_list()
     if len(sizes) > 1:
-        panels = [_estimators_panel(data.filter(pl.col("k") == k), unit, width=230, height=170) for k in sizes]
+        panels = [_estimators_panel(data.filter(pl.col("k") == k), unit, "", width=230, height=170) for k in sizes]
         return themed(alt.concat(*panels, columns=columns))
-    return themed(_estimators_panel(data, unit, width=600, height=320))
+    return themed(_estimators_panel(data, unit, ": mean ± standard deviation over splits", width=600, height=320))
 
 
-def _estimators_panel(data: pl.DataFrame, unit: str, width: int, height: int) -> Chart:
+def _estimators_panel(data: pl.DataFrame, unit: str, more: str, width: int, height: int) -> Chart:
     present = [name for name in ESTIMATORS if name in data["estimator"]]
     labels = [ESTIMATORS[name] for name in present]
     # Side by side, so that no bar covers another.
@@ -109,7 +109,7 @@ def _estimators_panel(data: pl.DataFrame, unit: str, width: int, height: int) ->
             alt.Tooltip("spread:Q", title="its standard deviation over splits", format=",.4~g"),
         ],
     )
-    title = alt.TitleParams(f"K = {data['k'][0]:,} training instances", fontWeight="normal", fontSize=12)
+    title = alt.TitleParams(f"K = {data['k'][0]:,} training instances{more}", fontWeight="normal", fontSize=12)
     return alt.layer(bars, lines, points, data=records(shown)).properties(width=width, height=height, title=title)
 
 
