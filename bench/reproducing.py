@@ -1,4 +1,4 @@
-"""`truecost reproduce` on a matrix of the paper's size, in a process of its own: the whole experimental section in one go."""
+"""`truecost reproduce` on a matrix of the paper's size, in a process of its own: the whole section in one go."""
 
 import os
 import subprocess
@@ -24,6 +24,6 @@ def reproducing(matrix: CostMatrix, splits: int) -> None:
         assert work.returncode == 0
         size = sum(file.stat().st_size for file in (Path(folder) / "out").rglob("*") if file.is_file())
     print(
-        f"\ntruecost reproduce, {splits:,} splits: {wall:.0f} s wall, {used.ru_utime + used.ru_stime:.0f} s of processor, peak "
-        f"memory {used.ru_maxrss / 1024:.0f} MB; {size / 2**20:.1f} MB of figures, data and page"
+        f"\ntruecost reproduce, {splits:,} splits: {wall:.0f} s wall, {used.ru_utime + used.ru_stime:.0f} s of processor, "
+        f"peak memory {used.ru_maxrss / 1024:.0f} MB; {size / 2**20:.1f} MB of figures, data and page"
     )
