@@ -98,6 +98,9 @@ def test_matrix_picture_bins() -> None:
     assert picture.cells.height == 100
     assert picture.configurations["first"][0] == picture.instances["first"][0] == 1
     assert (picture.configurations["last"][-1], picture.instances["last"][-1]) == (23, 130)
+    for bins in (picture.configurations, picture.instances):
+        sizes = bins["last"] - bins["first"] + 1
+        assert sizes.max() - sizes.min() <= 1  # type: ignore[operator]
     by_configuration = matrix.costs.mean(axis=(1, 2)).argsort(kind="stable")
     by_instance = matrix.costs.mean(axis=(0, 2)).argsort(kind="stable")
     for cell in picture.cells.iter_rows(named=True):

@@ -302,15 +302,14 @@ def _by_estimator(table: pl.DataFrame, column: str) -> dict[str, FloatArray]:
 
 
 def _at_largest_k(exact: pl.DataFrame) -> dict[str, FloatArray]:
-    """Mean squared errors over N at the largest K, N/K as `ratio`, and S*'s limits: `across` (at N ≥ K) and `floor`."""
+    """Mean squared errors over N at the largest K, N/K as `ratio`, and S*'s limits: `across` (over K) and `floor`."""
     last = exact.filter(pl.col("k") == pl.col("k").max())
     even = last.filter(pl.col("estimator") == "even").sort("n")
     found = _by_estimator(last, "squared")
     k, n = even["k"].to_numpy(), even["n"].to_numpy()
-    # Σ n_i²/N² is 1/K where K divides N, and 1/N below: either way across/K can be read off.
-    whole = even["across"].to_numpy() * np.where(n < k, n / k, 1.0)
-    place = int(np.flatnonzero((n % k == 0) | (n < k))[-1])
-    return {**found, "ratio": n / k, "across": np.full(n.size, whole[place]), "floor": even["floor"].to_numpy()}
+    # Σ n_i²/N² is 1/K where K divides N, at N = K for one: across/K can be read off there.
+    limit = even["across"].to_numpy()[n % k == 0][-1]
+    return {**found, "ratio": n / k, "across": np.full(n.size, limit), "floor": even["floor"].to_numpy()}
 
 
 def _fit(table: pl.DataFrame, kind: fit.Kind, name: str) -> dict[str, float]:
