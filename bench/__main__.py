@@ -14,6 +14,7 @@ import numpy as np
 
 from bench import imports, widths
 from bench.references import components_in_loops, numpy_n_sweep
+from bench.reproducing import reproducing
 from bench.running import running
 from truecost.experiments import exact, resample
 from truecost.matrix import CostMatrix
@@ -155,6 +156,7 @@ def main() -> None:
     experiments(matrix)
     growth()
     memory()
+    reproducing(matrix, SPLITS)
     starts()
     running()
     widths.main([])

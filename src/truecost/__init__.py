@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from truecost.running.scenario import Scenario
     from truecost.running.space import Space
     from truecost.runs import Outcome, Run, Status, Trajectory
+    from truecost.show import figures, reproduce
     from truecost.stats import allocation, bounds, confidence, estimate, synthetic, variance
     from truecost.stats.allocation import Allocation, concentrated, even, scattered
     from truecost.stats.estimate import training_cost
@@ -90,6 +91,8 @@ _HOMES = {
     "gather": "running.gather",
     "Import": "importers.record",
     "import_runs": "importers.door",
+    "figures": "show.figures:",
+    "reproduce": "show.reproduce:",
 }
 
 __all__ = [
@@ -114,10 +117,12 @@ __all__ = [
     "estimate",
     "even",
     "exact",
+    "figures",
     "fit",
     "gather",
     "import_runs",
     "reality",
+    "reproduce",
     "resample",
     "runtime_model",
     "scattered",

@@ -20,6 +20,7 @@ from truecost.cli.gather import gather
 from truecost.cli.import_ import import_
 from truecost.cli.info import info
 from truecost.cli.printing import visible
+from truecost.cli.reproduce import reproduce
 from truecost.errors import TruecostError
 
 # What typer answers Ctrl-C by, as shells do: 128 and the number of the signal.
@@ -36,6 +37,7 @@ for command in (demo, doctor, gather, info, bound):
     app.command()(command)
 app.command("import")(import_)
 app.add_typer(experiment.app, name="experiment")
+app.command()(reproduce)
 
 
 @app.callback(invoke_without_command=True)

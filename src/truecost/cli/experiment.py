@@ -207,9 +207,14 @@ def _sweep(
         fits = {name: fit.curve(sweep.values, getattr(sweep, name), kind=sweep.kind) for name in ("uniform", "selection")}
     if out is not None:
         about = {"experiment": kind, "seed": seed, "splits": splits, "train": sweep.train, "test": sweep.test_instances}
-        bounds = {name: getattr(beside, name) for name in ("bennett", "printed", "bennett_own", "printed_own")}
-        table = results.sweep_table(sweep).with_columns(**{f"bound_{name}": line for name, line in bounds.items()})
-        results.save(table, out, **about, delta=delta, common_seeds=sweep.common_seeds, matrix=str(matrix))
+        results.save(
+            results.sweep_table(sweep, beside),
+            out,
+            **about,
+            delta=delta,
+            common_seeds=sweep.common_seeds,
+            matrix=str(matrix),
+        )
     if json:
         print_json(_sweep_data(sweep, beside, fits, seed))
     else:

@@ -287,6 +287,17 @@ def compare_estimators(
     )
 
 
+def check_threads(threads: int | None) -> int:
+    """How many threads, all there are if not given; refuse more."""
+    most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+    threads = most if threads is None else threads
+    if not 1 <= threads <= most:
+        raise InputError(
+            f"Expected threads from 1 to {most}, got {threads}; the variable NUMBA_NUM_THREADS raises the limit."
+        )
+    return threads
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Setting:
     """What every experiment starts from; `costs` has the runs that are there first in each cell, `means` is (P, M)."""
@@ -327,12 +338,7 @@ def _setting(
         raise InputError(f"Expected at least 2 splits, got {splits}.")
     if not all(0 < level < 1 for level in levels):
         raise InputError(f"Expected levels between 0 and 1, got {tuple(levels)}.")
-    most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
-    threads = most if threads is None else threads
-    if not 1 <= threads <= most:
-        raise InputError(
-            f"Expected threads from 1 to {most}, got {threads}; the variable NUMBA_NUM_THREADS raises the limit."
-        )
+    threads = check_threads(threads)
     counts = matrix.counts()
     if counts.min() == 0:
         check_complete(matrix)

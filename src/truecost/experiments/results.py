@@ -13,18 +13,21 @@ import polars as pl
 from truecost.errors import InputError
 from truecost.experiments.curves import NAMES
 from truecost.experiments.exact import SquaredError
+from truecost.experiments.reality import Reality
 from truecost.experiments.resample import EstimatorErrors, Sweep
 from truecost.files import whole_file
 
 
-def sweep_table(sweep: Sweep) -> pl.DataFrame:
-    """A row for every swept value: the four curves with standard errors and quantiles."""
+def sweep_table(sweep: Sweep, beside: Reality | None = None) -> pl.DataFrame:
+    """A row for every swept value: the four curves with standard errors and quantiles, and the bounds beside them."""
     columns: dict[str, Any] = {sweep.kind: sweep.values}
     for name in NAMES:
         columns[name] = getattr(sweep, name)
         columns[f"{name}_se"] = sweep.standard_errors[name]
         for level, values in zip(sweep.levels, sweep.quantiles[name], strict=True):
             columns[f"{name}_q{100 * level:g}"] = values
+    if beside is not None:
+        columns |= {f"bound_{name}": getattr(beside, name) for name in ("bennett", "printed", "bennett_own", "printed_own")}
     return pl.DataFrame(columns)
 
 

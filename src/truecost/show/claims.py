@@ -1,0 +1,362 @@
+"""What the paper's experimental section claims, judged on the results of one matrix.
+
+Each function takes tables of `truecost.experiments.results` and answers one claim by a verdict and the numbers behind it.
+What counts as "best", "steady" or "follows" stands beside each as a constant and in the answer.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from truecost.experiments import fit
+
+FloatArray = NDArray[np.float64]
+
+NAMES = {"even": "S*", "concentrated": "S†", "scattered": "S°", "pairs": "S° of distinct pairs"}
+# Equal up to rounding: where two estimators are the same, neither is better.
+EQUAL = 1e-9
+# Simulated errors differ only if they lie so many standard errors apart: there are hundreds of comparisons.
+APART = 4.0
+# Shares of the final error: above it by at most the first is steady, by at most the second nearly so.
+STEADY, NEARLY = 0.10, 0.25
+# The R² from which a curve follows the errors, and, for the selection error, R² and correlation "to a considerable extent".
+FOLLOWS, CONSIDERABLE = 0.95, 0.90
+# What may be left of an error that converged to 0, as a share of that at the least N; how far apart errors may be that met.
+GONE, TOGETHER = 0.05, 0.05
+
+CONVERGES = "When N grows, the error of all three estimators converges to 0."
+
+
+class Verdict(StrEnum):
+    """Whether a claim holds on the data."""
+
+    HOLDS = "holds"
+    PARTLY = "holds in part"
+    FAILS = "fails"
+    OPEN = "cannot be judged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A claim of the paper, the verdict, the finding in words, and every number in it."""
+
+    name: str
+    says: str
+    verdict: Verdict
+    finding: str
+    numbers: dict[str, Any]
+
+
+def judge(
+    *, exact: pl.DataFrame, simulated: pl.DataFrame, sweeps: dict[fit.Kind, pl.DataFrame], train: int, delta: float
+) -> list[Claim]:
+    """All claims, in the paper's order.
+
+    Parameters
+    ----------
+    exact
+        `results.exact_table` over the paper's grid.
+    simulated
+        `results.estimator_table` at every K of the grid.
+    sweeps
+        `results.sweep_table` with bounds, for m, n and k.
+    train
+        K of the N-sweep.
+    delta
+        Of the bounds.
+    """
+    return [
+        best_estimator(exact, simulated),
+        small_n(exact),
+        converges(exact),
+        similar_at_other_k(exact),
+        fits_follow(sweeps),
+        steady_from_half(sweeps["n"], train),
+        selection_alike(sweeps),
+        bounds_hold(sweeps, delta),
+    ]
+
+
+def best_estimator(exact: pl.DataFrame, simulated: pl.DataFrame) -> Claim:
+    """S* has the least error of all estimators at every K and N (Theorem 1)."""
+    says = "S* is the best of the three estimators, whatever K and N."
+    squared = _by_estimator(exact, "squared")
+    rivals = [name for name in squared if name != "even"]
+    lost = np.any([squared["even"] > squared[name] * (1 + EQUAL) for name in rivals], axis=0)
+    absolute, error = _by_estimator(simulated, "absolute"), _by_estimator(simulated, "absolute_error")
+    worse = np.zeros_like(absolute["even"], dtype=bool)
+    for name in absolute:
+        worse |= absolute["even"] - absolute[name] > APART * np.hypot(error["even"], error[name])
+    verdict = Verdict.HOLDS if not (lost.any() or worse.any()) else Verdict.PARTLY
+    if lost.mean() > 0.5:
+        verdict = Verdict.FAILS
+    if not any(values.any() for values in squared.values()):
+        return _open("best", says)
+    at = _at_largest_k(exact)
+    more = {name: [_excess(at[name][place], at["even"][place]) for place in (0, -1)] for name in rivals}
+    ratios = at["ratio"]
+    gaps = "; ".join(
+        f"{NAMES[name]} {shown(gap[0], '+.1%')} at N = {ratios[0]:.3g}K and {shown(gap[1], '+.1%')} at N = {ratios[-1]:.3g}K"
+        for name, gap in more.items()
+    )
+    return Claim(
+        name="best",
+        says=says,
+        verdict=verdict,
+        finding=f"By exact mean squared error S* is best or equal at {lost.size - lost.sum()} of {lost.size} points (K, N). "
+        f"By simulated absolute error a rival is better, by more than {APART:g} standard errors, at {worse.sum()} of "
+        f"{worse.size}. Root mean squared error against that of S*, at the largest K: {gaps}.",
+        numbers={
+            "points": lost.size,
+            "points_lost": int(lost.sum()),
+            "points_simulated": worse.size,
+            "points_simulated_lost": int(worse.sum()),
+            "rmse_excess": more,
+        },
+    )
+
+
+def small_n(exact: pl.DataFrame) -> Claim:
+    """The advantage of S* is largest at small N.
+
+    Over S° it is across·(1 − 1/N)/K up to N = K, nothing at N = 1 and about across/K at N = K, and falls like 1/N after.
+    """
+    at = _at_largest_k(exact)
+    peaks, holds = {}, {}
+    for name in ("concentrated", "scattered"):
+        if name in at:
+            gain = at[name] - at["even"]
+            if gain.max() > EQUAL * at["even"].max():
+                peaks[name] = float(at["ratio"][gain.argmax()])
+                holds[name] = bool(gain.argmax() == 0)
+    across = float(at["across"][-1])
+    said = [
+        f"over {NAMES[name]} it is largest at N = {peak:.3g}K, {'the least N' if holds[name] else 'not the least N'}"
+        for name, peak in peaks.items()
+    ]
+    finding = "S* has no advantage over the others anywhere on the grid."
+    if said:
+        finding = f"In mean squared error, at the largest K, {'; '.join(said)}."
+    if holds.get("scattered") is False:
+        finding += (
+            f" At N = 1 S* and S° are the same; the advantage grows to about across/K = {across:.3g} at N = K, then falls."
+        )
+    return Claim(
+        name="small-n",
+        says="The advantage of S* is most remarkable when N is small.",
+        verdict=_all(list(holds.values())),
+        finding=finding,
+        numbers={"largest_at": peaks, "at_least_n": holds, "across_over_k": across},
+    )
+
+
+def converges(exact: pl.DataFrame) -> Claim:
+    """With growing N all errors converge to 0; in truth, that of S* to across/K and the noise of the test set (Lemma 2)."""
+    at = _at_largest_k(exact)
+    limit = max(0.0, float(at["across"][-1] + at["floor"][-1]))
+    first, last = float(at["even"][0]), {name: float(at[name][-1]) for name in NAMES if name in at}
+    if first <= 0:
+        return _open("converges", CONVERGES)
+    left = float(np.sqrt(limit / first))
+    apart = _excess(max(last.values()), min(last.values()))
+    verdict = Verdict.HOLDS if left <= GONE else Verdict.PARTLY if apart <= TOGETHER else Verdict.FAILS
+    return Claim(
+        name="converges",
+        says=CONVERGES,
+        verdict=verdict,
+        finding=f"However many runs, a root mean squared error of {np.sqrt(limit):.4g} stays at the largest K, {left:.0%} "
+        f"of that of S* at N = {at['ratio'][0]:.3g}K: it comes from the choice of instances, training and test. At N = "
+        f"{at['ratio'][-1]:.3g}K the estimators differ by up to {shown(apart, '+.1%')}.",
+        numbers={"limit_rmse": float(np.sqrt(limit)), "left": left, "apart_at_last_n": apart},
+    )
+
+
+def similar_at_other_k(exact: pl.DataFrame) -> Claim:
+    """The order of the estimators at r₁ = 0.5 is that at every other r₁."""
+    # (K, N): every K of the grid has as many N.
+    squared = {name: flat.reshape(exact["k"].n_unique(), -1) for name, flat in _by_estimator(exact, "squared").items()}
+    names = [name for name in ("even", "concentrated", "scattered") if name in squared]
+    signs = np.array(
+        [_sign(squared[a] - squared[b], squared[a]) for i, a in enumerate(names) for b in names[i + 1 :]]
+    )  # (pairs, K, N)
+    same = (signs == signs[:, -1:, :]).all(axis=0)[:-1]
+    share = float(same.mean()) if same.size else float("nan")
+    sizes = exact["k"].unique().sort().to_list()
+    verdict = Verdict.HOLDS if share >= 0.95 else Verdict.PARTLY if share >= 0.5 else Verdict.FAILS
+    return Claim(
+        name="similar",
+        says="The results at other values of r₁ = K/P are similar to those at 0.5.",
+        verdict=verdict if same.size else Verdict.OPEN,
+        finding=f"The order of the estimators by mean squared error is the same as at K = {sizes[-1]} at {same.sum()} of "
+        f"{same.size} points with K from {sizes[0]} to {sizes[-2] if len(sizes) > 1 else sizes[0]}.",
+        numbers={"points": same.size, "same": int(same.sum())},
+    )
+
+
+def fits_follow(sweeps: dict[fit.Kind, pl.DataFrame]) -> Claim:
+    """The curves that Theorem 2 suggests follow the uniform error against m, N and K."""
+    found: dict[str, dict[str, float]] = {kind: _fit(table, kind, "uniform") for kind, table in sweeps.items()}
+    said = ", ".join(
+        f"{letter(kind)}: {shown(each['r_squared'], '.4f')} (largest gap {shown(each['gap'], '.1%')} of the curve's range)"
+        for kind, each in found.items()
+    )
+    return Claim(
+        name="fits",
+        says="The fitted curves capture how the uniform error depends on m, N and K.",
+        verdict=_all([_at_least(each["r_squared"], FOLLOWS) for each in found.values()]),
+        finding=f"R² against {said}; {FOLLOWS:g} or more counts as following.",
+        numbers={**found},
+    )
+
+
+def steady_from_half(table: pl.DataFrame, train: int) -> Claim:
+    """The uniform error is very low and stable from about N = K/2."""
+    values, errors = table["n"].to_numpy(), table["uniform"].to_numpy()
+    half = int(np.abs(values - train / 2).argmin())
+    says = "The error is very low and stable from about N = K/2 on."
+    if not errors[-1] > 0:
+        return _open("steady", says)
+    above = float(errors[half] / errors[-1] - 1)
+    gone = float((errors[0] - errors[half]) / (errors[0] - errors[-1])) if errors[0] > errors[-1] else float("nan")
+    # The first N from which the error never leaves the band again.
+    outside = np.flatnonzero(errors > errors[-1] * (1 + STEADY))
+    first = int(values[0] if outside.size == 0 else values[min(outside[-1] + 1, values.size - 1)])
+    verdict = Verdict.HOLDS if above <= STEADY else Verdict.PARTLY if above <= NEARLY else Verdict.FAILS
+    return Claim(
+        name="steady",
+        says=says,
+        verdict=verdict,
+        finding=f"At N = {values[half]:,} (K = {train:,}) the uniform error is {errors[half]:.4g}, {above:+.0%} against "
+        f"{errors[-1]:.4g} at N = {values[-1]:,}; {shown(gone, '.0%')} of the way down from N = 1 is done by then. It stays "
+        f"within {STEADY:.0%} of its last value from N = {first:,} on, that is {first / train:.2g}K.",
+        numbers={
+            "at_half": float(errors[half]),
+            "at_last": float(errors[-1]),
+            "above": above,
+            "gone": gone,
+            "steady_from": first,
+        },
+    )
+
+
+def selection_alike(sweeps: dict[fit.Kind, pl.DataFrame]) -> Claim:
+    """What holds for the uniform error holds for the error of the selected configuration to a considerable extent."""
+    found: dict[str, dict[str, float]] = {}
+    holds = []
+    for kind, table in sweeps.items():
+        selection, uniform = table["selection"].to_numpy(), table["uniform"].to_numpy()
+        each = _fit(table, kind, "selection")
+        each["correlation"] = _correlation(selection, uniform)
+        each["share"] = float(selection[-1] / uniform[-1]) if uniform[-1] > 0 else float("nan")
+        found[kind] = each
+        holds.append(_at_least(min(each["correlation"], each["r_squared"]), CONSIDERABLE))
+    said = "; ".join(
+        f"{letter(kind)}: R² {shown(each['r_squared'], '.4f')}, correlation with the uniform error "
+        f"{shown(each['correlation'], '.3f')}"
+        for kind, each in found.items()
+    )
+    last = found["n"]["share"]
+    return Claim(
+        name="selection",
+        says="The selection error behaves like the uniform error, to a considerable extent.",
+        verdict=_all(holds),
+        finding=f"{said}; {CONSIDERABLE:g} or more of both counts. With all runs it is {shown(last, '.0%')} of the uniform "
+        "error.",
+        numbers={**found},
+    )
+
+
+def bounds_hold(sweeps: dict[fit.Kind, pl.DataFrame], delta: float) -> Claim:
+    """Theorem 2, in Bennett's form with plug-in variances, lies above the uniform error of 1 − delta of the splits."""
+    column = f"uniform_q{100 * (1 - delta):g}"
+    below, points, factors = 0, 0, {}
+    for kind, table in sweeps.items():
+        seen, bound = table[column].to_numpy(), table["bound_bennett"].to_numpy()
+        known = np.isfinite(bound)
+        below, points = below + int((seen[known] > bound[known]).sum()), points + int(known.sum())
+        factors[kind] = float(bound[-1] / seen[-1]) if seen[-1] > 0 else float("nan")
+    said = ", ".join(f"{shown(factor, '.1f')} at the largest {letter(kind)}" for kind, factor in factors.items())
+    verdict = Verdict.HOLDS if below == 0 else Verdict.PARTLY if below <= 0.05 * points else Verdict.FAILS
+    return Claim(
+        name="bounds",
+        says="Theorem 2 bounds the uniform error.",
+        verdict=verdict if points else Verdict.OPEN,
+        finding=f"The error that {1 - delta:g} of the splits stay below is above the bound at {below} of {points} points. "
+        f"The bound is larger than it by a factor of {said}. Plug-in, not guaranteed: within and across are estimates, and "
+        "the error is against test instances.",
+        numbers={"points": points, "above": below, "factors": factors},
+    )
+
+
+def _by_estimator(table: pl.DataFrame, column: str) -> dict[str, FloatArray]:
+    """The column for every estimator, at the same points (K, N) in the same order."""
+    return {
+        str(name): part.sort("k", "n", maintain_order=True)[column].to_numpy()
+        for (name,), part in table.group_by("estimator", maintain_order=True)
+    }
+
+
+def _at_largest_k(exact: pl.DataFrame) -> dict[str, FloatArray]:
+    """Mean squared errors over N at the largest K, N/K as `ratio`, and S*'s limits: `across` (over K) and `floor`."""
+    last = exact.filter(pl.col("k") == pl.col("k").max())
+    even = last.filter(pl.col("estimator") == "even").sort("n")
+    found = _by_estimator(last, "squared")
+    k, n = even["k"].to_numpy(), even["n"].to_numpy()
+    # Σ n_i²/N² is 1/K where K divides N, at N = K for one: across/K can be read off there.
+    limit = even["across"].to_numpy()[n % k == 0][-1]
+    return {**found, "ratio": n / k, "across": np.full(n.size, limit), "floor": even["floor"].to_numpy()}
+
+
+def _fit(table: pl.DataFrame, kind: fit.Kind, name: str) -> dict[str, float]:
+    values, errors = table[kind].to_numpy(), table[name].to_numpy()
+    curve = fit.curve(values, errors, kind=kind)
+    spread = float(np.ptp(errors))
+    gap = float(np.abs(curve(values) - errors).max() / spread) if spread > 0 else float("nan")
+    return {"a": curve.a, "b": curve.b, "r_squared": curve.r_squared, "gap": gap}
+
+
+def _excess(squared: float, other: float) -> float:
+    """By which share one root mean squared error lies above another."""
+    return float(np.sqrt(squared / other) - 1) if other > 0 else float("nan")
+
+
+def shown(value: float, form: str) -> str:
+    """The number in this form; a dash for what is not one."""
+    return "–" if np.isnan(value) else format(value, form)
+
+
+def _correlation(a: FloatArray, b: FloatArray) -> float:
+    if np.ptp(a) == 0 or np.ptp(b) == 0:
+        return float("nan")
+    return float(np.corrcoef(a, b)[0, 1])
+
+
+def _sign(difference: FloatArray, size: FloatArray) -> NDArray[np.int64]:
+    return np.where(np.abs(difference) <= EQUAL * np.abs(size), 0, np.sign(difference)).astype(np.int64)
+
+
+def _at_least(value: float, least: float) -> bool | None:
+    return None if np.isnan(value) else value >= least
+
+
+def _all(parts: Sequence[bool | None]) -> Verdict:
+    """Holds if all parts do, fails if none does; parts that cannot be judged do not count."""
+    known = [part for part in parts if part is not None]
+    if not known:
+        return Verdict.OPEN
+    return Verdict.HOLDS if all(known) else Verdict.PARTLY if any(known) else Verdict.FAILS
+
+
+def _open(name: str, says: str) -> Claim:
+    finding = "There is no error on this matrix."
+    return Claim(name=name, says=says, verdict=Verdict.OPEN, finding=finding, numbers={})
+
+
+def letter(kind: str) -> str:
+    """m, N or K."""
+    return kind if kind == "m" else kind.upper()

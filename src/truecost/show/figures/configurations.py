@@ -1,0 +1,323 @@
+"""Figures of a matrix and its configurations: all costs at a glance, where the noise comes from, what over-tuning is."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import altair as alt
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from truecost.errors import InputError
+from truecost.experiments.exact import check_complete, check_counts, check_split
+from truecost.matrix import CostMatrix
+from truecost.runs import NO_STATUS, Status
+from truecost.show.theme import BLACK, BLUE, COSTS, GREY, ORANGE, Chart, axis, records, themed
+from truecost.stats.variance import variance_components
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# Rows and columns of the picture of a matrix: what a page shows, and what a browser draws at once.
+MOST_BINS = 100
+
+
+class MatrixPicture(NamedTuple):
+    """The picture of a matrix: its cells, and what its rows and columns stand for.
+
+    `cells` has a row for every bin with a run in it: `row`, `column`, the mean `cost` and the share `failed` of runs that
+    did not end as solved. `configurations` and `instances` say for every row and column the places `first` to `last` in
+    order of mean cost, 1 being the least, and the `name`, or the names at both ends. `by_cost` tells that no status is
+    known, and a run at the highest possible cost counts as failed.
+    """
+
+    cells: pl.DataFrame
+    configurations: pl.DataFrame
+    instances: pl.DataFrame
+    by_cost: bool
+
+
+def matrix_data(matrix: CostMatrix, *, most: int = MOST_BINS) -> MatrixPicture:
+    """Configurations by mean cost × instances by hardness, their mean cost over all configurations; at most `most` bins."""
+    if most < 1:
+        raise InputError(f"Expected at least 1 bin, got {most}.")
+    counts = matrix.counts()
+    sums = np.nansum(matrix.costs, axis=2)
+    statuses = np.full(1, NO_STATUS) if matrix.statuses is None else matrix.statuses
+    by_cost = bool((statuses == NO_STATUS).all())
+    ended = matrix.costs >= matrix.high if by_cost else (statuses != NO_STATUS) & (statuses != Status.SOLVED)
+    failed = ended.sum(axis=2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = sums / counts
+    rows, columns = _order(means, 1), _order(means, 0)
+    row_starts, column_starts = _starts(rows.size, most), _starts(columns.size, most)
+
+    def binned(values: NDArray[np.generic]) -> FloatArray:
+        ordered = values[np.ix_(rows, columns)].astype(np.float64)
+        return np.add.reduceat(np.add.reduceat(ordered, row_starts, axis=0), column_starts, axis=1)
+
+    there = binned(counts)
+    row, column = np.nonzero(there)
+    at = (row, column)
+    cells = {"row": row, "column": column, "cost": binned(sums)[at] / there[at], "failed": binned(failed)[at] / there[at]}
+    return MatrixPicture(
+        cells=pl.DataFrame(cells),
+        configurations=_bins("row", row_starts, rows, matrix.configurations),
+        instances=_bins("column", column_starts, columns, matrix.instances),
+        by_cost=by_cost,
+    )
+
+
+def matrix_chart(data: MatrixPicture, *, unit: str = "cost") -> Chart:
+    """Every cost at a glance: the darker the dearer, on a logarithmic scale; white dots where runs failed."""
+    height, width = data.configurations.height, data.instances.height
+    side = max(1, 500 // max(height, width, 1))
+    side = min(side, 24)
+    named = ("configurations", "instances")
+    bins = [table.rename({"name": name}) for table, name in zip(data[1:3], named, strict=True)]
+    base = (
+        alt.Chart(records(data.cells))
+        .transform_lookup(lookup="row", from_=alt.LookupData(records(bins[0]), key="row", fields=["configurations"]))
+        .transform_lookup(lookup="column", from_=alt.LookupData(records(bins[1]), key="column", fields=["instances"]))
+    )
+    bare = alt.Axis(labels=False, ticks=False, domain=False)
+    x = alt.X("column:O", title="instances, from the easiest to the hardest", axis=bare)
+    y = alt.Y("row:O", title="configurations, from the worst up to the best", axis=bare)
+    cost = data.cells["cost"]
+    log = min(cost) > 0
+    what = "runs have the highest cost" if data.by_cost else "runs timed out or failed"
+    tooltip = [
+        alt.Tooltip("configurations:N", title="configuration, by mean cost"),
+        alt.Tooltip("instances:N", title="instance, by mean cost over all configurations"),
+        alt.Tooltip("cost:Q", title=f"mean cost ({unit})", format=",.4~g"),
+        alt.Tooltip("failed:Q", title=f"how many {what}", format=".1%"),
+    ]
+    # A description for screen readers in each of 10,000 cells would make five sixths of the file.
+    squares = base.mark_rect(aria=False).encode(
+        x=x,
+        y=y,
+        color=alt.Color(
+            "cost:Q",
+            scale=alt.Scale(type="log" if log else "linear", scheme=COSTS, reverse=True),  # type: ignore[arg-type]
+            legend=alt.Legend(
+                title=f"mean cost ({unit}{', logarithmic' if log else ''})",
+                orient="right",
+                gradientLength=min(200, max(80, side * height - 80)),
+                format=",~g",
+            ),
+        ),
+        tooltip=tooltip,
+    )
+    dots = base.transform_filter("datum.failed >= 0.5").mark_circle(
+        aria=False, color="white", opacity=1, size=0.16 * side**2
+    )
+    sizes = [int(table["last"][-1]) for table in (data.configurations, data.instances)]
+    binned = f" in {height} × {width} bins" if [height, width] != sizes else ""
+    title = alt.TitleParams(
+        f"{sizes[0]:,} configurations × {sizes[1]:,} instances{binned}",
+        subtitle=f"White dots: half or more of the {what}",
+    )
+    both = alt.layer(squares, dots.encode(x=x, y=y, tooltip=tooltip))
+    return themed(both.properties(width=side * width, height=side * height, title=title))
+
+
+def variance_shares_data(matrix: CostMatrix) -> pl.DataFrame:
+    """`within` and `across` of every configuration, 0 where estimated below, and the share of `within`; the best first."""
+    components = variance_components(matrix)
+    if not np.isfinite(components.within).any():
+        raise InputError("Expected some instance with two runs of a configuration: within and across cannot be told apart.")
+    within, across = np.maximum(components.within, 0), np.maximum(components.across, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = within / (within + across)
+    order = _order(_instance_means(matrix), 1)
+    table = {
+        "rank": np.arange(1, order.size + 1),
+        "configuration": [matrix.configurations[i] for i in order],
+        "cost": _mean(_instance_means(matrix), 1)[order],
+        "within": within[order],
+        "across": across[order],
+        "share": share[order],
+    }
+    return pl.DataFrame(table).with_columns(pl.col("cost", "within", "across", "share").fill_nan(None))
+
+
+def variance_shares_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
+    """Where each configuration's noise comes from, a bar each, from the best mean cost to the worst."""
+    step = max(1, 600 // data.height)
+    known = data.drop_nulls("share")
+    parts = ("within: between runs on an instance", "across: between instances")
+    halves = [
+        known.with_columns(pl.lit(0.0).alias("low"), pl.col("share").alias("high"), pl.lit(parts[0]).alias("part")),
+        known.with_columns(pl.col("share").alias("low"), pl.lit(1.0).alias("high"), pl.lit(parts[1]).alias("part")),
+    ]
+    bars = (
+        alt.Chart(records(pl.concat(halves).with_columns(left=pl.col("rank") - 0.5, right=pl.col("rank") + 0.5)))
+        .mark_rect()
+        .encode(
+            x=alt.X(
+                "left:Q",
+                title="configurations, from the least to the largest mean cost",
+                scale=alt.Scale(domain=[0.5, data.height + 0.5], nice=False),
+                axis=alt.Axis(grid=False, tickMinStep=1, format="d"),
+            ),
+            x2="right:Q",
+            y=alt.Y(
+                "low:Q", title="share of the variance of a run", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])
+            ),
+            y2="high:Q",
+            color=alt.Color(
+                "part:N", sort=list(parts), scale=alt.Scale(domain=list(parts), range=[BLUE, "#F0C987"]), legend=alt.Legend()
+            ),
+            tooltip=[
+                alt.Tooltip("configuration:N"),
+                alt.Tooltip("rank:Q", title="place by mean cost"),
+                alt.Tooltip("cost:Q", title=f"mean cost ({unit})", format=",.4~g"),
+                alt.Tooltip("within:Q", title="within: variance between runs on an instance", format=",.4~g"),
+                alt.Tooltip("across:Q", title="across: variance between instances", format=",.4~g"),
+                alt.Tooltip("share:Q", title="share of within", format=".1%"),
+            ],
+        )
+    )
+    middle = float(known["share"].to_numpy().mean()) if known.height else None
+    rule = alt.Chart(records(pl.DataFrame({"middle": [middle]}))).mark_rule(color=BLACK, strokeDash=[6, 3], strokeWidth=1.5)
+    title = alt.TitleParams(
+        "Where the noise comes from",
+        subtitle=f"Mean share of within: {middle:.0%} (dashed)" if middle is not None else "No configuration varies",
+    )
+    chart = alt.layer(bars, rule.encode(y="middle:Q"))
+    return themed(chart.properties(width=step * data.height, height=260, title=title))
+
+
+def overtuning_data(
+    matrix: CostMatrix,
+    *,
+    rng: np.random.Generator,
+    runs: Sequence[int] | None = None,
+    train: int | None = None,
+    test: int | None = None,
+) -> pl.DataFrame:
+    """One random split: every configuration's training cost from N runs, and its cost on the test instances.
+
+    Parameters
+    ----------
+    matrix
+        Every configuration needs a run on every instance.
+    rng
+        Draws the split, and for every configuration its own instances and runs.
+    runs
+        The N, each an allocation as even as can be (S*) of its own; ⌈K/4⌉ and all if not given.
+    train, test
+        K and T, half of the instances each if not given.
+
+    Returns
+    -------
+    DataFrame
+        `runs`, `configuration`, `training`, `test`, `error` (test − training), and `mark`: "winner" has the least training
+        cost, "best" the least test cost, the first of equals.
+    """
+    check_complete(matrix)
+    instances = matrix.shape[1]
+    k, t = instances // 2 if train is None else train, instances // 2 if test is None else test
+    check_split(instances, k, t)
+    fewest = int(matrix.counts().min())
+    order = rng.permutation(instances)
+    costs, truth = matrix.costs[:, order[:k]], _instance_means(matrix)[:, order[k : k + t]].mean(axis=1)
+    parts = []
+    for n in (-(-k // 4), fewest * k) if runs is None else runs:
+        if n < 1:
+            raise InputError(f"Expected at least 1 run, got {n}.")
+        check_counts(-(-n // k), fewest)
+        training = _even_means(costs, n, rng)
+        mark = np.full(training.size, "other", dtype=object)
+        mark[truth.argmin()], mark[training.argmin()] = "best", "winner"
+        columns = {"runs": np.full(training.size, n), "configuration": matrix.configurations, "training": training}
+        parts.append(pl.DataFrame({**columns, "test": truth, "error": truth - training, "mark": mark.tolist()}))
+    return pl.concat(parts)
+
+
+def overtuning_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
+    """Training against test cost, a panel for every N: who is chosen for a low training cost stands above the diagonal."""
+    both = [*data["training"], *data["test"]]
+    scale, ticks = axis(both, log=min(both) > 0)
+    ends = scale.to_dict()["domain"]
+    labels = {"other": "configuration", "best": "least test cost", "winner": "least training cost: the winner"}
+    chosen = alt.Scale(domain=list(labels.values()), range=[GREY, BLUE, ORANGE])
+    shapes = alt.Scale(domain=list(labels.values()), range=["circle", "square", "triangle-up"])
+    sizes = alt.Scale(domain=list(labels.values()), range=[18, 110, 150])
+    panels = []
+    for n in data["runs"].unique(maintain_order=True):
+        part = data.filter(pl.col("runs") == n)
+        # The marked ones last, so that nothing lies on them.
+        part = part.with_columns(what=pl.col("mark").replace_strict(labels)).sort(pl.col("mark") != "other")
+        winner = part.filter(pl.col("mark") == "winner")
+        line = alt.Chart(records(pl.DataFrame({"x": ends, "y": ends}))).mark_line(
+            color=BLACK, strokeDash=[4, 3], strokeWidth=1
+        )
+        points = (
+            alt.Chart(records(part))
+            .mark_point(filled=True, opacity=1)
+            .encode(
+                x=alt.X("training:Q", title=f"training cost ({unit})", scale=scale, axis=ticks),
+                y=alt.Y("test:Q", title=f"cost on the test instances ({unit})", scale=scale, axis=ticks),
+                color=alt.Color("what:N", scale=chosen, legend=alt.Legend()),
+                shape=alt.Shape("what:N", scale=shapes),
+                size=alt.Size("what:N", scale=sizes),
+                tooltip=[
+                    alt.Tooltip("configuration:N"),
+                    alt.Tooltip("training:Q", title="training cost: mean of its runs", format=",.4~g"),
+                    alt.Tooltip("test:Q", title="cost on instances not trained on", format=",.4~g"),
+                    alt.Tooltip("error:Q", title="estimation error: test − training cost", format=",.4~g"),
+                ],
+            )
+        )
+        title = alt.TitleParams(
+            f"N = {n:,} runs of each configuration",
+            subtitle=f"Winner: training {winner['training'][0]:.3g}, test {winner['test'][0]:.3g}; "
+            f"least test cost {min(part['test']):.3g}",
+        )
+        drawn = alt.layer(line.encode(x=alt.X("x:Q", scale=scale), y=alt.Y("y:Q", scale=scale)), points)
+        panels.append(drawn.properties(width=300, height=300, title=title))
+    return themed(alt.hconcat(*panels))
+
+
+def _even_means(costs: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+    """The mean of n runs of every configuration, spread as evenly as can be over the instances, both in random order."""
+    configurations, instances, _ = costs.shape
+    # Runs that are there in random order, those that are not behind them; then an instance's first runs are a random choice.
+    keys = np.where(np.isnan(costs), 2.0, rng.random(costs.shape))
+    shuffled = np.take_along_axis(costs, keys.argsort(axis=2), axis=2)
+    whole, rest = divmod(n, instances)
+    sums = shuffled[:, :, :whole].sum(axis=(1, 2))
+    if rest:
+        chosen = rng.random((configurations, instances)).argsort(axis=1)[:, :rest]
+        sums = sums + np.take_along_axis(shuffled[:, :, whole], chosen, axis=1).sum(axis=1)
+    return np.asarray(sums / n)
+
+
+def _instance_means(matrix: CostMatrix) -> FloatArray:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.nansum(matrix.costs, axis=2) / matrix.counts())
+
+
+def _mean(means: FloatArray, axis: int) -> FloatArray:
+    """The mean over the cells that have a run; NaN where none has."""
+    there = ~np.isnan(means)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(there, means, 0).sum(axis=axis) / there.sum(axis=axis))
+
+
+def _order(means: FloatArray, axis: int) -> IntArray:
+    """From the least mean cost to the largest; without any run last."""
+    return np.asarray(np.argsort(_mean(means, axis), kind="stable"))
+
+
+def _starts(size: int, most: int) -> IntArray:
+    bins = min(size, most)
+    return np.arange(bins, dtype=np.int64) * size // bins
+
+
+def _bins(key: str, starts: IntArray, order: IntArray, names: tuple[str, ...]) -> pl.DataFrame:
+    last = np.append(starts[1:], order.size) - 1
+    ends = [(names[order[a]], names[order[b]]) for a, b in zip(starts, last, strict=True)]
+    named = [one if one == other else f"{one} … {other}" for one, other in ends]
+    return pl.DataFrame({key: np.arange(starts.size), "first": starts + 1, "last": last + 1, "name": named})

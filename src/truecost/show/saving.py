@@ -1,0 +1,104 @@
+"""Charts as files: HTML with everything in it, SVG, PNG and PDF, without a browser and without the network."""
+
+import json
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import altair as alt
+import vl_convert
+
+from truecost.errors import InputError
+from truecost.files import whole_file
+from truecost.show.theme import Chart
+
+Format = Literal["html", "svg", "png", "pdf"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+VEGA_LITE = alt.SCHEMA_VERSION.rpartition(".")[0]
+# Pixels of a PNG for one of the chart: sharp in print and on dense screens.
+SCALE = 2.0
+
+# The page may run the scripts and styles it carries and load nothing, whatever a name in the data says.
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="UTF-8">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:">
+<title>truecost</title>
+<script>{bundle}</script>
+</head>
+<body>
+<div id="chart"></div>
+<script>vegaEmbed("#chart", {spec}, {options});</script>
+</body>
+</html>
+"""
+_OPTIONS = {"renderer": "svg", "actions": {"export": True, "source": False, "compiled": False, "editor": False}}
+
+
+def save(chart: Chart, path: str | os.PathLike[str]) -> None:
+    """Write the chart as .html, .svg, .png or .pdf, by the ending; what was there stays until the new file is whole."""
+    ending = Path(path).suffix.removeprefix(".")
+    if ending not in FORMATS:
+        raise InputError(f"{path}: expected a name that ends in {', '.join('.' + each for each in FORMATS)}.")
+    content = render(chart, ending)
+    with whole_file(path) as file:
+        file.write(content)
+
+
+def render(chart: Chart, kind: Format) -> bytes:
+    """The content of the file; the same chart gives the same bytes, but for PDF, whose parts come in any order."""
+    spec = specification(chart)
+    if kind == "html":
+        page = _PAGE.format(bundle=_bundle(), spec=_script(spec), options=_script(_OPTIONS))
+        return page.encode()
+    # No address is allowed, so that nothing is fetched even if a specification asked for it.
+    if kind == "png":
+        return vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=SCALE, allowed_base_urls=[])
+    if kind == "pdf":
+        return vl_convert.vegalite_to_pdf(spec, vl_version=VEGA_LITE, allowed_base_urls=[])
+    return _numbered(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE, allowed_base_urls=[])).encode()
+
+
+def specification(chart: Chart) -> dict[str, Any]:
+    """The validated Vega-Lite specification, control characters in its texts shown instead of obeyed."""
+    spec: dict[str, Any] = _all_visible(chart.to_dict())
+    return spec
+
+
+@cache
+def _bundle() -> str:
+    return vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;", vl_version=VEGA_LITE)
+
+
+def _script(value: object) -> str:
+    """JSON that cannot end the script it stands in."""
+    return json.dumps(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _numbered(svg: str) -> str:
+    """The SVG with its clips and gradients numbered from 0: the renderer counts on from one figure to the next."""
+    found = re.findall(r'<(?:clipPath|linearGradient|radialGradient) id="(\w+)"', svg)
+    names = {old: f"part{place}" for place, old in enumerate(dict.fromkeys(found))}
+    # Only inside a tag, where < cannot stand: what a name says stays as it is.
+    pattern = r'(<[^<]*?(?: id="|"url\(#))(\w+)(?=["\)])'
+    return re.sub(pattern, lambda match: match[1] + names.get(match[2], match[2]), svg)
+
+
+def visible(text: str) -> str:
+    """The text with control characters shown instead of obeyed."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _all_visible(value: Any) -> Any:
+    # SVG cannot carry control characters: the renderer would take the whole process down with it.
+    if isinstance(value, str):
+        return value if value.isprintable() else visible(value)
+    if isinstance(value, dict):
+        return {key: _all_visible(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_all_visible(item) for item in value]
+    return value

@@ -1,0 +1,71 @@
+"""One look for all figures: colours that the colour-blind tell apart, and dashes and shapes for those who print in grey."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import altair as alt
+import polars as pl
+
+Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.ConcatChart | alt.HConcatChart | alt.VConcatChart
+
+# Okabe and Ito's colours; each goes with a dash and a shape of its own wherever two stand in one figure.
+BLUE, ORANGE, GREEN, GREY, BLACK = "#0072B2", "#D55E00", "#009E73", "#767676", "#000000"
+SOLID, DASHED, DOTTED = [1, 0], [7, 3], [2, 2]
+# Used reversed, from light, which is cheap, to dark: the lightness alone tells the order.
+COSTS = "viridis"
+
+_CONFIG: dict[str, Any] = {
+    "background": "white",
+    "font": "Liberation Sans, Arial, Helvetica, sans-serif",
+    "view": {"stroke": "#999999", "strokeWidth": 0.5},
+    "axis": {
+        "labelFontSize": 11,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "gridColor": "#e6e6e6",
+        "labelFlush": False,
+    },
+    "axisY": {"minExtent": 32},
+    "legend": {
+        "orient": "bottom",
+        "title": None,
+        "labelFontSize": 11,
+        "titleFontSize": 11,
+        "titleFontWeight": "normal",
+        "labelLimit": 400,
+        "titleLimit": 500,
+        "symbolSize": 90,
+        "symbolStrokeWidth": 2,
+        "symbolOpacity": 1,
+        "columnPadding": 20,
+    },
+    "title": {"fontSize": 13, "anchor": "start", "fontWeight": "bold", "subtitleFontSize": 11, "subtitleColor": "#555555"},
+    "header": {"labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal"},
+}
+
+
+def themed(chart: Chart) -> Chart:
+    """The chart with the look of the house; its own, so that no setting of Altair is changed for others."""
+    drawn: Chart = chart.configure(**_CONFIG)
+    return drawn
+
+
+def records(table: pl.DataFrame) -> alt.InlineData:
+    """The table as plain records: what Altair does to frames is a setting of the user's, and above 5,000 rows it refuses."""
+    return alt.InlineData(values=table.to_dicts())
+
+
+def axis(values: Sequence[float], *, log: bool) -> tuple[alt.Scale, alt.Axis]:
+    """Scale and axis that hold these values with a little room; marks at 1, 2, 5 or powers of 10."""
+    low, high = min(values), max(values)
+    if not log:
+        # A mean error that is 0 but for Monte Carlo noise does not open a range below 0.
+        low = 0.0 if -0.02 * high < low < 0.5 * high else low
+        room = 0.05 * (high - low) or 1.0
+        return alt.Scale(domain=[low - (room if low else 0), high + room], nice=False), alt.Axis(tickCount=6)
+    low, high = low / 1.1, high * 1.1
+    steps = (1, 2, 5) if high / low < 200 else (1,)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
+    return alt.Scale(type="log", domain=[low, high], nice=False), alt.Axis(values=ticks, format=",~g")
