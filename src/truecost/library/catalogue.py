@@ -1,0 +1,141 @@
+"""What scenarios there are, in what sizes, and how their instances are made."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+
+import numpy as np
+
+from truecost.library import quasigroup, sequence, tsp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """A size of a scenario: how many instances of which kind, and the cutoff in seconds.
+
+    `make` draws an instance and writes it down as the solver reads it; `kind` names what it draws, the same for the same.
+    """
+
+    instances: int
+    cutoff: float
+    kind: str
+    make: Callable[[np.random.Generator, str], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Builtin:
+    """A scenario of the library.
+
+    Parameters
+    ----------
+    name, title
+        What it is called, and a line about it.
+    solver, licence
+        What is run and where it comes from, and under which terms.
+    files
+        What an exported scenario is made of, in this package; `scenario.toml` is a template.
+    suffix
+        How instances' names end.
+    start
+        CPU seconds that a run may take before the solver starts, where the solver's own clock counts; 0 else.
+    needs_binary
+        Whether somebody must say where the solver is.
+    """
+
+    name: str
+    title: str
+    solver: str
+    licence: str
+    files: tuple[str, ...]
+    suffix: str
+    sizes: MappingProxyType[str, Size]
+    start: float = 0.0
+    needs_binary: bool = False
+
+
+def _tsp(cities: int, instances: int, cutoff: float) -> Size:
+    return Size(instances=instances, cutoff=cutoff, kind=f"tsp-{cities}", make=partial(tsp.instance, cities))
+
+
+def _sequence(leaves: int, largest: int, offsets: tuple[int, ...], instances: int, cutoff: float) -> Size:
+    def make(rng: np.random.Generator, _name: str) -> str:
+        return sequence.instance(leaves, largest, offsets, rng)
+
+    return Size(instances=instances, cutoff=cutoff, kind=f"sequence-{leaves}", make=make)
+
+
+def _quasigroup(order: int, holes: int, instances: int, cutoff: float, *, balanced: bool) -> Size:
+    return Size(
+        instances=instances,
+        cutoff=cutoff,
+        kind=f"qcp-{order}-{holes}{'b' if balanced else ''}",
+        make=partial(quasigroup.instance, order, holes, balanced),
+    )
+
+
+def _lkh(cities: int, small: int) -> Builtin:
+    return Builtin(
+        name=f"lkh-uniform-{cities}",
+        title=f"LKH on {cities} cities uniform in a square: CPU time until a reference length is reached",
+        solver="LKH 3.0.12 from the package LKHpy (Python below 3.13)",
+        licence="LKH: academic and non-commercial use",
+        files=("lkh/scenario.toml", "lkh/space.pcs", "lkh/launch.py"),
+        suffix=".tsp",
+        sizes=MappingProxyType({"small": _tsp(small, 50, 0.5), "paper": _tsp(cities, 250, 10.0)}),
+        start=0.5,
+    )
+
+
+SCENARIOS = MappingProxyType(
+    {
+        builtin.name: builtin
+        for builtin in (
+            _lkh(400, 100),
+            _lkh(1000, 150),
+            Builtin(
+                name="clasp-weighted-sequence",
+                title="clasp on weighted sequences: CPU time to an answer",
+                solver="clasp from the package clingo, or a clasp on PATH",
+                licence="MIT",
+                files=("clasp/scenario.toml", "clasp/space.pcs", "clasp/arguments.py", "clasp/launch.py", "clasp/check.py"),
+                suffix=".aspif",
+                sizes=MappingProxyType(
+                    {
+                        "small": _sequence(6, 20, (-1, 0, 2, 4, 8), 50, 0.5),
+                        "paper": _sequence(10, 20, (0, 3, 5, 8, 12), 120, 25.0),
+                    }
+                ),
+            ),
+            Builtin(
+                name="satenstein-qcp",
+                title="SATenstein on quasigroup completion: CPU time to a model",
+                solver="SATenstein in a UBCSAT binary of your own",
+                licence="of the binary's makers; it comes with no package",
+                files=("satenstein/scenario.toml", "satenstein/space.pcs", "satenstein/launch.py", "qcp/check.py"),
+                suffix=".cnf",
+                sizes=MappingProxyType(
+                    {
+                        "small": _quasigroup(20, 168, 50, 0.5, balanced=False),
+                        "paper": _quasigroup(22, 203, 500, 5.0, balanced=False),
+                    }
+                ),
+                needs_binary=True,
+            ),
+            Builtin(
+                name="kissat-qcp",
+                title="kissat on quasigroup completion: CPU time to a model",
+                solver="kissat 4.0.4 from the package passagemath-kissat",
+                licence="kissat: MIT; the package: GPL 2 or later",
+                files=("kissat/scenario.toml", "kissat/space.pcs", "kissat/launch.py", "qcp/check.py"),
+                suffix=".cnf",
+                sizes=MappingProxyType(
+                    {
+                        "small": _quasigroup(30, 390, 50, 0.5, balanced=True),
+                        "paper": _quasigroup(33, 462, 500, 5.0, balanced=True),
+                    }
+                ),
+            ),
+        )
+    }
+)

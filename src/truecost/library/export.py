@@ -1,0 +1,143 @@
+"""Scenarios written into a folder, ready to be run there or on a worker that knows nothing of truecost."""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from string import Template
+
+import numpy as np
+
+from truecost.errors import InputError
+from truecost.files import whole_file
+from truecost.library import tsp
+from truecost.library.catalogue import SCENARIOS, Builtin, Size
+
+HERE = Path(__file__).parent
+VARIABLE = "TRUECOST_SATENSTEIN"
+
+
+def list_names() -> tuple[str, ...]:
+    """The names of the scenarios there are."""
+    return tuple(SCENARIOS)
+
+
+def describe(name: str) -> Builtin:
+    """What is known of a scenario."""
+    if name not in SCENARIOS:
+        raise InputError(f"expected a scenario out of {', '.join(SCENARIOS)}, got {name!r:.80}.")
+    return SCENARIOS[name]
+
+
+def export(
+    name: str,
+    folder: str | os.PathLike[str],
+    *,
+    size: str = "small",
+    instances: int | None = None,
+    seed: int = 1,
+    target: str | os.PathLike[str] | None = None,
+    workers: int = 1,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Path:
+    """Write a scenario with its instances into a folder and return the path of its `scenario.toml`.
+
+    The same arguments give the same bytes. `instances.csv` is written last: an export that was interrupted can be started
+    again and goes on, with the reference lengths it has found.
+
+    Parameters
+    ----------
+    size
+        "small", for minutes on one machine, or "paper", as the paper had it.
+    instances
+        Another number of instances; a longer list begins with the shorter ones.
+    seed
+        Another seed gives fresh instances from the same distribution.
+    target
+        A solver to run instead of the package's; SATenstein's must be named, here or in TRUECOST_SATENSTEIN.
+    workers
+        How many reference lengths are computed at a time.
+    progress
+        Called with what is done, how many and of how many.
+    """
+    builtin = describe(name)
+    if size not in builtin.sizes:
+        raise InputError(f"{name}: expected a size out of {', '.join(builtin.sizes)}, got {size!r:.80}.")
+    chosen = builtin.sizes[size]
+    count = chosen.instances if instances is None else instances
+    if count < 1 or seed < 0 or workers < 1:
+        raise InputError(
+            f"expected at least 1 instance and 1 worker, and a seed from 0, got {count}, {workers} and the seed {seed}."
+        )
+    binary = _binary(builtin, target)
+    folder = Path(folder)
+    text = _scenario_text(builtin, chosen, size, count, seed, binary)
+    _prepare(folder, builtin, text)
+    names = [f"instances/{chosen.kind}-{seed}-{number:04d}{builtin.suffix}" for number in range(1, count + 1)]
+    for number, each in enumerate(names, 1):
+        path = folder / each
+        if not path.exists():
+            rng = np.random.default_rng([seed, number, *hashlib.sha256(chosen.kind.encode()).digest()[:8]])
+            _write(path, chosen.make(rng, path.stem))
+        if progress is not None:
+            progress("instances", number, count)
+    lines = ["instance", *names]
+    if builtin.suffix == ".tsp":
+        found = tsp.references([folder / each for each in names], folder / "references.csv", workers=workers, progress=progress)
+        lines = ["instance,reference,agreeing"]
+        lines += [f"{each},{known.length},{known.agreeing}" for each, known in zip(names, found, strict=True)]
+    _write(folder / "instances.csv", "\n".join([*lines, ""]))
+    return folder / "scenario.toml"
+
+
+def _binary(builtin: Builtin, target: str | os.PathLike[str] | None) -> str | None:
+    given = os.fspath(target) if target is not None else os.environ.get(VARIABLE) if builtin.needs_binary else None
+    if given is None:
+        if builtin.needs_binary:
+            raise InputError(
+                f"{builtin.name}: expected the path of a UBCSAT binary with SATenstein, as --target PATH or in the environment "
+                f"variable {VARIABLE}, got none; no package carries it. kissat-qcp runs without: "
+                "kissat on quasigroup completion."
+            )
+        return None
+    if builtin.suffix == ".tsp":
+        raise InputError(f"{builtin.name}: expected no --target: LKH is run from the package LKHpy.")
+    found = shutil.which(given)
+    if found is None:
+        raise InputError(f"{builtin.name}: expected a program that can be executed, got {given!r:.120}.")
+    return str(Path(found).resolve())
+
+
+def _scenario_text(builtin: Builtin, chosen: Size, size: str, count: int, seed: int, binary: str | None) -> str:
+    escaped = "" if binary is None else json.dumps(f"--binary={binary}".replace("{", "{{").replace("}", "}}")) + ", "
+    return Template((HERE / builtin.files[0]).read_text()).substitute(
+        name=builtin.name,
+        title=builtin.title,
+        size=size,
+        count=count,
+        instance_seed=seed,
+        binary=escaped,
+        cutoff=chosen.cutoff,
+        cpu=chosen.cutoff + builtin.start,
+    )
+
+
+def _prepare(folder: Path, builtin: Builtin, text: str) -> None:
+    """The folder with everything but instances, if it is empty or holds the same export."""
+    scenario = folder / "scenario.toml"
+    if scenario.exists():
+        if scenario.read_text() != text:
+            raise InputError(f"{scenario}: expected the same scenario, size, number of instances and seed: take another folder.")
+    elif folder.exists() and any(folder.iterdir()):
+        raise InputError(f"{folder}: expected an empty folder, or one that is not there yet.")
+    (folder / "instances").mkdir(parents=True, exist_ok=True)
+    for file in builtin.files[1:]:
+        _write(folder / Path(file).name, (HERE / file).read_text())
+    _write(scenario, text)
+
+
+def _write(path: Path, text: str) -> None:
+    with whole_file(path) as file:
+        file.write(text.encode())

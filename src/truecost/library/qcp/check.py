@@ -1,0 +1,40 @@
+"""Accept a SAT solver's answer if its model satisfies every clause.
+
+check.py INSTANCE OUTPUT
+
+Exit code 0: accepted. 1: vetoed, with the reason; every instance here is satisfiable, so UNSATISFIABLE is wrong.
+"""
+
+import sys
+import traceback
+from pathlib import Path
+
+
+def fault(formula: str, output: str) -> str | None:
+    """What is wrong with the answer, None if nothing is."""
+    lines = output.splitlines()
+    if "s UNSATISFIABLE" in lines:
+        return "said to be unsatisfiable, but the instance was made from a solution"
+    true = {int(word) for line in lines if line.startswith("v ") for word in line.split()[1:]} - {0}
+    if any(-literal in true for literal in true):
+        return "a variable is both true and false in the model"
+    for number, line in enumerate(formula.splitlines(), 1):
+        if line[:1] not in ("c", "p") and true.isdisjoint(map(int, line.split()[:-1])):
+            return f"the clause in line {number}, {line}, is not satisfied"
+    return None
+
+
+def main(instance: str, output: str) -> int:
+    """The exit code; Python's own for a fault of this program, 1, would be a veto."""
+    try:
+        found = fault(Path(instance).read_text(), Path(output).read_text())
+    except Exception:
+        traceback.print_exc()
+        return 2
+    if found:
+        print(found)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

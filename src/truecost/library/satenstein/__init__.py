@@ -1,0 +1,1 @@
+"""SATenstein on quasigroup completion: the files of an exported scenario, which never import truecost."""

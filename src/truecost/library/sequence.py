@@ -1,0 +1,69 @@
+"""Weighted sequence: order leaves and colour all but the first so that the total cost is at most m.
+
+cost(l₀) = w₀; cost(lᵢ) is wᵢ + cᵢ if green, cost(lᵢ₋₁) + wᵢ if red, cost(lᵢ₋₁) + cᵢ if blue; the total is over coloured leaves.
+"""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from truecost.errors import InputError
+
+Leaf = tuple[int, int]  # weight and cardinality
+
+ENCODING = Path(__file__).parent / "clasp" / "encoding.lp"
+
+
+def instance(leaves: int, largest: int, offsets: Sequence[int], rng: np.random.Generator) -> str:
+    """A random instance as a ground program for clasp: weights and cardinalities 1 … largest, m an offset from the optimum."""
+    drawn = [(int(weight), int(cardinality)) for weight, cardinality in rng.integers(1, largest, (leaves, 2), endpoint=True)]
+    best = optimum(drawn)
+    most = best + int(rng.choice(offsets))
+    return ground(drawn, most, best)
+
+
+def ground(leaves: Sequence[Leaf], most: int, best: int) -> str:
+    """The program that asks for a total of at most `most`, grounded by clingo; its comments say what `check.py` must know."""
+    if find_spec("clingo") is None:
+        raise InputError("expected the package clingo, which grounds these instances: pip install 'truecost[solvers]'.")
+    facts = "".join(f"leaf({leaf}, {weight}, {cardinality}).\n" for leaf, (weight, cardinality) in enumerate(leaves))
+    words = [sys.executable, "-m", "clingo", "--mode=gringo", "--single-shot", f"--const=m={most}", str(ENCODING), "-"]
+    done = subprocess.run(words, input=facts, capture_output=True, text=True, check=True)  # noqa: S603
+    header, _, rest = done.stdout.partition("\n")
+    if header != "asp 1 0 0" or done.stderr:
+        raise RuntimeError(f"clingo did not ground the program: {done.stderr or header}")
+    listed = " ".join(f"{weight},{cardinality}" for weight, cardinality in leaves)
+    return "\n".join([header, f"10 leaves {listed}", f"10 m {most}", f"10 optimum {best}", rest])
+
+
+def optimum(leaves: Sequence[Leaf]) -> int:
+    """The least total cost, by dynamic programming over the set of leaves placed and the cost of the last one.
+
+    Of two ways to place the same leaves, one with neither a lower last cost nor a lower total cannot do better later.
+    """
+    whole = (1 << len(leaves)) - 1
+    fronts: dict[int, list[tuple[int, int]]] = {1 << leaf: [(weight, 0)] for leaf, (weight, _) in enumerate(leaves)}
+    for placed in range(1, whole):
+        for leaf, (weight, cardinality) in enumerate(leaves):
+            if placed & 1 << leaf:
+                continue
+            best: dict[int, int] = {}
+            for last, total in fronts[placed]:
+                for cost in (weight + cardinality, last + min(weight, cardinality)):
+                    best[cost] = min(best.get(cost, total + cost), total + cost)
+            grown = placed | 1 << leaf
+            fronts[grown] = _front([*fronts.get(grown, []), *best.items()])
+    return min(total for _, total in fronts[whole])
+
+
+def _front(ways: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The pairs (last cost, total) that no other is at most as large as in both."""
+    kept: list[tuple[int, int]] = []
+    for last, total in sorted(ways):
+        if not kept or total < kept[-1][1]:
+            kept.append((last, total))
+    return kept

@@ -1,0 +1,96 @@
+"""Travelling salesman: cities uniform in a square, as TSPLIB files, and the reference lengths that runs have to reach."""
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from truecost.errors import InputError
+from truecost.running.space import Space, arguments
+
+SIDE = 1_000_000
+LKH = Path(__file__).parent / "lkh"
+STORED = LKH / "references.csv"
+
+# A reference is the least length of so many seeds' long runs, once so many of them have found it.
+SEEDS, AGREEING, RUNS = 10, 3, 10
+
+
+def instance(cities: int, rng: np.random.Generator, name: str) -> str:
+    """A TSPLIB file of cities with whole coordinates, uniform in a square."""
+    places = rng.integers(0, SIDE, size=(cities, 2))
+    lines = [f"NAME : {name}", "TYPE : TSP", f"DIMENSION : {cities}", "EDGE_WEIGHT_TYPE : EUC_2D", "NODE_COORD_SECTION"]
+    lines += [f"{number} {x} {y}" for number, (x, y) in enumerate(places.tolist(), 1)]
+    return "\n".join([*lines, "EOF", ""])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """The best length known of an instance, and how many seeds found it."""
+
+    length: int
+    agreeing: int
+
+
+def references(
+    files: Sequence[Path], store: Path, *, workers: int, progress: Callable[[str, int, int], None] | None
+) -> list[Reference]:
+    """The references of these instances: those in the package or in `store`; the others are computed and added to `store`.
+
+    Whatever interrupts this, it goes on where it was.
+    """
+    digests = [hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files]
+    known = _read(STORED) | _read(store)
+    missing = [(file, digest) for file, digest in zip(files, digests, strict=True) if digest not in known]
+    if missing:
+        if find_spec("LKHpy") is None:
+            raise InputError(
+                f"expected the package LKHpy, which finds the reference lengths of {len(missing)} instances: "
+                "pip install 'truecost[solvers]', with a Python below 3.13."
+            )
+        default = arguments(Space.read(LKH / "space.pcs").default(), "--name=value")
+        with store.open("a") as file, ThreadPoolExecutor(workers) as pool:
+            futures = pool.map(lambda each: compute(each[0], default), missing)
+            try:
+                for number, (found, (_, digest)) in enumerate(zip(futures, missing, strict=True), 1):
+                    known[digest] = found
+                    # A line that a crash left torn ends here, and is not read.
+                    file.write(f"\n{digest},{found.length},{found.agreeing}\n")
+                    file.flush()
+                    os.fsync(file.fileno())
+                    if progress is not None:
+                        progress("reference lengths", number, len(missing))
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+    return [known[digest] for digest in digests]
+
+
+def compute(file: Path, default: list[str]) -> Reference:
+    """The best length of long runs of the default configuration, until several seeds agree on it."""
+    lengths: list[int] = []
+    for seed in range(1, SEEDS + 1):
+        words = [sys.executable, str(LKH / "launch.py"), f"--seed={seed}", f"--runs={RUNS}", str(file), *default]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
+        found = re.search(r"^length (\d+)$", done.stdout, re.MULTILINE)
+        if found is None:
+            raise RuntimeError(f"LKH found no tour of {file}: {done.stderr.strip() or done.returncode}")
+        lengths.append(int(found[1]))
+        if lengths.count(min(lengths)) == AGREEING:
+            break
+    return Reference(length=min(lengths), agreeing=lengths.count(min(lengths)))
+
+
+def _read(store: Path) -> dict[str, Reference]:
+    if not store.exists():
+        return {}
+    lines = re.findall(r"^([0-9a-f]{16}),(\d+),(\d+)\n", store.read_text(), re.MULTILINE)
+    return {digest: Reference(length=int(length), agreeing=int(agreeing)) for digest, length, agreeing in lines}
