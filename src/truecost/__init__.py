@@ -38,6 +38,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from truecost import library
     from truecost.errors import InputError, TruecostError
     from truecost.experiments import exact, fit, reality, resample
     from truecost.importers.door import import_runs
@@ -86,6 +87,7 @@ _HOMES = {
     "fit": "experiments.fit:",
     "reality": "experiments.reality:",
     "Space": "running.space",
+    "library": "library:",
     "Scenario": "running.scenario",
     "Journal": "running.journal",
     "gather": "running.gather",
@@ -121,6 +123,7 @@ __all__ = [
     "fit",
     "gather",
     "import_runs",
+    "library",
     "reality",
     "reproduce",
     "resample",

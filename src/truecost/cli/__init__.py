@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from truecost.cli import experiment
+from truecost.cli import experiment, scenario
 from truecost.cli.bound import bound
 from truecost.cli.demo import demo
 from truecost.cli.doctor import doctor
@@ -38,6 +38,7 @@ for command in (demo, doctor, gather, info, bound):
 app.command("import")(import_)
 app.add_typer(experiment.app, name="experiment")
 app.command()(reproduce)
+app.add_typer(scenario.app, name="scenario")
 
 
 @app.callback(invoke_without_command=True)

@@ -14,11 +14,13 @@ from truecost.library import quasigroup, sequence, tsp
 class Size:
     """A size of a scenario: how many instances of which kind, and the cutoff in seconds.
 
-    `make` draws an instance and writes it down as the solver reads it; `kind` names what it draws, the same for the same.
+    `make` draws an instance and writes it down as the solver reads it; `what` says what it draws, and `kind` in a word that
+    begins instances' names.
     """
 
     instances: int
     cutoff: float
+    what: str
     kind: str
     make: Callable[[np.random.Generator, str], str]
 
@@ -55,20 +57,23 @@ class Builtin:
 
 
 def _tsp(cities: int, instances: int, cutoff: float) -> Size:
-    return Size(instances=instances, cutoff=cutoff, kind=f"tsp-{cities}", make=partial(tsp.instance, cities))
+    what = f"{cities} cities uniform in a square"
+    return Size(instances=instances, cutoff=cutoff, what=what, kind=f"tsp-{cities}", make=partial(tsp.instance, cities))
 
 
 def _sequence(leaves: int, largest: int, offsets: tuple[int, ...], instances: int, cutoff: float) -> Size:
     def make(rng: np.random.Generator, _name: str) -> str:
         return sequence.instance(leaves, largest, offsets, rng)
 
-    return Size(instances=instances, cutoff=cutoff, kind=f"sequence-{leaves}", make=make)
+    what = f"{leaves} leaves, m − optimum out of {', '.join(map(str, offsets))}"
+    return Size(instances=instances, cutoff=cutoff, what=what, kind=f"sequence-{leaves}", make=make)
 
 
 def _quasigroup(order: int, holes: int, instances: int, cutoff: float, *, balanced: bool) -> Size:
     return Size(
         instances=instances,
         cutoff=cutoff,
+        what=f"order {order} with {holes} {'balanced' if balanced else 'random'} holes",
         kind=f"qcp-{order}-{holes}{'b' if balanced else ''}",
         make=partial(quasigroup.instance, order, holes, balanced),
     )

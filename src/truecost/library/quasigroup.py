@@ -1,7 +1,7 @@
 """Quasigroup completion: random Latin squares with holes, as CNF files that are satisfiable by construction.
 
-A square is drawn by the Markov chain of Jacobson and Matthews ("Generating uniformly distributed random Latin squares", 1996).
-With *balanced* holes, as many in every row and column, the formulas are far harder than with holes anywhere.
+A square is drawn by the Markov chain of Jacobson and Matthews ("Generating uniformly distributed random Latin squares",
+1996). With *balanced* holes, as many in every row and column, the formulas are far harder than with holes anywhere.
 """
 
 import numpy as np
@@ -40,7 +40,7 @@ def latin_square(order: int, rng: np.random.Generator) -> Square:
                 add(row, column, symbol)
                 coins = [0, 0, 0]
             else:
-                row, column, symbol = negative  # noqa: PLW2901
+                row, column, symbol = negative
             other = symbols[row][column][coins[0]], columns[row][symbol][coins[1]], rows[column][symbol][coins[2]]
             other_symbol, other_column, other_row = other
             add(row, other_column, other_symbol)

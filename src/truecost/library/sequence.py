@@ -1,6 +1,7 @@
 """Weighted sequence: order leaves and colour all but the first so that the total cost is at most m.
 
-cost(l₀) = w₀; cost(lᵢ) is wᵢ + cᵢ if green, cost(lᵢ₋₁) + wᵢ if red, cost(lᵢ₋₁) + cᵢ if blue; the total is over coloured leaves.
+cost(l₀) = w₀; cost(lᵢ) is wᵢ + cᵢ if green, cost(lᵢ₋₁) + wᵢ if red, cost(lᵢ₋₁) + cᵢ if blue;
+the total is over coloured leaves.
 """
 
 import subprocess
@@ -19,7 +20,7 @@ ENCODING = Path(__file__).parent / "clasp" / "encoding.lp"
 
 
 def instance(leaves: int, largest: int, offsets: Sequence[int], rng: np.random.Generator) -> str:
-    """A random instance as a ground program for clasp: weights and cardinalities 1 … largest, m an offset from the optimum."""
+    """A random ground program for clasp: weights and cardinalities 1 … largest, m at an offset from the optimum."""
     drawn = [(int(weight), int(cardinality)) for weight, cardinality in rng.integers(1, largest, (leaves, 2), endpoint=True)]
     best = optimum(drawn)
     most = best + int(rng.choice(offsets))
@@ -27,7 +28,7 @@ def instance(leaves: int, largest: int, offsets: Sequence[int], rng: np.random.G
 
 
 def ground(leaves: Sequence[Leaf], most: int, best: int) -> str:
-    """The program that asks for a total of at most `most`, grounded by clingo; its comments say what `check.py` must know."""
+    """The program that asks for a total of at most `most`, grounded by clingo, with what `check.py` must know as comments."""
     if find_spec("clingo") is None:
         raise InputError("expected the package clingo, which grounds these instances: pip install 'truecost[solvers]'.")
     facts = "".join(f"leaf({leaf}, {weight}, {cardinality}).\n" for leaf, (weight, cardinality) in enumerate(leaves))

@@ -18,8 +18,8 @@ COMPOSED = {
     "restarts": (
         "restarts",
         (
-            "restarts", "restarts:first", "restarts:window", "restarts:luby-limit", "restarts:factor", "restarts:factor-limit",
-            "restarts:addend", "restarts:addend-limit", "restarts:margin", "restarts:lbd-limit",
+            "restarts", "restarts:first", "restarts:window", "restarts:luby-limit", "restarts:factor",
+            "restarts:factor-limit", "restarts:addend", "restarts:addend-limit", "restarts:margin", "restarts:lbd-limit",
         ),
     ),
     "counter-restarts": ("counter-restarts", ("counter-restarts:rate", "counter-restarts:bump")),

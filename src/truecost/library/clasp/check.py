@@ -2,8 +2,8 @@
 
 check.py INSTANCE OUTPUT
 
-The leaves, m and the optimum stand in comments of the instance. A satisfiable answer must order all leaves and colour all but
-the first with a total of at most m; an unsatisfiable one must not be given where m is the optimum or more. Exit code 0:
+The leaves, m and the optimum stand in comments of the instance. A satisfiable answer must order all leaves and colour all
+but the first with a total of at most m; an unsatisfiable one must not be given where m is the optimum or more. Exit code 0:
 accepted. 1: vetoed, with the reason.
 """
 

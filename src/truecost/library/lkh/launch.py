@@ -3,9 +3,10 @@
 launch.py --seed=N [--reference=LENGTH] [--runs=N] INSTANCE [--PARAMETER=value ...]
 
 Prints the length of the best tour, measured here and not taken from LKH; the CPU seconds that LKH took, without the start of
-Python; and "solved" when the tour is no longer than the reference. A tour that beats the reference is solved too, and said to.
+Python; and "solved" when the tour is no longer than the reference. A tour that beats it is solved too, and said so.
 """
 
+import itertools
 import math
 import os
 import sys
@@ -28,7 +29,7 @@ def tour_length(cities: list[tuple[int, int]], tour: list[int]) -> int:
     if len(tour) != len(cities) + 1 or tour[0] != tour[-1] or sorted(tour[1:]) != list(range(len(cities))):
         raise SystemExit(f"LKH returned something that is no tour: {tour[:10]}…")
     points = [cities[city] for city in tour]
-    return sum(int(math.dist(a, b) + 0.5) for a, b in zip(points, points[1:], strict=False))
+    return sum(int(math.dist(a, b) + 0.5) for a, b in itertools.pairwise(points))
 
 
 def parameter_file(instance: Path, own: dict[str, str], parameters: list[str]) -> str:
@@ -43,7 +44,9 @@ def parameter_file(instance: Path, own: dict[str, str], parameters: list[str]) -
     }
     if "reference" in own:
         lines["OPTIMUM"] = own["reference"]
-    lines.update(parameter.removeprefix("--").split("=", 1) for parameter in parameters)
+    for parameter in parameters:
+        name, _, value = parameter.removeprefix("--").partition("=")
+        lines[name] = value
     return "".join(f"{name} = {value}\n" for name, value in lines.items())
 
 

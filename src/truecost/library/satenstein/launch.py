@@ -2,8 +2,9 @@
 
 launch.py [--binary=PATH] --seed=N INSTANCE [-name value ...]
 
-The binary is the one named, or the one that the environment variable TRUECOST_SATENSTEIN names. Some of SATenstein's parameters
-stand in the space more than once, since their conditions differ: there their names begin with CON or DLS, here they do not.
+The binary is the one named, or the one that the environment variable TRUECOST_SATENSTEIN names. Some of SATenstein's
+parameters stand in the space more than once, since their conditions differ: there their names begin with CON or DLS, which
+SATenstein does not know.
 """
 
 import os

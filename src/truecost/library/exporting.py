@@ -14,6 +14,7 @@ from truecost.errors import InputError
 from truecost.files import whole_file
 from truecost.library import tsp
 from truecost.library.catalogue import SCENARIOS, Builtin, Size
+from truecost.running.space import Space
 
 HERE = Path(__file__).parent
 VARIABLE = "TRUECOST_SATENSTEIN"
@@ -29,6 +30,12 @@ def describe(name: str) -> Builtin:
     if name not in SCENARIOS:
         raise InputError(f"expected a scenario out of {', '.join(SCENARIOS)}, got {name!r:.80}.")
     return SCENARIOS[name]
+
+
+def space(name: str) -> Space:
+    """The parameter space of a scenario."""
+    folder = Path(describe(name).files[0]).parent
+    return Space.read(HERE / folder / "space.pcs")
 
 
 def export(
@@ -85,7 +92,9 @@ def export(
             progress("instances", number, count)
     lines = ["instance", *names]
     if builtin.suffix == ".tsp":
-        found = tsp.references([folder / each for each in names], folder / "references.csv", workers=workers, progress=progress)
+        found = tsp.references(
+            [folder / each for each in names], folder / "references.csv", workers=workers, progress=progress
+        )
         lines = ["instance,reference,agreeing"]
         lines += [f"{each},{known.length},{known.agreeing}" for each, known in zip(names, found, strict=True)]
     _write(folder / "instances.csv", "\n".join([*lines, ""]))
@@ -97,9 +106,9 @@ def _binary(builtin: Builtin, target: str | os.PathLike[str] | None) -> str | No
     if given is None:
         if builtin.needs_binary:
             raise InputError(
-                f"{builtin.name}: expected the path of a UBCSAT binary with SATenstein, as --target PATH or in the environment "
-                f"variable {VARIABLE}, got none; no package carries it. kissat-qcp runs without: "
-                "kissat on quasigroup completion."
+                f"{builtin.name}: expected the path of a UBCSAT binary with SATenstein, as --target PATH or in the "
+                f"environment variable {VARIABLE}, got none; no package carries one. kissat-qcp runs without it: kissat on "
+                "quasigroup completion."
             )
         return None
     if builtin.suffix == ".tsp":
@@ -129,7 +138,9 @@ def _prepare(folder: Path, builtin: Builtin, text: str) -> None:
     scenario = folder / "scenario.toml"
     if scenario.exists():
         if scenario.read_text() != text:
-            raise InputError(f"{scenario}: expected the same scenario, size, number of instances and seed: take another folder.")
+            raise InputError(
+                f"{scenario}: expected the same scenario, size, number of instances and seed: take another folder."
+            )
     elif folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder}: expected an empty folder, or one that is not there yet.")
     (folder / "instances").mkdir(parents=True, exist_ok=True)

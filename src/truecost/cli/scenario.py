@@ -1,0 +1,102 @@
+"""`truecost scenario`."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from truecost.cli.printing import Json, print_json, print_line, print_table
+
+app = typer.Typer(help="Built-in scenarios: solvers that packages carry, with instances drawn from a seed.")
+
+Name = Annotated[str, typer.Argument(help="A scenario; `truecost scenario list` names them.", show_default=False)]
+
+
+@app.command("list")
+def list_(json: Json = False) -> None:
+    """The scenarios there are."""
+    from truecost import library
+
+    found = [library.describe(name) for name in library.list_names()]
+    if json:
+        print_json([_plain(builtin) for builtin in found])
+        return
+    rows = [[builtin.name, builtin.title] for builtin in found]
+    print_table("Built-in scenarios", ["name", "what"], rows, left=2)
+    print_line("truecost scenario show NAME says more; truecost scenario export NAME DIR writes one, ready to gather.")
+
+
+@app.command()
+def show(name: Name, json: Json = False) -> None:
+    """What a scenario is: solver, licence, parameters and sizes."""
+    from truecost import library
+
+    builtin = library.describe(name)
+    if json:
+        print_json(_plain(builtin))
+        return
+    about = _plain(builtin)
+    print_line(f"{builtin.name}: {builtin.title}")
+    print_line(f"Solver: {builtin.solver}. Licence: {builtin.licence}.")
+    print_line(f"{about['parameters']} parameters; PAR10.")
+    rows = [[size, each["what"], str(each["instances"]), f"{each['cutoff']:g} s"] for size, each in about["sizes"].items()]
+    print_table("Sizes", ["size", "instances", "number", "cutoff"], rows, left=2)
+
+
+@app.command()
+def export(
+    name: Name,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write, new or empty.", show_default=False)],
+    size: Annotated[str, typer.Option(help="small or paper.")] = "small",
+    instances: Annotated[
+        int | None, typer.Option(help="Another number of instances than the size has.", min=1, show_default=False)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Another seed gives fresh instances of the same kind.", min=0)] = 1,
+    target: Annotated[
+        Path | None, typer.Option(help="Run this solver instead of the one a package carries.", show_default=False)
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Reference lengths computed at a time (LKH).", min=1)] = 1,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+) -> None:
+    """Write a scenario with its instances into a folder. Interrupted, it goes on when it is started again."""
+    from truecost import library
+
+    with _progress(quiet) as tell:
+        path = library.export(
+            name, folder, size=size, instances=instances, seed=seed, target=target, workers=workers, progress=tell
+        )
+    print_line(f"Written. Next: truecost gather {path}", wrap=False)
+
+
+def _plain(builtin: Any) -> dict[str, Any]:
+    from truecost.library import space
+
+    return {
+        "name": builtin.name,
+        "title": builtin.title,
+        "solver": builtin.solver,
+        "licence": builtin.licence,
+        "parameters": len(space(builtin.name).parameters),
+        "sizes": {
+            size: {"what": each.what, "instances": each.instances, "cutoff": each.cutoff}
+            for size, each in builtin.sizes.items()
+        },
+    }
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
+    """A bar on stderr, where somebody can see it."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), "{task.description}", TimeElapsedColumn(), "to go", TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("instances", total=None)
+        yield lambda what, done, total: bar.update(task, completed=done, total=total, description=what)
