@@ -35,10 +35,10 @@ def show(name: Name, json: Json = False) -> None:
     from truecost import library
 
     builtin = library.describe(name)
+    about = {**_plain(builtin), "parameters": len(library.space(name).parameters)}
     if json:
-        print_json(_plain(builtin))
+        print_json(about)
         return
-    about = _plain(builtin)
     print_line(f"{builtin.name}: {builtin.title}")
     print_line(f"Solver: {builtin.solver}. Licence: {builtin.licence}.")
     print_line(f"{about['parameters']} parameters; PAR10.")
@@ -72,14 +72,11 @@ def export(
 
 
 def _plain(builtin: Any) -> dict[str, Any]:
-    from truecost.library import space
-
     return {
         "name": builtin.name,
         "title": builtin.title,
         "solver": builtin.solver,
         "licence": builtin.licence,
-        "parameters": len(space(builtin.name).parameters),
         "sizes": {
             size: {"what": each.what, "instances": each.instances, "cutoff": each.cutoff}
             for size, each in builtin.sizes.items()

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from string import Template
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +15,9 @@ from truecost.errors import InputError
 from truecost.files import whole_file
 from truecost.library import tsp
 from truecost.library.catalogue import SCENARIOS, Builtin, Size
-from truecost.running.space import Space
+
+if TYPE_CHECKING:
+    from truecost.running.space import Space
 
 HERE = Path(__file__).parent
 VARIABLE = "TRUECOST_SATENSTEIN"
@@ -32,8 +35,10 @@ def describe(name: str) -> Builtin:
     return SCENARIOS[name]
 
 
-def space(name: str) -> Space:
+def space(name: str) -> "Space":
     """The parameter space of a scenario."""
+    from truecost.running.space import Space
+
     folder = Path(describe(name).files[0]).parent
     return Space.read(HERE / folder / "space.pcs")
 

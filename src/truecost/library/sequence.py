@@ -28,7 +28,7 @@ def instance(leaves: int, largest: int, offsets: Sequence[int], rng: np.random.G
 
 
 def ground(leaves: Sequence[Leaf], most: int, best: int) -> str:
-    """The program that asks for a total of at most `most`, grounded by clingo, with what `check.py` must know as comments."""
+    """The program that asks for a total of at most `most`, grounded by clingo; comments tell `check.py` what it needs."""
     if find_spec("clingo") is None:
         raise InputError("expected the package clingo, which grounds these instances: pip install 'truecost[solvers]'.")
     facts = "".join(f"leaf({leaf}, {weight}, {cardinality}).\n" for leaf, (weight, cardinality) in enumerate(leaves))

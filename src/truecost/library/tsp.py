@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from truecost.errors import InputError
-from truecost.running.space import Space, arguments
 
 SIDE = 1_000_000
 LKH = Path(__file__).parent / "lkh"
@@ -56,6 +55,9 @@ def references(
                 f"expected the package LKHpy, which finds the reference lengths of {len(missing)} instances: "
                 "pip install 'truecost[solvers]', with a Python below 3.13."
             )
+        # Here, because it takes more than a second, and nothing else in the library needs it.
+        from truecost.running.space import Space, arguments
+
         default = arguments(Space.read(LKH / "space.pcs").default(), "--name=value")
         with store.open("a") as file, ThreadPoolExecutor(workers) as pool:
             futures = pool.map(lambda each: compute(each[0], default), missing)
