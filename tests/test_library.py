@@ -528,7 +528,7 @@ def test_command_line(tmp_path: Path) -> None:
     ended = run("export", "kissat-qcp", tmp_path / "x", "--instances", 1, "--seed", 3)
     assert ended.returncode == 0
     assert f"truecost gather {tmp_path / 'x' / 'scenario.toml'}" in ended.stdout
-    assert [path.name for path in (tmp_path / "x" / "instances").iterdir()] == ["qcp-30-390b-3-0001.cnf"]
+    assert [path.name for path in (tmp_path / "x" / "instances").iterdir()] == ["qcp-29-348b-3-0001.cnf"]
     for words in (("show", "nonsense"), ("export", "nonsense", tmp_path / "y")):
         ended = run(*words)
         assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)

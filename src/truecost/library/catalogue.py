@@ -136,7 +136,7 @@ SCENARIOS = MappingProxyType(
                 suffix=".cnf",
                 sizes=MappingProxyType(
                     {
-                        "small": _quasigroup(30, 390, 50, 0.5, balanced=True),
+                        "small": _quasigroup(29, 348, 50, 0.5, balanced=True),
                         "paper": _quasigroup(33, 462, 500, 5.0, balanced=True),
                     }
                 ),
