@@ -40,6 +40,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from truecost import library
     from truecost.errors import InputError, TruecostError
+    from truecost.examples import load_example
     from truecost.experiments import exact, fit, reality, resample
     from truecost.importers.door import import_runs
     from truecost.importers.record import Import
@@ -91,6 +92,7 @@ _HOMES = {
     "Scenario": "running.scenario",
     "Journal": "running.journal",
     "gather": "running.gather",
+    "load_example": "examples",
     "Import": "importers.record",
     "import_runs": "importers.door",
     "figures": "show.figures:",
@@ -124,6 +126,7 @@ __all__ = [
     "gather",
     "import_runs",
     "library",
+    "load_example",
     "reality",
     "reproduce",
     "resample",

@@ -22,7 +22,9 @@ LINE_EVERY = 60.0
 
 
 def gather(
-    scenario: Annotated[Path, typer.Argument(help="The scenario file.", show_default=False)],
+    scenario: Annotated[
+        Path, typer.Argument(help="The scenario file, or the name of a built-in scenario.", show_default=False)
+    ],
     journal: Annotated[
         Path | None, typer.Option(help="Where runs are kept; NAME.db if not given.", show_default=False)
     ] = None,
@@ -59,7 +61,7 @@ def gather(
         raise InputError(f"{out}: expected a name that ends in .npz, .parquet or .csv, in a folder that is there.")
     if dask is not None and workers is not None:
         raise InputError("expected --workers or --dask, got both: a cluster has the workers it has.")
-    read = Scenario.read(scenario)
+    read = Scenario.read(_exported(scenario))
     path = journal if journal is not None else Path(f"{_file_name(read.name)}.db")
     size = _size(path, read, configurations, instances, runs)
     options: dict[str, Any] = {**size, "workers": workers, "pin": pin, "dask": dask, "keep_going": keep_going}
@@ -84,6 +86,18 @@ def gather(
         print_summary(report)
         if out is not None:
             print_line(f"The matrix is in {out}.")
+
+
+def _exported(scenario: Path) -> Path:
+    """The scenario file; a built-in scenario, named where there is no such file, is exported to a folder of that name."""
+    if scenario.exists() or len(scenario.parts) != 1 or scenario.suffix:
+        return scenario
+    from truecost import library
+
+    if scenario.name not in library.list_names():
+        known = ", ".join(library.list_names())
+        raise InputError(f"{scenario}: expected a scenario file, or a built-in scenario out of {known}.")
+    return library.export(scenario.name, Path(f"{scenario.name}-small"))
 
 
 def _file_name(name: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truecost.cli.inputs import is_journal, load_matrix
+from truecost.cli.inputs import example_or, is_journal, load_matrix
 from truecost.cli.printing import High, Json, Low, number, print_json, print_line, print_table
 from truecost.errors import InputError
 
@@ -40,6 +40,7 @@ def info(
 
     Of a journal, also one that is being written, it says as well how far it is and what looks wrong in it.
     """
+    matrix = example_or(matrix)
     if is_journal(matrix):
         _info_of_journal(matrix, weights.value, top, par, cutoff, json)
         return

@@ -12,7 +12,8 @@ JOURNAL_START = b"SQLite format 3\0"
 
 
 def load_matrix(path: Path, low: float | None = None, high: float | None = None) -> "CostMatrix":
-    """The matrix in a file: npz, parquet, csv, or a journal by its own metric."""
+    """The matrix in a file: npz, parquet, csv, a journal by its own metric; or an example of the package, by its name."""
+    path = example_or(path)
     if not is_journal(path):
         from truecost.matrix import CostMatrix
 
@@ -23,6 +24,15 @@ def load_matrix(path: Path, low: float | None = None, high: float | None = None)
 
     with Journal.read(path) as journal:
         return journal.matrix()
+
+
+def example_or(path: Path) -> Path:
+    """The file of an example, where there is no file of that name and an example is called so."""
+    if path.exists() or len(path.parts) != 1:
+        return path
+    from truecost import examples
+
+    return examples.path_of(path.name) if path.name in examples.names() else path
 
 
 def is_journal(path: Path) -> bool:

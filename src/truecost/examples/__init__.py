@@ -1,0 +1,37 @@
+"""Real matrices in the package: configurations of real solvers, the default first, gathered with `truecost gather`.
+
+Each is an npz file beside a JSON file that says how it was made: the scenario file, the solver's version, the machine, the
+command, the limits. docs/examples.md says more.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from truecost.errors import InputError
+from truecost.matrix import CostMatrix
+
+_FOLDER = Path(__file__).parent
+
+
+def names() -> list[str]:
+    """The examples there are."""
+    return sorted(path.stem for path in _FOLDER.glob("*.npz"))
+
+
+def path_of(name: str) -> Path:
+    """The file of an example."""
+    if name not in names():
+        raise InputError(f"expected an example out of {', '.join(names())}, got {name!r:.60}.")
+    return _FOLDER / f"{name}.npz"
+
+
+def load_example(name: str) -> CostMatrix:
+    """The matrix of an example, "kissat" for instance: 50 configurations x 50 instances x 5 runs, costs in PAR10 seconds."""
+    return CostMatrix.load(path_of(name))
+
+
+def describe_example(name: str) -> dict[str, Any]:
+    """How an example was made."""
+    about: dict[str, Any] = json.loads(path_of(name).with_suffix(".json").read_text())
+    return about
