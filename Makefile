@@ -10,7 +10,7 @@ demo: .venv/.installed
 	$(BIN)/truecost demo --out demo
 
 test: .venv/.tools
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 check: .venv/.tools
 	$(BIN)/ruff check .

@@ -151,7 +151,19 @@ def test_scratch_folder_is_the_runs_own_and_goes_with_it(slot: Slot) -> None:
 
 def test_arguments_go_through_unharmed(slot: Slot) -> None:
     """A name with blanks, quotes, line ends or other letters would reach the solver changed, or be taken for a command."""
-    names = ["a b", "it's", 'say "x"', "$(touch /tmp/pwned);&|`id`", "line\nend", "größe-Ωμ-模型", "-rf", "*", "{seed}", ""]
+    names = [
+        "a b",
+        "it's",
+        'say "x"',
+        "$(touch /tmp/pwned);&|`id`",
+        "line\nend",
+        "größe-Ωμ-模型",
+        "-rf",
+        "*",
+        "{seed}",
+        "{scratch}",
+        "",
+    ]
     script = "import sys, json; print(json.dumps(sys.argv[1:]))"
     ended = slot.run([sys.executable, "-c", script, *names], folder=Path("/"), limits=LIMITS)
     assert json.loads(ended.stdout) == names

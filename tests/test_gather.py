@@ -420,3 +420,16 @@ def test_a_real_solver(tmp_path: Path) -> None:
     assert {instance.rpartition("/")[2] for instance in matrix.instances} == {"a b;$(x).cnf", "ünsat'\".cnf", "c\nd.cnf"}
     exits = {row[1].rpartition("/")[2]: row[5] for row in cells(tmp_path / "runs.db")}
     assert exits["a b;$(x).cnf"] == 10
+
+
+def test_scratch_folders_reach_the_command(tmp_path: Path) -> None:
+    """A solver told to put its files into {scratch} would get a name that is no folder."""
+    (tmp_path / "s.sh").write_text('#!/bin/sh\n[ -d "$3" ] && [ "$3" = "$TMPDIR" ] && touch "$3/x" && echo ok 5\n')
+    (tmp_path / "s.sh").chmod(0o755)
+    path = scenarios.write(
+        tmp_path,
+        target={"kind": "command", "command": ["./s.sh", "{instance}", "{seed}", "{scratch}", "{arguments}"]},
+        answer={"solved": "^ok", "value": r"(\d+)"},
+    )
+    gather(Scenario.read(path), tmp_path / "runs.db", configurations=1, instances=2, runs=1, pin=False)
+    assert {row[4] for row in cells(tmp_path / "runs.db")} == {Status.SOLVED}

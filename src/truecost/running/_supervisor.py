@@ -173,7 +173,7 @@ def run(request: dict[str, Any], tree: Group | Reaped, guardian: int) -> tuple[A
     scratch = tempfile.mkdtemp(prefix="truecost-")
     try:
         environment = {**os.environ, **request["environment"], "TMPDIR": scratch}
-        arguments = [argument.replace("{scratch}", scratch) for argument in request["arguments"]]
+        arguments = [argument.replace(request["scratch"], scratch) for argument in request["arguments"]]
         capture: dict[int, Captured] = {}
         ends: dict[str, int] = {}
         for name in ("stdout", "stderr"):

@@ -16,7 +16,7 @@ from typing import Any
 from truecost.errors import InputError, TruecostError
 from truecost.running.execute import LostSlotError, Slot, claimed_cores, execute, version_of
 from truecost.running.journal import Machine
-from truecost.running.pool import ATTEMPTS, Finished, Task, this_machine
+from truecost.running.pool import ATTEMPTS, Finished, Task, check_memory, this_machine
 from truecost.running.scenario import Scenario
 from truecost.running.space import Configuration
 from truecost.running.target import Caller
@@ -180,6 +180,7 @@ def remote_run(
         raise InputError(f"expected truecost {truecost} on the worker {host}, got {version('truecost')}.")
     try:
         scenario, caller, instances = _known(path, fingerprint)
+        check_memory(scenario, 1)
         if instance not in instances or _digest_here(path, instance, fingerprint) != digest:
             raise InputError(
                 f"{Path(path).name}: expected the same instance {instance!r} on the worker {host}, got none or another."

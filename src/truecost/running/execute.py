@@ -23,7 +23,7 @@ from truecost.errors import InputError, TruecostError
 from truecost.running.instances import Instance
 from truecost.running.scenario import Limits, Scenario
 from truecost.running.space import Configuration
-from truecost.running.target import Answered, Caller
+from truecost.running.target import SCRATCH, Answered, Caller
 from truecost.runs import Outcome, Status
 
 SUPERVISOR = Path(__file__).with_name("_supervisor.py")
@@ -113,6 +113,7 @@ class Slot:
             "arguments": list(arguments),
             "environment": dict(environment or {}),
             "folder": str(folder),
+            "scratch": SCRATCH,
             "cpu": limits.cpu,
             "wall": limits.wall,
             "memory": None if limits.memory is None else limits.memory * MB,
@@ -244,7 +245,7 @@ def _cannot_start(arguments: Sequence[str], folder: Path, header: Mapping[str, A
 
 def by_hand(arguments: Sequence[str], folder: Path) -> str:
     """A command line to paste into a shell."""
-    return f"cd {shlex.quote(str(folder))} && {shlex.join(arguments)}"
+    return f"cd {shlex.quote(str(folder))} && {shlex.join(arguments)}".replace(SCRATCH, tempfile.gettempdir())
 
 
 def version_of(slot: Slot, scenario: Scenario, caller: Caller) -> str:

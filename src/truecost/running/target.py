@@ -5,6 +5,7 @@ import importlib.util
 import json
 import math
 import re
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +33,8 @@ WORDS = {
     "ABORT": Status.ABORTED,
 }
 ANSWER_LINE = re.compile(r"^[ \t]*Result (?:for (?:SMAC|ParamILS|HAL)|of (?:this )?algorithm run)[ \t]*:[ \t]*(.*)$", re.M)
+# Stands for the scratch folder until the supervisor has made one; nobody's file is called that.
+SCRATCH = f"scratch-{secrets.token_hex(16)}"
 # No answer is longer; and what reads it must not be led astray by one that is.
 LONGEST = 100_000
 
@@ -115,6 +118,7 @@ class Caller:
             "instance": instance.argument,
             "python": python(),
             "scenario": str(self.scenario.folder),
+            "scratch": SCRATCH,
             "seed": str(seed),
         }
 
