@@ -285,7 +285,7 @@ def test_tour_length() -> None:
     # 3, √5 → 2, √17 → 4, 5
     assert lkh_launch.tour_length(cities, [0, 1, 2, 3, 0]) == 14
     for wrong in ([0, 1, 2, 3], [0, 1, 2, 0], [0, 1, 1, 3, 0], [0, 1, 2, 3, 1]):
-        with pytest.raises(SystemExit, match="no tour"):
+        with pytest.raises(ValueError, match="a tour of all cities"):
             lkh_launch.tour_length(cities, wrong)
 
 
@@ -296,14 +296,29 @@ def test_lkh_reaches_the_shortest_tour(tmp_path: Path) -> None:
     path.write_text(tsp.instance(8, np.random.default_rng(1), "x"))
     cities = lkh_launch.coordinates(path.read_text())
     best = min(lkh_launch.tour_length(cities, [0, *order, 0]) for order in itertools.permutations(range(1, 8)))
-    assert f"length {best}\n" in launched("lkh", "--seed=1", "--runs=1", path).stdout
-    met = launched("lkh", "--seed=1", f"--reference={best}", path).stdout
-    assert re.fullmatch(rf"length {best}\ntime \d+\.\d+\nsolved\n", met)
-    assert "shorter than the reference by 7\nsolved\n" in launched("lkh", "--seed=1", f"--reference={best + 7}", path).stdout
-    missed = launched("lkh", "--seed=1", "--runs=2", f"--reference={best - 1}", path)
-    assert f"length {best}" in missed.stdout
-    assert "solved" not in missed.stdout
-    assert launched("lkh", "--seed=1", "--runs=1", path, "--NONSENSE=1").returncode != 0
+
+    def answer(reference: int, runs: int, *parameters: str) -> dict[str, object]:
+        told = launched("lkh", path, reference, 5, runs, 1, *parameters).stdout
+        return dict(json.loads(told.removeprefix("Result of this algorithm run: ")))
+
+    assert answer(0, 1)["quality"] == best
+    met = answer(best, 10_000)
+    assert (met.pop("status"), met.pop("quality")) == ("SUCCESS", best)
+    assert 0 <= float(str(met.pop("runtime"))) < 5
+    assert met == {}
+    assert answer(best + 7, 10_000)["misc"] == "shorter than the reference by 7"
+    missed = answer(best - 1, 2)
+    assert (missed["status"], missed["quality"]) == ("TIMEOUT", best)
+    assert answer(best, 1, "-NONSENSE", "1")["status"] == "CRASHED"
+
+
+@needs_lkh
+def test_lkh_is_ended_at_its_cutoff(tmp_path: Path) -> None:
+    """A run that cannot reach its reference would go on past the cutoff, or be a crash."""
+    path = tmp_path / "x.tsp"
+    path.write_text(tsp.instance(300, np.random.default_rng(1), "x"))
+    told = launched("lkh", path, 1, 0.2, 2**31 - 1, 1).stdout
+    assert told == 'Result of this algorithm run: {"status": "TIMEOUT", "runtime": 0.2}\n'
 
 
 @needs_lkh
@@ -470,11 +485,17 @@ def test_launchers_do_without_truecost(name: str, tmp_path: Path) -> None:
     instance = scenario.instances[0]
     hide = "sys.modules['truecost'] = None; del sys.argv[0]"
     script = f"import runpy, sys; {hide}; runpy.run_path(sys.argv[0], run_name='__main__')"
-    words = [str(tmp_path / "x" / "launch.py"), "--seed=1", *(f"--{key}={value}" for key, value in instance.extras.items())]
+    words = ["--seed=1", instance.argument]
+    if name.startswith("lkh"):
+        words = [instance.argument, instance.extras["specifics"], "10", "10000", "1"]
     ended = subprocess.run(
-        [sys.executable, "-c", script, *words, instance.argument], capture_output=True, text=True, check=False, cwd=tmp_path
+        [sys.executable, "-c", script, str(tmp_path / "x" / "launch.py"), *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
     )
-    assert re.search("solved|SATISFIABLE", ended.stdout), ended.stderr
+    assert re.search("SUCCESS|SATISFIABLE", ended.stdout), ended.stderr
 
 
 def stand_in(folder: Path) -> Path:

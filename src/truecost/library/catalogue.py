@@ -88,7 +88,7 @@ def _lkh(cities: int, small: int) -> Builtin:
         files=("lkh/scenario.toml", "lkh/space.pcs", "lkh/launch.py"),
         suffix=".tsp",
         sizes=MappingProxyType({"small": _tsp(small, 50, 0.5), "paper": _tsp(cities, 250, 10.0)}),
-        start=0.5,
+        start=1.0,
     )
 
 
@@ -97,7 +97,7 @@ SCENARIOS = MappingProxyType(
         builtin.name: builtin
         for builtin in (
             _lkh(400, 100),
-            _lkh(1000, 150),
+            _lkh(1000, 120),
             Builtin(
                 name="clasp-weighted-sequence",
                 title="clasp on weighted sequences: CPU time to an answer",

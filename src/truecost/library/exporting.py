@@ -100,7 +100,7 @@ def export(
         found = tsp.references(
             [folder / each for each in names], folder / "references.csv", workers=workers, progress=progress
         )
-        lines = ["instance,reference,agreeing"]
+        lines = ["instance,specifics,agreeing"]
         lines += [f"{each},{known.length},{known.agreeing}" for each, known in zip(names, found, strict=True)]
     _write(folder / "instances.csv", "\n".join([*lines, ""]))
     return folder / "scenario.toml"

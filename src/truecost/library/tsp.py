@@ -58,7 +58,7 @@ def references(
         # Here, because it takes more than a second, and nothing else in the library needs it.
         from truecost.running.space import Space, arguments
 
-        default = arguments(Space.read(LKH / "space.pcs").default(), "--name=value")
+        default = arguments(Space.read(LKH / "space.pcs").default(), "-name value")
         with store.open("a") as file, ThreadPoolExecutor(workers) as pool:
             futures = pool.map(lambda each: compute(each[0], default), missing)
             try:
@@ -80,9 +80,9 @@ def compute(file: Path, default: list[str]) -> Reference:
     """The best length of long runs of the default configuration, until several seeds agree on it."""
     lengths: list[int] = []
     for seed in range(1, SEEDS + 1):
-        words = [sys.executable, str(LKH / "launch.py"), f"--seed={seed}", f"--runs={RUNS}", str(file), *default]
+        words = [sys.executable, str(LKH / "launch.py"), str(file), "0", "0", str(RUNS), str(seed), *default]
         done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
-        found = re.search(r"^length (\d+)$", done.stdout, re.MULTILINE)
+        found = re.search(r'"SUCCESS".*"quality": (\d+)', done.stdout)
         if found is None:
             raise RuntimeError(f"LKH found no tour of {file}: {done.stderr.strip() or done.returncode}")
         lengths.append(int(found[1]))
