@@ -259,9 +259,9 @@ def test_a_lost_slot_says_so() -> None:
 def test_no_control_groups_are_left() -> None:
     """Every gathering would leave empty control groups behind."""
     group = control_group()
-    if group is None:
-        pytest.skip("no control group can be made here")
     with Slot() as slot:
+        if group is None or not slot.method.startswith("cgroup"):
+            pytest.skip("no control group can be made here")
         assert (group / f"truecost-{slot.pid}").exists()
     assert not (group / f"truecost-{slot.pid}").exists()
     # A guardian that was killed could not tidy up: the next one does.
