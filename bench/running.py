@@ -67,10 +67,10 @@ def overhead(folder: Path) -> None:
     for attempt in range(3):
         reference = min(reference, bare(400))
         start = time.perf_counter()
-        gather(scenario, folder / f"{attempt}.db", configurations=20, runs=2, workers=min(2, len(cores())))
+        gather(scenario, folder / f"{attempt}.db", configurations=20, runs=4, workers=min(2, len(cores())))
         best = min(best, time.perf_counter() - start)
-    per_run = best / 400  # start of the workers included
-    print(f"a target that does nothing, journal on        {400 / best:,.0f} runs/s on {min(2, len(cores()))} cores")
+    per_run = best / 1600  # start of the workers included
+    print(f"a target that does nothing, journal on        {1600 / best:,.0f} runs/s on {min(2, len(cores()))} cores")
     print(
         f"  overhead of a run in its slot               {2 * per_run * 1e3 - reference * 1e3:.1f} ms over a bare fork and "
         f"wait ({reference * 1e3:.1f} ms)"

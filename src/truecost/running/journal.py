@@ -13,6 +13,7 @@ import sqlite3
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -405,16 +406,18 @@ class Journal:
     def _columns(self) -> dict[str, NDArray[Any]]:
         whole = ("id", "configuration", "instance", "number", "seed", "status", "machine")
         real = ("cpu", "wall", "time", "value")
-        query = f"SELECT {', '.join(whole + real)} FROM runs WHERE status <> {int(Status.ABORTED)} ORDER BY id"  # noqa: S608 - our own words
-        cursor = self._connection.execute(query)
-        parts: list[list[NDArray[Any]]] = [[] for _ in whole + real]
-        # In pieces, so that a million rows do not stand in memory as Python objects.
-        while rows := cursor.fetchmany(50_000):
-            for place, values in enumerate(zip(*rows, strict=True)):
-                parts[place].append(np.array(values, dtype=np.int64 if place < len(whole) else np.float64))
-        empty = [np.empty(0, dtype=np.int64 if place < len(whole) else np.float64) for place in range(len(parts))]
-        joined = [np.concatenate(part) if part else empty[place] for place, part in enumerate(parts)]
-        return dict(zip(whole + real, joined, strict=True))
+        # Read as one stream of numbers, since a million rows as Python objects take their time and their memory: whole
+        # numbers here are far below 2⁵³, and 9e999, SQLite's infinity, stands for what is not there.
+        names = ", ".join((*whole, *(f"ifnull({name}, 9e999)" for name in real)))
+        chosen = f"FROM runs WHERE status <> {int(Status.ABORTED)}"
+        size = self._connection.execute(f"SELECT count(*) {chosen}").fetchone()[0]
+        rows = self._connection.execute(f"SELECT {names} {chosen} ORDER BY id")
+        width = len(whole) + len(real)
+        flat = np.fromiter(chain.from_iterable(rows), dtype=np.float64, count=size * width).reshape(size, width)
+        columns: dict[str, NDArray[Any]] = {name: flat[:, place].astype(np.int64) for place, name in enumerate(whole)}
+        for place, name in enumerate(real, len(whole)):
+            columns[name] = np.where(np.isinf(flat[:, place]), np.nan, flat[:, place])
+        return columns
 
     def matrix(self, metric: Metric | None = None, *, ahead: bool = False) -> CostMatrix:
         """The costs by the journal's own metric or another.
