@@ -281,8 +281,8 @@ def test_weighted_sequences_are_of_all_kinds(tmp_path: Path) -> None:
 
 def test_tour_length() -> None:
     """A tour would be measured without TSPLIB's rounding, or something else than a tour pass for one."""
-    cities = [(0, 0), (0, 3), (1, 1), (5, 0)]
-    # 3, √5 → 2, √17 → 4, 5
+    cities = [(0, 0), (0, 3), (2, 1), (5, 0)]
+    # 3, √8 → 3, √10 → 3, 5
     assert lkh_launch.tour_length(cities, [0, 1, 2, 3, 0]) == 14
     for wrong in ([0, 1, 2, 3], [0, 1, 2, 0], [0, 1, 1, 3, 0], [0, 1, 2, 3, 1]):
         with pytest.raises(ValueError, match="a tour of all cities"):
