@@ -38,6 +38,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from truecost.decide import audit, certificate
     from truecost.errors import InputError, TruecostError
     from truecost.experiments import exact, fit, reality, resample
     from truecost.importers.door import import_runs
@@ -85,6 +86,8 @@ _HOMES = {
     "resample": "experiments.resample:",
     "fit": "experiments.fit:",
     "reality": "experiments.reality:",
+    "certificate": "decide.certificate:",
+    "audit": "decide.audit:",
     "Space": "running.space",
     "Scenario": "running.scenario",
     "Journal": "running.journal",
@@ -110,8 +113,10 @@ __all__ = [
     "TruecostError",
     "VarianceComponents",
     "allocation",
+    "audit",
     "bootstrap_components",
     "bounds",
+    "certificate",
     "concentrated",
     "confidence",
     "estimate",
