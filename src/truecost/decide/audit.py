@@ -235,9 +235,11 @@ def audit(
     if chosen == "progressive":
         raise InputError("Expected before, from-list or on-half, got progressive: that is for certificates.")
     incumbent = certificate.incumbent_of(matrix, trajectory) if incumbent is None else incumbent
-    if default is None and trajectory is not None:
+    if default is None and trajectory is not None and trajectory.default in matrix.configurations:
         default = trajectory.default
-    matrix.select(configurations=[incumbent, *([] if default is None else [default])])
+    matrix.select(configurations=dict.fromkeys(name for name in (incumbent, default) if name is not None))
+    if test is not None:
+        test.select(configurations=[incumbent])
     statements = _Statements(
         matrix, incumbent, default, test, trajectory, chosen, list_size, delta, int(rng.integers(1 << 32))
     )
@@ -387,7 +389,7 @@ def _verdict(incumbent: str, comparison: Comparison | None, delta: float) -> str
         return "The incumbent is the default: nothing was gained."
     lower, upper = comparison.lower, comparison.upper
     if lower is None or upper is None:
-        return f"{incumbent} is not shown to be better than {default}, since no valid statement can be made: {comparison.reason}."
+        return f"{incumbent} is not shown to be better than {default}; no valid statement can be made: {comparison.reason}."
     sure = f"with {100 * (1 - delta):.10g} % confidence its true cost is"
     if upper < 0:
         return f"{incumbent} is better than {default}: {sure} lower by {figure(-upper)} to {figure(-lower)}."

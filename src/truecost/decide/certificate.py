@@ -236,7 +236,7 @@ def gather_evidence(
         if proposed == "adaptively":
             raise RefusedError(ADAPTIVE)
         chosen = "from-list" if proposed == "beforehand" else "on-half"
-    stopped = _stopped(matrix, trajectory)
+    stopped = trajectory is not None and trajectory.raced is True
     if chosen in ("from-list", "on-half") and proposed == "adaptively":
         raise RefusedError(f"{chosen} is not for these runs, {ADAPTIVE}")
     if chosen == "on-half":
@@ -307,12 +307,6 @@ def _on_half(matrix: CostMatrix, name: str | None, stopped: bool, seed: int) -> 
     claim = "the configurations were not made from costs on these instances"
     runs = matrix.select(instances=[matrix.instances[i] for i in second])
     return Evidence(runs, winner, "on-half", 1, 1.0, False, _rests(claim, False))
-
-
-def _stopped(matrix: CostMatrix, trajectory: Trajectory | None) -> bool:
-    """Whether numbers of runs depended on costs; where everybody has the same runs, nobody was stopped."""
-    counts = matrix.counts()
-    return trajectory is not None and trajectory.raced is True and bool((counts != counts[0]).any())
 
 
 def _refuse_uneven(counts: NDArray[np.int64], name: str) -> None:
