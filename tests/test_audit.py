@@ -111,7 +111,8 @@ def test_splits_against_all_splits() -> None:
     """The vectorised splits would not be halves, or choose or hold out wrongly."""
     costs = np.random.default_rng(6).random((5, 6))
     there = np.ones(costs.shape, dtype=bool)
-    found = selection_errors(costs, there, [2, 5], 40_000, np.random.default_rng(1))
+    found = selection_errors(costs, there, [1, 2, 5], 40_000, np.random.default_rng(1))
+    assert found[1].error == pytest.approx(0, abs=1e-12)
     assert found[5].error == pytest.approx(naive_selection_error(costs), abs=0.006)
     assert found[2].error == pytest.approx(naive_selection_error(costs[:2]), abs=0.006)
 
@@ -148,6 +149,29 @@ def test_over_tuning_and_optimism_are_two_things() -> None:
     assert report.over_tuning == 2
     assert report.relative_over_tuning == pytest.approx(2 / 3)
     assert report.true_from == "test runs"
+
+
+def test_earlier_incumbents_were_chosen_among_fewer() -> None:
+    """The first configuration of a list, chosen among one, would be corrected as if it were chosen among all."""
+    rng = np.random.default_rng(7)
+    report = audit(over_tuned(30).draw(instances=30, runs=1, rng=rng), rng=rng, trajectory=BEFOREHAND, splits=100)
+    first, *_, last = report.along
+    assert first.configuration == "default"
+    assert first.true == pytest.approx(first.training)
+    assert last.configuration == report.incumbent
+    assert last.true == pytest.approx(report.corrected_cost)
+    assert last.true > last.training + 1
+    trainings = [point.training for point in report.along]
+    assert trainings == sorted(trainings, reverse=True)
+
+
+def test_known_instances_are_no_test() -> None:
+    """The test cost would be computed on instances that the choice has seen."""
+    test = CostMatrix(np.array([[1.0, 7.0, 9.0]]), ["a"], ["i1", "t0", "t1"], 0, 10)
+    report = audit(by_hand([[2, 2], [3, 3]]), rng=np.random.default_rng(1), trajectory=ADAPTIVE, test=test)
+    assert report.test_cost == 8
+    assert report.interval is not None
+    assert report.interval.instances == 2
 
 
 @pytest.mark.parametrize(
