@@ -172,6 +172,8 @@ def test_known_instances_are_no_test() -> None:
     assert report.test_cost == 8
     assert report.interval is not None
     assert report.interval.instances == 2
+    report = audit(by_hand([[2, 2], [3, 3]]), rng=np.random.default_rng(1), trajectory=ADAPTIVE, test=test, default="b")
+    assert "'b' has no test runs" in report.verdict
 
 
 @pytest.mark.parametrize(

@@ -167,6 +167,21 @@ def test_a_race_with_uneven_runs_is_refused() -> None:
         certify(matrix, "a", chosen="on-half", trajectory=trajectory)
 
 
+def test_a_race_in_another_order_is_refused() -> None:
+    """A limit that holds at all times would be computed in an order in which the instances did not come."""
+    costs = coins(3, 12, seed=1)
+    costs[1, 6:] = np.nan
+    costs[2, [1, 4, 7, 8]] = np.nan
+    matrix = CostMatrix(costs, ["all", "first", "some"], names("i", 12), 0, 1)
+    trajectory = Trajectory(tool="race", proposed="beforehand", raced=True)
+    assert [certify(matrix, name, trajectory=trajectory).instances for name in ("all", "first")] == [12, 6]
+    with pytest.raises(RefusedError, match="order"):
+        certify(matrix, "some", trajectory=trajectory)
+    words = {"chosen": "progressive", "proposal": 1, "trajectory": trajectory}
+    forth, back = (certify(matrix, "all", fresh=names("i", 12)[::step], **words) for step in (1, -1))  # type: ignore[arg-type]
+    assert forth == back
+
+
 def test_delta_is_shared_out_among_the_whole_list() -> None:
     """Configurations that were dropped from the list, or all but the best, would not count."""
     matrix = CostMatrix(coins(6, 30, seed=1), names("c", 6), names("i", 30), 0, 1)

@@ -281,7 +281,7 @@ def audit(
         interval=interval,
         no_interval=no_interval,
         gap=gap,
-        gap_percent=100 * gap / float(training[own]) if training[own] else math.nan,
+        gap_percent=100 * gap / abs(float(training[own])) if training[own] else math.nan,
         comparison=comparison,
         noise=_noise(matrix, own),
         spread=_spread(matrix, own),
@@ -334,6 +334,8 @@ class _Statements(NamedTuple):
                 where, m = evidence.runs, evidence.configurations
             except RefusedError as refusal:
                 reason = refusal.reason
+                if self.test is not None and test is None:
+                    reason = f"{self.default!r} has no test runs, and {reason}"
         means, there = instance_means(where.select(configurations=[self.incumbent]))
         others, there_too = instance_means(where.select(configurations=[self.default]))
         both = (there & there_too)[0]

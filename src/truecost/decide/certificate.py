@@ -210,7 +210,7 @@ def difference(evidence: Evidence, default: str, *, delta: float, seed: int) -> 
         raise RefusedError(f"{evidence.configuration!r} and {default!r} have no instance in common there")
     if evidence.stopped:
         for row, name in enumerate((evidence.configuration, default)):
-            _refuse_uneven(pair.counts()[row], name)
+            _refuse_race(pair.counts()[row], name)
     apart = np.where(both, means[0] - means[1], np.nan)
     return _limit(apart, -pair.width, pair.width, evidence, delta, seed, "both")
 
@@ -251,12 +251,13 @@ def gather_evidence(
         assert fresh is not None  # noqa: S101 - the door has seen to it
         assert proposal is not None  # noqa: S101
         runs, share = matrix.select(instances=fresh), 6 / (math.pi * proposal) ** 2
+        runs = runs.select(instances=sorted(runs.instances, key=matrix.instances.index))
         claim = (
             "no cost on these instances had been seen when the configuration was proposed, number "
             f"{proposal:,} of its search, and every number is certified once at most"
         )
     if stopped:
-        _refuse_uneven(matrix.counts()[matrix.configurations.index(name)], name)
+        _refuse_race(runs.counts()[runs.configurations.index(name)], name)
     return Evidence(runs, name, chosen, m, share, stopped, _rests(claim, stopped))
 
 
@@ -309,12 +310,18 @@ def _on_half(matrix: CostMatrix, name: str | None, stopped: bool, seed: int) -> 
     return Evidence(runs, winner, "on-half", 1, 1.0, False, _rests(claim, False))
 
 
-def _refuse_uneven(counts: NDArray[np.int64], name: str) -> None:
-    """In a race the number of runs on an instance depends on what they cost, and biases the instance mean."""
-    if np.unique(counts[counts > 0]).size > 1:
+def _refuse_race(counts: NDArray[np.int64], name: str) -> None:
+    """A race that cannot have gone as `STOPPED` says; `counts` are those of one configuration."""
+    used = np.flatnonzero(counts)
+    if np.unique(counts[used]).size > 1:
         raise RefusedError(
             f"in a race the instances of {name!r} have different numbers of runs, which depended on costs; take runs on "
             "fresh instances (--test)"
+        )
+    if used.size and used[-1] - used[0] >= used.size:
+        raise RefusedError(
+            f"in a race the instances of {name!r} did not come in the order of the others, and a limit that holds at all "
+            "times needs their order; take runs on fresh instances (--test)"
         )
 
 
