@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from truecost import library
+    from truecost.decide import audit, certificate
     from truecost.errors import InputError, TruecostError
     from truecost.examples import load_example
     from truecost.experiments import exact, fit, reality, resample
@@ -87,6 +88,8 @@ _HOMES = {
     "resample": "experiments.resample:",
     "fit": "experiments.fit:",
     "reality": "experiments.reality:",
+    "certificate": "decide.certificate:",
+    "audit": "decide.audit:",
     "Space": "running.space",
     "library": "library:",
     "Scenario": "running.scenario",
@@ -114,8 +117,10 @@ __all__ = [
     "TruecostError",
     "VarianceComponents",
     "allocation",
+    "audit",
     "bootstrap_components",
     "bounds",
+    "certificate",
     "concentrated",
     "confidence",
     "estimate",

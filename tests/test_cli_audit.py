@@ -1,0 +1,142 @@
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from truecost.cli import main
+from truecost.decide.audit import audit
+from truecost.decide.certificate import certify
+from truecost.matrix import CostMatrix
+from truecost.runs import Trajectory
+from truecost.stats.synthetic import runtime_model
+
+BEFOREHAND = Trajectory(tool="random search", proposed="beforehand", default="default")
+ADAPTIVE = Trajectory(tool="a configurator", proposed="adaptively", default="default", incumbent="random-03")
+
+
+class Ended(NamedTuple):
+    """What a command left behind."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Run = Callable[..., Ended]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """The command line without the seconds that a process of its own takes."""
+
+    def call(*words: object) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["truecost", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        assert isinstance(ended.value.code, int)
+        return Ended(ended.value.code, out, err)
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same runs as of a list and as of a configurator, and runs on fresh instances."""
+    rng, folder = np.random.default_rng(2), tmp_path_factory.mktemp("runs")
+    model = runtime_model(configurations=20, rng=rng, quality=1.5)
+    matrix, test = (model.draw(instances=80, runs=2, rng=rng) for _ in range(2))
+    matrix.save(folder / "list.parquet", trajectory=BEFOREHAND)
+    matrix.save(folder / "searched.npz", trajectory=ADAPTIVE)
+    renamed = CostMatrix(test.costs, test.configurations, [f"new-{i}" for i in range(80)], test.low, test.high)
+    renamed.save(folder / "test.npz")
+    (folder / "fresh.txt").write_text("\n".join(matrix.instances[50:]) + "\n\n")
+    return folder
+
+
+def test_certify_numbers(files: Path, run: Run) -> None:
+    """`certify` would print another limit than the package computes."""
+    matrix = CostMatrix.load(files / "list.parquet")
+    answer = json.loads(run("certify", files / "list.parquet", "--delta", 0.1, "--list", 50, "--json").stdout)
+    expected = certify(matrix, delta=0.1, trajectory=BEFOREHAND, list_size=50)
+    assert (answer["upper"], answer["configuration"]) == (expected.upper, expected.configuration)
+    assert (answer["chosen"], answer["configurations"]) == ("from-list", 50)
+    words = ["--configuration", "random-03", "--chosen", "progressive", "--fresh", files / "fresh.txt", "--proposal", 2]
+    answer = json.loads(run("certify", files / "searched.npz", *words, "--json").stdout)
+    assert (answer["instances"], answer["chosen"]) == (30, "progressive")
+
+
+def test_certify_says_what_it_rests_on(files: Path, run: Run) -> None:
+    """A limit would come without its confidence, its method or its assumptions."""
+    said = " ".join(run("certify", files / "searched.npz", "--test", files / "test.npz").stdout.split())
+    assert said.startswith("With 95 % confidence the true cost of random-03 is at most ")
+    for words in ("star-bets", "chosen before", "Rests on:", "random-03 was chosen before any of the test costs was seen"):
+        assert words in said
+
+
+def test_certify_refuses_the_union_over_a_search(files: Path, run: Run) -> None:
+    """The tempting certificate would be given out, or refused without a reason."""
+    for words in ([], ["--chosen", "from-list"], ["--chosen", "on-half"]):
+        ended = run("certify", files / "searched.npz", *words)
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert "proposed from the costs of others" in ended.stderr
+        assert len(ended.stderr.splitlines()) == 1
+    assert "misses every time" in " ".join(run("certify", "--help").stdout.split())
+
+
+def test_audit_numbers_and_exit_code(files: Path, run: Run) -> None:
+    """`audit` would print other numbers than the package computes, or exit 0 though nothing is shown."""
+    ended = run("audit", files / "list.parquet", "--splits", 50, "--seed", 3, "--json")
+    answer = json.loads(ended.stdout)
+    rng = np.random.default_rng(3)
+    expected = audit(CostMatrix.load(files / "list.parquet"), rng=rng, trajectory=BEFOREHAND, splits=50)
+    assert expected.interval is not None
+    assert answer["corrected_cost"] == expected.corrected_cost
+    assert answer["interval"]["upper"] == expected.interval.upper
+    assert answer["better"] is expected.better is True
+    assert ended.returncode == 0
+    assert run("audit", files / "searched.npz", "--splits", 50).returncode == 1
+    assert run("audit", files / "list.parquet", "--incumbent", "default").returncode == 1
+
+
+def test_audit_for_people(files: Path, run: Run) -> None:
+    """The report would leave out one of its parts, or its last line not be the verdict."""
+    ended = run("audit", files / "searched.npz", "--test", files / "test.npz", "--splits", 50)
+    said = " ".join(ended.stdout.split())
+    for words in (
+        "training cost",
+        "corrected",
+        "on test runs",
+        "Optimism",
+        "Over-tuning",
+        "bottleneck",
+        "S*",
+        "Against default",
+    ):
+        assert words in said
+    assert (" is better than " in said) == (ended.returncode == 0)
+    assert ended.stderr == ""
+
+
+def test_bad_input_is_one_line(files: Path, run: Run, tmp_path: Path) -> None:
+    """A mistake would end in a traceback, or pass."""
+    (tmp_path / "empty.txt").write_text("\n")
+    runs, fresh = files / "list.parquet", ["--chosen", "progressive", "--proposal", 1, "--fresh"]
+    for words in (
+        ["certify", tmp_path / "nothing.npz"],
+        ["certify", runs, "--configuration", "nobody"],
+        ["certify", runs, "--delta", 2],
+        ["certify", runs, "--chosen", "luck"],
+        ["certify", runs, *fresh, tmp_path / "empty.txt"],
+        ["certify", runs, *fresh, files / "test.npz"],
+        ["audit", runs, "--default", "nobody"],
+        ["audit", runs, "--test", tmp_path / "nothing.npz"],
+        ["audit", tmp_path],
+    ):
+        ended = run(*words)
+        assert (ended.returncode, ended.stdout) == (2, ""), words
+        assert len(ended.stderr.splitlines()) == 1, ended.stderr
