@@ -16,13 +16,13 @@ def kill_workers(cluster: LocalCluster, kills: int, killed: list[int]) -> None:
     """Kill one worker after the other; the cluster starts new ones."""
     with Client(cluster.scheduler_address, set_as_default=False) as client:
         while len(killed) < kills:
-            time.sleep(0.7)
-            pids = list(client.run(os.getpid).values())
-            if pids:
-                os.kill(pids[len(killed) % len(pids)], signal.SIGKILL)
-                killed.append(pids[0])
-            # A worker killed while it starts is not started again by itself.
-            cluster.scale(2)
+            # Dask does not start a worker again that is killed while it starts: both must have been at work for a while.
+            client.wait_for_workers(2)
+            time.sleep(1.5)
+            pids = [pid for pid in client.run(os.getpid, on_error="ignore").values() if pid not in killed]
+            if len(pids) == 2:
+                os.kill(pids[len(killed) % 2], signal.SIGKILL)
+                killed.append(pids[len(killed) % 2])
 
 
 def main() -> None:

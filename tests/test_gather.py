@@ -80,13 +80,14 @@ def test_killed_dask_workers_change_nothing(undisturbed: tuple[Path, list[tuple[
     """A worker that is killed would cost a run, or journal one twice."""
     folder, expected = undisturbed
     ended = subprocess.run(
-        [sys.executable, str(HERE / "clustered.py"), str(folder / "scenario.toml"), str(tmp_path / "runs.db"), "4"],
+        [sys.executable, str(HERE / "clustered.py"), str(folder / "scenario.toml"), str(tmp_path / "runs.db"), "3"],
         capture_output=True,
         text=True,
         check=False,
+        timeout=300,
     )
     assert ended.returncode == 0, ended.stderr
-    assert json.loads(ended.stdout)["killed"] >= 3
+    assert json.loads(ended.stdout)["killed"] >= 2
     assert cells(tmp_path / "runs.db") == expected
 
 

@@ -25,6 +25,9 @@ from truecost.runs import Outcome
 # Seconds between counts of the cluster's threads, and how long to wait for its scheduler and its first worker.
 RECOUNT = 5.0
 CONNECT = 10.0
+# Seconds between looks at what is done, and without any worker until we give up.
+POLL = 0.005
+DESERTED = 600.0
 # A task whose workers die so often is not a matter of bad luck.
 LOSSES = 20
 
@@ -92,7 +95,7 @@ class DaskPool:
         """All runs that are finished, at least one."""
         finished: list[Finished] = []
         while not finished:
-            for future in self._completed.next_batch(block=True):
+            for future in self._next_batch():
                 task, losses = self._tasks.pop(future.key)
                 error: BaseException | None = None
                 try:
@@ -110,6 +113,22 @@ class DaskPool:
                     continue
                 raise error
         return finished
+
+    def _next_batch(self) -> list[Any]:
+        """Futures that are done one way or the other; a cluster that stays without workers is not waited for without end."""
+        seen = looked = time.monotonic()
+        while not (batch := list(self._completed.next_batch(block=False))):
+            time.sleep(POLL)
+            if time.monotonic() - looked > RECOUNT:
+                looked = time.monotonic()
+                if self._client.nthreads():
+                    seen = looked
+                if looked - seen > DESERTED:
+                    raise TruecostError(
+                        f"the cluster has had no workers for {DESERTED / 60:.0f} minutes; what was finished is in the "
+                        "journal: start workers, and the same line again."
+                    )
+        return batch
 
     def __enter__(self) -> "DaskPool":
         return self
