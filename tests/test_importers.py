@@ -483,3 +483,11 @@ def test_importing_needs_neither_r_nor_smac(tmp_path: Path) -> None:
     )
     words = [sys.executable, "-c", script, str(tmp_path / "irace.Rdata")]
     assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_columns_with_line_ends_are_told_in_one_line(tmp_path: Path) -> None:
+    """A column name with a line end in it would break the one line of the refusal."""
+    (tmp_path / "runs.csv").write_text('"config\nuration",b\n1,2\n')
+    with pytest.raises(InputError, match=r"'config\\nuration', b looks like it") as refused:
+        import_runs(tmp_path / "runs.csv")
+    assert "\n" not in str(refused.value)

@@ -117,7 +117,7 @@ def guess(there: list[str], given: Mapping[str, str]) -> dict[str, str]:
         if ours not in GUESSES:
             raise InputError(f"expected one of {', '.join(GUESSES)} on the left of a column, got {ours!r}.")
         if theirs not in there:
-            raise InputError(f"expected {ours}={theirs} to name a column, got the columns {', '.join(there):.200}.")
+            raise InputError(f"expected {ours}={theirs} to name a column, got the columns {_shown(there):.200}.")
     found = dict(given)
     plain = {re.sub(r"[\s.\-]+", "_", name.strip().lower()): name for name in reversed(there)}
     for ours, names in GUESSES.items():
@@ -127,10 +127,15 @@ def guess(there: list[str], given: Mapping[str, str]) -> dict[str, str]:
                 found[ours] = likely[0]
     if missing := [ours for ours in NEEDED if ours not in found]:
         raise InputError(
-            f"expected a column for the {missing[0]}, and none of {', '.join(there):.200} looks like it: name it "
+            f"expected a column for the {missing[0]}, and none of {_shown(there):.200} looks like it: name it "
             f"(--column {missing[0]}=NAME)."
         )
     return {ours: found[ours] for ours in GUESSES if ours in found}
+
+
+def _shown(names: list[str]) -> str:
+    """Names of columns in a message of one line, whatever is in them."""
+    return ", ".join(name if name.isprintable() else repr(name) for name in names)
 
 
 def _read(file: BinaryIO, kind: str) -> pl.DataFrame:
