@@ -1,0 +1,49 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import truecost
+from truecost import InputError, Status, examples, origin
+
+FOLDER = Path(examples.__file__).parent
+
+
+@pytest.mark.parametrize("name", examples.names())
+def test_examples_are_what_their_page_says(name: str) -> None:
+    """A matrix of the package would not fit the description beside it, or have costs its metric cannot give."""
+    matrix, about = truecost.load_example(name), examples.describe_example(name)
+    configurations, instances, runs = matrix.shape
+    assert min(configurations, instances) >= 50
+    assert runs >= 5
+    assert about["runs"] == matrix.counts().sum() == configurations * instances * runs
+    assert matrix.statuses is not None
+    assert about["statuses"] == {status.label: int((matrix.statuses == status).sum()) for status in Status}
+    solved = matrix.statuses == Status.SOLVED
+    assert (matrix.costs[solved] <= matrix.high / 10).all()
+    assert (matrix.costs[~solved] == matrix.high).all()
+    # Hard enough that some runs time out, easy enough that many do not.
+    assert 0.1 < np.mean(matrix.statuses == Status.TIMEOUT) < 0.7
+    assert matrix.configurations[0] == about["default"]
+    assert set(matrix.configurations) == set(about["configurations"])
+    kept = origin.read(examples.path_of(name))
+    assert kept is not None
+    assert (kept.proposed, kept.raced, kept.default) == ("beforehand", False, about["default"])
+
+
+def test_examples_are_light() -> None:
+    """The examples would make the package heavy."""
+    assert sum(path.stat().st_size for path in FOLDER.iterdir() if path.suffix in (".npz", ".json")) < 3_000_000
+
+
+def test_unknown_examples_are_named() -> None:
+    """A misspelt example would end in a traceback about a file inside the package."""
+    with pytest.raises(InputError, match="expected an example out of"):
+        truecost.load_example("../cli")
+
+
+@pytest.mark.parametrize("name", examples.names())
+def test_descriptions_name_no_host(name: str) -> None:
+    """A file of the package would carry the name of the machine it was made on."""
+    assert all(machine["host"] == "" for machine in json.loads((FOLDER / f"{name}.json").read_text())["machines"])
