@@ -11,6 +11,7 @@ import pytest
 
 from truecost.errors import InputError
 from truecost.importers.door import import_runs
+from truecost.matrix import CostMatrix
 from truecost.runs import Status, Step
 
 INSTANCES = [f"i{number}" for number in range(12)]
@@ -98,6 +99,36 @@ def test_a_real_run(smac_run: tuple[Path, Any]) -> None:
     assert found.parameters["1"] == {"x": 0.5, "c": "a"}
     assert found.origins["1"] == "Initial Design: Default"
     assert any("keep the cost the log charges them" in note for note in found.notes)
+
+
+def test_a_real_run_is_audited(smac_run: tuple[Path, Any]) -> None:
+    """The report on a real run of SMAC3 would not come, or claim what nobody may claim of adaptively proposed runs."""
+    from truecost.decide.audit import audit
+
+    folder, history = smac_run
+    found = import_runs(folder, low=0, high=3)
+    report = audit(found.matrix, trajectory=found.trajectory, splits=200, rng=np.random.default_rng(1))
+    assert report.incumbent == found.trajectory.incumbent
+    assert report.interval is None
+    assert "proposed from the costs of others" in str(report.no_interval)
+    assert not report.better
+    of_instances: dict[str, list[float]] = {}
+    for key, value in history.items():
+        if str(key.config_id) == report.incumbent:
+            of_instances.setdefault(key.instance, []).append(value.cost)
+    assert report.training_cost == pytest.approx(np.mean([np.mean(costs) for costs in of_instances.values()]))
+    tested = audit(
+        found.matrix, trajectory=found.trajectory, test=renamed(found.matrix), splits=200, rng=np.random.default_rng(1)
+    )
+    assert tested.interval is not None
+    assert tested.test_cost == pytest.approx(report.training_cost)
+
+
+def renamed(matrix: CostMatrix) -> CostMatrix:
+    """The same costs, as if on other instances."""
+    return CostMatrix(
+        matrix.costs, matrix.configurations, [f"fresh {name}" for name in matrix.instances], matrix.low, matrix.high
+    )
 
 
 def test_the_folder_above(smac_run: tuple[Path, Any], tmp_path: Path) -> None:
