@@ -268,7 +268,7 @@ def watch(
             if exceeded is not None:
                 stopping = now + request["grace"]
                 if request["grace"]:
-                    tree.signal(signal.SIGTERM)
+                    send(signal.SIGTERM, tree.pids())
         if exceeded is not None and now >= stopping:
             break
         left = min([limits[name] - used[name] for name in ("cpu", "wall") if limits[name] is not None], default=SELDOM)
@@ -369,21 +369,7 @@ class Group:
 
     def reap(self, child: int | None) -> int | None:
         """The child's exit code once it ended; others that ended are put to rest."""
-        code = None
-        with contextlib.suppress(ChildProcessError):
-            while True:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-                if pid == 0:
-                    break
-                if pid == child:
-                    code = os.waitstatus_to_exitcode(status)
-        return code
-
-    def signal(self, number: int) -> None:
-        """To all of them."""
-        for pid in self.pids():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, number)
+        return reap(child)[0]
 
     def kill(self, child: int | None = None, code: int | None = None) -> int | None:
         """End all of them; the child's exit code."""
@@ -434,22 +420,9 @@ class Reaped:
 
     def reap(self, child: int | None) -> int | None:
         """The child's exit code once it ended; others that ended are put to rest."""
-        code = None
-        with contextlib.suppress(ChildProcessError):
-            while True:
-                pid, status, used = os.wait4(-1, os.WNOHANG)
-                if pid == 0:
-                    break
-                self.waited += used.ru_utime + used.ru_stime
-                if pid == child:
-                    code = os.waitstatus_to_exitcode(status)
+        code, used = reap(child)
+        self.waited += used
         return code
-
-    def signal(self, number: int) -> None:
-        """To all of them."""
-        for pid in self.pids():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, number)
 
     def kill(self, child: int | None = None, code: int | None = None) -> int | None:
         """End all of them; the child's exit code."""
@@ -459,9 +432,30 @@ class Reaped:
         return kill_until_gone(self.pids, self.reap, child, code)
 
 
+def reap(child: int | None) -> tuple[int | None, float]:
+    """Put to rest whoever ended: the child's exit code, if it was among them, and the CPU seconds of all of them."""
+    code, used = None, 0.0
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            pid, status, usage = os.wait4(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            used += usage.ru_utime + usage.ru_stime
+            if pid == child:
+                code = os.waitstatus_to_exitcode(status)
+    return code, used
+
+
+def send(number: int, pids: list[int]) -> None:
+    """A signal to whoever of them is still there."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
 def kill_until_gone(
     pids: Callable[[], list[int]],
-    reap: Callable[[int | None], int | None] | None = None,
+    rest: Callable[[int | None], int | None] = lambda child: reap(child)[0],
     child: int | None = None,
     code: int | None = None,
 ) -> int | None:
@@ -469,15 +463,8 @@ def kill_until_gone(
     until = time.monotonic() + PATIENCE
     while True:
         left = pids()
-        for pid in left:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        if reap:
-            code = reaped if (reaped := reap(child)) is not None else code
-        else:
-            with contextlib.suppress(ChildProcessError):
-                while os.waitpid(-1, os.WNOHANG)[0]:
-                    pass
+        send(signal.SIGKILL, left)
+        code = ended if (ended := rest(child)) is not None else code
         if not left and (child is None or code is not None):
             return code
         if time.monotonic() > until:
