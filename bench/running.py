@@ -12,7 +12,7 @@ from truecost.running.execute import Slot, cores
 from truecost.running.gather import gather, plan_of
 from truecost.running.journal import Journal, Machine
 from truecost.running.scenario import Limits, Scenario
-from truecost.runs import Outcome, Status
+from truecost.runs import Outcome, Run, Status
 
 NOTHING = """
 name = "nothing"
@@ -112,8 +112,9 @@ def journal(folder: Path) -> None:
     with Journal.write(path, scenario) as book:
         book.begin(plan, scenario.metric)
         outcome = Outcome(status=Status.SOLVED, cpu=1.0, wall=1.0, memory=0, exit_code=0)
-        first = (plan.configurations[0].name, plan.instances[0].name, 0, 1, outcome, here)
-        book.add([first], "2026-01-01T00:00:00+00:00")
+        name, instance = plan.configurations[0].name, plan.instances[0].name
+        first = Run(configuration=name, instance=instance, number=0, seed=1, outcome=outcome)
+        book.add([(first, here)], "2026-01-01T00:00:00+00:00")
     with sqlite3.connect(path) as connection:
         rows = (
             (c + 1, i + 1, n, 7, (c + i + n) % 2, (c * i + n) % 97 / 20)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scenarios
 
-from truecost import CostMatrix, InputError, Journal, Outcome, Scenario, Status
+from truecost import CostMatrix, InputError, Journal, Outcome, Run, Scenario, Status
 from truecost.running.gather import plan_of
 from truecost.running.health import doubts
 from truecost.running.journal import Machine, Plan
@@ -33,7 +33,16 @@ def add(
     """Write runs (configuration, instance, number), by places in the plan."""
     journal.add(
         [
-            (plan.configurations[c].name, plan.instances[i].name, n, 1, made or outcome(value=100 * c + 10 * i + n), machine)
+            (
+                Run(
+                    configuration=plan.configurations[c].name,
+                    instance=plan.instances[i].name,
+                    number=n,
+                    seed=1,
+                    outcome=made or outcome(value=100 * c + 10 * i + n),
+                ),
+                machine,
+            )
             for c, i, n in cells
         ],
         "2026-01-01",

@@ -15,6 +15,7 @@ from truecost.errors import InputError
 if TYPE_CHECKING:
     from truecost.running.gather import Forecast, Progress
     from truecost.running.journal import Journal
+    from truecost.running.runtable import Table
     from truecost.running.scenario import Scenario
 
 # Where nobody watches a bar, a line so often, in seconds.
@@ -77,9 +78,10 @@ def gather(
     from truecost.running.journal import Journal
 
     with Journal.read(path) as book:
+        table = book.table()
         if out is not None:
-            book.matrix().save(out)
-        report = summary(book)
+            book.matrix(table=table).save(out)
+        report = summary(book, table)
     if json:
         print_json(report)
     else:
@@ -209,14 +211,14 @@ def _print_forecast(forecast: "Forecast", path: Path, json: bool) -> None:
     )
 
 
-def summary(journal: "Journal") -> dict[str, Any]:
+def summary(journal: "Journal", table: "Table") -> dict[str, Any]:
     """What a journal holds, as plain data."""
     from dataclasses import asdict
 
     from truecost.running.health import doubts
     from truecost.runs import Status
 
-    table, machines, planned = journal.table(), journal.machines(), journal.planned()
+    machines, planned = journal.machines(), journal.planned()
     total = 0 if planned is None else planned[0] * planned[1] * planned[2]
     return {
         "journal": str(journal.path),

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truecost.cli.inputs import example_or, is_journal, load_matrix
+from truecost.cli.inputs import example_or, load_matrix
 from truecost.cli.printing import High, Json, Low, number, print_json, print_line, print_table
 from truecost.errors import InputError
+from truecost.running.journalfile import is_journal
 
 if TYPE_CHECKING:
     from truecost.matrix import CostMatrix
@@ -59,9 +60,12 @@ def _info_of_journal(path: Path, weights: str, top: int, par: float | None, cuto
     from truecost.running.journal import Journal
 
     with Journal.read(path) as journal:
-        report = journal_summary(journal)
+        table = journal.table()
+        report = journal_summary(journal, table)
         counted = report["runs"] > report["ahead"]
-        summary = summarise(journal.matrix(journal.metric(par=par, cutoff=cutoff)), weights) if counted else None
+        summary = (
+            summarise(journal.matrix(journal.metric(par=par, cutoff=cutoff), table=table), weights) if counted else None
+        )
     if json:
         print_json({"journal": report, "matrix": summary})
         return

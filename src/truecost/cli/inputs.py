@@ -4,11 +4,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from truecost.errors import InputError
+from truecost.running.journalfile import is_journal
 
 if TYPE_CHECKING:
     from truecost.matrix import CostMatrix
-
-JOURNAL_START = b"SQLite format 3\0"
 
 
 def load_matrix(path: Path, low: float | None = None, high: float | None = None) -> "CostMatrix":
@@ -33,9 +32,3 @@ def example_or(path: Path) -> Path:
     from truecost import examples
 
     return examples.path_of(path.name) if path.name in examples.names() else path
-
-
-def is_journal(path: Path) -> bool:
-    """Whether a file is SQLite's; told here without loading what reads it."""
-    with path.open("rb") as file:
-        return file.read(len(JOURNAL_START)) == JOURNAL_START

@@ -13,7 +13,8 @@ from truecost.runs import Status, Trajectory
 def pack(journal: Path, scenario: Path, name: str, folder: Path) -> None:
     """Write the matrix of a finished journal, and how it was made, into a folder."""
     with Journal.read(journal) as book:
-        matrix, table, machines = book.matrix(), book.table(), book.machines()
+        table, machines = book.table(), book.machines()
+        matrix = book.matrix(table=table)
         configurations, limits = book.configurations(), book.fingerprint()["limits"]
     default = next(iter(configurations))
     matrix.save(

@@ -183,9 +183,10 @@ def _journal(path: Path, options: Options) -> Import:
     from truecost.running.journal import Journal
 
     with Journal.read(path) as journal:
-        matrix = journal.matrix(journal.metric(par=options.par, cutoff=options.cutoff))
+        table = journal.table()
+        matrix = journal.matrix(journal.metric(par=options.par, cutoff=options.cutoff), table=table)
         parameters = journal.configurations()
-        ahead = int(journal.table().ahead.sum())
+    ahead = int(table.ahead.sum())
     default = options.default or next(iter(parameters))
     return Import(
         kind="journal",

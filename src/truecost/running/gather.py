@@ -208,7 +208,7 @@ def _collect(
     """Feed the pool and write down what comes back, first of all."""
     waiting = iter(waiting)
     # Where a run once came through, the scenario is known to be right.
-    proven = keep_going or bool(np.any(book.table().status != Status.CRASHED))
+    proven = keep_going or book.answered()
     out = done = 0
     cpu = 0.0
     crashed: list[Finished] = []
@@ -223,20 +223,7 @@ def _collect(
             break
         finished = pool.wait()
         out -= len(finished)
-        book.add(
-            [
-                (
-                    run.task.configuration.name,
-                    run.task.instance.name,
-                    run.task.number,
-                    run.task.seed,
-                    run.outcome,
-                    run.machine,
-                )
-                for run in finished
-            ],
-            datetime.now(UTC).isoformat(timespec="seconds"),
-        )
+        book.add([(each.run, each.machine) for each in finished], datetime.now(UTC).isoformat(timespec="seconds"))
         done += len(finished)
         cpu += sum(run.outcome.cpu for run in finished)
         for run in finished:

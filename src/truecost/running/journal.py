@@ -11,7 +11,7 @@ import math
 import os
 import sqlite3
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
 from itertools import chain
 from pathlib import Path
@@ -36,9 +36,10 @@ from truecost.running.journalfile import (
     told,
 )
 from truecost.running.metric import Metric
+from truecost.running.runtable import Table, ahead_of, first_of, places_of
 from truecost.running.scenario import Scenario
 from truecost.running.space import Configuration
-from truecost.runs import NO_SEED, NO_STATUS, Outcome, Status
+from truecost.runs import NO_SEED, NO_STATUS, Run, Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,25 +70,6 @@ class Plan:
     def size(self) -> int:
         """The number of runs in all."""
         return len(self.configurations) * len(self.instances) * self.runs
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """The runs of a journal as columns; `configuration` and `instance` are places in the lists of names."""
-
-    configurations: tuple[str, ...]
-    instances: tuple[str, ...]
-    configuration: NDArray[np.int64]
-    instance: NDArray[np.int64]
-    number: NDArray[np.int64]
-    seed: NDArray[np.int64]
-    status: NDArray[np.int8]
-    cpu: NDArray[np.float64]
-    wall: NDArray[np.float64]
-    time: NDArray[np.float64]
-    value: NDArray[np.float64]
-    machine: NDArray[np.int64]
-    ahead: NDArray[np.bool_]
 
 
 class Journal:
@@ -244,7 +226,7 @@ class Journal:
             rows = np.array(self._connection.execute(query, (int(Status.ABORTED),)).fetchall(), dtype=np.int64).reshape(
                 -1, 3
             )
-        places = [_places(ids, rows[:, column]) for column, ids in enumerate((configurations, instances))]
+        places = [places_of(ids, rows[:, column]) for column, ids in enumerate((configurations, instances))]
         inside = (places[0] >= 0) & (places[1] >= 0) & (rows[:, 2] < plan.runs)
         done[rows[inside, 2], places[1][inside], places[0][inside]] = True
         return done
@@ -255,19 +237,19 @@ class Journal:
             [self._instances[instance.name] for instance in plan.instances],
         )
 
-    def add(self, rows: Iterable[tuple[str, str, int, int, Outcome, Machine]], ended: str) -> None:
-        """Write finished runs, each (configuration, instance, number, seed, outcome, machine); on disk when this returns."""
-        rows = list(rows)
+    def add(self, runs: Iterable[tuple[Run, Machine]], ended: str) -> None:
+        """Write finished runs and where they were made; on disk when this returns."""
         with told(self.path), self._transaction():
-            for configuration, instance, number, seed, outcome, machine in rows:
+            for run, machine in runs:
+                outcome = run.outcome
                 self._connection.execute(
                     "INSERT INTO runs (configuration, instance, number, seed, status, cpu, wall, memory, exit_code, time,"
                     " value, detail, machine, ended) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
-                        self._configurations[configuration],
-                        self._instances[instance],
-                        number,
-                        seed,
+                        self._configurations[run.configuration],
+                        self._instances[run.instance],
+                        run.number,
+                        run.seed,
                         int(outcome.status),
                         outcome.cpu,
                         outcome.wall,
@@ -280,6 +262,12 @@ class Journal:
                         ended,
                     ),
                 )
+
+    def answered(self) -> bool:
+        """Whether any run there is came to an end other than a crash."""
+        query = "SELECT EXISTS (SELECT 1 FROM runs WHERE status NOT IN (?, ?))"
+        with told(self.path):
+            return bool(self._connection.execute(query, (int(Status.CRASHED), int(Status.ABORTED))).fetchone()[0])
 
     def _machine(self, machine: Machine) -> int:
         if machine not in self._machines:
@@ -378,15 +366,15 @@ class Journal:
         order = [[identity for identity, _ in named] for named in (configurations, instances)]
         if plan is not None:
             # The plan's order first: the default configuration leads, whatever the journal met first.
-            order = [_first(json.loads(first), ids) for first, ids in zip(plan[:2], order, strict=True)]
+            order = [first_of(json.loads(first), ids) for first, ids in zip(plan[:2], order, strict=True)]
         names = [dict(named) for named in (configurations, instances)]
         configuration, instance = (
-            _places(ids, columns[key]) for ids, key in zip(order, ("configuration", "instance"), strict=True)
+            places_of(ids, columns[key]) for ids, key in zip(order, ("configuration", "instance"), strict=True)
         )
         ahead = np.zeros(len(columns["id"]), dtype=bool)
         if plan is not None:
             size = len(json.loads(plan[0])), len(json.loads(plan[1])), int(plan[2])
-            ahead = _ahead(size, configuration, instance, columns["number"], columns["id"] > plan[3])
+            ahead = ahead_of(size, configuration, instance, columns["number"], columns["id"] > plan[3])
         return Table(
             configurations=tuple(names[0][identity] for identity in order[0]),
             instances=tuple(names[1][identity] for identity in order[1]),
@@ -419,14 +407,15 @@ class Journal:
             columns[name] = np.where(np.isinf(flat[:, place]), np.nan, flat[:, place])
         return columns
 
-    def matrix(self, metric: Metric | None = None, *, ahead: bool = False) -> CostMatrix:
+    def matrix(self, metric: Metric | None = None, *, ahead: bool = False, table: Table | None = None) -> CostMatrix:
         """The costs by the journal's own metric or another.
 
         Runs that are still out count as not there, and so do the runs that were begun after one of them and are finished:
-        else what is there would be the quick part of what was begun. `ahead` takes those in as well.
+        else what is there would be the quick part of what was begun. `ahead` takes those in as well. `table` is for those
+        who have read it already.
         """
         metric = self.metric() if metric is None else metric
-        table = self.table()
+        table = self.table() if table is None else table
         keep = slice(None) if ahead else ~table.ahead
         status = table.status[keep]
         configuration, instance, number = (column[keep] for column in (table.configuration, table.instance, table.number))
@@ -479,32 +468,3 @@ def _digest(instance: Instance) -> str:
         return instance.digest()
     except OSError as error:
         raise InputError(f"instance {instance.name!r}: {error.strerror or error}.") from error
-
-
-def _places(ids: Sequence[int], values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The place of each value in a list of ids, -1 where it is not in it."""
-    lookup = np.full(max([0, *ids, *(values.max(initial=0, keepdims=True))]) + 1, -1, dtype=np.int64)
-    lookup[list(ids)] = np.arange(len(ids))
-    return lookup[values]
-
-
-def _first(first: Sequence[int], ids: Sequence[int]) -> list[int]:
-    """The ids with some of them moved to the front."""
-    leading = set(first)
-    return [*first, *(identity for identity in ids if identity not in leading)]
-
-
-def _ahead(
-    size: tuple[int, int, int],
-    configuration: NDArray[np.int64],
-    instance: NDArray[np.int64],
-    number: NDArray[np.int64],
-    recent: NDArray[np.bool_],
-) -> NDArray[np.bool_]:
-    """Which runs of the plan under way come after one that is not there yet."""
-    configurations, instances, runs = size
-    inside = (configuration < configurations) & (instance < instances) & (number < runs)
-    place = (number * instances + instance) * configurations + configuration
-    done = np.zeros(configurations * instances * runs + 1, dtype=bool)
-    done[place[inside]] = True
-    return inside & recent & (place > int(np.argmin(done)))

@@ -17,7 +17,7 @@ from truecost.running.journal import Machine
 from truecost.running.scenario import Scenario
 from truecost.running.space import Configuration
 from truecost.running.target import Caller
-from truecost.runs import Outcome
+from truecost.runs import Outcome, Run
 
 # A run whose supervisor is killed so often is not a matter of bad luck.
 ATTEMPTS = 3
@@ -40,6 +40,18 @@ class Finished:
     task: Task
     outcome: Outcome
     machine: Machine
+
+    @property
+    def run(self) -> Run:
+        """The run as it is recorded."""
+        task = self.task
+        return Run(
+            configuration=task.configuration.name,
+            instance=task.instance.name,
+            number=task.number,
+            seed=task.seed,
+            outcome=self.outcome,
+        )
 
 
 class Pool(Protocol):

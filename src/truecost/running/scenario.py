@@ -3,10 +3,8 @@
 import difflib
 import hashlib
 import json
-import math
 import os
 import re
-import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -353,17 +351,3 @@ def _keys(place: Sequence[str]) -> list[str]:
 
 def _reason(error: BaseException) -> str:
     return str(error).rstrip(".") or type(error).__name__
-
-
-def python() -> str:
-    """The interpreter that {python} stands for."""
-    return sys.executable
-
-
-def finite(text: str) -> float | None:
-    """The number a text says, None where it says none that is finite."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None

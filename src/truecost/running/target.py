@@ -6,6 +6,7 @@ import json
 import math
 import re
 import secrets
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 from truecost.errors import InputError
 from truecost.running.instances import Instance
-from truecost.running.scenario import Scenario, fill, finite, python
+from truecost.running.scenario import Scenario, fill
 from truecost.running.space import Configuration, arguments
 from truecost.runs import Status
 
@@ -86,7 +87,7 @@ class Caller:
                 "cutoff": scenario.limits.cutoff,
                 "extras": dict(instance.extras),
             }
-            return [python(), str(CALL), str(scenario.folder / path), name, json.dumps(known)]
+            return [sys.executable, str(CALL), str(scenario.folder / path), name, json.dumps(known)]
         values = self._values(instance, seed)
         words = []
         for word in target.command or ():
@@ -106,7 +107,7 @@ class Caller:
 
     def version_line(self) -> list[str] | None:
         """What is executed to learn the solver's version; None where nothing is."""
-        values = {"python": python(), "scenario": str(self.scenario.folder)}
+        values = {"python": sys.executable, "scenario": str(self.scenario.folder)}
         return (
             None if self.scenario.target.version is None else [fill(word, values) for word in self.scenario.target.version]
         )
@@ -116,7 +117,7 @@ class Caller:
             **instance.extras,
             "cutoff": f"{self.scenario.limits.cutoff:.12g}",
             "instance": instance.argument,
-            "python": python(),
+            "python": sys.executable,
             "scenario": str(self.scenario.folder),
             "scratch": SCRATCH,
             "seed": str(seed),
@@ -160,7 +161,7 @@ class Caller:
 def _last_number(pattern: str | None, text: str) -> float | None:
     """The last number the pattern finds: solvers report as they go."""
     found = re.findall(pattern, text, re.MULTILINE) if pattern else []
-    return finite(found[-1]) if found else None
+    return _finite(found[-1]) if found else None
 
 
 def read_wrapper(text: str) -> Answered:
@@ -223,13 +224,22 @@ def _mapping(line: str) -> dict[str, Any] | None:
 
 def _number(raw: object) -> float | None:
     if isinstance(raw, str):
-        return finite(raw)
+        return _finite(raw)
     if isinstance(raw, bool) or not isinstance(raw, int | float):
         return None
     try:
         return float(raw) if math.isfinite(raw) else None
     except OverflowError:
         return None
+
+
+def _finite(text: str) -> float | None:
+    """The number a text says, None where it says none that is finite."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _explained(detail: str, exit_code: int, stderr: bytes) -> str:
