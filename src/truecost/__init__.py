@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from truecost import library
-    from truecost.decide import audit, certificate
+    from truecost.decide import audit, certificate, race, replay
     from truecost.errors import InputError, TruecostError
     from truecost.examples import load_example
     from truecost.experiments import exact, fit, reality, resample
@@ -90,6 +90,8 @@ _HOMES = {
     "reality": "experiments.reality:",
     "certificate": "decide.certificate:",
     "audit": "decide.audit:",
+    "race": "decide.race:",
+    "replay": "decide.replay:",
     "Space": "running.space",
     "library": "library:",
     "Scenario": "running.scenario",
@@ -132,7 +134,9 @@ __all__ = [
     "import_runs",
     "library",
     "load_example",
+    "race",
     "reality",
+    "replay",
     "reproduce",
     "resample",
     "runtime_model",

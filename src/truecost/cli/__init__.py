@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from truecost.cli import experiment, scenario
+from truecost.cli import replayed, scenario
 from truecost.cli.audit import audit
 from truecost.cli.bound import bound
 from truecost.cli.certify import certify
@@ -38,7 +38,7 @@ app = typer.Typer(
 for command in (demo, doctor, gather, info, bound, certify, audit):
     app.command()(command)
 app.command("import")(import_)
-app.add_typer(experiment.app, name="experiment")
+app.add_typer(replayed.app, name="experiment")
 app.command()(reproduce)
 app.add_typer(scenario.app, name="scenario")
 

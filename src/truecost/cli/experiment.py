@@ -54,7 +54,7 @@ def estimators(
     """S*, S† and S° compared: the exact mean squared error over the paper's grid of K and N."""
     from truecost.experiments import exact, results
 
-    loaded = _load(matrix, low, high, out)
+    loaded = load(matrix, low, high, out)
     exact.check_complete(loaded)
     instances, fewest = loaded.shape[1], int(loaded.counts().min())
     k, n = exact.grid(instances)
@@ -71,11 +71,11 @@ def estimators(
 
         train = int(k[-1, 0]) if train is None else train
         _, runs = exact.grid(instances, r1=[train / instances])
-        with _progress(splits, quiet) as tell:
+        with progress_bar(splits, quiet) as tell:
             simulated = resample.compare_estimators(
                 loaded,
                 splits=splits,
-                rng=_generator(seed),
+                rng=generator(seed),
                 runs=runs[runs <= train * fewest],
                 train=train,
                 test=test,
@@ -194,13 +194,13 @@ def _sweep(
 ) -> None:
     if not 0 < delta < 1:
         raise InputError(f"Expected delta between 0 and 1, got {delta}.")
-    loaded = _load(matrix, low, high, out)
+    loaded = load(matrix, low, high, out)
     from truecost.experiments import fit, reality, resample, results
 
     levels = sorted({*resample.LEVELS, 1 - delta})
     run: Callable[..., Sweep] = getattr(resample, f"sweep_{kind}")
-    with _progress(splits, quiet) as tell:
-        sweep = run(loaded, splits=splits, rng=_generator(seed), levels=levels, progress=tell, **settings)
+    with progress_bar(splits, quiet) as tell:
+        sweep = run(loaded, splits=splits, rng=generator(seed), levels=levels, progress=tell, **settings)
     beside = reality.bounds_against_reality(loaded, sweep, delta=delta)
     fits: dict[str, Fit] = {}
     if sweep.values.size >= 4:
@@ -221,7 +221,7 @@ def _sweep(
         _print_sweep(sweep, beside, fits)
 
 
-def _load(matrix: Path, low: float | None, high: float | None, out: Path | None) -> "CostMatrix":
+def load(matrix: Path, low: float | None, high: float | None, out: Path | None) -> "CostMatrix":
     """The matrix; a place for results that cannot be written is refused before the work, not after it."""
     if out is not None:
         if out.suffix != ".parquet":
@@ -231,14 +231,15 @@ def _load(matrix: Path, low: float | None, high: float | None, out: Path | None)
     return load_matrix(matrix, low, high)
 
 
-def _generator(seed: int) -> Any:
+def generator(seed: int) -> Any:
+    """Random numbers from a seed."""
     import numpy as np
 
     return np.random.default_rng(seed)
 
 
 @contextmanager
-def _progress(splits: int, quiet: bool) -> Iterator[Callable[[int], None] | None]:
+def progress_bar(splits: int, quiet: bool) -> Iterator[Callable[[int], None] | None]:
     """A bar on stderr with rate and time to go, where somebody can see it."""
     if quiet or not sys.stderr.isatty():
         yield None

@@ -1,0 +1,205 @@
+"""Configurators replayed on a recorded matrix: the same proposals in the same order, the same runs, the same accounting.
+
+In every repetition the instances are split afresh into a training and a test half and the proposals put in a new order. A
+rule sees costs of the training half only, along one shared S* schedule, and is judged by the test cost of what it has chosen
+when the budget is spent, as regret: 0 is the best configuration of the matrix on the test half, 1 the median one.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from truecost.decide import _rules, race
+from truecost.errors import InputError
+from truecost.matrix import CostMatrix
+from truecost.stats import confidence
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+BUDGETS: Final = (0.05, 0.2, 0.6)
+OURS: Final = "truecost"
+SMAC: Final = "SMAC3's rule"
+HALVING: Final = "successive halving"
+STUDENT: Final = "t-test race"
+EVERYTHING: Final = "all runs"
+# SMAC3 runs an incumbent at most so often; irace tests first after so many runs, at this level.
+SMAC_MOST: Final = 2000
+FIRST_TEST: Final = 5
+LEVEL: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Replay:
+    """What the rules reached.
+
+    Attributes
+    ----------
+    rules
+        Their names: ours, the others', "N = 1", "N = 2", … for a fixed number of runs, and "all runs": the least training
+        cost where everything is known of the training half, whatever it costs.
+    budgets
+        Shares of what all runs of the training half cost.
+    regret
+        (repetitions, budgets, rules).
+    missed
+        (budgets,): repetitions in which the test cost of our choice was above its certificate.
+    delta
+        What the certificate was promised to miss at most.
+    """
+
+    rules: tuple[str, ...]
+    budgets: tuple[float, ...]
+    regret: FloatArray
+    missed: IntArray
+    delta: float
+
+    @property
+    def mean(self) -> FloatArray:
+        """(budgets, rules)."""
+        return np.asarray(self.regret.mean(axis=0))
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """Of `mean`, (budgets, rules)."""
+        return np.asarray(self.regret.std(axis=0, ddof=1) / math.sqrt(self.regret.shape[0]))
+
+    def against(self, rule: str) -> tuple[FloatArray, FloatArray]:
+        """Ours minus that rule, mean and standard error over the pairs, (budgets,) each."""
+        apart = self.regret[:, :, self.rules.index(OURS)] - self.regret[:, :, self.rules.index(rule)]
+        return apart.mean(axis=0), apart.std(axis=0, ddof=1) / math.sqrt(apart.shape[0])
+
+    def best_fixed(self) -> list[str]:
+        """The fixed number of runs that was best in hindsight, for each budget."""
+        places = [i for i, name in enumerate(self.rules) if name.startswith("N = ")]
+        return [self.rules[places[int(np.argmin(row[places]))]] for row in self.mean]
+
+
+def fixed_numbers(last: int) -> list[int]:
+    """1, 2, 4 … and all the runs there are."""
+    return [*(2**i for i in range(int(math.log2(last)) + 1) if 2**i < last), last]
+
+
+def replay(
+    matrix: CostMatrix,
+    *,
+    rng: np.random.Generator,
+    budgets: Sequence[float] = BUDGETS,
+    repetitions: int = 1000,
+    cutoff: float | None = None,
+    delta: float = 0.05,
+    progress: Callable[[int], None] | None = None,
+) -> Replay:
+    """Play every rule `repetitions` times.
+
+    Parameters
+    ----------
+    matrix
+        Complete: every run is there.
+    rng
+        Splits, orders and schedules come from it.
+    budgets
+        Shares of what all runs of the training half cost, in runs or in seconds.
+    cutoff
+        Charge a run its seconds, at most so many, instead of 1.
+    delta
+        Of the certificate: computed from one run of our choice on each instance of one part of the test half, checked
+        against the whole of it.
+    progress
+        Told the number of repetitions done.
+    """
+    _check(matrix, budgets, repetitions, cutoff, delta)
+    costs = matrix.costs
+    configurations, instances, runs = costs.shape
+    half = instances // 2
+    numbers = fixed_numbers(half * runs)
+    rules = (OURS, SMAC, HALVING, STUDENT, *(f"N = {n}" for n in numbers), EVERYTHING)
+    quantiles = np.concatenate([[math.inf], stdtrit(np.arange(1, half * runs + 1), 1 - LEVEL / 2)])
+    regret = np.empty((repetitions, len(budgets), len(rules)))
+    missed = np.zeros(len(budgets), dtype=np.int64)
+    for repetition in range(repetitions):
+        order = rng.permutation(configurations)
+        split = rng.permutation(instances)
+        schedule = race.schedule(half, runs, rng)
+        training = np.ascontiguousarray(costs[order][:, split[:half]][:, schedule.instances, schedule.numbers])
+        held_out = costs[order][:, split[half:]]
+        test = held_out.mean(axis=(1, 2))
+        prices = np.ones_like(training) if cutoff is None else np.minimum(training, cutoff)
+        spend = np.array(budgets) * prices.sum()
+        ours = np.array([run_race(training, prices, schedule, each, matrix.low)[0] for each in spend])
+        choices = [
+            ours,
+            _rules.doubling(training, prices, spend, SMAC_MOST),
+            _rules.halving(training, prices, spend),
+            _rules.student_race(training, prices, spend, FIRST_TEST, quantiles),
+            *(_rules.fixed(training, prices, spend, n) for n in numbers),
+            np.full(len(budgets), int(np.argmin(training.mean(axis=1)))),
+        ]
+        best, middle = float(test.min()), float(np.median(test))
+        scale = middle - best if middle > best else 1.0
+        regret[repetition] = (test[np.array(choices)].T - best) / scale
+        seen = held_out[:, : max(held_out.shape[1] // 2, 1), 0]
+        for winner in np.unique(ours):
+            limit = confidence.upper(seen[winner], matrix.low, matrix.high, delta)
+            missed += np.where(ours == winner, float(test[winner]) > float(limit.upper), False)
+        if progress is not None:
+            progress(repetition + 1)
+    return Replay(rules=rules, budgets=tuple(budgets), regret=regret, missed=missed, delta=delta)
+
+
+def run_race(
+    costs: FloatArray, prices: FloatArray, schedule: race.Schedule, budget: float, low: float
+) -> tuple[int, FloatArray]:
+    """Our policy on recorded costs: the configuration chosen, and how often each was run."""
+    configurations, last = costs.shape
+    known = np.full((configurations, last), np.nan)
+    heats = np.zeros(configurations, dtype=np.int64)
+    proposed, granted, led = 0, (), None  # type: int, tuple[float, ...], int | None
+    spent, done = 0.0, 0
+    out = np.zeros(configurations, dtype=bool)
+    while True:
+        standing = race.Standing(
+            costs=known[:proposed], out=out[:proposed], heats=heats[:proposed], granted=granted, incumbent=led, low=low
+        )
+        # The price of a run that was not seen yet is taken for the mean of those that were.
+        price = spent / done if done else float(prices[:, 0].mean())
+        left = (budget - spent) / price if price else math.inf
+        decision = race.decide(standing, schedule, runs_left=left + 1e-9, proposals_left=configurations - proposed)
+        if not decision.batch:
+            break
+        if decision.grant is not None:
+            granted, led = (*granted, decision.grant), decision.incumbent
+        for stretch in decision.batch:
+            c, span = stretch.configuration, slice(stretch.start, stretch.stop)
+            if c >= proposed:
+                heats[c] = len(granted) - 1
+                proposed = c + 1
+            known[c, span] = costs[c, span]
+            spent += float(prices[c, span].sum())
+            done += stretch.stop - stretch.start
+    chosen = 0 if decision.incumbent is None else decision.incumbent
+    return chosen, (~np.isnan(known)).sum(axis=1)
+
+
+def _check(matrix: CostMatrix, budgets: Sequence[float], repetitions: int, cutoff: float | None, delta: float) -> None:
+    if np.isnan(matrix.costs).any():
+        raise InputError(
+            "Expected a complete matrix to replay configurators on, and runs are missing; select what is complete."
+        )
+    if matrix.costs.shape[0] < 2 or matrix.costs.shape[1] < 4:
+        raise InputError(
+            f"Expected at least 2 configurations and 4 instances, got {matrix.costs.shape[0]} and {matrix.costs.shape[1]}."
+        )
+    if not budgets or not all(0 < budget <= 1 for budget in budgets) or list(budgets) != sorted(budgets):
+        raise InputError(f"Expected budgets as ascending shares above 0 and up to 1, got {list(budgets)}.")
+    if repetitions < 2:
+        raise InputError(f"Expected at least 2 repetitions, got {repetitions}.")
+    if cutoff is not None and not (cutoff > 0 and matrix.low >= 0):
+        raise InputError("Expected costs in seconds and a cutoff above 0 to charge runs by the second.")
+    if not 0 < delta < 1:
+        raise InputError(f"Expected delta between 0 and 1, got {delta}.")
