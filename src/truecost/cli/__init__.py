@@ -21,6 +21,7 @@ from truecost.cli.doctor import doctor
 from truecost.cli.gather import gather
 from truecost.cli.import_ import import_
 from truecost.cli.info import info
+from truecost.cli.plan import plan
 from truecost.cli.printing import visible
 from truecost.cli.reproduce import reproduce
 from truecost.errors import TruecostError
@@ -35,7 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, doctor, gather, info, bound, certify, audit):
+for command in (demo, doctor, gather, info, bound, plan, certify, audit):
     app.command()(command)
 app.command("import")(import_)
 app.add_typer(experiment.app, name="experiment")
