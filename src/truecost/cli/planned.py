@@ -48,8 +48,8 @@ def _print_curve(answer: dict[str, Any]) -> None:
         if bounded:
             row.append(number(curve["bound"][place]))
         rows.append([*row, number(curve["price"][place])])
-    goal = "for the same budget" if answer["asked"]["budget"] is not None else "to the same end"
-    print_table(f"Other numbers of instances {goal}", columns, rows)
+    print_line(f"Other numbers of instances {'for the same budget' if answer['asked']['budget'] else 'to the same end'}:")
+    print_table("", columns, rows)
 
 
 def _print_current(current: dict[str, Any]) -> None:
@@ -113,8 +113,8 @@ def print_comparison(answer: dict[str, Any], *, own: bool) -> None:
         f"{answer['instances']:,} instances; price {number(answer['price'])}."
     )
     print_line(
-        f"By the two-sided paired t-test on {answer['instances']:,} differences of instance means, whose standard deviation is "
-        f"{number(answer['sd'])}; exact for normal ones."
+        f"By the two-sided paired t-test on {answer['instances']:,} differences of instance means, whose standard deviation "
+        f"is {number(answer['sd'])}; exact for normal ones."
     )
     if own:
         print_line("The difference is the pilot's own: if that chose the two, it is too large. --difference sets another.")

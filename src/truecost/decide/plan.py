@@ -7,6 +7,7 @@ are exact over all whole K and N; the textbook optimum is only shown beside them
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -319,10 +320,8 @@ def classical_runs_per_instance(*, within: float, across: float, price_run: floa
 def _bound(problem: Problem, sizes: AllocationSizes) -> Bound | None:
     if problem.width is None:
         return None
-    stated = {"allocation": sizes, "components": problem.components, "width": problem.width, "delta": problem.delta}
-    if problem.configurations == 1:
-        return bounds.single(**stated)
-    return bounds.finite(**stated, configurations=problem.configurations)
+    stated = partial(bounds.finite, configurations=problem.configurations) if problem.configurations > 1 else bounds.single
+    return stated(allocation=sizes, components=problem.components, width=problem.width, delta=problem.delta)
 
 
 def _curve(problem: Problem, instances: int, most: int, runs_of: Callable[[IntArray], FloatArray]) -> Curve:
