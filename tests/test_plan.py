@@ -159,6 +159,8 @@ def test_estimates_below_zero_count_as_zero() -> None:
     assert (found.across, found.runs) == (0, math.ceil(components.within.item()))
     assert not found.guaranteed
     assert "plug-in" in found.caveat
+    assert "far too small" not in found.caveat
+    assert "K may be far too small" in plan.runs_needed(components=components, error=1, price_instance=5).caveat
     assert plan.runs_needed(components=known(1, 1), error=1).guaranteed
 
 
@@ -461,7 +463,7 @@ def test_names_that_a_format_cannot_hold_are_refused() -> None:
     for name in ("two words", "two\nlines", "tab\tbed", " led", "", "nul\0", "\u2028", "nbsp\u00a0"):
         for kind in ("irace", "paramils"):
             with pytest.raises(InputError, match="names without"):
-                schedule.export(of(name), kind)  # type: ignore[arg-type]
+                schedule.export(of(name), kind)
         assert name in json.loads(schedule.export(of(name), "smac"))["instances"]
     with pytest.raises(InputError, match="'#'"):
         schedule.export(of("a#b"), "irace")

@@ -16,7 +16,7 @@ def print_plan(answer: dict[str, Any]) -> None:
     else:
         what = "standard error" if goal == "error" else "bound"
         bought = f"A {what} of {asked[goal]:g} takes"
-    each = f" of each of {best['configurations']:,} configurations" if best["configurations"] > 1 else ""
+    each = f", for each of {best['configurations']:,} configurations" if best["configurations"] > 1 else ""
     print_line(f"{bought} {_counts(best)}{each}: {_errors(best, asked['delta'])}{_hours(best)}.")
     if answer["price_instance"] > 0:
         classical = best["classical_runs_per_instance"]

@@ -153,9 +153,15 @@ def least_runs(problem: Problem, target: float, instances: IntArray) -> FloatArr
     def holds(runs: IntArray) -> NDArray[np.bool_]:
         return _reached(problem, even_sizes(runs, instances), target)
 
-    rounds = _halve(np.ones_like(instances), most, lambda number: holds(number * instances))
-    runs = _halve((rounds - 1) * instances + 1, rounds * instances, holds)
     reachable = holds(most * instances)
+    # Few rounds mostly do, so that they are doubled first instead of halved from the top.
+    rounds = np.ones_like(instances)
+    short = reachable & ~holds(rounds * instances)
+    while short.any():
+        rounds = np.where(short, np.minimum(2 * rounds, most), rounds)
+        short &= ~holds(rounds * instances)
+    rounds = _halve(np.minimum(rounds // 2 + 1, rounds), rounds, lambda number: holds(number * instances))
+    runs = _halve((rounds - 1) * instances + 1, rounds * instances, holds)
     return np.where(reachable, runs.astype(np.float64), np.inf)
 
 
@@ -176,18 +182,20 @@ def better_of(problem: Problem, instances: IntArray, runs: IntArray) -> FloatArr
     return np.where(rounded, full, runs).astype(np.float64)
 
 
-def least_over(
-    low: int, high: int, value: Callable[[IntArray], FloatArray], floor: Callable[[IntArray, IntArray], FloatArray]
-) -> int:
-    """Where `value` is least in [low, high]: intervals whose `floor` is no better than the best seen are dropped."""
+def least_over(low: int, high: int, judge: Callable[[IntArray, IntArray], tuple[FloatArray, FloatArray]]) -> int:
+    """Where a value is least in [low, high].
+
+    `judge` has for intervals [first, last] the value at `last` and a floor that no value in the interval is below. Those whose
+    floor is no better than the best value seen are dropped, the others cut in two.
+    """
     first, last = np.array([low]), np.array([high])
     best, place = math.inf, high
     while first.size:
-        values = value(last)
+        values, floors = judge(first, last)
         at = int(values.argmin())
         if values[at] < best:
             best, place = float(values[at]), int(last[at])
-        open_ = (first < last) & (floor(first, last) < best)
+        open_ = (first < last) & (floors < best)
         first, last = first[open_], last[open_]
         middle = (first + last) // 2
         first, last = np.concatenate([first, middle + 1]), np.concatenate([middle, last])

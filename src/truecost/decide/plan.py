@@ -169,14 +169,12 @@ def runs_needed(
     def runs_of(number: IntArray) -> FloatArray:
         return least_runs(problem, target, number)
 
-    def price_of(number: IntArray) -> FloatArray:
-        return problem.price_run * runs_of(number) + problem.price_instance * number
-
-    def floor(first: IntArray, last: IntArray) -> FloatArray:
+    def judge(first: IntArray, last: IntArray) -> tuple[FloatArray, FloatArray]:
         # The N needed falls with K.
-        return problem.price_run * runs_of(last) + problem.price_instance * first
+        runs = problem.price_run * runs_of(last)
+        return runs + problem.price_instance * last, runs + problem.price_instance * first
 
-    chosen = most if problem.price_instance == 0 else least_over(1, most, price_of, floor)
+    chosen = most if problem.price_instance == 0 else least_over(1, most, judge)
     return _recommendation(problem, chosen, most, runs_of)
 
 
@@ -222,15 +220,15 @@ def best_for(
     def runs_of(number: IntArray) -> FloatArray:
         return better_of(problem, number, largest_runs(number))
 
-    def error_of(number: IntArray) -> FloatArray:
-        return error_at(problem, even_sizes(runs_of(number).astype(np.int64), number))
-
-    def floor(first: IntArray, last: IntArray) -> FloatArray:
+    def judge(first: IntArray, last: IntArray) -> tuple[FloatArray, FloatArray]:
         # No error grows with K, none with the number of runs to choose from.
-        best = better_of(problem, last, largest_runs(first)).astype(np.int64)
-        return error_at(problem, even_sizes(best, last))
+        values, floors = (
+            error_at(problem, even_sizes(better_of(problem, last, largest_runs(number)).astype(np.int64), last))
+            for number in (last, first)
+        )
+        return values, floors
 
-    chosen = most if problem.price_instance == 0 else least_over(1, most, error_of, floor)
+    chosen = most if problem.price_instance == 0 else least_over(1, most, judge)
     return _recommendation(problem, chosen, most, runs_of)
 
 
@@ -303,8 +301,17 @@ def _recommendation(problem: Problem, chosen: int, most: int, runs_of: Callable[
         ),
         curve=_curve(problem, instances, most, runs_of),
         guaranteed=not problem.components.estimated,
-        caveat=bounds.PLUG_IN if problem.components.estimated else "",
+        caveat=_caveat(problem),
     )
+
+
+def _caveat(problem: Problem) -> str:
+    if not problem.components.estimated:
+        return ""
+    # Where instances cost something, an across that is too small by chance makes a plan of one or two instances.
+    if problem.price_instance > 0 and not problem.across > problem.components.across_error.item():
+        return f"{bounds.PLUG_IN}; across is smaller than its own noise, and K may be far too small"
+    return bounds.PLUG_IN
 
 
 def classical_runs_per_instance(*, within: float, across: float, price_run: float, price_instance: float) -> float:
