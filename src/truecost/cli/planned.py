@@ -65,12 +65,12 @@ def _print_current(current: dict[str, Any]) -> None:
     else:
         line += " They are spread evenly."
     print_line(line)
-    same = current["same_price"]
-    if same["standard_error"] < current["standard_error"] * (1 - 1e-9):
-        line = f"Their price buys {_counts(same)} with {number(same['standard_error'])}"
-        cheaper = current["same_error"]
-        saved = "" if cheaper is None else f"; the same error takes {_counts(cheaper)}, {_saved(current, cheaper)}"
-        print_line(f"{line}{saved}.")
+    same, cheaper = current["same_price"], current["same_error"]
+    if same["standard_error"] >= current["standard_error"] * (1 - 1e-9):
+        print_line("Their price buys nothing better.")
+        return
+    saved = "" if cheaper is None else f"; the same error takes {_counts(cheaper)}, {_saved(current, cheaper)}"
+    print_line(f"Their price buys {_counts(same)} with {number(same['standard_error'])}{saved}.")
 
 
 def _saved(current: dict[str, Any], cheaper: dict[str, Any]) -> str:

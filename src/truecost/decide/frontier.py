@@ -185,8 +185,8 @@ def better_of(problem: Problem, instances: IntArray, runs: IntArray) -> FloatArr
 def least_over(low: int, high: int, judge: Callable[[IntArray, IntArray], tuple[FloatArray, FloatArray]]) -> int:
     """Where a value is least in [low, high].
 
-    `judge` has for intervals [first, last] the value at `last` and a floor that no value in the interval is below. Those whose
-    floor is no better than the best value seen are dropped, the others cut in two.
+    `judge` has for intervals [first, last] the value at `last` and a floor that no value in the interval is below. Those
+    whose floor is no better than the best value seen are dropped, the others cut in two.
     """
     first, last = np.array([low]), np.array([high])
     best, place = math.inf, high
