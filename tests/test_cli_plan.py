@@ -1,5 +1,8 @@
 import json
 import math
+import re
+import shlex
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -271,3 +274,17 @@ def test_json_has_no_nan(pilot: Path, run: RunCommand) -> None:
     ):
         answer = json.loads(run(*words, "--json").stdout, parse_constant=refuse)
         assert all(not isinstance(value, float) or math.isfinite(value) for value in answer.values())
+
+
+def test_the_page_shows_what_is_printed(run: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """docs/plan.md would show code that does not run, or answers that the command does not give."""
+    page = (Path(__file__).parent.parent / "docs" / "plan.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    for code in re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE):
+        if "smac" not in code:
+            subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, capture_output=True)
+    sessions = re.findall(r"^```console\n\$ truecost (.*?)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    assert len(sessions) == 2
+    for command, shown in sessions:
+        printed = [line.rstrip() for line in run(*shlex.split(command)).stdout.splitlines()]
+        assert printed == shown.rstrip("\n").splitlines()
