@@ -125,7 +125,7 @@ def test_caps_are_above_what_the_leader_took_and_never_on_the_leader() -> None:
     rng = np.random.default_rng(7)
     costs = rng.exponential(1.0, (2, 40))
     known = np.where(np.arange(40) < np.array([[30], [8]]), costs, np.nan)
-    known[1, :8] = known[0, :8] * 1.1
+    known[1, :8] = known[0, :8] + np.array([1, -1, 1, -1, 1, -1, 1, 0.5])
     later = race.Standing(
         costs=known, out=np.zeros(2, dtype=bool), heats=np.array([0, 1]), granted=(30.0, 500.0), incumbent=0, low=0.0
     )
@@ -198,7 +198,7 @@ def test_a_schedule_needs_instances_and_runs() -> None:
 
 
 def test_tempered_costs_choose_better_than_the_mean() -> None:
-    """Wrong sign of the slope, or a weight that does not see the noise, makes the choice worse than by plain training cost."""
+    """A slope of the wrong sign, or a weight blind to the noise, chooses worse than the plain training cost does."""
     rng = np.random.default_rng(10)
     lost = []
     for _ in range(150):

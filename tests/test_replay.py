@@ -170,7 +170,7 @@ def test_the_command_prints_what_it_computes(tmp_path: Path) -> None:
     assert answer.returncode == 0, answer.stderr
     data = json.loads(answer.stdout)
     table = pl.read_parquet(out)
-    means = {rule: table.filter(pl.col("rule") == rule)["regret"].mean() for rule in data["rules"]}
+    means = {rule: float(table.filter(pl.col("rule") == rule)["regret"].to_numpy().mean()) for rule in data["rules"]}
     assert means == pytest.approx(dict(zip(data["rules"], data["regret"][0], strict=True)))
     printed = run(*arguments)
     assert f"{means[replay.OURS]:.4f}" in printed.stdout

@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from truecost import library
-    from truecost.decide import audit, certificate, race, replay
+    from truecost.decide import apart, audit, certificate, plan, race, replay, schedule
     from truecost.errors import InputError, TruecostError
     from truecost.examples import load_example
     from truecost.experiments import exact, fit, reality, resample
@@ -90,6 +90,9 @@ _HOMES = {
     "reality": "experiments.reality:",
     "certificate": "decide.certificate:",
     "audit": "decide.audit:",
+    "plan": "decide.plan:",
+    "apart": "decide.apart:",
+    "schedule": "decide.schedule:",
     "race": "decide.race:",
     "replay": "decide.replay:",
     "Space": "running.space",
@@ -119,6 +122,7 @@ __all__ = [
     "TruecostError",
     "VarianceComponents",
     "allocation",
+    "apart",
     "audit",
     "bootstrap_components",
     "bounds",
@@ -134,6 +138,7 @@ __all__ = [
     "import_runs",
     "library",
     "load_example",
+    "plan",
     "race",
     "reality",
     "replay",
@@ -141,6 +146,7 @@ __all__ = [
     "resample",
     "runtime_model",
     "scattered",
+    "schedule",
     "synthetic",
     "training_cost",
     "variance",

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from truecost.cli import replayed, scenario
+from truecost.cli import experiment, scenario
 from truecost.cli.audit import audit
 from truecost.cli.bound import bound
 from truecost.cli.certify import certify
@@ -21,7 +21,9 @@ from truecost.cli.doctor import doctor
 from truecost.cli.gather import gather
 from truecost.cli.import_ import import_
 from truecost.cli.info import info
+from truecost.cli.plan import plan
 from truecost.cli.printing import visible
+from truecost.cli.replayed import configure as replayed
 from truecost.cli.reproduce import reproduce
 from truecost.errors import TruecostError
 
@@ -35,10 +37,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, doctor, gather, info, bound, certify, audit):
+for command in (demo, doctor, gather, info, bound, plan, certify, audit):
     app.command()(command)
 app.command("import")(import_)
-app.add_typer(replayed.app, name="experiment")
+experiment.app.command("configure")(replayed)
+app.add_typer(experiment.app, name="experiment")
 app.command()(reproduce)
 app.add_typer(scenario.app, name="scenario")
 

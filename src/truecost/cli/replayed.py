@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from truecost.cli.experiment import Matrix, Out, Quiet, Seed, app, generator, load, progress_bar
+from truecost.cli.experiment import Matrix, Out, Quiet, Seed, generator, load, progress_bar
 from truecost.cli.printing import High, Json, Low, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from truecost.decide.replay import Replay
 
 
-@app.command()
 def configure(
     matrix: Matrix,
     budget: Annotated[

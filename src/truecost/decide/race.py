@@ -144,7 +144,7 @@ def decide(
     last = schedule.instances.size
     alive = look.by_evidence()
     if alive.size * (last - level) > left:
-        alive = alive[: _affordable(np.count_nonzero(standing.heats == heat), spent, standing.granted[heat])]
+        alive = alive[: _affordable(int(np.count_nonzero(standing.heats == heat)), spent, standing.granted[heat])]
     reason = look.over(alive, last)
     while reason is None:
         stop = min(last, max(level + 1, math.ceil(STEP * level), level + math.ceil(at_least / alive.size)))
@@ -179,7 +179,8 @@ def _open(standing: Standing, incumbent: int | None, runs_left: float, proposals
 
 def _affordable(entered: int, spent: int, granted: float) -> int:
     """m^(1−x): how many of a heat that m entered go on when the share x of its runs is spent."""
-    return max(1, math.ceil(max(entered, 2) ** (1 - min(spent / granted, 1.0)) - 1e-9))
+    allowed: float = max(entered, 2) ** (1 - min(spent / granted, 1.0))
+    return max(1, math.ceil(allowed - 1e-9))
 
 
 class _Look:
@@ -208,7 +209,7 @@ class _Look:
             return self.ranked
         error = differences.std(axis=1, ddof=1) / math.sqrt(met)
         keep = differences.mean(axis=1) <= _student(EVIDENCE, met - 1) * error
-        return self.ranked[keep[self.ranked]]
+        return np.asarray(self.ranked[keep[self.ranked]])
 
     def over(self, alive: IntArray, last: int) -> str | None:
         """Why the heat is over, if it is."""

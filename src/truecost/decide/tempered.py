@@ -10,6 +10,9 @@ steady covariate (the mean logarithm), and a model u = a + b·l + lack of fit be
 and the covariate's prediction by 1 − w, so that w goes to 1 as runs add up. With one w for all configurations it is a mean
 over runs again, of w·cost + (1 − w)·b·ln(cost): paired comparisons work as they do on costs.
 
+A configuration the model does not fit, fast on most instances and lost on some, is not to be moved far: as in Efron and
+Morris' limited translation estimates (1972), a mean moves by `FURTHEST` of its standard errors at most.
+
 It is for choosing only. What is reported of the chosen one is its cost.
 """
 
@@ -25,6 +28,10 @@ IntArray = NDArray[np.int64]
 ENOUGH = 10
 # Costs are moved by this share of their median before the logarithm, for those that are (nearly) the least possible.
 SHIFT = 0.01
+
+
+# How far a mean is moved at most, in standard errors.
+FURTHEST = 1.5
 
 
 class Tempering(NamedTuple):
@@ -77,27 +84,33 @@ def fit(costs: FloatArray, weights: FloatArray | None, low: float) -> Tempering:
     slope = together / alone
     residual = mean_there - slope * log_there
     spread = float(residual @ residual) / max(residual.size - 2, 1)
-    noise = _sampling_variance(costs[better] - slope * logarithms, weights)
+    noise = float(_sampling_variances(costs[better] - slope * logarithms, weights).mean())
     return Tempering(slope, max(0.0, spread - noise), low, shift)
 
 
 def temper(tempering: Tempering, costs: FloatArray, weights: FloatArray | None) -> FloatArray:
-    """w·cost + (1 − w)·b·ln(cost) for every run of configurations (rows) with the same runs."""
+    """Costs tempered, for every run of configurations (rows) with the same runs: what to take means and differences of."""
     if tempering.slope == 0:
         return costs
     predicted = tempering.slope * tempering.logarithms(costs)
     means = costs.mean(axis=1)
     better = means <= np.median(means)
-    noise = _sampling_variance((costs - predicted)[better], weights)
+    apart = costs - predicted
+    own = _sampling_variances(apart, weights)
+    noise = float(own[better].mean())
     total = tempering.lack_of_fit + noise
     # One run says nothing of its own variance: the steadier number alone.
     weight = 0.0 if np.isinf(noise) else (tempering.lack_of_fit / total if total > 0 else 1.0)
-    return np.asarray(weight * costs + (1 - weight) * predicted)
+    # How far each mean is moved, from where it is to where the covariate of the better half says it should be.
+    moved = (1 - weight) * (float(apart[better].mean()) - apart.mean(axis=1))
+    furthest = FURTHEST * np.sqrt(np.maximum(own, noise))
+    too_far = moved - np.clip(moved, -furthest, furthest)
+    return np.asarray(weight * costs + (1 - weight) * (predicted + float(apart[better].mean())) - too_far[:, np.newaxis])
 
 
-def _sampling_variance(left: FloatArray, weights: FloatArray | None) -> float:
-    """Of the means of rows, from the differences between instances, averaged over the rows."""
+def _sampling_variances(left: FloatArray, weights: FloatArray | None) -> FloatArray:
+    """Of the mean of each row, from the differences between instances."""
     means = instance_means(left, weights)
     if means.shape[1] < 2:
-        return float("inf")
-    return float(means.var(axis=1, ddof=1).mean()) / means.shape[1]
+        return np.full(means.shape[0], np.inf)
+    return np.asarray(means.var(axis=1, ddof=1) / means.shape[1])

@@ -1,0 +1,354 @@
+"""How many runs on how many instances: the cheapest for an error, the best for a budget, what an allocation wastes.
+
+N runs spread evenly over K instances (S*, Theorem 1) have the variance within/N + (Σ n_i²/N²)·across (Lemma 2). The answers
+are exact over all whole K and N; the textbook optimum is only shown beside them.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truecost.decide.frontier import (
+    Problem,
+    better_of,
+    check_reachable,
+    error_at,
+    least_over,
+    least_runs,
+    problem_of,
+    standard_error_at,
+    whole,
+)
+from truecost.errors import InputError
+from truecost.stats import bounds
+from truecost.stats.allocation import MOST_RUNS, Allocation, AllocationSizes, even_sizes
+from truecost.stats.bounds import Bound
+from truecost.stats.variance import VarianceComponents
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Curve:
+    """What other numbers of instances come to: for each the N, its errors and its price, as arrays."""
+
+    instances: IntArray
+    runs: IntArray
+    standard_error: FloatArray
+    bound: FloatArray
+    price: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Recommendation:
+    """So many runs of each configuration, spread evenly over so many instances.
+
+    Attributes
+    ----------
+    instances, runs
+        K and N.
+    configurations
+        m, how many configurations get N runs each.
+    standard_error
+        Of a training cost, by Lemma 2.
+    bound
+        On u − û, by Lemma 4 or Theorem 2, if the cost range and delta were given.
+    price
+        m·N·price_run + K·price_instance.
+    within, across
+        The components used; negative estimates count as 0.
+    classical_runs_per_instance
+        √(price_instance/(m·price_run) · within/across), the textbook optimum for large K; never below 1, infinite if nothing
+        varies across instances. For comparison only.
+    curve
+        The same question with other numbers of instances.
+    guaranteed, caveat
+        Whether the errors are promised if the assumptions hold; not with estimated components.
+    """
+
+    instances: int
+    runs: int
+    configurations: int
+    standard_error: float
+    bound: Bound | None
+    price: float
+    within: float
+    across: float
+    classical_runs_per_instance: float
+    curve: Curve
+    guaranteed: bool
+    caveat: str
+
+    @property
+    def runs_per_instance(self) -> float:
+        """N/K; the counts are this number rounded down and up."""
+        return self.runs / self.instances
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Waste:
+    """What an allocation costs and what its price could buy.
+
+    Attributes
+    ----------
+    runs, instances, standard_error, price
+        Of the allocation as it is; instances without runs are not counted.
+    even_standard_error, even_runs
+        S* with as many runs on all instances of the allocation, and the least N of S* on them that is no worse.
+    same_price
+        The best that the price could have bought.
+    same_error
+        The cheapest with this standard error; None where it is 0, which one run has as well.
+    """
+
+    runs: int
+    instances: int
+    standard_error: float
+    price: float
+    even_standard_error: float
+    even_runs: int
+    same_price: Recommendation
+    same_error: Recommendation | None
+
+    @property
+    def variance_ratio(self) -> float:
+        """The variance paid over that of S* with as many runs on the same instances; 1 is no waste."""
+        return (self.standard_error / self.even_standard_error) ** 2 if self.even_standard_error > 0 else 1.0
+
+
+def runs_needed(
+    *,
+    components: VarianceComponents,
+    error: float | None = None,
+    bound: float | None = None,
+    width: float | None = None,
+    delta: float = 0.05,
+    configurations: int = 1,
+    price_run: float = 1.0,
+    price_instance: float = 0.0,
+    instances: int | None = None,
+) -> Recommendation:
+    """The cheapest K and N under S* whose standard error, or whose bound at delta, is small enough.
+
+    Parameters
+    ----------
+    components
+        Of one configuration; `VarianceComponents.known(within=…, across=…)` for assumed ones.
+    error
+        The standard error wanted (Lemma 2); or
+    bound
+        the ε wanted: with probability 1 − delta, u − û ≤ ε (Lemma 4 in Bennett's form; Theorem 2 if configurations > 1).
+    width
+        high − low, needed for a bound.
+    configurations
+        m: each gets N runs on the same instances, and the bound holds for this one as one of m fixed beforehand.
+    price_run, price_instance
+        What a run costs, and what an instance does once, whatever is run on it.
+    instances
+        How many there are; as many as wanted if not given.
+    """
+    if (error is None) == (bound is None):
+        raise InputError("Expected either error or bound, the one to be reached.")
+    problem = problem_of(components, width, delta, configurations, price_run, price_instance, instances, bound is not None)
+    target = error if error is not None else bound
+    if target is None or not (target > 0 and math.isfinite(target)):
+        raise InputError(f"Expected an error or bound above 0 and finite, got {target}.")
+    alone = least_runs(problem, target, np.array([MOST_RUNS]))[0]
+    if not math.isfinite(alone):
+        raise InputError(f"Expected an error or bound that {MOST_RUNS:,} runs can reach, got {target:g}.")
+    # More instances than runs add nothing.
+    most = min(problem.limit, int(alone))
+    check_reachable(problem, target, most)
+
+    def runs_of(number: IntArray) -> FloatArray:
+        return least_runs(problem, target, number)
+
+    def judge(first: IntArray, last: IntArray) -> tuple[FloatArray, FloatArray]:
+        # The N needed falls with K.
+        runs = problem.price_run * runs_of(last)
+        return runs + problem.price_instance * last, runs + problem.price_instance * first
+
+    chosen = most if problem.price_instance == 0 else least_over(1, most, judge)
+    return _recommendation(problem, chosen, most, runs_of)
+
+
+def best_for(
+    *,
+    budget: float,
+    components: VarianceComponents,
+    minimise: str = "error",
+    width: float | None = None,
+    delta: float = 0.05,
+    configurations: int = 1,
+    price_run: float = 1.0,
+    price_instance: float = 0.0,
+    instances: int | None = None,
+) -> Recommendation:
+    """The K and N under S* with the least standard error, or the least bound, that a budget buys.
+
+    Parameters
+    ----------
+    budget
+        In the unit of the prices: runs of all configurations together, if a run costs 1 and an instance nothing.
+    minimise
+        "error" or "bound".
+    components, width, delta, configurations, price_run, price_instance, instances
+        As in `runs_needed`.
+    """
+    if minimise not in ("error", "bound"):
+        raise InputError(f"Expected minimise to be error or bound, got {minimise!r}.")
+    problem = problem_of(components, width, delta, configurations, price_run, price_instance, instances, minimise == "bound")
+    if not (budget > 0 and math.isfinite(budget)):
+        raise InputError(f"Expected a finite budget above 0, got {budget}.")
+    affordable = int(whole(budget / (problem.price_run + problem.price_instance)))
+    if affordable < 1:
+        raise InputError(
+            f"Expected a budget of at least {problem.price_run + problem.price_instance:g}, the price of a run of "
+            f"{problem.configurations} on one instance, got {budget:g}."
+        )
+    most = min(problem.limit, affordable, MOST_RUNS)
+
+    def largest_runs(number: IntArray) -> IntArray:
+        return np.minimum(whole((budget - problem.price_instance * number) / problem.price_run), MOST_RUNS)
+
+    def runs_of(number: IntArray) -> FloatArray:
+        return better_of(problem, number, largest_runs(number))
+
+    def judge(first: IntArray, last: IntArray) -> tuple[FloatArray, FloatArray]:
+        # No error grows with K, none with the number of runs to choose from.
+        values, floors = (
+            error_at(problem, even_sizes(better_of(problem, last, largest_runs(number)).astype(np.int64), last))
+            for number in (last, first)
+        )
+        return values, floors
+
+    chosen = most if problem.price_instance == 0 else least_over(1, most, judge)
+    return _recommendation(problem, chosen, most, runs_of)
+
+
+def wasted(
+    *,
+    allocation: Allocation,
+    components: VarianceComponents,
+    width: float | None = None,
+    delta: float = 0.05,
+    configurations: int = 1,
+    price_run: float = 1.0,
+    price_instance: float = 0.0,
+    instances: int | None = None,
+) -> Waste:
+    """What an allocation pays over S* on the same instances, and over the best for its price.
+
+    Parameters
+    ----------
+    allocation
+        The counts as they are.
+    components, width, delta, configurations, price_run, price_instance, instances
+        As in `runs_needed`.
+    """
+    problem = problem_of(components, width, delta, configurations, price_run, price_instance, instances, False)
+    sizes = AllocationSizes.of(allocation.counts[np.newaxis])
+    used, available = int(np.count_nonzero(allocation.counts)), allocation.counts.size
+    now = error_at(problem, sizes).item()
+    price = problem.price_run * allocation.runs + problem.price_instance * used
+    asked: dict[str, Any] = {
+        "components": components,
+        "width": width,
+        "delta": delta,
+        "configurations": configurations,
+        "price_run": price_run,
+        "price_instance": price_instance,
+        # What is run already exists.
+        "instances": None if instances is None else max(instances, used),
+    }
+    return Waste(
+        runs=allocation.runs,
+        instances=used,
+        standard_error=now,
+        price=price,
+        even_standard_error=error_at(problem, even_sizes([allocation.runs], available)).item(),
+        even_runs=int(least_runs(problem, now, np.array([available]))[0]) if now > 0 else 1,
+        same_price=best_for(budget=price, **asked),
+        same_error=runs_needed(error=now, **asked) if now > 0 else None,
+    )
+
+
+def _recommendation(problem: Problem, chosen: int, most: int, runs_of: Callable[[IntArray], FloatArray]) -> Recommendation:
+    runs = int(runs_of(np.array([chosen]))[0])
+    # Fewer runs than instances use only so many.
+    instances = min(chosen, runs)
+    sizes = even_sizes([runs], instances)
+    return Recommendation(
+        instances=instances,
+        runs=runs,
+        configurations=problem.configurations,
+        standard_error=standard_error_at(problem, sizes).item(),
+        bound=_bound(problem, sizes),
+        price=problem.price_run * runs + problem.price_instance * instances,
+        within=problem.within,
+        across=problem.across,
+        classical_runs_per_instance=classical_runs_per_instance(
+            within=problem.within,
+            across=problem.across,
+            price_run=problem.price_run,
+            price_instance=problem.price_instance,
+        ),
+        curve=_curve(problem, instances, most, runs_of),
+        guaranteed=not problem.components.estimated,
+        caveat=_caveat(problem),
+    )
+
+
+def _caveat(problem: Problem) -> str:
+    if not problem.components.estimated:
+        return ""
+    # Where instances cost something, an across that is too small by chance makes a plan of one or two instances.
+    if problem.price_instance > 0 and not problem.across > problem.components.across_error.item():
+        return f"{bounds.PLUG_IN}; across is smaller than its own noise, and K may be far too small"
+    return bounds.PLUG_IN
+
+
+def classical_runs_per_instance(*, within: float, across: float, price_run: float, price_instance: float) -> float:
+    """√(price_instance/price_run · within/across), where the derivative of price × variance in the runs per instance is 0.
+
+    At least 1; infinite where nothing varies across instances and these cost something.
+    """
+    if price_instance == 0 or within == 0:
+        return 1.0
+    return max(1.0, math.sqrt(price_instance / price_run * within / across)) if across > 0 else math.inf
+
+
+def _bound(problem: Problem, sizes: AllocationSizes) -> Bound | None:
+    if problem.width is None:
+        return None
+    stated = partial(bounds.finite, configurations=problem.configurations) if problem.configurations > 1 else bounds.single
+    return stated(allocation=sizes, components=problem.components, width=problem.width, delta=problem.delta)
+
+
+def _curve(problem: Problem, instances: int, most: int, runs_of: Callable[[IntArray], FloatArray]) -> Curve:
+    # From the least K that can do it, at most four times fewer than recommended, to four times more.
+    fewest, enough = max(1, instances // 4), instances
+    while fewest < enough:
+        middle = (fewest + enough) // 2
+        fewest, enough = (fewest, middle) if np.isfinite(runs_of(np.array([middle]))[0]) else (middle + 1, enough)
+    grid = np.concatenate([np.geomspace(fewest, instances, 5), np.geomspace(instances, min(4 * instances, most), 5)])
+    around = np.unique(np.rint(grid).astype(np.int64))
+    needed = runs_of(around)
+    # More instances than runs stand for fewer instances.
+    kept = around <= needed
+    around, runs = around[kept], needed[kept].astype(np.int64)
+    sizes = even_sizes(runs, around)
+    unknown = np.full(around.size, np.nan)
+    return Curve(
+        instances=around,
+        runs=runs,
+        standard_error=standard_error_at(problem, sizes),
+        bound=unknown if problem.width is None else error_at(problem._replace(bounded=True), sizes),
+        price=problem.price_run * runs + problem.price_instance * around,
+    )

@@ -1,0 +1,290 @@
+import json
+import math
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import scenarios
+
+from truecost import CostMatrix, Journal, Outcome, Run, Scenario, Status, apart, plan
+from truecost.cli import main
+from truecost.running.gather import plan_of
+from truecost.running.journal import Machine
+from truecost.stats.estimate import training_cost
+from truecost.stats.synthetic import runtime_model
+from truecost.stats.variance import VarianceComponents, variance_components
+
+
+class Ended(NamedTuple):
+    """What a command left behind."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+RunCommand = Callable[..., Ended]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> RunCommand:
+    """The command line without the seconds that a process of its own takes."""
+
+    def call(*words: object) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["truecost", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        assert isinstance(ended.value.code, int)
+        return Ended(ended.value.code, out, err)
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def pilot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A pilot matrix with gaps in the runs of one configuration."""
+    rng = np.random.default_rng(6)
+    matrix = runtime_model(configurations=6, rng=rng).draw(instances=20, runs=3, rng=rng)
+    costs = matrix.costs.copy()
+    costs[1, 4:, 1:] = np.nan
+    path = tmp_path_factory.mktemp("plan") / "pilot.npz"
+    CostMatrix(costs, matrix.configurations, matrix.instances, matrix.low, matrix.high).save(path)
+    return path
+
+
+def test_numbers_are_the_packages(pilot: Path, run: RunCommand) -> None:
+    """`plan --json` would print other numbers than the package computes, or of another configuration."""
+    matrix = CostMatrix.load(pilot)
+    best = matrix.configurations[int(training_cost(matrix).cost.argmin())]
+    answer = json.loads(run("plan", pilot, "--error", 1, "--price-instance", 5, "--json").stdout)
+    components = variance_components(matrix.select(configurations=best))
+    expected = plan.runs_needed(components=components, error=1, price_instance=5, width=matrix.width)
+    assert expected.bound is not None
+    assert answer["configuration"] == best
+    assert answer["recommendation"]["instances"] == expected.instances
+    assert answer["recommendation"]["runs"] == expected.runs
+    assert answer["recommendation"]["bound"] == expected.bound.epsilon
+    assert answer["curve"]["price"] == expected.curve.price.tolist()
+    assert (answer["within"], answer["across"]) == (components.within.item(), components.across.item())
+    assert answer["guaranteed"] is False
+    current = answer["current"]
+    assert (current["runs"], current["instances"], current["variance_ratio"]) == (60, 20, 1)
+
+
+def test_current_waste_is_shown(pilot: Path, run: RunCommand) -> None:
+    """Uneven counts of the pilot would go unmentioned."""
+    matrix = CostMatrix.load(pilot)
+    name = matrix.configurations[1]
+    answer = json.loads(run("plan", pilot, "--configuration", name, "--budget", "100runs", "--json").stdout)
+    assert answer["current"]["runs"] == 28
+    assert answer["current"]["variance_ratio"] > 1
+    assert answer["current"]["even_runs"] < 28
+    said = " ".join(run("plan", pilot, "--configuration", name, "--budget", "100runs").stdout.split())
+    assert "uneven counts cost" in said
+    assert "Now: 28 runs on 20 instances" in said
+
+
+def test_the_answer_for_people(pilot: Path, run: RunCommand) -> None:
+    """The recommendation, the curve, the current allocation or the caveat would be missing."""
+    ended = run("plan", pilot, "--bound", 20, "--price-instance", 8, "--delta", 0.1)
+    said = " ".join(ended.stdout.split())
+    assert ended.returncode == 0, ended.stderr
+    for words in (
+        "A bound of 20 takes",
+        "at δ = 0.1 (Lemma 4)",
+        "classical optimum",
+        "Other numbers of instances to the same end",
+        "→",
+        "one standard error higher",
+        "Now: 60 runs on 20 instances",
+        "Plug-in, not guaranteed",
+    ):
+        assert words in said
+    assert max(map(len, ended.stdout.splitlines())) <= 80
+    several = run("plan", pilot, "--bound", 20, "--configurations", 6).stdout
+    assert "(Theorem 2)" in several
+
+
+def test_assumed_components(run: RunCommand) -> None:
+    """Assumed components would need a matrix, or be called estimates."""
+    answer = json.loads(run("plan", "--within", 50, "--across", 400, "--error", 2, "--json").stdout)
+    assert (answer["recommendation"]["runs"], answer["recommendation"]["bound"]) == (113, None)
+    assert answer["guaranteed"] is True
+    assert answer["if_noisier"] is None
+    bounded = json.loads(run("plan", "--within", 50, "--across", 400, "--high", 250, "--bound", 9, "--json").stdout)
+    expected = plan.runs_needed(components=VarianceComponents.known(within=50, across=400), bound=9, width=250)
+    assert bounded["recommendation"]["runs"] == expected.runs
+    free = json.loads(run("plan", "--within", 5, "--across", 0, "--error", 1, "--price-instance", 1, "--json").stdout)
+    assert free["recommendation"]["classical_runs_per_instance"] is None  # infinite
+    assert run("plan", "--within", 0, "--across", 0, "--error", 1, "--price-instance", 1).returncode == 0
+
+
+def test_budgets_in_runs_and_hours(run: RunCommand) -> None:
+    """Hours would be taken for runs, or a price of runs forgotten."""
+    noise = ["--within", 3, "--across", 1, "--json"]
+
+    def runs(*words: object) -> int:
+        return int(json.loads(run("plan", *noise, *words).stdout)["recommendation"]["runs"])
+
+    assert runs("--budget", "500runs") == runs("--budget", "500") == runs("--budget", "500 runs", "--price-run", 7) == 500
+    assert runs("--budget", "1,200") == 1200
+    assert runs("--budget", "2h", "--seconds-per-run", 10) == 720
+    assert runs("--budget", "30min", "--seconds-per-run", 10) == runs("--budget", "1800s", "--seconds-per-run", 10) == 180
+    assert runs("--budget", "500runs", "--configurations", 10) == 50
+    priced = json.loads(run("plan", *noise, "--budget", "500runs", "--price-instance", 2).stdout)["recommendation"]
+    assert priced["runs"] + 2 * priced["instances"] <= 500
+    hours = json.loads(run("plan", *noise, "--budget", "2h", "--seconds-per-run", 10).stdout)
+    assert hours["recommendation"]["cpu_hours"] == 2
+
+
+def test_a_journal_knows_the_seconds(tmp_path: Path, run: RunCommand) -> None:
+    """A budget in hours would need --seconds-per-run though the journal has it, or take another configuration's."""
+    scenario = Scenario.read(scenarios.write(tmp_path))
+    whole = plan_of(scenario, 2, 3, 2)
+    machine = Machine(host="here", cpu="fast", system="Linux", method="cgroup", solver="1.0", truecost="0")
+    with Journal.write(tmp_path / "runs.db", scenario) as journal:
+        journal.begin(whole, scenario.metric)
+        cells = [(c, i, n) for n in range(2) for i in range(3) for c in range(2)]
+        runs = []
+        for c, i, n in cells:
+            cpu, value = 4.0 * (c + 1), 100.0 * (c + 1) + 10 * i + n
+            outcome = Outcome(status=Status.SOLVED, cpu=cpu, wall=cpu, memory=0, exit_code=0, value=value)
+            names = {"configuration": whole.configurations[c].name, "instance": whole.instances[i].name}
+            runs.append((Run(**names, number=n, seed=1, outcome=outcome), machine))
+        journal.add(runs, "2026-01-01")
+    for place, words in enumerate(([], ["--configuration", whole.configurations[1].name])):
+        answer = json.loads(run("plan", tmp_path / "runs.db", "--budget", "1h", *words, "--json").stdout)
+        assert answer["seconds_per_run"] == 4 * (place + 1)
+        assert answer["recommendation"]["runs"] == 3600 / (4 * (place + 1))
+
+
+def test_two_configurations(pilot: Path, run: RunCommand) -> None:
+    """`--apart` would print other numbers than the package computes, or hide that the difference is the pilot's own."""
+    matrix = CostMatrix.load(pilot)
+    first, second = matrix.configurations[0], matrix.configurations[3]
+    components = variance_components(apart.paired_differences(matrix, first, second))
+    words = ["plan", pilot, "--apart", first, second, "--power", 0.9, "--level", 0.01, "--price-instance", 2]
+    answer = json.loads(run(*words, "--difference", 6, "--json").stdout)
+    expected = apart.runs_to_tell_apart(components=components, difference=6, power=0.9, level=0.01, price_instance=2)
+    assert (answer["instances"], answer["runs_each"], answer["runs"]) == (
+        expected.instances,
+        expected.runs_each,
+        expected.runs,
+    )
+    own = " ".join(run(*words).stdout.split())
+    assert "the pilot's own" in own
+    assert "level 0.01" in own
+    assert "the pilot's own" not in " ".join(run(*words, "--difference", 6).stdout.split())
+    assumed = json.loads(run("plan", "--sd", 5, "--difference", 1, "--json").stdout)
+    assert (assumed["instances"], assumed["runs"]) == (199, 398)
+
+
+def test_exports(pilot: Path, run: RunCommand, tmp_path: Path) -> None:
+    """An exported file would hold another plan than the one printed, or ask for more instances than have names."""
+    words = ["plan", pilot, "--budget", "50runs", "--export"]
+    piped = run(*words, "irace")
+    assert sorted(line for line in piped.stdout.splitlines() if not line.startswith("#")) == sorted(
+        CostMatrix.load(pilot).instances
+    )
+    for kind, hint in (("irace", "sampleInstances = 0"), ("paramils", "-N 50"), ("smac", "max_config_calls")):
+        ended = run(*words, kind, "--out", tmp_path / kind, "--seed", 3)
+        assert ended.returncode == 0, ended.stderr
+        assert hint in ended.stdout
+        assert "50 runs on 20 instances" in ended.stdout
+    assert len((tmp_path / "paramils").read_text().splitlines()) == 50
+    assert json.loads((tmp_path / "smac").read_text())["max_config_calls"] == 50
+    assert run(*words, "paramils", "--seed", 3).stdout == (tmp_path / "paramils").read_text()
+    assert run(*words, "paramils", "--seed", 4).stdout != (tmp_path / "paramils").read_text()
+    (tmp_path / "names.txt").write_text("\n".join(f"n{i}" for i in range(12)) + "\n")
+    assumed = ["plan", "--within", 1, "--across", 1, "--budget", "30runs", "--export", "paramils"]
+    listed = run(*assumed, "--names", tmp_path / "names.txt").stdout.splitlines()
+    assert {line.split()[1] for line in listed} == {f"n{i}" for i in range(12)}
+    answer = json.loads(run(*assumed, "--names", tmp_path / "names.txt", "--instances", 5, "--json").stdout)
+    assert answer["recommendation"]["instances"] == 5
+    assert len(answer["export"]["content"].splitlines()) == 30
+
+
+def test_bad_input_is_one_line(pilot: Path, run: RunCommand, tmp_path: Path) -> None:
+    """A mistake would end in a traceback, or pass."""
+    (tmp_path / "empty.txt").write_text("\n")
+    (tmp_path / "blank.txt").write_text("a b\nc d\n")
+    single = tmp_path / "single.csv"
+    single.write_text("configuration,instance,cost\na,x,1\na,y,3\nb,x,2\nb,y,2\n")
+    noise = ["plan", "--within", 1, "--across", 1]
+    for words in (
+        ["plan"],
+        ["plan", pilot],
+        ["plan", pilot, "--error", 1, "--bound", 2],
+        ["plan", pilot, "--error", 0],
+        ["plan", pilot, "--error", "nan"],
+        ["plan", pilot, "--error", 1, "--within", 3],
+        ["plan", pilot, "--error", 0.1, "--instances", 3],
+        ["plan", pilot, "--bound", 1, "--delta", 0],
+        ["plan", pilot, "--budget", "2h"],
+        ["plan", pilot, "--budget", "2h", "--seconds-per-run", 0],
+        ["plan", pilot, "--budget", "lots"],
+        ["plan", pilot, "--budget", "-5runs"],
+        ["plan", pilot, "--budget", "0.2runs"],
+        ["plan", pilot, "--budget", "5runs", "--price-run", 0],
+        ["plan", pilot, "--error", 1, "--configuration", "nobody"],
+        ["plan", tmp_path / "nothing.npz", "--error", 1],
+        ["plan", single, "--low", 0, "--high", 5, "--error", 1],
+        ["plan", "--within", 1, "--error", 1],
+        ["plan", "--within", -1, "--across", 1, "--error", 1],
+        [*noise, "--bound", 1],
+        [*noise, "--budget", "5runs", "--export", "irace"],
+        [*noise, "--budget", "5runs", "--export", "gga"],
+        [*noise, "--budget", "5runs", "--export", "irace", "--names", tmp_path / "empty.txt"],
+        [*noise, "--budget", "5runs", "--export", "irace", "--names", tmp_path / "blank.txt"],
+        [*noise, "--budget", "5runs", "--export", "irace", "--names", pilot],
+        ["plan", pilot, "--budget", "5runs", "--export", "irace", "--out", tmp_path],
+        ["plan", pilot, "--apart", "default", "nobody"],
+        ["plan", pilot, "--apart", "default", "default"],
+        ["plan", pilot, "--apart", "default", "random-01", "--error", 1],
+        ["plan", pilot, "--apart", "default", "random-01", "--export", "irace"],
+        ["plan", "--apart", "default", "random-01"],
+        ["plan", "--sd", 1],
+        ["plan", "--sd", -1, "--difference", 1],
+        ["plan", "--sd", 1, "--difference", 0],
+        ["plan", pilot, "--sd", 1, "--difference", 1],
+    ):
+        ended = run(*words)
+        assert (ended.returncode, ended.stdout) == (2, ""), words
+        assert len(ended.stderr.splitlines()) == 1, ended.stderr
+
+
+def test_json_has_no_nan(pilot: Path, run: RunCommand) -> None:
+    """JSON would hold NaN or Infinity, which programs refuse."""
+
+    def refuse(constant: str) -> float:
+        raise AssertionError(constant)
+
+    for words in (
+        ["plan", "--within", 5, "--across", 0, "--error", 1, "--price-instance", 1],
+        ["plan", pilot, "--budget", "40runs"],
+        ["plan", "--within", 0, "--across", 0, "--budget", "40runs"],
+        ["plan", "--sd", 0, "--difference", 1],
+    ):
+        answer = json.loads(run(*words, "--json").stdout, parse_constant=refuse)
+        assert all(not isinstance(value, float) or math.isfinite(value) for value in answer.values())
+
+
+def test_the_page_shows_what_is_printed(run: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """docs/plan.md would show code that does not run, or answers that the command does not give."""
+    page = (Path(__file__).parent.parent / "docs" / "plan.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    for code in re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE):
+        if "smac" not in code:
+            subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, capture_output=True)
+    sessions = re.findall(r"^```console\n\$ truecost (.*?)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    assert len(sessions) == 2
+    for command, shown in sessions:
+        printed = [line.rstrip() for line in run(*shlex.split(command)).stdout.splitlines()]
+        assert printed == shown.rstrip("\n").splitlines()
