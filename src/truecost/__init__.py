@@ -39,7 +39,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from truecost import library
-    from truecost.decide import audit, certificate
+    from truecost import smac as smac
+    from truecost.decide import audit, certificate, worth
     from truecost.errors import InputError, TruecostError
     from truecost.examples import load_example
     from truecost.experiments import exact, fit, reality, resample
@@ -90,6 +91,7 @@ _HOMES = {
     "reality": "experiments.reality:",
     "certificate": "decide.certificate:",
     "audit": "decide.audit:",
+    "worth": "decide.worth:",
     "Space": "running.space",
     "library": "library:",
     "Scenario": "running.scenario",
@@ -99,6 +101,7 @@ _HOMES = {
     "Import": "importers.record",
     "import_runs": "importers.door",
     "figures": "show.figures:",
+    "smac": "smac:",  # not in __all__: it needs SMAC3
     "reproduce": "show.reproduce:",
 }
 
@@ -141,6 +144,7 @@ __all__ = [
     "training_cost",
     "variance",
     "variance_components",
+    "worth",
 ]
 
 
