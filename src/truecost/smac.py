@@ -34,8 +34,8 @@ MOST = 2000
 LOOKOUT = 50
 # What is known is looked at anew whenever there are so many times as many finished trials.
 AGAIN = 1.2
-# Runs are planned for so many times the trials so far, up to all of them: what is known early is uncertain, a list that is
-# too long is never shortened, and where time is limited nobody knows how many trials there will be.
+# Runs are planned for so many times the trials so far, up to all of them: what is known early is uncertain, a list that
+# is too long is never shortened, and where time is limited nobody knows how many trials there will be.
 SOON = 2
 # The list is at most so many times as long as what the incumbent has had of it, since a wrong guess is never taken back.
 AHEAD = 1.5
@@ -142,10 +142,10 @@ class AdaptiveIntensifier(Intensifier):
         if not self._tf_instances:
             raise RuntimeError("SMAC asks for the list before its run history is there.")
         if validate:
-            rounds = range(-(-self._length // len(self._instances)))
-            rng = np.random.RandomState(0 if seed is None else seed)
-            fresh = [int(value) for value in rng.randint(MAXINT, size=len(rounds))]
-            return [InstanceSeedKey(instance, fresh[r]) for r in rounds for instance in self._instances]
+            rounds = -(-self._length // len(self._instances))
+            # Asked for with the scenario's seed, SMAC would draw those of the training again.
+            fresh = self._fresh(np.random.RandomState(0 if seed is None else seed), rounds)
+            return [InstanceSeedKey(instance, new) for new in fresh for instance in self._instances]
         if self._instance_seed_keys is None:
             self._instance_seed_keys = self._list()
         return self._instance_seed_keys.copy()
@@ -202,13 +202,19 @@ class AdaptiveIntensifier(Intensifier):
 
     def _list(self) -> list[InstanceSeedKey]:
         rounds = -(-self._length // len(self._instances))
-        drawn = np.random.RandomState(self._seed)
-        while len(self._tf_seeds) < rounds:  # SMAC's shuffle needs to know every seed
-            seed = int(drawn.randint(MAXINT))
-            if seed not in self._tf_seeds:
-                self._tf_seeds.append(seed)
+        # SMAC's shuffle needs to know every seed.
+        self._tf_seeds += self._fresh(np.random.RandomState(self._seed), rounds - len(self._tf_seeds))
         keys = [InstanceSeedKey(instance, self._tf_seeds[r]) for r in range(rounds) for instance in self._order(r)]
         return keys[: self._length]
+
+    def _fresh(self, rng: np.random.RandomState, number: int) -> list[int]:
+        """Seeds that no round has."""
+        fresh: list[int] = []
+        while len(fresh) < number:
+            seed = int(rng.randint(MAXINT))
+            if seed not in self._tf_seeds and seed not in fresh:
+                fresh.append(seed)
+        return fresh
 
     def _look(self) -> Proposals | None:
         """What the run history says of the proposals, by their differences to the incumbent on the same runs."""
