@@ -177,6 +177,18 @@ def test_a_continued_run_has_the_same_list(tmp_path: Path) -> None:
     assert lists[0][: first.intensifier.runs] == first.intensifier.get_instance_seed_keys_of_interest()
 
 
+def test_a_continued_run_keeps_the_order_of_its_seeds(tmp_path: Path) -> None:
+    """Seeds on the list that no run has had yet would come after those the user brought, and the list be another."""
+    first = random_search(scenario_of(tmp_path), clear, start=24)
+    tell_all(first, clear, 3)
+    config = first.intensifier.get_incumbent()
+    first.tell(TrialInfo(config, instance="i3", seed=77), TrialValue(cost=clear(config, "i3")))
+    assert first.intensifier._tf_seeds.index(77) == 2
+    second = random_search(scenario_of(tmp_path), clear, start=24, overwrite=False)
+    second.ask()
+    assert check_list(second.intensifier, 12) == check_list(first.intensifier, 12)
+
+
 def test_runs_brought_along(tmp_path: Path) -> None:
     """A configuration told with seeds of the user's own would stay incumbent for ever, since nobody can run on the same."""
     smac = random_search(scenario_of(tmp_path))

@@ -43,8 +43,9 @@ def expected_best(proposals: ArrayLike) -> FloatArray:
     if not ((m >= 1) & (m <= MOST_PROPOSALS)).all():
         raise InputError(f"Expected from 1 to {MOST_PROPOSALS:g} proposals, got {m.min():g} to {m.max():g}.")
     density = _DENSITY * m[:, np.newaxis] * np.exp((m[:, np.newaxis] - 1) * _LOG_CDF)
-    best = (_NODES[1] - _NODES[0]) * np.asarray(density @ _NODES, np.float64)
-    return np.maximum(best, 0.0).reshape(np.shape(proposals))  # e(1) is 0 but for rounding
+    best = (_NODES[1] - _NODES[0]) * (density @ _NODES)
+    best = np.asarray(np.maximum(best, 0.0), np.float64)  # e(1) is 0 but for rounding
+    return best.reshape(np.shape(proposals))
 
 
 def doubling_cost(runs: ArrayLike) -> FloatArray:
