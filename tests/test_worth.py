@@ -164,6 +164,19 @@ def test_components_of_differences() -> None:
         assert abs(mean - truth) < 4 * error + 0.04 * truth
 
 
+def test_repeats_are_no_new_instances() -> None:
+    """Ten equal runs on an instance would count as ten instances, and make the noise too small and the spread too large."""
+    rng = np.random.default_rng(11)
+    found = []
+    for _ in range(30):
+        differences = rng.standard_normal((60, 1, 1)) + math.sqrt(2.0) * rng.standard_normal((60, 6, 1))
+        found.append(estimated(np.repeat(differences, 10, axis=2), rng))
+    within, across, spread = np.mean(found, axis=0)
+    assert within < 0.01
+    assert within + across == pytest.approx(1.0, rel=0.06)
+    assert spread == pytest.approx(1.0, rel=0.06)
+
+
 def test_a_race_does_not_bias_them() -> None:
     """Whom the race dropped early would change the estimates, as it changes variances of the runs that are there."""
     rng = np.random.default_rng(6)
