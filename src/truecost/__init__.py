@@ -39,7 +39,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from truecost import library
-    from truecost.decide import apart, audit, certificate, plan, race, replay, schedule
+    from truecost import smac as smac
+    from truecost.decide import apart, audit, certificate, plan, race, replay, schedule, worth
     from truecost.errors import InputError, TruecostError
     from truecost.examples import load_example
     from truecost.experiments import exact, fit, reality, resample
@@ -95,6 +96,7 @@ _HOMES = {
     "schedule": "decide.schedule:",
     "race": "decide.race:",
     "replay": "decide.replay:",
+    "worth": "decide.worth:",
     "Space": "running.space",
     "library": "library:",
     "Scenario": "running.scenario",
@@ -104,6 +106,7 @@ _HOMES = {
     "Import": "importers.record",
     "import_runs": "importers.door",
     "figures": "show.figures:",
+    "smac": "smac:",  # not in __all__: it needs SMAC3
     "reproduce": "show.reproduce:",
 }
 
@@ -151,6 +154,7 @@ __all__ = [
     "training_cost",
     "variance",
     "variance_components",
+    "worth",
 ]
 
 
