@@ -29,7 +29,7 @@ def test_python_runs_as_printed(code: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("session", blocks("console"))
 def test_console_output_is_real(session: str, tmp_path: Path) -> None:
     """What the README shows would not be what the commands print."""
-    subprocess.run([TRUECOST, "demo", "--out", "demo"], cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run([TRUECOST, "demo", "--out", "demo", "--splits", "0"], cwd=tmp_path, check=True, capture_output=True)
     for command, shown in re.findall(r"^\$ truecost (.*?)\n(.*?)(?=^\$ |\Z)", session, re.DOTALL | re.MULTILINE):
         ended = subprocess.run([TRUECOST, *shlex.split(command)], cwd=tmp_path, check=True, capture_output=True, text=True)
         printed = [line.rstrip() for line in ended.stdout.splitlines()]
@@ -38,7 +38,9 @@ def test_console_output_is_real(session: str, tmp_path: Path) -> None:
 
 def test_the_demo_says_what_the_readme_says(tmp_path: Path) -> None:
     """The true cost and the error quoted in the README would not be those of the demo."""
-    ended = subprocess.run([TRUECOST, "demo", "--out", tmp_path], check=True, capture_output=True, text=True)
+    ended = subprocess.run(
+        [TRUECOST, "demo", "--out", tmp_path, "--splits", "0"], check=True, capture_output=True, text=True
+    )
     said = " ".join(ended.stdout.split())
     cost, error = re.findall(
         r"is (\d+\.\d+) in that model, and the largest estimation error of the 40 is (\d+\.\d+)", README

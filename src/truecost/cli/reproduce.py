@@ -8,20 +8,29 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from truecost.cli.experiment import Matrix, Quiet, Seed, Splits, Threads
+from truecost.cli.experiment import Quiet, Seed, Splits, Threads
 from truecost.cli.inputs import load_matrix
-from truecost.cli.printing import High, Json, Low, print_json, print_line, print_table
+from truecost.cli.printing import High, Json, Low, print_json, print_line, print_table, visible
 
 if TYPE_CHECKING:
     from truecost.show.reproduce import Reproduction
 
 
 def reproduce(
-    matrix: Matrix,
     out: Annotated[Path, typer.Option(help="Folder for figures, data and results.md; made if it is not there.")],
+    matrix: Annotated[
+        Path | None,
+        typer.Argument(
+            help="A matrix, a journal, or the name of an example; every example of the package if not given.",
+            show_default=False,
+        ),
+    ] = None,
     splits: Splits = 2500,
     seed: Seed = 1,
-    unit: Annotated[str, typer.Option(help="What a unit of cost is called in figures, 'PAR10 s' for instance.")] = "cost",
+    unit: Annotated[
+        str | None,
+        typer.Option(help="What a unit of cost is called in figures, 'PAR10 s' for instance.", show_default=False),
+    ] = None,
     threads: Threads = None,
     low: Low = None,
     high: High = None,
@@ -32,19 +41,27 @@ def reproduce(
 
     Interrupted, the same call goes on where it stopped.
     """
+    from truecost import examples
     from truecost.show.reproduce import reproduce as run
 
-    loaded = load_matrix(matrix, low, high)
-    with _progress(quiet) as tell:
-        found = run(loaded, out=out, splits=splits, seed=seed, name=matrix.name, unit=unit, threads=threads, progress=tell)
+    chosen = [(matrix, out)] if matrix is not None else [(Path(name), out / name) for name in examples.names()]
+    data: dict[str, object] = {}
+    for source, folder in chosen:
+        loaded = load_matrix(source, low, high)
+        called = unit or ("PAR10 s" if str(source) in examples.names() else "cost")
+        with progress_bar(quiet) as tell:
+            found = run(
+                loaded, out=folder, splits=splits, seed=seed, name=source.name, unit=called, threads=threads, progress=tell
+            )
+        data[source.name] = _data(found, splits, seed)
+        if not json:
+            print_claims(found, source.name)
     if json:
-        print_json(_data(found, splits, seed))
-    else:
-        _print(found)
+        print_json(data if matrix is None else data[matrix.name])
 
 
 @contextmanager
-def _progress(quiet: bool) -> Iterator[Callable[[str, float], None] | None]:
+def progress_bar(quiet: bool) -> Iterator[Callable[[str, float], None] | None]:
     """A bar on stderr over all parts, where somebody can see it."""
     if quiet or not sys.stderr.isatty():
         yield None
@@ -71,9 +88,10 @@ def _data(found: "Reproduction", splits: int, seed: int) -> dict[str, object]:
     }
 
 
-def _print(found: "Reproduction") -> None:
+def print_claims(found: "Reproduction", name: str) -> None:
+    """Each claim and its verdict, and where the page is."""
     rows = [[claim.says, claim.verdict] for claim in found.claims]
-    print_table("The paper's claims on this matrix", ["claim", "verdict"], rows, left=2)
+    print_table(f"The paper's claims on {visible(name)}", ["claim", "verdict"], rows, left=2)
     if found.kept:
         print_line(f"{len(found.kept)} parts were there from an earlier call with the same matrix, splits and seed.")
     print_line(f"{found.page} has the numbers, with figures beside it.", wrap=False)

@@ -27,12 +27,12 @@ def pack(journal: Path, scenario: Path, name: str, folder: Path) -> None:
         "cpu_hours": round(float(table.cpu.sum()) / 3600, 2),
         "statuses": {status.label: int((table.status == status).sum()) for status in Status},
         "limits": limits,
-        "machines": [{**asdict(machine), "host": ""} for machine in machines],
+        "machines": [{**asdict(machine), "host": "", "system": machine.system.split()[0]} for machine in machines],
         "default": default,
         "configurations": configurations,
     }
     with whole_file(folder / f"{name}.json") as file:
-        file.write(json.dumps(about, indent=1).encode())
+        file.write(json.dumps(about).encode())
 
 
 if __name__ == "__main__":

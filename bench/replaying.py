@@ -1,0 +1,100 @@
+"""Configurators replayed on recorded runs, the table of docs/race.md.
+
+`python -m bench.replaying [REPETITIONS] [seconds] [paper]`: on the examples of the package and on four matrices of the
+runtime model, within- or across-dominated, with few or many timeouts; or on such four of the paper's size.
+"""
+
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+
+from truecost import examples
+from truecost.decide import race, replay
+from truecost.matrix import CostMatrix
+from truecost.stats.synthetic import runtime_model
+
+MODELS = {
+    "within, easy": {"within_share": 0.85, "timeout_rate": 0.1},
+    "within, hard": {"within_share": 0.85, "timeout_rate": 0.5},
+    "across, easy": {"within_share": 0.1, "timeout_rate": 0.1},
+    "across, hard": {"within_share": 0.1, "timeout_rate": 0.5},
+}
+
+
+def drawn(name: str, size: int, seed: int = 7) -> CostMatrix:
+    rng = np.random.default_rng(seed)
+    return runtime_model(configurations=size, rng=rng, **MODELS[name]).draw(instances=size, runs=5, rng=rng)
+
+
+def matrices(paper: bool) -> Iterator[str]:
+    if not paper:
+        yield from examples.names()
+    yield from MODELS
+
+
+def play(name: str, repetitions: int, seconds: bool, paper: bool) -> tuple[str, replay.Replay, float]:
+    matrix = examples.load_example(name) if name in examples.names() else drawn(name, 500 if paper else 50)
+    start = time.perf_counter()
+    cutoff = matrix.high / 10 if seconds else None
+    played = replay.replay(matrix, rng=np.random.default_rng(1), repetitions=repetitions, cutoff=cutoff)
+    return name, played, time.perf_counter() - start
+
+
+def deciding() -> None:
+    """What a decision costs with 1,000 configurations in the race."""
+    rng = np.random.default_rng(1)
+    costs = runtime_model(configurations=1000, rng=rng).draw(instances=100, runs=2, rng=rng).costs
+    order = race.schedule(100, 2, rng)
+    training = costs[:, order.instances, order.numbers]
+    start = time.perf_counter()
+    _, counts = replay.run_race(training, np.ones_like(training), order, 20_000, 0.0)
+    spent = time.perf_counter() - start
+    print(f"\nDeciding with 1,000 configurations: {1e6 * spent / counts.sum():.1f} µs a run, {counts.sum():,} runs")
+
+
+def replaying(repetitions: int, seconds: bool = False, paper: bool = False) -> None:
+    charged = "seconds" if seconds else "runs"
+    print(f"\nReplay, {repetitions:,} repetitions, budgets in {charged}{', 500 × 500 × 5' if paper else ''}:")
+    print("regret on the test half, ± one standard error; differences are ours minus theirs, paired\n")
+    print("| matrix | budget | truecost | best fixed N | all runs | − SMAC3's rule | − t-test race | − halving | missed |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    wins: dict[str, list[bool]] = {replay.SMAC: [], replay.STUDENT: []}
+    average: dict[str, list[float]] = {rule: [] for rule in (replay.OURS, *wins)}
+    within: list[bool] = []
+    with ProcessPoolExecutor(2) as pool:
+        names = list(matrices(paper))
+        for name, played, spent in pool.map(play, names, *([each] * len(names) for each in (repetitions, seconds, paper))):
+            for place, budget in enumerate(played.budgets):
+                mean = dict(zip(played.rules, played.mean[place], strict=True))
+                fixed = played.best_fixed()[place]
+                within.append(mean[replay.OURS] <= 1.1 * mean[fixed] + 0.002)
+                cells = []
+                for rule in (replay.SMAC, replay.STUDENT, replay.HALVING):
+                    apart, error = (each[place] for each in played.against(rule))
+                    cells.append(f"{apart:+.4f} ± {error:.4f}")
+                for rule, won in wins.items():
+                    won.append(mean[replay.OURS] < mean[rule])
+                for rule, values in average.items():
+                    values.append(mean[rule])
+                fits = "" if within[-1] else " *"
+                print(
+                    f"| {name} | {budget:.0%} | {mean[replay.OURS]:.4f} ± {played.standard_error[place, 0]:.4f} | "
+                    f"{mean[fixed]:.4f} ({fixed}){fits} | {mean[replay.EVERYTHING]:.4f} | {' | '.join(cells)} | "
+                    f"{played.missed[place]} |",
+                    flush=True,
+                )
+            print(f"{name}: {spent:.0f} s", file=sys.stderr)
+    print(f"\nWithin 10 % + 0.002 of the best fixed N: {sum(within)} of {len(within)} (* where not).")
+    for rule, won in wins.items():
+        ours, theirs = np.mean(average[replay.OURS]), np.mean(average[rule])
+        print(f"Lower than {rule}: {sum(won)} of {len(won)}; on average {ours:.4f} against {theirs:.4f}.")
+
+
+if __name__ == "__main__":
+    words = sys.argv[1:]
+    number = next((int(word) for word in words if word.isdigit()), 1000)
+    replaying(number, "seconds" in words, "paper" in words)
+    deciding()
