@@ -325,6 +325,7 @@ def test_the_example_in_the_documentation(tmp_path: Path, monkeypatch: pytest.Mo
     page = (Path(__file__).parent.parent / "docs" / "smac.md").read_text()
     block = re.search(r"```python\n(.*?)```", page, re.DOTALL)
     assert block is not None
+    assert block[1] in (Path(__file__).parent.parent / "README.md").read_text()
     code = block[1].replace("n_trials=500", "n_trials=12")
     assert code != block[1]
     assert len([line for line in code.splitlines() if line]) == 5
