@@ -38,7 +38,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from truecost import library
+    from truecost import configure, library
     from truecost.decide import audit, certificate
     from truecost.errors import InputError, TruecostError
     from truecost.examples import load_example
@@ -96,6 +96,7 @@ _HOMES = {
     "Journal": "running.journal",
     "gather": "running.gather",
     "load_example": "examples",
+    "configure": "configure:",
     "Import": "importers.record",
     "import_runs": "importers.door",
     "figures": "show.figures:",
@@ -123,6 +124,7 @@ __all__ = [
     "certificate",
     "concentrated",
     "confidence",
+    "configure",
     "estimate",
     "even",
     "exact",
