@@ -355,7 +355,7 @@ def test_a_capped_run_leaves_no_gap(tmp_path: Path) -> None:
         values = journal.configurations()
     assert settings is not None
     order = race.schedule(8, 1, np.random.default_rng([3, 2])).instances
-    odd = [int(settings.training[place].split()[1][0]) % 2 for place in order]
+    odd = [int(settings.training[place].split()[1].partition(".")[0]) % 2 for place in order]
     for row, out, name in zip(costs, last[0].out, names, strict=True):
         burns = values[name]["alpha"] != "1"
         assert out == burns

@@ -541,6 +541,14 @@ def test_where_nothing_can_change() -> None:
     assert space.size() == 1
 
 
+def test_sizes_of_spaces() -> None:
+    """A space would be taken for smaller than it is, or be too large to be counted."""
+    assert Space.parse("a {x,y,z} [x]\nb [1,10] [5]i\nc [1,100] [10]il\nd {q} [q]\n").size() == 3000
+    assert Space.parse("a {x,y,z} [x]\nb [0,1] [0.5]\n").size() == math.inf
+    many = "".join(f"p{number} [1,2000000000] [5]i\n" for number in range(40))
+    assert Space.parse(many).size() == math.inf
+
+
 def test_package_stays_light() -> None:
     """Importing the package would import ConfigSpace, which takes more than a second."""
     script = "import sys, truecost; sys.exit('ConfigSpace' in sys.modules)"

@@ -147,7 +147,7 @@ class Search:
         self._schedule: Schedule = race.schedule(len(self._training), settings.runs, rng)
         self.configurations: list[Configuration] = []
         self.origins: list[str] = []
-        self._exhausted = False
+        self._exhausted, self._size = False, scenario.space.size()
         self._costs = np.full((16, len(self._schedule.instances)), np.nan)
         self._out = np.zeros(16, dtype=bool)
         # Runs, CPU and wall seconds: in all, and of each configuration in training.
@@ -240,7 +240,7 @@ class Search:
     # ---- proposals -----------------------------------------------------------------------------------------------------
 
     def _proposals_left(self) -> float:
-        return 0.0 if self._exhausted else max(0.0, self._scenario.space.size() - len(self.configurations))
+        return 0.0 if self._exhausted else max(0.0, self._size - len(self.configurations))
 
     def _propose(self) -> bool:
         """One more configuration; whether there is one."""

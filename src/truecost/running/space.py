@@ -194,8 +194,8 @@ class Space:
         return self._configuration(choose)
 
     def size(self) -> float:
-        """No more different configurations than this; infinite with a real parameter."""
-        return float(self.configspace.estimate_size())
+        """No more different configurations than this; infinite with a real parameter, or beyond what a float holds."""
+        return math.prod(float(parameter.size) for parameter in self.configspace.values())
 
     def allows(self, configuration: Configuration) -> bool:
         """Whether no forbidden combination is among the values."""
