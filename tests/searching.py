@@ -30,7 +30,7 @@ def kill(path: str, journal: str, runs: str, kills: int) -> int:
                 sys.excepthook(*sys.exc_info())
                 os._exit(1)
         if killed < kills:
-            time.sleep(rng.uniform(0.0, 0.4))
+            time.sleep(rng.uniform(0.0, 0.3))
             os.kill(child, signal.SIGKILL)
         status = os.waitpid(child, 0)[1]
         if not os.WIFSIGNALED(status):

@@ -152,8 +152,8 @@ def test_what_the_policy_sees_and_what_is_run(tmp_path: Path) -> None:
 def test_twelve_kills_change_nothing(tmp_path: Path) -> None:
     """Killed with -9 at any moment and started again, a search would end elsewhere than in peace."""
     scenario = toy(tmp_path, 9)
-    expected = configure(scenario, tmp_path / "peace.db", budget="250runs", workers=2, pin=False, keep_going=True)
-    words = ["kill", str(scenario.path), str(tmp_path / "killed.db"), "250", "12"]
+    expected = configure(scenario, tmp_path / "peace.db", budget="300runs", workers=2, pin=False, keep_going=True)
+    words = ["kill", str(scenario.path), str(tmp_path / "killed.db"), "300", "12"]
     ended = subprocess.run([sys.executable, str(HERE / "searching.py"), *words], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     assert json.loads(ended.stdout)["killed"] == 12

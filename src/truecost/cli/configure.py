@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from truecost.running.scenario import Scenario
     from truecost.running.search import Budget, Progress
 
+# So many parameters that differ from the default are shown.
+SHOWN = 12
+
 
 def configure(
     scenario: Annotated[
@@ -198,7 +201,9 @@ def _print_configuration(found: "Configured", scenario: "Scenario") -> None:
             if values.get(name) != usual.get(name)
         ]
         print_line(f"Configuration {found.incumbent.name}, {found.origin}")
-        print_table("What differs from the default", ["parameter", "value", "default"], rows, left=3)
+        print_table("What differs from the default", ["parameter", "value", "default"], rows[:SHOWN], left=3)
+        if len(rows) > SHOWN:
+            print_line(f"and {len(rows) - SHOWN:,} more.")
     if scenario.target.kind == "python":
         print_line(f"As values: {json.dumps(dict(found.incumbent.values))}", wrap=False)
     else:
