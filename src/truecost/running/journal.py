@@ -196,7 +196,7 @@ class Journal:
         """Take in what is to be run next, and that its instances are still what they were."""
         with self.transaction() as connection:
             for configuration in plan.configurations:
-                enter(connection, configuration)
+                enter(connection, configuration.name, configuration.values)
             known = dict(connection.execute("SELECT name, digest FROM instances"))
             for instance in plan.instances:
                 digest = _digest(instance)

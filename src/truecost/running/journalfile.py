@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from truecost.errors import InputError, TruecostError
-from truecost.running.space import Configuration
 from truecost.runs import Status
 
 HEADER = b"SQLite format 3\0"
@@ -108,9 +107,9 @@ def statements(script: str) -> list[str]:
     return statements
 
 
-def enter(connection: sqlite3.Connection, configuration: Configuration) -> None:
+def enter(connection: sqlite3.Connection, name: str, values: Mapping[str, Any]) -> None:
     """Take in a configuration that may be there already."""
-    row = configuration.name, json.dumps(dict(configuration.values))
+    row = name, json.dumps(dict(values))
     connection.execute('INSERT OR IGNORE INTO configurations (name, "values") VALUES (?, ?)', row)
 
 

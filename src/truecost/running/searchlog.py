@@ -111,7 +111,7 @@ def note_proposal(journal: Journal, number: int, proposal: Proposal) -> None:
             "SELECT c.name FROM proposals p JOIN configurations c ON c.id = p.configuration WHERE p.number = ?", (number,)
         ).fetchone()
         if there is None:
-            enter(connection, configuration)
+            enter(connection, configuration.name, configuration.values)
             connection.execute(
                 "INSERT INTO proposals SELECT ?, id, ? FROM configurations WHERE name = ?",
                 (number, proposal.origin, configuration.name),
