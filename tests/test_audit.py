@@ -83,7 +83,9 @@ def test_better_configurations_are_found_better() -> None:
 def test_selection_error_is_carried_over_from_half_of_the_instances() -> None:
     """The correction would be biased: too small where luck decides, or not 0 for a fixed configuration."""
     model, rng = over_tuned(quality=0.3), np.random.default_rng(4)
-    estimated, on_half, on_all = [], [], []
+    estimated: list[float] = []
+    on_half: list[float] = []
+    on_all: list[float] = []
     for _ in range(200):
         matrix = model.draw(instances=60, runs=1, rng=rng)
         estimated.append(audit(matrix, rng=rng, splits=40).selection_error)

@@ -473,6 +473,82 @@ def test_real_files_as_configspace_reads_them(file: str, parameters: int) -> Non
         ConfigSpace.Configuration(theirs, values=dict(configuration.values)).check_valid_configuration()
 
 
+@needs_shared
+@pytest.mark.parametrize("file", ["lkh.pcs", "satenstein.pcs", "clasp-3.1.pcs"])
+def test_neighbours_in_real_spaces(file: str) -> None:
+    """A neighbour would be illegal for the solver, or differ in more than one parameter and what hangs on it."""
+    space = Space.read(SHARED / file)
+    rng = np.random.default_rng(1)
+    legal = 0
+    for configuration in space.configurations(40, seed=2):
+        for _ in range(10):
+            new = space.neighbour(configuration, rng)
+            before, after = configuration.values, new.values
+            moved = [name for name in before if name in after and before[name] != after[name]]
+            assert len(moved) == 1
+            default = space.configspace
+            for name in after.keys() - before.keys():
+                assert after[name] == default[name].default_value
+                assert default.parent_conditions_of[name]
+            if space.allows(new):
+                legal += 1
+                ConfigSpace.Configuration(space.configspace, values=dict(after)).check_valid_configuration()
+    assert legal > 200
+
+
+@pytest.mark.parametrize("text", [OLD_PCS, NEW_PCS, IRACE, JSON])
+def test_neighbours_reach_every_value(text: str) -> None:
+    """Some value of a parameter could not be reached by steps, or a step leave its range."""
+    space = Space.parse(text)
+    rng = np.random.default_rng(3)
+    seen: dict[str, set[Any]] = {}
+    configuration = space.default()
+    for _ in range(4000):
+        new = space.neighbour(configuration, rng)
+        assert new.name != configuration.name
+        configuration = new if space.allows(new) else configuration
+        for name, value in configuration.values.items():
+            assert space.configspace[name].legal_value(value)
+            seen.setdefault(name, set()).add(value)
+    for name, parameter in space.configspace.items():
+        if isinstance(parameter, ConfigSpace.CategoricalHyperparameter):
+            assert seen[name] == set(parameter.choices)
+        if isinstance(parameter, ConfigSpace.OrdinalHyperparameter):
+            assert seen[name] == set(parameter.sequence)
+
+
+def test_steps_of_numbers_are_short() -> None:
+    """A neighbour would be as far away as any other configuration, or on the wrong scale."""
+    space = Space.parse("lin [0,100] [50]\nlog [1,10000] [100]l\nwhole [0,1000] [500]i\n")
+    rng = np.random.default_rng(4)
+    moves: dict[str, list[float]] = {"lin": [], "log": [], "whole": []}
+    for _ in range(6000):
+        new = space.neighbour(space.default(), rng)
+        for name, value in new.values.items():
+            if value != space.default().values[name]:
+                assert isinstance(value, int | float)
+                moves[name].append(math.log(value, 10000) if name == "log" else value / (100 if name == "lin" else 1000))
+    cut = stats.truncnorm(-2.5, 2.5, loc=0.5, scale=0.2)
+    for values in moves.values():
+        assert stats.binomtest(len(values), 6000, 1 / 3).pvalue > 1e-4
+        assert stats.kstest(values, cut.cdf).pvalue > 1e-4
+
+
+def test_where_nothing_can_change() -> None:
+    """A space with one configuration would be searched without end."""
+    space = Space.parse("a {x} [x]\n")
+    assert space.neighbour(space.default(), np.random.default_rng(0)) == space.default()
+    assert space.size() == 1
+
+
+def test_sizes_of_spaces() -> None:
+    """A space would be taken for smaller than it is, or be too large to be counted."""
+    assert Space.parse("a {x,y,z} [x]\nb [1,10] [5]i\nc [1,100] [10]il\nd {q} [q]\n").size() == 3000
+    assert Space.parse("a {x,y,z} [x]\nb [0,1] [0.5]\n").size() == math.inf
+    many = "".join(f"p{number} [1,2000000000] [5]i\n" for number in range(40))
+    assert Space.parse(many).size() == math.inf
+
+
 def test_package_stays_light() -> None:
     """Importing the package would import ConfigSpace, which takes more than a second."""
     script = "import sys, truecost; sys.exit('ConfigSpace' in sys.modules)"

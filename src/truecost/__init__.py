@@ -38,7 +38,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from truecost import library
+    from truecost import configure, library
     from truecost import smac as smac
     from truecost.decide import apart, audit, certificate, plan, race, replay, schedule, worth
     from truecost.errors import InputError, TruecostError
@@ -103,6 +103,7 @@ _HOMES = {
     "Journal": "running.journal",
     "gather": "running.gather",
     "load_example": "examples",
+    "configure": "configure:",
     "Import": "importers.record",
     "import_runs": "importers.door",
     "figures": "show.figures:",
@@ -132,6 +133,7 @@ __all__ = [
     "certificate",
     "concentrated",
     "confidence",
+    "configure",
     "estimate",
     "even",
     "exact",

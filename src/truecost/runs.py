@@ -51,6 +51,9 @@ class Outcome:
         How CPU time was measured and the tree was held together.
     detail
         In a few words, why the run was not solved.
+    cap
+        Where the run was stopped below the scenario's limit, at so many seconds, since more could not matter: how it would
+        have ended, and so what it costs, is not known. `status` is TIMEOUT then and says nothing.
     """
 
     status: Status
@@ -62,6 +65,7 @@ class Outcome:
     value: float | None = None
     method: str = ""
     detail: str = ""
+    cap: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from truecost.cli import experiment, scenario
 from truecost.cli.audit import audit
 from truecost.cli.bound import bound
 from truecost.cli.certify import certify
+from truecost.cli.configure import configure
 from truecost.cli.demo import demo
 from truecost.cli.doctor import doctor
 from truecost.cli.gather import gather
@@ -37,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, doctor, gather, info, bound, plan, certify, audit):
+for command in (demo, doctor, gather, configure, info, bound, plan, certify, audit):
     app.command()(command)
 app.command("import")(import_)
 experiment.app.command("configure")(replayed)

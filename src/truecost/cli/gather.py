@@ -62,8 +62,8 @@ def gather(
         raise InputError(f"{out}: expected a name that ends in .npz, .parquet or .csv, in a folder that is there.")
     if dask is not None and workers is not None:
         raise InputError("expected --workers or --dask, got both: a cluster has the workers it has.")
-    read = Scenario.read(_exported(scenario))
-    path = journal if journal is not None else Path(f"{_file_name(read.name)}.db")
+    read = Scenario.read(exported(scenario))
+    path = journal if journal is not None else Path(f"{file_name(read.name)}.db")
     size = _size(path, read, configurations, instances, runs)
     options: dict[str, Any] = {**size, "workers": workers, "pin": pin, "dask": dask, "keep_going": keep_going}
     if dry_run:
@@ -90,7 +90,7 @@ def gather(
             print_line(f"The matrix is in {out}.")
 
 
-def _exported(scenario: Path) -> Path:
+def exported(scenario: Path) -> Path:
     """The scenario file; a built-in scenario, named where there is no such file, is exported to a folder of that name."""
     if scenario.exists() or len(scenario.parts) != 1 or scenario.suffix:
         return scenario
@@ -102,7 +102,8 @@ def _exported(scenario: Path) -> Path:
     return library.export(scenario.name, Path(f"{scenario.name}-small"))
 
 
-def _file_name(name: str) -> str:
+def file_name(name: str) -> str:
+    """A scenario's name as the name of a file."""
     return "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name).lstrip(".") or "scenario"
 
 
@@ -132,7 +133,7 @@ def _announce(scenario: "Scenario", path: Path, size: dict[str, int | None]) -> 
     limit = scenario.limits.cpu or scenario.limits.wall or 0.0
     print_line(
         f"{scenario.name}: {configurations} configurations × {instances} instances × {runs} runs = {total:,} runs, at most "
-        f"{_duration(total * limit)} of CPU time; --dry-run forecasts it. Journal: {path}"
+        f"{duration(total * limit)} of CPU time; --dry-run forecasts it. Journal: {path}"
     )
 
 
@@ -185,11 +186,11 @@ def _progress(quiet: bool, what: str) -> Iterator["Callable[[Progress], None] | 
 
 def _spent(progress: "Progress") -> str:
     left = progress.planned - progress.before - progress.done
-    forecast = f", about {_duration(progress.cpu / progress.done * left)} to come" if progress.done else ""
-    return f"CPU {_duration(progress.cpu)}{forecast}"
+    forecast = f", about {duration(progress.cpu / progress.done * left)} to come" if progress.done else ""
+    return f"CPU {duration(progress.cpu)}{forecast}"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """A time as people say it."""
     for unit, length in (("h", 3600), ("min", 60)):
         if seconds >= 2 * length:
@@ -205,8 +206,8 @@ def _print_forecast(forecast: "Forecast", path: Path, json: bool) -> None:
         return
     print_line(
         f"{forecast.left:,} of {forecast.planned:,} runs are left. From {forecast.pilot:,} runs in {path}: "
-        f"{_duration(forecast.cpu)} of CPU time (95 %: {_duration(forecast.lower)} to {_duration(forecast.upper)}; "
-        f"{_duration(forecast.worst)} if every run went to its limit), about {_duration(forecast.wall)} with "
+        f"{duration(forecast.cpu)} of CPU time (95 %: {duration(forecast.lower)} to {duration(forecast.upper)}; "
+        f"{duration(forecast.worst)} if every run went to its limit), about {duration(forecast.wall)} with "
         f"{forecast.workers} worker{'s' if forecast.workers > 1 else ''}."
     )
 
@@ -216,18 +217,21 @@ def summary(journal: "Journal", table: "Table") -> dict[str, Any]:
     from dataclasses import asdict
 
     from truecost.running.health import doubts
+    from truecost.running.searchlog import capped_runs
     from truecost.runs import Status
 
     machines, planned = journal.machines(), journal.planned()
     total = 0 if planned is None else planned[0] * planned[1] * planned[2]
     return {
         "journal": str(journal.path),
+        "kind": journal.kind,
         "scenario": journal.scenario(),
         "planned": planned,
         "planned_runs": total,
         "runs": len(table.status),
         "ahead": int(table.ahead.sum()),
         "statuses": {status.label: int((table.status == status).sum()) for status in Status},
+        "capped": capped_runs(journal),
         "cpu": float(table.cpu.sum()),
         "machines": [asdict(machine) for machine in machines],
         "doubts": doubts(table, machines, journal.metric()) if planned is not None else [],
@@ -236,13 +240,18 @@ def summary(journal: "Journal", table: "Table") -> dict[str, Any]:
 
 def print_summary(report: dict[str, Any]) -> None:
     """`summary` for people."""
-    plan = " × ".join(str(size) for size in report["planned"] or ())
+    plan = f"plan {' × '.join(str(size) for size in report['planned'] or ()) or 'none'} = {report['planned_runs']:,}"
+    if report["kind"] == "configure":
+        plan = "of a search" + (f", {report['capped']:,} more stopped at a cap" if report["capped"] else "")
     shares = ", ".join(f"{name} {count:,}" for name, count in report["statuses"].items() if count)
     print_line(
-        f"{report['scenario']}: {report['runs']:,} runs ({shares or 'none'}), plan {plan or 'none'} = "
-        f"{report['planned_runs']:,}; {_duration(report['cpu'])} of CPU time."
+        f"{report['scenario']}: {report['runs']:,} runs ({shares or 'none'}), {plan}; {duration(report['cpu'])} of CPU time."
     )
-    if report["ahead"]:
+    if report["ahead"] and report["kind"] == "configure":
+        print_line(
+            f"{report['ahead']:,} finished runs are of a batch that is under way; until it is done they do not count."
+        )
+    elif report["ahead"]:
         print_line(
             f"{report['ahead']:,} finished runs wait for slower ones begun before them; until then they do not count."
         )

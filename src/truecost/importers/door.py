@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from truecost import origin
 from truecost.errors import InputError
 from truecost.importers import acl, aslib, irace, rdata, smac, table
@@ -176,16 +178,34 @@ def _matrix(path: Path, options: Options) -> Import:
 
 
 def _journal(path: Path, options: Options) -> Import:
-    """A journal of `truecost gather`: the default and random configurations, fixed before any cost was seen."""
+    """A journal: of `gather`, with configurations fixed before any cost was seen, or of `configure`, a search."""
     if options.low is not None or options.high is not None:
         raise InputError("expected no low and high with a journal: they follow from its metric.")
     # Here, since it loads what runs solvers, and no other log needs that.
+    from truecost.running import searchlog
     from truecost.running.journal import Journal
 
     with Journal.read(path) as journal:
         table = journal.table()
-        matrix = journal.matrix(journal.metric(par=options.par, cutoff=options.cutoff), table=table)
+        metric = journal.metric(par=options.par, cutoff=options.cutoff)
+        matrix = journal.matrix(metric, table=table)
         parameters = journal.configurations()
+        if journal.kind == "configure":
+            hidden = [place for place, name in enumerate(table.instances) if name in journal.held_out()]
+            judged = np.isin(table.instance, hidden) & ~table.ahead
+            left_out = {
+                "stopped at a cap below the cutoff": searchlog.capped_runs(journal),
+                "of a batch that is not finished": int(table.ahead.sum()),
+            }
+            return Import(
+                kind="journal",
+                matrix=matrix,
+                trajectory=searchlog.trajectory_of(journal),
+                parameters=parameters,
+                origins=searchlog.origins_of(journal),
+                test=journal.matrix(metric, held_out=True, table=table) if judged.any() else None,
+                left_out={reason: count for reason, count in left_out.items() if count},
+            )
     ahead = int(table.ahead.sum())
     default = options.default or next(iter(parameters))
     return Import(

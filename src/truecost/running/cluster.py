@@ -83,6 +83,7 @@ class DaskPool:
             name,
             self._digests[name],
             task.seed,
+            task.cap,
             self._pin,
             version("truecost"),
             key=key,
@@ -190,6 +191,7 @@ def remote_run(
     instance: str,
     digest: str,
     seed: int,
+    cap: float | None,
     pin: bool,
     truecost: str,
 ) -> tuple[Outcome, Machine]:
@@ -211,7 +213,7 @@ def remote_run(
         try:
             if path not in _solver:
                 _solver[path] = version_of(slot, scenario, caller)
-            outcome = execute(slot, caller, configuration, instances[instance], seed)
+            outcome = execute(slot, caller, configuration, instances[instance], seed, cap)
         except LostSlotError:
             if attempt == ATTEMPTS:
                 raise

@@ -178,19 +178,28 @@ class Slot:
         self.close()
 
 
-def execute(slot: Slot, caller: Caller, configuration: Configuration, instance: Instance, seed: int) -> Outcome:
-    """One run: the target called, its answer read, and checked where the scenario has a check."""
+def execute(
+    slot: Slot, caller: Caller, configuration: Configuration, instance: Instance, seed: int, cap: float | None = None
+) -> Outcome:
+    """One run: the target called, its answer read, and checked where the scenario has a check.
+
+    A cap, in seconds of the metric's clock, stops it below the scenario's limit. The target is not told: a run that ends
+    before its cap is the run that would have been without.
+    """
     scenario = caller.scenario
+    clock = scenario.metric.clock
+    limits = scenario.limits if cap is None else scenario.limits.model_copy(update={clock: cap})
     ended = slot.run(
         caller.command_line(configuration, instance, seed),
         folder=scenario.folder,
-        limits=scenario.limits,
+        limits=limits,
         environment=scenario.target.environment,
     )
     answered = caller.read(ended.exit_code, ended.stdout, ended.stderr)
     status, detail = judge(ended, answered)
     if status == Status.SOLVED and scenario.target.check is not None:
         status, detail = _check(slot, caller, instance, seed, ended.stdout)
+    capped = cap is not None and ended.exceeded == clock
     return Outcome(
         status=status,
         cpu=ended.cpu,
@@ -201,6 +210,7 @@ def execute(slot: Slot, caller: Caller, configuration: Configuration, instance: 
         value=answered.value,
         method=slot.method,
         detail=detail,
+        cap=cap if capped else None,
     )
 
 

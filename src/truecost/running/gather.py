@@ -205,37 +205,62 @@ def _collect(
     scenario: Scenario,
     progress: Callable[[Progress], None] | None,
 ) -> None:
-    """Feed the pool and write down what comes back, first of all."""
-    waiting = iter(waiting)
-    # Where a run once came through, the scenario is known to be right.
-    proven = keep_going or book.answered()
-    out = done = 0
-    cpu = 0.0
-    crashed: list[Finished] = []
-    trouble: str | None = None
-    while True:
-        while trouble is None and out < 2 * pool.workers and (task := next(waiting, None)) is not None:
-            pool.submit(task)
-            out += 1
-        if progress is not None:
-            progress(Progress(planned=planned, before=before, done=done, cpu=cpu, workers=pool.workers))
-        if out == 0:
-            break
-        finished = pool.wait()
-        out -= len(finished)
-        book.add([(each.run, each.machine) for each in finished], datetime.now(UTC).isoformat(timespec="seconds"))
+    """Do the runs that wait, and tell how far they are."""
+    done, cpu = 0, 0.0
+
+    def tell(finished: list[Finished]) -> None:
+        nonlocal done, cpu
         done += len(finished)
         cpu += sum(run.outcome.cpu for run in finished)
-        for run in finished:
-            if run.outcome.status == Status.ABORTED:
-                trouble = trouble or _aborted(scenario, run)
-            if not proven:
-                proven = run.outcome.status != Status.CRASHED
-                crashed.append(run)
-        if not proven and trouble is None and (len(crashed) >= FIRST_RUNS or (out == 0 and done + before >= planned)):
-            trouble = _all_crashed(scenario, book.path, crashed)
-    if trouble is not None:
-        raise InputError(trouble)
+        if progress is not None:
+            progress(Progress(planned=planned, before=before, done=done, cpu=cpu, workers=pool.workers))
+
+    tell([])
+    collector = Collector(scenario, book, pool, keep_going=keep_going)
+    collector.collect(waiting, tell)
+    if done + before >= planned:
+        collector.refuse_crashes()
+
+
+class Collector:
+    """Feeds a pool and writes down what comes back, first of all; remembers whether any run ever came through."""
+
+    def __init__(self, scenario: Scenario, book: Journal, pool: Pool, *, keep_going: bool) -> None:
+        self._scenario, self._book, self._pool = scenario, book, pool
+        # Where a run once came through, the scenario is known to be right.
+        self._proven = keep_going or book.answered()
+        self._crashed: list[Finished] = []
+
+    def collect(self, waiting: Iterable[Task], tell: Callable[[list[Finished]], None]) -> None:
+        """Have these runs done; `tell` hears of them as they are written down."""
+        waiting = iter(waiting)
+        out = 0
+        trouble: str | None = None
+        while True:
+            while trouble is None and out < 2 * self._pool.workers and (task := next(waiting, None)) is not None:
+                self._pool.submit(task)
+                out += 1
+            if out == 0:
+                break
+            finished = self._pool.wait()
+            out -= len(finished)
+            self._book.add([(each.run, each.machine) for each in finished], datetime.now(UTC).isoformat(timespec="seconds"))
+            for run in finished:
+                if run.outcome.status == Status.ABORTED:
+                    trouble = trouble or _aborted(self._scenario, run)
+                if not self._proven:
+                    self._proven = run.outcome.status != Status.CRASHED
+                    self._crashed.append(run)
+            tell(finished)
+            if not self._proven and trouble is None and len(self._crashed) >= FIRST_RUNS:
+                trouble = _all_crashed(self._scenario, self._book.path, self._crashed)
+        if trouble is not None:
+            raise InputError(trouble)
+
+    def refuse_crashes(self) -> None:
+        """Refuse a scenario of which no run ever came through."""
+        if not self._proven and self._crashed:
+            raise InputError(_all_crashed(self._scenario, self._book.path, self._crashed))
 
 
 def _command(scenario: Scenario, task: Task) -> str:

@@ -16,7 +16,7 @@ from dataclasses import astuple, dataclass
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pydantic
@@ -28,10 +28,11 @@ from truecost.running.instances import Instance
 from truecost.running.journalfile import (
     APPLICATION,
     LOCKED_BYTE,
-    SCHEMA,
-    VERSION,
+    SCHEMAS,
+    VERSIONS,
     check_header,
     difference,
+    enter,
     statements,
     told,
 )
@@ -40,6 +41,8 @@ from truecost.running.runtable import Table, ahead_of, first_of, places_of
 from truecost.running.scenario import Scenario
 from truecost.running.space import Configuration
 from truecost.runs import NO_SEED, NO_STATUS, Run, Status
+
+Kind = Literal["gather", "configure"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,15 +76,15 @@ class Plan:
 
 
 class Journal:
-    """An open journal; `read` and `write` open one."""
+    """An open journal; `read` and `write` open one. Its `kind` is the command that made it."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, lock: int | None) -> None:
         self.path = path
         self._connection = connection
         self._lock = lock
+        self.kind: Kind = "gather"
         self._machines: dict[Machine, int] = {}
-        self._configurations: dict[str, int] = {}
-        self._instances: dict[str, int] = {}
+        self._known: dict[str, dict[str, int]] = {"configurations": {}, "instances": {}}
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Journal":
@@ -109,8 +112,8 @@ class Journal:
         return journal
 
     @classmethod
-    def write(cls, path: str | os.PathLike[str], scenario: Scenario) -> "Journal":
-        """Open a scenario's journal for writing, or begin one; one begun with another scenario is refused."""
+    def write(cls, path: str | os.PathLike[str], scenario: Scenario, kind: Kind = "gather") -> "Journal":
+        """Open a scenario's journal for writing, or begin one; one of another scenario or command is refused."""
         path = Path(path)
         if path.exists() and path.stat().st_size:
             check_header(path)
@@ -131,7 +134,7 @@ class Journal:
                 # Each commit is on the disk before it is answered: nothing that was reported done is lost with the power.
                 connection.execute("PRAGMA synchronous = FULL")
                 journal = cls(path, connection, lock)
-                journal._begin(scenario)
+                journal._begin(scenario, kind)
         except BaseException:
             if connection is not None:
                 connection.close()
@@ -139,16 +142,22 @@ class Journal:
             raise
         return journal
 
-    def _begin(self, scenario: Scenario) -> None:
+    def _begin(self, scenario: Scenario, kind: Kind) -> None:
         fingerprint = json.dumps(scenario.fingerprint(), sort_keys=True)
         if self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
-            with self._transaction():
-                for statement in statements(SCHEMA):
-                    self._connection.execute(statement)
+            with self.transaction() as connection:
+                for statement in statements(SCHEMAS[kind]):
+                    connection.execute(statement)
                 rows = [("scenario", scenario.name), ("fingerprint", fingerprint)]
-                self._connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+                connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+            self.kind = kind
             return
         self._check_kind()
+        if self.kind != kind:
+            raise InputError(
+                f"{self.path}: expected a journal of truecost {kind}, got one of truecost {self.kind}, which chose its runs "
+                "otherwise: give another --journal."
+            )
         before = self._connection.execute("SELECT value FROM meta WHERE key = 'fingerprint'").fetchone()[0]
         if before != fingerprint:
             raise InputError(
@@ -162,31 +171,32 @@ class Journal:
         version = self._connection.execute("PRAGMA user_version").fetchone()[0]
         if application != APPLICATION:
             raise InputError(f"{self.path}: expected a journal of truecost, got another SQLite file.")
-        if version != VERSION:
+        kinds: list[Kind] = [kind for kind in ("gather", "configure") if VERSIONS[kind] == version]
+        if not kinds:
+            newest = max(VERSIONS.values())
             raise InputError(
-                f"{self.path}: expected a journal of version {VERSION}, got {version}: a newer truecost reads it."
+                f"{self.path}: expected a journal of version {newest} at most, got {version}: a newer truecost reads it."
             )
+        self.kind = kinds[0]
 
     @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._connection.execute("COMMIT")
-        except BaseException:
-            with contextlib.suppress(sqlite3.Error):
-                self._connection.execute("ROLLBACK")
-            raise
+    def transaction(self, *, reading: bool = False) -> Iterator[sqlite3.Connection]:
+        """All of what is done inside, or nothing; when reading, all queries see the same moment."""
+        with told(self.path):
+            self._connection.execute("BEGIN" if reading else "BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+                raise
 
     def begin(self, plan: Plan, metric: Metric) -> None:
         """Take in what is to be run next, and that its instances are still what they were."""
-        connection = self._connection
-        with told(self.path), self._transaction():
+        with self.transaction() as connection:
             for configuration in plan.configurations:
-                values = json.dumps(dict(configuration.values))
-                connection.execute(
-                    'INSERT OR IGNORE INTO configurations (name, "values") VALUES (?, ?)', (configuration.name, values)
-                )
+                enter(connection, configuration.name, configuration.values)
             known = dict(connection.execute("SELECT name, digest FROM instances"))
             for instance in plan.instances:
                 digest = _digest(instance)
@@ -198,13 +208,8 @@ class Journal:
                 extras = json.dumps(dict(instance.extras))
                 row = (instance.name, digest, extras)
                 connection.execute("INSERT OR IGNORE INTO instances (name, digest, extras) VALUES (?, ?, ?)", row)
-            self._configurations = dict(connection.execute("SELECT name, id FROM configurations"))
-            self._instances = dict(connection.execute("SELECT name, id FROM instances"))
-            cells = (
-                json.dumps([self._configurations[configuration.name] for configuration in plan.configurations]),
-                json.dumps([self._instances[instance.name] for instance in plan.instances]),
-                plan.runs,
-            )
+            configurations, instances = self._ids(plan)
+            cells = (json.dumps(configurations), json.dumps(instances), plan.runs)
             last = connection.execute(
                 "SELECT configurations, instances, runs, metric, after FROM plans ORDER BY id DESC LIMIT 1"
             ).fetchone()
@@ -233,24 +238,31 @@ class Journal:
 
     def _ids(self, plan: Plan) -> tuple[list[int], list[int]]:
         return (
-            [self._configurations[configuration.name] for configuration in plan.configurations],
-            [self._instances[instance.name] for instance in plan.instances],
+            [self._id("configurations", configuration.name) for configuration in plan.configurations],
+            [self._id("instances", instance.name) for instance in plan.instances],
         )
 
+    def _id(self, table: Literal["configurations", "instances"], name: str) -> int:
+        known = self._known[table]
+        if name not in known:
+            known |= dict(self._connection.execute(f"SELECT name, id FROM {table}"))  # noqa: S608 - our own names
+        return known[name]
+
     def add(self, runs: Iterable[tuple[Run, Machine]], ended: str) -> None:
-        """Write finished runs and where they were made; on disk when this returns."""
-        with told(self.path), self._transaction():
+        """Write finished runs and where they were made; on disk when this returns. Those stopped at a cap are kept apart."""
+        with self.transaction() as connection:
             for run, machine in runs:
                 outcome = run.outcome
-                self._connection.execute(
-                    "INSERT INTO runs (configuration, instance, number, seed, status, cpu, wall, memory, exit_code, time,"
-                    " value, detail, machine, ended) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                table, column = ("runs", "status") if outcome.cap is None else ("capped", "cap")
+                connection.execute(
+                    f"INSERT INTO {table} (configuration, instance, number, seed, {column}, cpu, wall, memory,"  # noqa: S608
+                    " exit_code, time, value, detail, machine, ended) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
-                        self._configurations[run.configuration],
-                        self._instances[run.instance],
+                        self._id("configurations", run.configuration),
+                        self._id("instances", run.instance),
                         run.number,
                         run.seed,
-                        int(outcome.status),
+                        int(outcome.status) if outcome.cap is None else outcome.cap,
                         outcome.cpu,
                         outcome.wall,
                         outcome.memory,
@@ -351,18 +363,16 @@ class Journal:
             raise InputError(f"{self.path}: expected a sound journal, got damaged rows ({error}).") from error
 
     def _table(self) -> Table:
-        with told(self.path):
-            # One transaction, so that all queries see the same moment of a journal that is being written.
-            self._connection.execute("BEGIN")
-            try:
-                configurations = self._connection.execute("SELECT id, name FROM configurations ORDER BY id").fetchall()
-                instances = self._connection.execute("SELECT id, name FROM instances ORDER BY id").fetchall()
-                plan = self._connection.execute(
-                    "SELECT configurations, instances, runs, after FROM plans ORDER BY id DESC LIMIT 1"
-                ).fetchone()
-                columns = self._columns()
-            finally:
-                self._connection.execute("COMMIT")
+        with self.transaction(reading=True) as connection:
+            configurations = connection.execute("SELECT id, name FROM configurations ORDER BY id").fetchall()
+            instances = connection.execute("SELECT id, name FROM instances ORDER BY id").fetchall()
+            plan = connection.execute(
+                "SELECT configurations, instances, runs, after FROM plans ORDER BY id DESC LIMIT 1"
+            ).fetchone()
+            columns = self._columns()
+            counted = None
+            if self.kind == "configure":
+                counted = connection.execute("SELECT coalesce(max(after), 0) FROM steps").fetchone()[0]
         order = [[identity for identity, _ in named] for named in (configurations, instances)]
         if plan is not None:
             # The plan's order first: the default configuration leads, whatever the journal met first.
@@ -372,7 +382,10 @@ class Journal:
             places_of(ids, columns[key]) for ids, key in zip(order, ("configuration", "instance"), strict=True)
         )
         ahead = np.zeros(len(columns["id"]), dtype=bool)
-        if plan is not None:
+        if counted is not None:
+            # A search counts a batch of runs when all of it is there.
+            ahead = columns["id"] > counted
+        elif plan is not None:
             size = len(json.loads(plan[0])), len(json.loads(plan[1])), int(plan[2])
             ahead = ahead_of(size, configuration, instance, columns["number"], columns["id"] > plan[3])
         return Table(
@@ -407,16 +420,32 @@ class Journal:
             columns[name] = np.where(np.isinf(flat[:, place]), np.nan, flat[:, place])
         return columns
 
-    def matrix(self, metric: Metric | None = None, *, ahead: bool = False, table: Table | None = None) -> CostMatrix:
+    def held_out(self) -> tuple[str, ...]:
+        """The instances that a search was not to see; none in a journal of `gather`."""
+        with told(self.path):
+            row = self._connection.execute("SELECT value FROM meta WHERE key = 'search'").fetchone()
+        return () if row is None else tuple(json.loads(row[0])["held_out"])
+
+    def matrix(
+        self,
+        metric: Metric | None = None,
+        *,
+        ahead: bool = False,
+        held_out: bool = False,
+        table: Table | None = None,
+    ) -> CostMatrix:
         """The costs by the journal's own metric or another.
 
         Runs that are still out count as not there, and so do the runs that were begun after one of them and are finished:
-        else what is there would be the quick part of what was begun. `ahead` takes those in as well. `table` is for those
-        who have read it already.
+        else what is there would be the quick part of what was begun. `ahead` takes those in as well. `held_out` gives the
+        runs on the instances a search held out, which are not in the matrix else. `table` is for those who have read it
+        already.
         """
         metric = self.metric() if metric is None else metric
         table = self.table() if table is None else table
-        keep = slice(None) if ahead else ~table.ahead
+        hidden = set(self.held_out())
+        asked = np.array([(name in hidden) == held_out for name in table.instances], dtype=bool)
+        keep = asked[table.instance] & (ahead | ~table.ahead)
         status = table.status[keep]
         configuration, instance, number = (column[keep] for column in (table.configuration, table.instance, table.number))
         if not len(status):

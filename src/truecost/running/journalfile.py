@@ -14,7 +14,8 @@ from truecost.runs import Status
 
 HEADER = b"SQLite format 3\0"
 APPLICATION = 0x74727563  # "truc"
-VERSION = 1
+# What made the journal says its version: those of gather are as they always were.
+VERSIONS = {"gather": 1, "configure": 2}
 # SQLite locks bytes around 2^30; this one is ours, and says that somebody writes.
 LOCKED_BYTE = 2**62
 SCHEMA = f"""
@@ -33,8 +34,28 @@ CREATE UNIQUE INDEX one_run_per_cell ON runs (configuration, instance, number) W
 CREATE TRIGGER runs_stay BEFORE DELETE ON runs BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
 CREATE TRIGGER runs_are_final BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
 PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = {VERSION};
+PRAGMA user_version = {VERSIONS["gather"]};
 """
+# What a search has beyond runs: see searchlog.
+SEARCH_TABLES = {
+    "proposals": "number INTEGER PRIMARY KEY, configuration INTEGER NOT NULL UNIQUE, origin TEXT NOT NULL",
+    "capped": "id INTEGER PRIMARY KEY, configuration INTEGER NOT NULL, instance INTEGER NOT NULL, number INTEGER NOT NULL,"
+    " seed INTEGER NOT NULL, cap REAL NOT NULL, cpu REAL NOT NULL, wall REAL NOT NULL, memory INTEGER NOT NULL,"
+    " exit_code INTEGER, time REAL, value REAL, detail TEXT NOT NULL, machine INTEGER NOT NULL, ended TEXT NOT NULL,"
+    " UNIQUE (configuration, instance, number)",
+    "steps": "number INTEGER PRIMARY KEY, runs INTEGER NOT NULL, incumbent INTEGER, reason TEXT NOT NULL,"
+    " after INTEGER NOT NULL",
+}
+SEARCH_SCHEMA = SCHEMA + "".join(
+    f"""
+CREATE TABLE {table} ({columns});
+CREATE TRIGGER {table}_stay BEFORE DELETE ON {table} BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
+CREATE TRIGGER {table}_are_final BEFORE UPDATE ON {table} BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
+"""
+    for table, columns in SEARCH_TABLES.items()
+)
+SEARCH_SCHEMA += f"PRAGMA user_version = {VERSIONS['configure']};\n"
+SCHEMAS = {"gather": SCHEMA, "configure": SEARCH_SCHEMA}
 
 
 class JournalError(TruecostError):
@@ -84,6 +105,12 @@ def statements(script: str) -> list[str]:
             statements.append(waiting)
             waiting = ""
     return statements
+
+
+def enter(connection: sqlite3.Connection, name: str, values: Mapping[str, Any]) -> None:
+    """Take in a configuration that may be there already."""
+    row = name, json.dumps(dict(values))
+    connection.execute('INSERT OR IGNORE INTO configurations (name, "values") VALUES (?, ?)', row)
 
 
 def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:

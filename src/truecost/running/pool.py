@@ -25,12 +25,13 @@ ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A run to be done."""
+    """A run to be done; `cap` are seconds, below the scenario's limit, after which it is stopped."""
 
     configuration: Configuration
     instance: Instance
     number: int
     seed: int
+    cap: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +139,7 @@ class LocalPool:
         for attempt in range(1, ATTEMPTS + 1):
             slot = self._slots[place]
             try:
-                outcome = execute(slot, self._caller, task.configuration, task.instance, task.seed)
+                outcome = execute(slot, self._caller, task.configuration, task.instance, task.seed, task.cap)
             except LostSlotError:
                 # Somebody killed the supervisor: what it ran is gone with it, and is done again.
                 if self._closing or attempt == ATTEMPTS:

@@ -1,0 +1,221 @@
+"""`truecost configure`."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from truecost.cli.gather import LINE_EVERY, duration, exported, file_name
+from truecost.cli.printing import Json, number, print_json, print_line, print_table
+from truecost.errors import InputError
+
+if TYPE_CHECKING:
+    from truecost.configure import Configured
+    from truecost.running.scenario import Scenario
+    from truecost.running.search import Budget, Progress
+
+# So many parameters that differ from the default are shown.
+SHOWN = 12
+
+
+def configure(
+    scenario: Annotated[
+        Path, typer.Argument(help="The scenario file, or the name of a built-in scenario.", show_default=False)
+    ],
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            help="5000runs; or 2h, 90min, 30s: the wall time of all runs, shared among the workers. As before, if a search "
+            "goes on.",
+            show_default=False,
+        ),
+    ] = None,
+    journal: Annotated[
+        Path | None, typer.Option(help="Where runs are kept; NAME-configure.db if not given.", show_default=False)
+    ] = None,
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            help="Most runs of a configuration on an instance; 5 if not given. 1 for a deterministic target.",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
+    delta: Annotated[float, typer.Option(help="The probability with which each statement may be wrong.")] = 0.05,
+    workers: Annotated[int | None, typer.Option(help="Runs at a time; one per core if not given.", min=1)] = None,
+    dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler: its workers execute the runs.")] = None,
+    pin: Annotated[bool, typer.Option(help="Pin each worker to a core of its own.")] = True,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Of proposals, the order of runs, held-out instances; the scenario's if not given.", min=0),
+    ] = None,
+    keep_going: Annotated[bool, typer.Option("--keep-going", help="Go on though all of the first runs crash.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    json: Json = False,
+) -> None:
+    """Search for a better configuration than the default, and certify what it costs where it was not trained.
+
+    A third of the instances is held out, and up to a fifth of the budget kept for them: when the search is over, what it
+    chose and the default are run there, and what is said of the true cost rests on these runs alone.
+
+    Interrupted or killed, the same line goes on, and ends where it would have ended.
+    """
+    from truecost import configure as configuring
+    from truecost.running.scenario import Scenario
+    from truecost.running.search import Budget
+
+    if dask is not None and workers is not None:
+        raise InputError("expected --workers or --dask, got both: a cluster has the workers it has.")
+    asked = None if budget is None else Budget.parse(budget)
+    read = Scenario.read(exported(scenario))
+    path = journal if journal is not None else Path(f"{file_name(read.name)}-configure.db")
+    if not quiet and not json and asked is not None:
+        _announce(read, path, asked, workers, dask)
+    try:
+        with _progress(quiet) as tell:
+            found = configuring.configure(
+                read,
+                path,
+                budget=asked,
+                runs=runs,
+                delta=delta,
+                workers=workers,
+                pin=pin,
+                dask=dask,
+                seed=seed,
+                keep_going=keep_going,
+                progress=tell,
+            )
+    except KeyboardInterrupt:
+        sys.stderr.write(f"Nothing is lost. To go on: truecost configure {scenario} --journal {path}\n")
+        raise
+    if json:
+        print_json(_plain(found, path))
+    else:
+        _print(found, read, path)
+
+
+def _announce(scenario: "Scenario", path: Path, budget: "Budget", workers: int | None, dask: str | None) -> None:
+    from truecost.running.execute import cores
+
+    limit = scenario.limits.cpu or scenario.limits.wall or 0.0
+    at_a_time = "the cluster's workers" if dask is not None else f"{workers or len(cores())} workers"
+    most = f"at most {duration(budget.amount * limit)} of CPU time" if budget.unit == "runs" else f"with {at_a_time}"
+    instances = f"{len(scenario.instances):,} instances, a third of them held out"
+    print_line(f"{scenario.name}: {budget}, {most}; {instances}. Journal: {path}")
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator["Callable[[Progress], None] | None"]:
+    """A bar on stderr with the incumbent and what it cost so far; a line a minute where there is no terminal."""
+    if quiet:
+        yield None
+        return
+    if not sys.stderr.isatty():
+        last = time.monotonic()
+
+        def tell_line(progress: "Progress") -> None:
+            nonlocal last
+            if time.monotonic() - last >= LINE_EVERY:
+                last = time.monotonic()
+                sys.stderr.write(f"{_spent(progress)} of {progress.budget}, {_state(progress)}\n")
+                sys.stderr.flush()
+
+        yield tell_line
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("runs", total=None)
+
+        def tell(progress: "Progress") -> None:
+            bar.update(task, total=progress.budget.amount, completed=progress.spent, description=_state(progress))
+
+        yield tell
+
+
+def _spent(progress: "Progress") -> str:
+    return f"{progress.runs:,}" if progress.budget.unit == "runs" else duration(progress.spent)
+
+
+def _state(progress: "Progress") -> str:
+    cost = f"{number(progress.training_cost)} ± {number(progress.standard_error, 2)}"
+    where = ", now on held-out instances" if progress.phase == "held out" else ""
+    return (
+        f"{progress.runs:,} runs, {progress.configurations:,} configurations, incumbent {progress.incumbent}: {cost}{where}"
+    )
+
+
+def _plain(found: "Configured", path: Path) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {"journal": str(path), "better": found.audit.better, **asdict(found)}
+
+
+def _print(found: "Configured", scenario: "Scenario", path: Path) -> None:
+    capped = f", {found.capped:,} of them stopped at a cap" if found.capped else ""
+    print_line(
+        f"{found.scenario}: {found.runs:,} runs of {found.configurations:,} configurations{capped}; {duration(found.cpu)} "
+        f"of CPU time. It ended: {found.reason}."
+    )
+    print_line()
+    _print_configuration(found, scenario)
+    print_line(
+        f"Training cost {number(found.training_cost)} ± {number(found.standard_error, 2)}, on the instances it was chosen "
+        "by: as a rule too good."
+    )
+    if found.certificate is None:
+        print_line(f"Not certified: {found.no_certificate}.")
+    else:
+        print_line(
+            f"Certified: {found.certificate.statement[0].lower()}{found.certificate.statement[1:]}; its mean on "
+            f"{found.certificate.instances:,} instances it was not trained on is {number(found.certificate.estimate)}."
+        )
+    print_line(f"Against the default: {found.audit.verdict}")
+    _print_audit(found)
+    for note in found.notes:
+        print_line(f"Doubtful: {note}")
+    print_line(f"Next: truecost audit {path}; truecost certify {path}; truecost info {path}", wrap=False)
+
+
+def _print_configuration(found: "Configured", scenario: "Scenario") -> None:
+    import json
+
+    from truecost.running.target import Caller
+
+    if found.incumbent.name == found.default.name:
+        print_line(f"Configuration {found.incumbent.name}: the default; nothing better was found.")
+    else:
+        values, usual = found.incumbent.values, found.default.values
+        names = [*values, *(name for name in usual if name not in values)]
+        rows = [
+            [name, str(values.get(name, "–")), str(usual.get(name, "–"))]
+            for name in names
+            if values.get(name) != usual.get(name)
+        ]
+        print_line(f"Configuration {found.incumbent.name}, {found.origin}")
+        print_table("What differs from the default", ["parameter", "value", "default"], rows[:SHOWN], left=3)
+        if len(rows) > SHOWN:
+            print_line(f"and {len(rows) - SHOWN:,} more.")
+    if scenario.target.kind == "python":
+        print_line(f"As values: {json.dumps(dict(found.incumbent.values))}", wrap=False)
+    else:
+        import shlex
+
+        print_line(f"As arguments: {shlex.join(Caller(scenario).arguments(found.incumbent))}", wrap=False)
+    print_line()
+
+
+def _print_audit(found: "Configured") -> None:
+    report = found.audit
+    where = "on held-out instances" if report.true_from == "test runs" else "estimated from splits"
+    percent = "" if report.gap_percent != report.gap_percent else f" ({number(report.gap_percent, 3)} %)"
+    lost = "" if report.over_tuning != report.over_tuning else f"; over-tuning {number(report.over_tuning)}"
+    print_line(f"Audit: true cost ({where}) − training cost = {number(report.gap)}{percent}{lost}.")

@@ -1,0 +1,223 @@
+"""The configurator: propose, decide (`truecost.decide.race`), run, journal; then judge what it chose on fresh instances.
+
+A search is batch-synchronous: it decides, has all runs of the batch made in whatever order, and decides again. Everything
+follows from the scenario, the settings the search was begun with and what the runs cost. So it is resumed by going the same
+way again, with the runs that are in the journal; killed at any moment, it ends where it would have ended.
+
+A third of the instances is held out: never trained on, and a part of the budget is kept for them. When the search is over,
+the incumbent is fixed, and only then it and the default are run there. What is certified rests on these runs alone.
+"""
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import numpy as np
+
+from truecost.decide import certificate, race
+from truecost.decide.audit import Audit, audit
+from truecost.decide.certificate import Certificate
+from truecost.errors import InputError
+from truecost.running import searchlog
+from truecost.running.health import doubts
+from truecost.running.journal import Journal
+from truecost.running.scenario import Scenario
+from truecost.running.search import Bench, Budget, Policy, Progress, Search
+from truecost.running.searchlog import Settings
+from truecost.running.space import Configuration
+
+# Most runs of a configuration on an instance, where nobody says.
+RUNS = 5
+# One instance in so many is held out.
+HELD_OUT = 3
+# What the choice of these is drawn from, beside the seed.
+SPLIT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configured:
+    """What a search came to.
+
+    Attributes
+    ----------
+    incumbent, origin
+        The configuration it chose, and how that was proposed.
+    default
+        What it is compared with.
+    training_cost, standard_error
+        Mean of the incumbent's instance means on the instances it was chosen by: too good, as a rule.
+    certificate, no_certificate
+        What its true cost does not exceed, from runs on instances it did not train on; where there is none, None and why.
+    audit
+        The over-tuning report of this very search: its comparison with the default is the one that counts.
+    budget, spent, runs, capped, held_out, configurations, cpu
+        What there was to spend, and what was spent, in the same unit; runs in all, those stopped at a cap, and those on
+        held-out instances; configurations that were tried; CPU seconds of all runs.
+    reason
+        Why the search ended.
+    notes
+        What should make one doubt, each in a sentence.
+    """
+
+    scenario: str
+    incumbent: Configuration
+    origin: str
+    default: Configuration
+    training_cost: float
+    standard_error: float
+    certificate: Certificate | None
+    no_certificate: str | None
+    audit: Audit
+    budget: Budget
+    spent: float
+    runs: int
+    capped: int
+    held_out: int
+    configurations: int
+    cpu: float
+    reason: str
+    notes: tuple[str, ...]
+
+
+def configure(
+    scenario: Scenario,
+    journal: str | os.PathLike[str],
+    *,
+    budget: str | Budget | None = None,
+    runs: int | None = None,
+    delta: float = 0.05,
+    workers: int | None = None,
+    pin: bool = True,
+    dask: str | None = None,
+    seed: int | None = None,
+    keep_going: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+    policy: Policy = race.decide,
+) -> Configured:
+    """Search for a better configuration than the default, and say what the one that was found really costs.
+
+    Parameters
+    ----------
+    scenario
+        What is run.
+    journal
+        Where runs are kept. A search that is there goes on; one that is finished is only told again.
+    budget
+        `"2h"`, `"5000runs"`; None goes on with the one the search was begun with, and another one is refused.
+    runs
+        Most runs of a configuration on an instance, 5 if not given; 1 for a target that is deterministic.
+    delta
+        The probability with which each statement about the result may be wrong.
+    workers, pin, dask
+        As in `gather`. How many runs a batch has at least is fixed when the search begins.
+    seed
+        Of proposals, the order of runs and the choice of held-out instances; the scenario's if not given.
+    keep_going
+        Whether to go on though all of the first runs crashed.
+    progress
+        Told after every few runs.
+    policy
+        Which run is next, as `race.decide` says it.
+    """
+    if not 0 < delta < 1:
+        raise InputError(f"expected delta between 0 and 1, got {delta:g}.")
+    asked = Budget.parse(budget) if isinstance(budget, str) else budget
+    with ExitStack() as stack:
+        book = stack.enter_context(Journal.write(journal, scenario, "configure"))
+        bench = Bench(stack, scenario, book, keep_going, {"workers": workers, "pin": pin, "dask": dask})
+        settings = searchlog.settings_of(book)
+        if settings is None:
+            settings = _settings(scenario, asked, runs, seed, bench.pool.workers)
+            searchlog.begin(book, settings)
+        _check_settings(book, settings, scenario, asked, runs, seed)
+        search = Search(scenario, book, settings, bench, progress, policy)
+        reason = search.train()
+        untested = search.judge()
+        return _report(scenario, book, search, delta, reason, untested)
+
+
+def _settings(scenario: Scenario, budget: Budget | None, runs: int | None, seed: int | None, workers: int) -> Settings:
+    if budget is None:
+        raise InputError("expected a budget for a new search, --budget 2h or --budget 5000runs for instance, got none.")
+    runs = RUNS if runs is None else runs
+    seed = scenario.seed if seed is None else seed
+    if runs < 1 or seed < 0:
+        raise InputError(f"expected at least 1 run per instance and a seed from 0, got {runs} and the seed {seed}.")
+    names = [instance.name for instance in scenario.instances]
+    order = np.random.default_rng([seed, SPLIT]).permutation(len(names))
+    hidden = max(1, round(len(names) / HELD_OUT)) if len(names) > 1 else 0
+    return Settings(
+        budget=budget.amount,
+        unit=budget.unit,
+        workers=workers,
+        runs=runs,
+        seed=seed,
+        metric=scenario.metric.model_dump_json(),
+        training=tuple(names[place] for place in sorted(order[hidden:])),
+        held_out=tuple(names[place] for place in order[:hidden]),
+    )
+
+
+def _check_settings(
+    book: Journal, settings: Settings, scenario: Scenario, budget: Budget | None, runs: int | None, seed: int | None
+) -> None:
+    """Whether what is asked for is what the search was begun with."""
+    there = Budget(amount=settings.budget, unit=settings.unit)
+    given = [
+        ("a budget of", budget, there),
+        ("runs per instance:", runs, settings.runs),
+        ("the seed", seed, settings.seed),
+        ("the metric", scenario.metric.model_dump_json(), settings.metric),
+    ]
+    for what, now, before in given:
+        if now is not None and now != before:
+            raise InputError(
+                f"{book.path}: expected what the search was begun with, {what} {before}, got {now}: every decision rests on "
+                "it. Leave it as it was, or give another --journal."
+            )
+    missing = {*settings.training, *settings.held_out} - {instance.name for instance in scenario.instances}
+    if missing:
+        raise InputError(
+            f"{book.path}: expected the instances the search was begun with, and {sorted(missing)[0]!r} is not there."
+        )
+
+
+def _report(
+    scenario: Scenario, book: Journal, search: Search, delta: float, reason: str, untested: str | None
+) -> Configured:
+    """The statements, from the journal alone."""
+    settings = search.settings
+    incumbent = search.configurations[search.incumbent]
+    table = book.table()
+    matrix = book.matrix(table=table)
+    test = book.matrix(held_out=True, table=table) if untested is None else None
+    trajectory = searchlog.trajectory_of(book)
+    certified = None
+    if test is not None:
+        certified = certificate.certify(
+            matrix, incumbent.name, delta=delta, trajectory=trajectory, test=test, seed=settings.seed
+        )
+    found = audit(matrix, rng=np.random.default_rng(settings.seed), test=test, trajectory=trajectory, delta=delta)
+    cost, error = search.training_cost()
+    seconds = search.wall / settings.workers
+    return Configured(
+        scenario=scenario.name,
+        incumbent=incumbent,
+        origin=search.origins[search.incumbent],
+        default=search.configurations[0],
+        training_cost=cost,
+        standard_error=error,
+        certificate=certified,
+        no_certificate=untested,
+        audit=found,
+        budget=Budget(amount=settings.budget, unit=settings.unit),
+        spent=search.made if settings.unit == "runs" else seconds,
+        runs=search.made,
+        capped=searchlog.capped_runs(book),
+        held_out=0 if test is None else int(test.counts().sum()),
+        configurations=len(search.configurations),
+        cpu=search.cpu,
+        reason=reason,
+        notes=(*search.doubts(), *doubts(table, book.machines(), scenario.metric)),
+    )

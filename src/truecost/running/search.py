@@ -1,0 +1,445 @@
+"""The loop of a search: propose, decide, run, journal; then run what it chose where it was not trained.
+
+Everything follows from the scenario, the settings and what the runs cost, batch by batch: a search that is resumed goes the
+same way again, with the runs that are in the journal.
+"""
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truecost.decide import race
+from truecost.decide.race import Decision, Schedule, Standing, Stretch
+from truecost.errors import InputError, TruecostError
+from truecost.running import searchlog
+from truecost.running.gather import Collector, pool_for
+from truecost.running.instances import Instance
+from truecost.running.journal import Journal, Plan
+from truecost.running.pool import Finished, Pool, Task
+from truecost.running.propose import propose
+from truecost.running.scenario import Scenario
+from truecost.running.searchlog import Cell, Recorded, Settings, Unit
+from truecost.running.space import Configuration
+from truecost.runs import Status
+
+FloatArray = NDArray[np.float64]
+Policy = Callable[..., Decision]
+
+# At most so much of the budget is kept for the held-out instances.
+KEPT = 0.2
+# Of so many of the best configurations neighbours are proposed.
+PARENTS = 5
+# What the order of runs is drawn from, beside the seed.
+ORDER = 2
+UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """How much a search may spend: so many runs, or so many seconds with all its workers at work.
+
+    Seconds are those of the runs' own wall time, summed and divided by the workers: what is resumed counts as if it had
+    never stopped. What truecost itself takes, and a worker that waits for the last run of a batch, are not in it.
+    """
+
+    amount: float
+    unit: Unit
+
+    def __post_init__(self) -> None:
+        whole = self.unit != "runs" or self.amount == int(self.amount)
+        if not (math.isfinite(self.amount) and self.amount > 0 and whole):
+            raise InputError(f"expected a budget above 0, whole if it is of runs, got {self.amount:g} {self.unit}.")
+
+    @classmethod
+    def parse(cls, text: str) -> "Budget":
+        """From `2h`, `90min`, `30s`, `1.5d` or `5000runs`."""
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(runs?|s|min|h|d)\s*", text.replace(",", "").replace("_", ""))
+        if found is None:
+            raise InputError(f"expected a budget such as 2h, 90min, 30s or 5000runs, got {text!r:.40}.")
+        if found[2].startswith("run"):
+            return cls(amount=float(found[1]), unit="runs")
+        return cls(amount=float(found[1]) * UNITS[found[2]], unit="seconds")
+
+    def __str__(self) -> str:
+        if self.unit == "runs":
+            return f"{self.amount:,.0f} run{'s' if self.amount > 1 else ''}"
+        name = next((name for name in ("d", "h", "min") if self.amount >= 2 * UNITS[name]), "s")
+        return f"{self.amount / UNITS[name]:,.4g} {name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a search is: what is spent, in the budget's unit; who is the incumbent and what it cost in training so far."""
+
+    phase: Literal["training", "held out"]
+    spent: float
+    budget: Budget
+    runs: int
+    configurations: int
+    incumbent: str | None
+    training_cost: float
+    standard_error: float
+    workers: int
+
+
+class Bench:
+    """Where runs are made; opened when the first one is to be made, since a finished search needs none."""
+
+    def __init__(
+        self, stack: ExitStack, scenario: Scenario, book: Journal, keep_going: bool, options: dict[str, Any]
+    ) -> None:
+        self._stack, self._scenario, self._book, self._options = stack, scenario, book, options
+        self._keep_going = keep_going
+
+    @cached_property
+    def pool(self) -> Pool:
+        """Slots on this machine, or a cluster."""
+        return self._stack.enter_context(pool_for(self._scenario, **self._options))
+
+    @cached_property
+    def collector(self) -> Collector:
+        """Who has runs made there."""
+        return Collector(self._scenario, self._book, self.pool, keep_going=self._keep_going)
+
+    def refuse_crashes(self) -> None:
+        """Refuse a scenario of which no run ever came through, though the runs were too few to say so before."""
+        if "collector" in self.__dict__:
+            self.collector.refuse_crashes()
+
+
+class _Item(NamedTuple):
+    """A run of a batch: whose, at which position, and the cost above which the configuration is out."""
+
+    place: int
+    position: int
+    cap: float | None
+
+
+class Search:
+    """A search on its way."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        book: Journal,
+        settings: Settings,
+        bench: Bench,
+        progress: Callable[[Progress], None] | None,
+        policy: Policy,
+    ) -> None:
+        self._scenario, self._book, self.settings, self._bench = scenario, book, settings, bench
+        self._progress, self._policy = progress, policy
+        by_name = {instance.name: instance for instance in scenario.instances}
+        self._training: list[Instance] = [by_name[name] for name in settings.training]
+        self._held_out: list[Instance] = [by_name[name] for name in settings.held_out]
+        book.begin(
+            Plan(configurations=(), instances=(*self._training, *self._held_out), runs=settings.runs), scenario.metric
+        )
+        self._seen = searchlog.recorded(book)
+        rng = np.random.default_rng([settings.seed, ORDER])
+        self._schedule: Schedule = race.schedule(len(self._training), settings.runs, rng)
+        self.configurations: list[Configuration] = []
+        self.origins: list[str] = []
+        self._exhausted, self._size = False, scenario.space.size()
+        self._costs = np.full((16, len(self._schedule.instances)), np.nan)
+        self._out = np.zeros(16, dtype=bool)
+        # The heats of the race, and who led when the last one was opened.
+        self._heats: list[int] = []
+        self._granted: tuple[float, ...] = ()
+        self._led: int | None = None
+        # Runs, CPU and wall seconds; of each configuration in training, runs and wall seconds.
+        self.made, self.cpu, self.wall = 0, 0.0, 0.0
+        self._each = np.zeros((16, 2))
+        self.incumbent = 0
+        self._steps = 0
+        self._phase: Literal["training", "held out"] = "training"
+
+    # ---- the search ----------------------------------------------------------------------------------------------------
+
+    def train(self) -> str:
+        """Search until the budget's part for it is spent or the policy has enough; why it ended."""
+        while True:
+            left = self._left(self._training_budget())
+            decision = self._policy(
+                self._standing(),
+                self._schedule,
+                runs_left=max(0.0, left),
+                proposals_left=self._proposals_left(),
+                at_least=self.settings.workers,
+            )
+            self.incumbent = decision.incumbent or 0
+            if decision.grant is not None:
+                self._granted, self._led = (*self._granted, decision.grant), decision.incumbent
+            self._note(decision.reason)
+            if left < 1:
+                return "the budget is spent"
+            exhausted = self._exhausted
+            batch = self._taken(decision.batch, math.floor(left))
+            if batch:
+                self._run(batch)
+            elif self._exhausted == exhausted:
+                return decision.reason
+
+    def _training_budget(self) -> float:
+        """The budget without what is kept for the held-out instances, no more than they can use."""
+        most = 2.0 * len(self._held_out) * self.settings.runs
+        kept = KEPT * self.settings.budget
+        if self.settings.unit == "runs":
+            return self.settings.budget - min(math.floor(kept), most)
+        mean = self.wall / self.made / self.settings.workers if self.made else math.inf
+        return self.settings.budget - (min(kept, most * mean) if most else 0.0)
+
+    def _left(self, budget: float, mean: float | None = None) -> float:
+        """How many more runs, of so many wall seconds on average, fit into a budget."""
+        settings = self.settings
+        if settings.unit == "runs":
+            return budget - self.made
+        worker_seconds = budget * settings.workers - self.wall
+        if mean is None and not self.made:
+            # Nothing is known yet: the default's first run is made in any case, and no more than surely fit.
+            return max(1.0, worker_seconds / (self._scenario.limits.wall or worker_seconds))
+        mean = self.wall / self.made if mean is None else mean
+        return worker_seconds / max(mean, 1e-6)
+
+    def _standing(self) -> Standing:
+        size = len(self.configurations)
+        return Standing(
+            costs=self._costs[:size].copy(),
+            out=self._out[:size].copy(),
+            heats=np.array(self._heats, dtype=np.int64),
+            granted=self._granted,
+            incumbent=self._led,
+            low=self._scenario.metric.range()[0],
+        )
+
+    def _note(self, reason: str) -> None:
+        name = self.configurations[self.incumbent].name if self.configurations else None
+        searchlog.note_step(self._book, self._steps, runs=self.made, incumbent=name, reason=reason)
+        self._steps += 1
+
+    def _taken(self, batch: Sequence[Stretch], allowed: int) -> list[Stretch]:
+        """The batch as far as the budget goes, its new configurations proposed."""
+        taken = []
+        for stretch in batch:
+            stop = min(stretch.stop, stretch.start + allowed)
+            if stop <= stretch.start:
+                continue
+            if stretch.configuration >= len(self.configurations) and not self._propose():
+                continue
+            row = self._costs[: len(self.configurations)][stretch.configuration]
+            if stretch.start != np.count_nonzero(~np.isnan(row)):
+                raise TruecostError(f"expected a stretch that goes on where a configuration stands, got {stretch}.")
+            allowed -= stop - stretch.start
+            cap = stretch.cap if self._can_cap() else None
+            taken.append(Stretch(configuration=stretch.configuration, start=stretch.start, stop=stop, cap=cap))
+        return taken
+
+    def _can_cap(self) -> bool:
+        """Only where a cost is a time that we measure does a run that is stopped early still say something."""
+        return self._scenario.metric.kind == "par" and self._scenario.metric.clock != "reported"
+
+    # ---- proposals -----------------------------------------------------------------------------------------------------
+
+    def _proposals_left(self) -> float:
+        return 0.0 if self._exhausted else max(0.0, self._size - len(self.configurations))
+
+    def _propose(self) -> bool:
+        """One more configuration; whether there is one."""
+        if self._exhausted:
+            return False
+        number = len(self.configurations)
+        known = {configuration.name for configuration in self.configurations}
+        found = propose(self._scenario.space, self._parents(), known, seed=self.settings.seed, number=number)
+        if found is None:
+            self._exhausted = True
+            return False
+        searchlog.note_proposal(self._book, number, found)
+        self.configurations.append(found.configuration)
+        self._heats.append(len(self._granted) - 1)
+        self.origins.append(found.origin)
+        if number == len(self._costs):
+            self._costs = np.concatenate([self._costs, np.full_like(self._costs, np.nan)])
+            self._out = np.concatenate([self._out, np.zeros_like(self._out)])
+            self._each = np.concatenate([self._each, np.zeros_like(self._each)])
+        return True
+
+    def _parents(self) -> list[Configuration]:
+        """The best configurations: by the difference to the incumbent on common runs, at least half of its runs."""
+        counts = np.count_nonzero(~np.isnan(self._costs), axis=1)
+        own = counts[self.incumbent]
+        places = [
+            place
+            for place in range(len(self.configurations))
+            if not self._out[place] and counts[place] and counts[place] >= own / 2
+        ]
+        common = {place: min(counts[place], own) for place in places}
+        apart = {
+            place: float((self._costs[place, :both] - self._costs[self.incumbent, :both]).mean())
+            for place, both in common.items()
+        }
+        return [self.configurations[place] for place in sorted(places, key=lambda place: (apart[place], place))[:PARENTS]]
+
+    # ---- runs ----------------------------------------------------------------------------------------------------------
+
+    def _run(self, batch: Sequence[Stretch]) -> None:
+        """All runs of a batch, those under a cap in waves: who is out makes no more of them.
+
+        How large a wave is must depend on nothing that another machine, or another day, would do otherwise.
+        """
+        waiting = [
+            [_Item(stretch.configuration, position, stretch.cap) for position in range(stretch.start, stretch.stop)]
+            for stretch in batch
+        ]
+        while waiting:
+            capped = sum(items[0].cap is not None for items in waiting)
+            width = -(-self.settings.workers // max(capped, 1))
+            waves = [items if items[0].cap is None else items[:width] for items in waiting]
+            wave = [item for items in waves for item in items]
+            made = self._make([self._task(item) for item in wave])
+            for item, run, cost in zip(wave, made, self._charged(made), strict=True):
+                self._each[item.place] += (1, run.wall)
+                if self._out[item.place]:
+                    continue
+                self._out[item.place] = math.isnan(cost) or (item.cap is not None and cost > item.cap)
+                self._costs[item.place, item.position] = cost
+            rest = [items[len(done) :] for items, done in zip(waiting, waves, strict=True)]
+            waiting = [items for items in rest if items and not self._out[items[0].place]]
+
+    def _task(self, item: _Item) -> Task:
+        instance = self._training[self._schedule.instances[item.position]]
+        cutoff = self._scenario.metric.cutoff or math.inf
+        return self._run_of(
+            self.configurations[item.place],
+            instance,
+            int(self._schedule.numbers[item.position]),
+            item.cap if item.cap is not None and item.cap < cutoff else None,
+        )
+
+    def _run_of(self, configuration: Configuration, instance: Instance, number: int, cap: float | None) -> Task:
+        seed = self._scenario.run_seed(instance.name, number)
+        return Task(configuration=configuration, instance=instance, number=number, seed=seed, cap=cap)
+
+    def _make(self, tasks: Sequence[Task]) -> list[Recorded]:
+        """What these runs came to: from the journal, else made now."""
+        missing = [task for task in tasks if _cell(task) not in self._seen]
+        there = [self._seen[_cell(task)] for task in tasks if _cell(task) in self._seen]
+        runs, wall = self.made + len(there), self.wall + sum(run.wall for run in there)
+
+        def tell(finished: list[Finished]) -> None:
+            nonlocal runs, wall
+            for each in finished:
+                runs, wall = runs + 1, wall + each.outcome.wall
+                if each.outcome.status != Status.ABORTED:
+                    self._seen[_cell(each.task)] = Recorded.of(each.outcome)
+            self._tell(runs, wall)
+
+        if missing:
+            self._bench.collector.collect(missing, tell)
+        made = [self._seen[_cell(task)] for task in tasks]
+        self.made += len(made)
+        self.cpu += sum(run.cpu for run in made)
+        self.wall += sum(run.wall for run in made)
+        return made
+
+    def _charged(self, runs: Sequence[Recorded]) -> FloatArray:
+        """What runs cost; NaN for those stopped at a cap."""
+        metric = self._scenario.metric
+        real = np.array([(run.cpu, run.wall, run.time, run.value) for run in runs], dtype=np.float64)
+        costs, _ = metric.charge(np.array([run.status for run in runs], dtype=np.int8), *real.T)
+        low, high = metric.range()
+        costs = np.where([run.cap is not None for run in runs], np.nan, costs)
+        outside = costs[(costs < low) | (costs > high)]
+        if len(outside):
+            raise InputError(
+                f"expected costs in [{low:g}, {high:g}], got {outside[0]:g}: every statement rests on these ends. Change "
+                "low and high in [metric], and give another --journal."
+            )
+        return costs
+
+    def _tell(self, runs: int, wall: float) -> None:
+        if self._progress is None:
+            return
+        settings = self.settings
+        cost, error = self.training_cost()
+        self._progress(
+            Progress(
+                phase=self._phase,
+                spent=runs if settings.unit == "runs" else wall / settings.workers,
+                budget=Budget(amount=settings.budget, unit=settings.unit),
+                runs=runs,
+                configurations=len(self.configurations),
+                incumbent=self.configurations[self.incumbent].name if self.configurations else None,
+                training_cost=cost,
+                standard_error=error,
+                workers=self._bench.pool.workers,
+            )
+        )
+
+    def training_cost(self) -> tuple[float, float]:
+        """The mean of the incumbent's instance means, and its standard error over instances."""
+        row = self._costs[self.incumbent]
+        done = ~np.isnan(row)
+        if not done.any():
+            return math.nan, math.nan
+        sums = np.bincount(self._schedule.instances[done], weights=row[done])
+        numbers = np.bincount(self._schedule.instances[done])
+        means = sums[numbers > 0] / numbers[numbers > 0]
+        error = float(means.std(ddof=1)) / math.sqrt(len(means)) if len(means) > 1 else math.nan
+        return float(means.mean()), error
+
+    def judge(self) -> str | None:
+        """Run the incumbent and the default on held-out instances; why not, where that cannot be.
+
+        How many instances and rounds is fixed here, before any of their costs is seen: as many instances as the rest of the
+        budget has runs for, then as many rounds.
+        """
+        self._bench.refuse_crashes()
+        self._phase = "held out"
+        if not self._held_out:
+            return "the scenario has one instance, and it was trained on; give it more to have some held out"
+        places = sorted({0, self.incumbent})
+        own = self._each[places].sum(axis=0)
+        fitting = math.floor(self._left(self.settings.budget, own[1] / max(own[0], 1)) / len(places))
+        instances = self._held_out[: max(0, fitting)]
+        if not instances:
+            return "the budget left no runs for the instances held out; give a larger one"
+        rounds = min(self.settings.runs, fitting // len(instances))
+        self._make(
+            [
+                self._run_of(self.configurations[place], instance, number, None)
+                for number in range(rounds)
+                for instance in instances
+                for place in places
+            ]
+        )
+        self._note("judged on instances it was not trained on")
+        return None
+
+    def doubts(self) -> list[str]:
+        """What the costs themselves say against the result."""
+        high = self._scenario.metric.range()[1]
+        costs = self._costs[: len(self.configurations)]
+        done = ~np.isnan(costs)
+        if (costs[done] == high).all():
+            return [
+                f"every run cost the most there is, {high:g}: nothing could be told apart. Raise the limits, or take easier "
+                "instances."
+            ]
+        if (costs[0][done[0]] == high).all():
+            runs = int(done[0].sum())
+            return [
+                f"the default cost the most there is, {high:g}, in all its {runs:,} training run{'s' if runs > 1 else ''}: "
+                "it failed, or ran into its limits."
+            ]
+        return []
+
+
+def _cell(task: Task) -> Cell:
+    return task.configuration.name, task.instance.name, task.number

@@ -1,0 +1,183 @@
+"""What the journal of a search has beyond its runs: its settings, who was proposed and why, capped runs, the way it went.
+
+Everything a search does follows from its settings and its runs. So it is resumed by going the same way again, with the
+runs that are there; what is noted here is compared on the way, and another outcome refused.
+"""
+
+import json
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, NamedTuple
+
+from truecost.errors import InputError
+from truecost.running.journal import Journal
+from truecost.running.journalfile import enter
+from truecost.running.propose import Proposal
+from truecost.runs import Outcome, Status, Step, Trajectory
+
+TOOL = "truecost configure"
+Unit = Literal["runs", "seconds"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a search was begun with, and goes on with.
+
+    Parameters
+    ----------
+    budget, unit
+        How many runs, or seconds with all workers at work.
+    workers
+        How many there were at the beginning: the search decides for so many at a time, whoever executes the runs later.
+    runs
+        Most runs of a configuration on an instance.
+    seed
+        Where proposals, the order of runs and the choice of held-out instances come from.
+    metric
+        As JSON: other costs would have led elsewhere.
+    training, held_out
+        The names of the instances it chooses by, and of those it is judged by in the end.
+    """
+
+    budget: float
+    unit: Unit
+    workers: int
+    runs: int
+    seed: int
+    metric: str
+    training: tuple[str, ...]
+    held_out: tuple[str, ...]
+
+
+class Recorded(NamedTuple):
+    """What of a run decides what it costs, and what it took; `cap` if it was stopped there."""
+
+    status: int
+    cpu: float
+    wall: float
+    time: float | None
+    value: float | None
+    cap: float | None
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> "Recorded":
+        """The same of a run that was made just now."""
+        return cls(int(outcome.status), outcome.cpu, outcome.wall, outcome.time, outcome.value, outcome.cap)
+
+
+Cell = tuple[str, str, int]
+
+
+def settings_of(journal: Journal) -> Settings | None:
+    """What the search was begun with; None before it is."""
+    with journal.transaction(reading=True) as connection:
+        row = connection.execute("SELECT value FROM meta WHERE key = 'search'").fetchone()
+    if row is None:
+        return None
+    try:
+        stored: dict[str, Any] = json.loads(row[0])
+        known = {field.name: stored[field.name] for field in fields(Settings)}
+        lists = {name: tuple(known[name]) for name in ("training", "held_out")}
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{journal.path}: expected the settings of a search, and they cannot be read ({error}).") from error
+    return Settings(**{**known, **lists})
+
+
+def begin(journal: Journal, settings: Settings) -> None:
+    """Fix the settings, once and for all."""
+    with journal.transaction() as connection:
+        connection.execute("INSERT INTO meta VALUES ('search', ?)", (json.dumps(asdict(settings)),))
+
+
+def recorded(journal: Journal) -> dict[Cell, Recorded]:
+    """All runs there are, by configuration, instance and number; those aborted are to be done again."""
+    query = (
+        "SELECT c.name, i.name, r.number, {status}, r.cpu, r.wall, r.time, r.value, {cap} FROM {table} r"
+        " JOIN configurations c ON c.id = r.configuration JOIN instances i ON i.id = r.instance WHERE {status} <> ?"
+    )
+    with journal.transaction(reading=True) as connection:
+        rows = [
+            row
+            for table, status, cap in (("runs", "r.status", "NULL"), ("capped", str(int(Status.TIMEOUT)), "r.cap"))
+            for row in connection.execute(query.format(table=table, status=status, cap=cap), (int(Status.ABORTED),))
+        ]
+    return {row[:3]: Recorded(*row[3:]) for row in rows}
+
+
+def note_proposal(journal: Journal, number: int, proposal: Proposal) -> None:
+    """The configuration of this number, in the order of proposals; another one than is there is refused."""
+    configuration = proposal.configuration
+    with journal.transaction() as connection:
+        there = connection.execute(
+            "SELECT c.name FROM proposals p JOIN configurations c ON c.id = p.configuration WHERE p.number = ?", (number,)
+        ).fetchone()
+        if there is None:
+            enter(connection, configuration.name, configuration.values)
+            connection.execute(
+                "INSERT INTO proposals SELECT ?, id, ? FROM configurations WHERE name = ?",
+                (number, proposal.origin, configuration.name),
+            )
+        elif there[0] != configuration.name:
+            raise _elsewhere(journal, f"proposal {number} was {there[0]} and is now {configuration.name}")
+
+
+def note_step(journal: Journal, number: int, *, runs: int, incumbent: str | None, reason: str) -> None:
+    """A decision, by all runs so far: which of them count from now on, and who is the incumbent."""
+    with journal.transaction() as connection:
+        there = connection.execute(
+            "SELECT s.runs, c.name FROM steps s LEFT JOIN configurations c ON c.id = s.incumbent WHERE s.number = ?",
+            (number,),
+        ).fetchone()
+        if there is None:
+            connection.execute(
+                "INSERT INTO steps SELECT ?, ?, (SELECT id FROM configurations WHERE name = ?), ?,"
+                " (SELECT coalesce(max(id), 0) FROM runs)",
+                (number, runs, incumbent, reason),
+            )
+        elif there != (runs, incumbent):
+            before = f"{there[1]} after {there[0]} runs"
+            raise _elsewhere(journal, f"the incumbent of step {number} was {before} and is now {incumbent} after {runs}")
+
+
+def _elsewhere(journal: Journal, how: str) -> InputError:
+    made = sorted({machine.truecost for machine in journal.machines()})
+    return InputError(
+        f"{journal.path}: expected the search to go the way it went, and {how}: it was made by truecost "
+        f"{', '.join(made) or 'unknown'}, which may decide otherwise. Go on with that, or give another --journal."
+    )
+
+
+def trajectory_of(journal: Journal) -> Trajectory:
+    """The way the search went: every change of the incumbent."""
+    query = "SELECT s.runs, c.name FROM steps s JOIN configurations c ON c.id = s.incumbent ORDER BY s.number"
+    with journal.transaction(reading=True) as connection:
+        rows = connection.execute(query).fetchall()
+        default = connection.execute(
+            "SELECT c.name FROM proposals p JOIN configurations c ON c.id = p.configuration WHERE p.number = 0"
+        ).fetchone()
+    steps: list[Step] = []
+    for runs, name in rows:
+        if not steps or steps[-1].configurations != (name,):
+            steps.append(Step(runs, (name,)))
+    return Trajectory(
+        tool=TOOL,
+        proposed="adaptively",
+        raced=True,
+        default=None if default is None else default[0],
+        incumbent=steps[-1].configurations[0] if steps else None,
+        steps=tuple(steps),
+    )
+
+
+def origins_of(journal: Journal) -> dict[str, str]:
+    """How each configuration came about, in the order of proposals."""
+    query = "SELECT c.name, p.origin FROM proposals p JOIN configurations c ON c.id = p.configuration ORDER BY p.number"
+    with journal.transaction(reading=True) as connection:
+        return dict(connection.execute(query).fetchall())
+
+
+def capped_runs(journal: Journal) -> int:
+    """How many runs were stopped at a cap below the cutoff; none in a journal of `gather`."""
+    if journal.kind != "configure":
+        return 0
+    with journal.transaction(reading=True) as connection:
+        return int(connection.execute("SELECT count(*) FROM capped").fetchone()[0])

@@ -1,0 +1,649 @@
+import dataclasses
+import json
+import math
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scenarios
+
+from truecost import InputError, Journal, Scenario, Status, gather, import_runs
+from truecost.configure import Configured, configure
+from truecost.decide import race
+from truecost.decide.race import Decision, Schedule, Standing, Stretch
+from truecost.running import searchlog
+from truecost.running.search import Budget, Progress
+from truecost.running.space import Space
+
+HERE = Path(__file__).parent
+# The usual arithmetic without its sleepers, and a limit far away: a machine that stalls turns no run into a timeout.
+CALM = "".join(line for line in scenarios.TARGET.splitlines(keepends=True) if "sleep" not in line)
+FAR: dict[str, Any] = {"cpu": 30.0, "wall": 60.0}
+# Burns CPU time for good unless alpha is 1.
+BURNER = """#!/bin/sh
+[ "$7" = 1 ] || while :; do :; done
+echo "Result for SMAC: SUCCESS, 0.01, 0, $5, $5"
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cores are claimed among the processes of one test only."""
+    (tmp_path / "locks").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "locks"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+
+
+def toy(folder: Path, instances: int = 5, target: str | None = None, **tables: dict[str, Any]) -> Scenario:
+    """The usual scenario of the tests with so many instances, and perhaps another solver."""
+    path = scenarios.write(folder, **tables)
+    for place in range(instances):
+        (folder / "instances" / f"i {place}.txt").write_text(f"{place}\n")
+    for place in range(instances, 5):
+        (folder / "instances" / f"i {place}.txt").unlink()
+    if target is not None:
+        (folder / "solver.sh").write_text(target)
+    return Scenario.read(path)
+
+
+def truecost(*words: object, folder: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """The command line, ended with the code that is expected."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "truecost.cli", *map(str, words)], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == code, ended.stderr
+    assert "Traceback" not in ended.stderr
+    return ended
+
+
+def rows(path: Path, query: str) -> list[tuple[Any, ...]]:
+    """What a query finds in a journal."""
+    with sqlite3.connect(path) as connection:
+        found = connection.execute(query).fetchall()
+    connection.close()
+    return found
+
+
+RUNS = (
+    "SELECT c.name, i.name, r.number, r.seed, r.status, r.exit_code, r.time, r.value, r.detail FROM runs r"
+    " JOIN configurations c ON c.id = r.configuration JOIN instances i ON i.id = r.instance ORDER BY 1, 2, 3"
+)
+
+
+PROPOSALS = (
+    "SELECT p.number, c.name, p.origin FROM proposals p JOIN configurations c ON c.id = p.configuration ORDER BY p.number"
+)
+STEPS = (
+    "SELECT s.number, s.runs, c.name, s.reason, s.after FROM steps s LEFT JOIN configurations c ON c.id = s.incumbent"
+    " ORDER BY s.number"
+)
+
+
+def way(path: Path) -> list[list[tuple[Any, ...]]]:
+    """Everything of a search that must not depend on when and where its runs were made."""
+    return [rows(path, RUNS), rows(path, PROPOSALS), rows(path, STEPS)]
+
+
+def statement(found: Configured) -> dict[str, Any]:
+    """What a search came to, without the seconds it took."""
+    plain = dataclasses.asdict(found)
+    return json.loads(json.dumps({key: value for key, value in plain.items() if key not in ("cpu", "notes")}))  # type: ignore[no-any-return]
+
+
+def some(number: int, runs: int, cap: float | None = None) -> Any:
+    """A policy that gives the default and number - 1 proposals, one after the other, so many runs, and takes the best."""
+
+    def decide(standing: Standing, schedule: Schedule, **_: float) -> Decision:
+        size = len(standing.costs)
+        means = [row[: min(runs, len(row))].mean() for row in np.nan_to_num(standing.costs, nan=math.inf)]
+        best = int(np.argmin(means)) if size else None
+        if size == number:
+            return Decision(batch=(), incumbent=best, reason="enough")
+        stop = min(runs, len(schedule.instances))
+        stretch = Stretch(configuration=size, start=0, stop=stop, cap=cap if size else None)
+        return Decision(batch=(stretch,), incumbent=best, reason="one more")
+
+    return decide
+
+
+# ---- the search --------------------------------------------------------------------------------------------------------
+
+
+def test_what_the_policy_sees_and_what_is_run(tmp_path: Path) -> None:
+    """The policy would decide by rows with gaps or by others' costs, or its runs be made elsewhere than it said."""
+    scenario = toy(tmp_path, 9)
+    standings: list[tuple[Standing, Schedule, dict[str, float]]] = []
+
+    def watched(standing: Standing, schedule: Schedule, **more: Any) -> Decision:
+        standings.append((standing, schedule, more))
+        return race.decide(standing, schedule, **more)
+
+    found = configure(scenario, tmp_path / "s.db", budget="120runs", workers=2, pin=False, keep_going=True, policy=watched)
+    assert len(standings[0][0].costs) == 0
+    assert standings[0][2] == {"runs_left": 96, "proposals_left": 144, "at_least": 2}
+    with Journal.read(tmp_path / "s.db") as journal:
+        settings = searchlog.settings_of(journal)
+        matrix, held_out = journal.matrix(), journal.matrix(held_out=True)
+        order = list(searchlog.origins_of(journal))
+    assert settings is not None
+    assert len(settings.training) == 6
+    assert not set(settings.training) & set(settings.held_out)
+    assert set(matrix.instances) <= set(settings.training)
+    assert set(held_out.instances) <= set(settings.held_out)
+    spent = 0
+    for standing, schedule, more in standings:
+        done = ~np.isnan(standing.costs)
+        assert (np.diff(done.astype(int), axis=1) <= 0).all()
+        assert more["runs_left"] == 96 - done.sum()
+        spent = int(done.sum())
+        for configuration, row in enumerate(standing.costs):
+            for position in np.flatnonzero(done[configuration]):
+                instance = matrix.instances.index(settings.training[schedule.instances[position]])
+                run = schedule.numbers[position]
+                assert row[position] == matrix.costs[matrix.configurations.index(order[configuration]), instance, run]
+    assert spent == np.isfinite(matrix.costs).sum() <= 96
+    assert found.runs == spent + np.isfinite(held_out.costs).sum() <= 120
+
+
+def test_twelve_kills_change_nothing(tmp_path: Path) -> None:
+    """Killed with -9 at any moment and started again, a search would end elsewhere than in peace."""
+    scenario = toy(tmp_path, 9, target=CALM, limits=FAR)
+    expected = configure(scenario, tmp_path / "peace.db", budget="300runs", workers=2, pin=False, keep_going=True)
+    words = ["kill", str(scenario.path), str(tmp_path / "killed.db"), "300", "12"]
+    ended = subprocess.run([sys.executable, str(HERE / "searching.py"), *words], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["killed"] == 12
+    assert way(tmp_path / "killed.db") == way(tmp_path / "peace.db")
+    again = configure(scenario, tmp_path / "killed.db", workers=1, pin=False, policy=race.decide)
+    assert statement(again) == statement(expected)
+    assert len(rows(tmp_path / "killed.db", RUNS)) == expected.runs
+
+
+def test_a_cluster_ends_where_one_machine_does(tmp_path: Path) -> None:
+    """Runs on Dask workers would lead elsewhere, or lose their place."""
+    scenario = toy(tmp_path, 6, target=CALM, limits=FAR)
+    configure(scenario, tmp_path / "here.db", budget="60runs", workers=2, pin=False, keep_going=True)
+    words = ["dask", str(scenario.path), str(tmp_path / "there.db"), "60"]
+    ended = subprocess.run(
+        [sys.executable, str(HERE / "searching.py"), *words], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert way(tmp_path / "there.db") == way(tmp_path / "here.db")
+
+
+def test_a_finished_search_runs_nothing(tmp_path: Path) -> None:
+    """To be told the result again would cost runs, or cores that are not free."""
+    scenario = toy(tmp_path, 6)
+    first = configure(scenario, tmp_path / "s.db", budget="30runs", pin=False, keep_going=True, policy=some(4, 4))
+    (tmp_path / "solver.sh").chmod(0o644)
+    again = configure(scenario, tmp_path / "s.db", workers=1, delta=0.2, policy=some(4, 4))
+    assert again.certificate is not None
+    assert first.certificate is not None
+    assert again.certificate.upper < first.certificate.upper
+    assert statement(first)["incumbent"] == statement(again)["incumbent"]
+
+
+def test_seeds_choose_the_way(tmp_path: Path) -> None:
+    """Another seed would search the same way again; or the same seed another."""
+    scenario = toy(tmp_path, 6, target=CALM, limits=FAR)
+    for name, seed in [("a", None), ("b", 3), ("c", 4)]:
+        configure(scenario, tmp_path / name, budget="30runs", seed=seed, pin=False, keep_going=True, policy=some(4, 4))
+    assert way(tmp_path / "a")[1] == way(tmp_path / "b")[1]
+    assert way(tmp_path / "b")[1] != way(tmp_path / "c")[1]
+    assert way(tmp_path / "b")[1][0] == way(tmp_path / "c")[1][0]
+
+
+def test_statements_rest_on_fresh_instances(tmp_path: Path) -> None:
+    """The certificate would rest on instances the incumbent was chosen by, or on others than the default has."""
+    target = "#!/bin/sh\nread s < $1\necho Result for SMAC: SUCCESS, 0, 0, $((1300 - 100 * $7 + $5 % 50 + s)), 1\n"
+    scenario = toy(tmp_path, 12, target=target, limits=FAR)
+    found = configure(scenario, tmp_path / "s.db", budget="100runs", runs=2, pin=False, policy=some(6, 8))
+    assert found.incumbent != found.default
+    with Journal.read(tmp_path / "s.db") as journal:
+        held_out = journal.matrix(held_out=True)
+    assert set(held_out.configurations) == {found.default.name, found.incumbent.name}
+    # A search that ends early leaves more rounds: 52 runs are left for 2 x 4 x 2.
+    assert found.held_out == np.isfinite(held_out.costs).sum() == 16
+    assert found.certificate is not None
+    assert found.certificate.instances == 4
+    assert found.certificate.estimate == pytest.approx(np.nanmean(held_out.select([found.incumbent.name]).costs))
+    assert found.audit.comparison is not None
+    assert (found.audit.comparison.on, found.audit.comparison.instances) == ("test", 4)
+    assert found.audit.true_from == "test runs"
+
+
+def test_what_other_commands_see(tmp_path: Path) -> None:
+    """audit, certify, info and import would take the search for a list fixed beforehand, or train on held-out instances."""
+    scenario = toy(tmp_path, 9)
+    found = configure(scenario, tmp_path / "s.db", budget="80runs", pin=False, keep_going=True, policy=some(8, 6))
+    taken = import_runs(tmp_path / "s.db")
+    trajectory = taken.trajectory
+    assert (trajectory.tool, trajectory.proposed, trajectory.raced) == ("truecost configure", "adaptively", True)
+    assert (trajectory.default, trajectory.incumbent) == (found.default.name, found.incumbent.name)
+    assert trajectory.steps[0] == (6, (found.default.name,))
+    assert next(iter(taken.origins.values())) == "default"
+    assert set(list(taken.origins.values())[1:]) > {"random"}
+    assert taken.test is not None
+    assert taken.matrix.shape[0] == 8
+    assert not set(taken.test.instances) & set(taken.matrix.instances)
+    refused = truecost("certify", "s.db", "--chosen", "from-list", folder=tmp_path, code=2)
+    assert "configurations were proposed from the costs of others" in refused.stderr
+    assert "with 95 % confidence" in truecost("certify", "s.db", folder=tmp_path).stdout.lower()
+    assert json.loads(truecost("info", "s.db", "--json", folder=tmp_path).stdout)["matrix"]["configurations"] == 8
+
+
+# ---- budgets -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "amount", "unit", "said"),
+    [
+        ("5000runs", 5000, "runs", "5,000 runs"),
+        ("1 run", 1, "runs", "1 run"),
+        ("1,500 runs", 1500, "runs", "1,500 runs"),
+        ("2h", 7200, "seconds", "2 h"),
+        ("90min", 5400, "seconds", "90 min"),
+        ("0.5s", 0.5, "seconds", "0.5 s"),
+        ("1.5d", 129600, "seconds", "36 h"),
+    ],
+)
+def test_budgets(text: str, amount: float, unit: str, said: str) -> None:
+    """A budget would be taken for another."""
+    budget = Budget.parse(text)
+    assert (budget.amount, budget.unit, str(budget)) == (amount, unit, said)
+
+
+@pytest.mark.parametrize("text", ["", "5000", "2 hours", "-1h", "0runs", "1.5runs", "nanh", "1e3runs", "2h30min", "infs"])
+def test_bad_budgets(text: str) -> None:
+    """A budget that says nothing would be guessed at."""
+    with pytest.raises(InputError, match="expected a budget"):
+        Budget.parse(text)
+
+
+@pytest.mark.parametrize("runs", [1, 2, 3, 7, 12])
+def test_budgets_smaller_than_a_round(tmp_path: Path, runs: int) -> None:
+    """A budget too small for anything would be overdrawn, or end in a fault instead of the default and a reason."""
+    scenario = toy(tmp_path, 12, target="#!/bin/sh\necho Result for SMAC: SUCCESS, 0, 0, $7, 1\n")
+    found = configure(scenario, tmp_path / "s.db", budget=f"{runs}runs", pin=False, workers=2)
+    assert 1 <= found.runs <= runs
+    assert (found.certificate is None) == (found.held_out == 0)
+    if runs == 1:
+        assert found.incumbent == found.default
+        assert found.no_certificate == "the budget left no runs for the instances held out; give a larger one"
+        assert found.reason == "the budget is spent"
+
+
+def test_time_is_counted_from_the_journal(tmp_path: Path) -> None:
+    """A budget of time would be counted anew after a kill, or not be kept."""
+    target = "#!/bin/sh\nsleep 0.02\necho Result for SMAC: SUCCESS, 0, 0, $7, 1\n"
+    scenario = toy(tmp_path, 6, target=target, limits={"cpu": 10.0, "wall": 10.0})
+    seen: list[float] = []
+
+    def watched(standing: Standing, schedule: Schedule, **more: Any) -> Decision:
+        seen.append(more["runs_left"])
+        return inner(standing, schedule, **more)  # type: ignore[no-any-return]
+
+    inner = some(4, 4)
+    options: dict[str, Any] = {"workers": 2, "pin": False, "policy": watched}
+    found = configure(scenario, tmp_path / "s.db", budget="40s", **options)
+    first, seen[:] = list(seen), []
+    wall = sum(row[0] for row in rows(tmp_path / "s.db", "SELECT wall FROM runs"))
+    assert found.spent == pytest.approx(wall / 2)
+    # Nothing is known before the first run but its limit, and then what runs took: four of them, and four a step after.
+    assert first[0] == pytest.approx(0.8 * 2 * 40 / 10)
+    table = rows(tmp_path / "s.db", "SELECT wall FROM runs ORDER BY id LIMIT 4")
+    mean = sum(row[0] for row in table) / 4
+    kept = min(0.2 * 40, 2 * 2 * 5 * mean / 2)
+    assert first[1] == pytest.approx(((40 - kept) * 2 - 4 * mean) / mean)
+    configure(scenario, tmp_path / "s.db", **options)
+    assert seen == first
+
+
+# ---- caps --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("workers", "capped"), [(1, 1), (2, 2)])
+def test_capped_runs_are_kept_apart(tmp_path: Path, workers: int, capped: int) -> None:
+    """A run stopped at a cap would count as a timeout, be lost, be done again, or be followed by more of its kind."""
+    scenario = toy(tmp_path, 6, target=BURNER, limits={"cpu": 5.0}, metric={"kind": "par"})
+    told: list[Progress] = []
+    options: dict[str, Any] = {"workers": workers, "pin": False, "policy": some(3, 4, cap=0.05)}
+    found = configure(scenario, tmp_path / "s.db", budget="40runs", runs=1, progress=told.append, **options)
+    kept = rows(tmp_path / "s.db", "SELECT cap, cpu FROM capped")
+    burning = sum(
+        1 for row in rows(tmp_path / "s.db", 'SELECT "values" FROM configurations') if '"alpha": "1"' not in row[0]
+    )
+    assert burning >= 1
+    assert found.capped == len(kept) == capped * burning
+    assert all(cap == 0.05 < cpu < 2 for cap, cpu in kept)
+    assert all(status == Status.SOLVED for (status,) in rows(tmp_path / "s.db", "SELECT status FROM runs"))
+    assert found.runs == told[-1].runs == len(rows(tmp_path / "s.db", "SELECT 1 FROM runs")) + len(kept)
+    taken = import_runs(tmp_path / "s.db")
+    assert taken.left_out == {"stopped at a cap below the cutoff": len(kept)}
+    assert taken.matrix.shape[0] == 3 - burning
+    for statement_ in (
+        "DELETE FROM capped",
+        "UPDATE capped SET cpu = 0",
+        "DELETE FROM steps",
+        "UPDATE proposals SET number = 9",
+    ):
+        with sqlite3.connect(tmp_path / "s.db") as connection, pytest.raises(sqlite3.IntegrityError, match="append-only"):
+            connection.execute(statement_)
+        connection.close()
+    before = way(tmp_path / "s.db")
+    configure(scenario, tmp_path / "s.db", **options)
+    assert way(tmp_path / "s.db") == before
+
+
+def test_a_capped_run_leaves_no_gap(tmp_path: Path) -> None:
+    """What comes after a capped run would be compared, or bring back a configuration that is out."""
+    target = "#!/bin/sh\nread s < $1\n[ $7 = 1 ] || [ $((s % 2)) = 0 ] || while :; do :; done\n" + BURNER.splitlines()[-1]
+    scenario = toy(tmp_path, 12, target=target, limits={"cpu": 5.0}, metric={"kind": "par"})
+    last: list[Standing] = []
+    inner = some(3, 8, cap=0.1)
+
+    def watched(standing: Standing, schedule: Schedule, **more: Any) -> Decision:
+        last[:] = [standing]
+        return inner(standing, schedule, **more)  # type: ignore[no-any-return]
+
+    configure(scenario, tmp_path / "s.db", budget="80runs", runs=1, workers=8, pin=False, policy=watched)
+    costs, capped = last[0].costs, rows(tmp_path / "s.db", "SELECT DISTINCT configuration FROM capped")
+    assert capped
+    with Journal.read(tmp_path / "s.db") as journal:
+        names, settings = list(searchlog.origins_of(journal)), searchlog.settings_of(journal)
+        values = journal.configurations()
+    assert settings is not None
+    order = race.schedule(8, 1, np.random.default_rng([3, 2])).instances
+    odd = [int(settings.training[place].split()[1].partition(".")[0]) % 2 for place in order]
+    for row, out, name in zip(costs, last[0].out, names, strict=True):
+        burns = values[name]["alpha"] != "1"
+        assert out == burns
+        assert np.isfinite(row).tolist() == [place < odd.index(1) or not burns for place in range(8)]
+
+
+def test_costs_above_a_cap_put_out(tmp_path: Path) -> None:
+    """A crash, which costs more than any cap, would leave a configuration in the race."""
+    target = '#!/bin/sh\n[ "$7" = 1 ] || exit 3\necho Result for SMAC: SUCCESS, 0.01, 0, 1, 1\n'
+    scenario = toy(tmp_path, 6, target=target, limits={"cpu": 5.0}, metric={"kind": "par"})
+    last: list[Standing] = []
+    inner = some(5, 4, cap=3.0)
+
+    def watched(standing: Standing, schedule: Schedule, **more: Any) -> Decision:
+        last[:] = [standing]
+        return inner(standing, schedule, **more)  # type: ignore[no-any-return]
+
+    configure(scenario, tmp_path / "s.db", budget="40runs", workers=1, pin=False, policy=watched)
+    crashed = last[0].costs[:, 0] == 50
+    assert crashed.any()
+    assert (last[0].out == crashed).all()
+    assert (np.isfinite(last[0].costs).sum(axis=1) == np.where(crashed, 1, 4)).all()
+
+
+def test_no_caps_where_costs_are_no_times(tmp_path: Path) -> None:
+    """A run would be stopped for a quality that has nothing to do with seconds."""
+    found = configure(
+        toy(tmp_path, 6), tmp_path / "s.db", budget="40runs", pin=False, keep_going=True, policy=some(4, 4, cap=0.001)
+    )
+    assert found.capped == 0
+    assert len(rows(tmp_path / "s.db", "SELECT DISTINCT configuration FROM runs")) == 4
+
+
+# ---- scenarios at the edge ---------------------------------------------------------------------------------------------
+
+
+def test_one_instance(tmp_path: Path) -> None:
+    """A scenario with one instance would be certified on what it was trained on, or end in a fault."""
+    found = configure(toy(tmp_path, 1), tmp_path / "s.db", budget="30runs", pin=False, keep_going=True)
+    assert found.certificate is None
+    assert found.no_certificate is not None
+    assert "the scenario has one instance, and it was trained on" in found.no_certificate
+    assert found.runs <= 30
+    assert not found.audit.better
+
+
+@pytest.mark.parametrize("instances", [2, 3])
+def test_one_run_on_few_instances(tmp_path: Path, instances: int) -> None:
+    """One run per instance would be too little for the report, or be exceeded."""
+    found = configure(toy(tmp_path, instances), tmp_path / "s.db", budget="60runs", runs=1, pin=False, keep_going=True)
+    assert found.certificate is not None
+    assert found.certificate.instances == 1
+    assert rows(tmp_path / "s.db", "SELECT max(number) FROM runs") == [(0,)]
+
+
+def test_a_deterministic_target_is_told(tmp_path: Path) -> None:
+    """Runs that repeat each other would be paid for without a word."""
+    scenario = toy(
+        tmp_path, 6, target="#!/bin/sh\nread s < $1\necho Result for SMAC: SUCCESS, 0, 0, $(($7 + s)), 1\n", limits=FAR
+    )
+    found = configure(scenario, tmp_path / "s.db", budget="80runs", runs=2, pin=False, policy=some(6, 8))
+    assert any(note.startswith("seeds seem to change nothing") for note in found.notes)
+    assert found.audit.noise.within == 0
+
+
+def test_everything_times_out(tmp_path: Path) -> None:
+    """Where nothing is ever solved, some configuration would be praised."""
+    limits = {"cpu": 5.0, "wall": 0.02}
+    scenario = toy(tmp_path, 6, target="#!/bin/sh\nsleep 100\n", limits=limits, metric={"kind": "par", "clock": "wall"})
+    found = configure(scenario, tmp_path / "s.db", budget="40runs", pin=False, workers=2)
+    assert found.notes[0].startswith("every run cost the most there is, 0.2: nothing could be told apart")
+    assert not found.audit.better
+    assert found.certificate is not None
+    assert found.certificate.upper == pytest.approx(0.2)
+
+
+def test_a_default_that_crashes(tmp_path: Path) -> None:
+    """A default that crashes would stop a search that was told to go on, or go unnoticed in one that was not."""
+    target = '#!/bin/sh\n[ "$7" = 1 ] && { echo no one >&2; exit 3; }\necho Result for SMAC: SUCCESS, 0, 0, $7, 1\n'
+    scenario = toy(tmp_path, 30, target=target, limits=FAR)
+    options: dict[str, Any] = {"pin": False, "workers": 1, "runs": 1, "policy": some(3, 20)}
+    with pytest.raises(InputError, match=r"all crashed \(.*no one\)\. If .* --keep-going\. Try by hand: "):
+        configure(scenario, tmp_path / "s.db", budget="100runs", **options)
+    assert 10 <= len(rows(tmp_path / "s.db", "SELECT 1 FROM runs")) < 20
+    found = configure(scenario, tmp_path / "s.db", keep_going=True, **options)
+    assert found.incumbent != found.default
+    assert found.audit.better
+    assert found.notes[0].startswith("the default cost the most there is, 10000, in all its 20 training runs")
+
+
+def test_few_runs_that_all_crash_are_refused(tmp_path: Path) -> None:
+    """A wrong scenario would be configured without a word, if the budget is smaller than the first look."""
+    scenario = toy(tmp_path, 6, target="#!/bin/sh\nexit 3\n", limits=FAR)
+    with pytest.raises(InputError, match="at least one of the first 4 runs, and all crashed"):
+        configure(scenario, tmp_path / "s.db", budget="4runs", pin=False, policy=some(2, 2))
+
+
+def test_a_small_space_is_tried_out(tmp_path: Path) -> None:
+    """A search would not end when there is nothing left to propose, or propose something twice."""
+    scenarios.write(tmp_path)
+    (tmp_path / "space.pcs").write_text("alpha {1,2,3} [1]\nbeta {1,2} [1]\n{alpha=2, beta=2}\n")
+    scenario = Scenario.read(tmp_path / "scenario.toml")
+    left: list[float] = []
+
+    def greedy(standing: Standing, _: Schedule, **more: float) -> Decision:
+        left.append(more["proposals_left"])
+        size = len(standing.costs)
+        new = tuple(Stretch(configuration=size + i, start=0, stop=1) for i in range(4)) if more["proposals_left"] else ()
+        return Decision(batch=new, incumbent=0 if size else None, reason="all were tried")
+
+    found = configure(scenario, tmp_path / "s.db", budget="100runs", pin=False, keep_going=True, policy=greedy)
+    # The forbidden combination is found out by not finding it.
+    assert (found.configurations, found.reason, left) == (5, "all were tried", [6, 2, 0])
+
+
+def test_costs_outside_their_range_are_refused(tmp_path: Path) -> None:
+    """Statements would rest on ends that costs go beyond."""
+    scenario = toy(tmp_path, 6, target="#!/bin/sh\necho Result for SMAC: SUCCESS, 0, 0, 10001, 1\n", limits=FAR)
+    with pytest.raises(InputError, match=r"expected costs in \[0, 10000\], got 10001"):
+        configure(scenario, tmp_path / "s.db", budget="10runs", pin=False)
+
+
+def test_aborted_runs_are_done_again(tmp_path: Path) -> None:
+    """A wrapper's ABORT, that something is wrong with the machine, would decide a race."""
+    target = '#!/bin/sh\n[ -e fixed ] && word=SUCCESS || word=ABORT\necho "Result for SMAC: $word, 0, 0, 5, 1"\n'
+    scenario = toy(tmp_path, 6, target=target, limits=FAR)
+    with pytest.raises(InputError, match="was aborted"):
+        configure(scenario, tmp_path / "s.db", budget="12runs", pin=False, policy=some(2, 4))
+    (tmp_path / "fixed").touch()
+    found = configure(scenario, tmp_path / "s.db", pin=False, policy=some(2, 4))
+    assert found.training_cost == 5
+
+
+# ---- what must not be mixed --------------------------------------------------------------------------------------------
+
+
+def test_journals_of_two_commands_are_not_mixed(tmp_path: Path) -> None:
+    """gather would go on with a search, or configure with a gathering, whose runs were chosen otherwise."""
+    scenario = toy(tmp_path, 6)
+    gather(scenario, tmp_path / "g.db", configurations=2, runs=1, pin=False, keep_going=True)
+    # As all journals before there were searches.
+    assert rows(tmp_path / "g.db", "PRAGMA user_version") == [(1,)]
+    configure(scenario, tmp_path / "c.db", budget="12runs", pin=False, keep_going=True, policy=some(2, 4))
+    with pytest.raises(InputError, match="expected a journal of truecost configure, got one of truecost gather"):
+        configure(scenario, tmp_path / "g.db", budget="12runs", pin=False)
+    with pytest.raises(InputError, match="expected a journal of truecost gather, got one of truecost configure"):
+        gather(scenario, tmp_path / "c.db", configurations=2, runs=1, pin=False)
+
+
+def test_another_search_is_refused(tmp_path: Path) -> None:
+    """A search would go on with another budget, seed, metric, policy or set of instances than its decisions rest on."""
+    scenario = toy(tmp_path, 6)
+    options: dict[str, Any] = {"pin": False, "keep_going": True, "policy": some(3, 4)}
+    configure(scenario, tmp_path / "s.db", budget="20runs", **options)
+    others: list[tuple[dict[str, Any], str]] = [
+        ({"budget": "30runs"}, "a budget of 20 runs, got 30 runs"),
+        ({"budget": "20s"}, "a budget of 20 runs, got 20 s"),
+        ({"runs": 2}, "runs per instance: 5, got 2"),
+        ({"seed": 4}, "the seed 3, got 4"),
+        ({"policy": some(2, 5)}, "expected the search to go the way it went, and the incumbent of step 1 was"),
+    ]
+    for other, message in others:
+        with pytest.raises(InputError, match=message):
+            configure(scenario, tmp_path / "s.db", **{**options, **other})
+    metric = scenario.metric.model_copy(update={"high": 20000.0})
+    with pytest.raises(InputError, match="the metric"):
+        configure(dataclasses.replace(scenario, metric=metric), tmp_path / "s.db", **options)
+    with pytest.raises(InputError, match=r"expected the instances the search was begun with, and .* is not there"):
+        configure(dataclasses.replace(scenario, instances=scenario.instances[:3]), tmp_path / "s.db", **options)
+    with pytest.raises(InputError, match="expected a budget for a new search"):
+        configure(scenario, tmp_path / "new.db", **options)
+    with pytest.raises(InputError, match="expected delta between 0 and 1"):
+        configure(scenario, tmp_path / "s.db", delta=1.0, **options)
+
+
+def test_a_policy_that_leaves_gaps_is_a_fault(tmp_path: Path) -> None:
+    """Costs would be compared that belong to different runs."""
+
+    def gap(*_: object, **more: float) -> Decision:
+        assert more["runs_left"] > 1
+        return Decision(batch=(Stretch(configuration=0, start=1, stop=2),), incumbent=None, reason="")
+
+    with pytest.raises(Exception, match="goes on where a configuration stands"):
+        configure(toy(tmp_path, 6), tmp_path / "s.db", budget="12runs", pin=False, policy=gap)
+
+
+# ---- the command line --------------------------------------------------------------------------------------------------
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    """The line the design promises would not end with a configuration, a certificate and an audit; or not be resumed."""
+    toy(tmp_path, 9)
+    words = ["configure", "scenario.toml", "--budget", "60runs", "--workers", 1, "--no-pin", "--keep-going"]
+    said = truecost(*words, folder=tmp_path).stdout
+    flat = " ".join(said.split())
+    assert flat.startswith("toy: 60 runs, at most 5.0 min of CPU time; 9 instances, a third of them held out.")
+    assert "As arguments: -alpha " in flat
+    assert "Certified: with 95 % confidence the true cost of " in flat
+    assert "Against the default: " in flat
+    assert "Audit: true cost (on held-out instances) − training cost = " in flat
+    assert "Next: truecost audit toy-configure.db" in flat
+    report = json.loads(truecost("configure", "scenario.toml", "--json", "--delta", 0.1, folder=tmp_path).stdout)
+    assert report["certificate"]["delta"] == 0.1
+    assert report["runs"] <= 60
+    assert set(report["incumbent"]["values"]) == {"alpha", "beta"}
+    assert report["better"] == report["audit"]["better"]
+    info = " ".join(truecost("info", "toy-configure.db", folder=tmp_path).stdout.split())
+    assert f"toy: {report['runs']} runs" in info
+    assert "of a search" in info
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["scenario.toml"], "expected a budget for a new search"),
+        (["scenario.toml", "--budget", "2 fortnights"], "expected a budget such as 2h"),
+        (["scenario.toml", "--budget", "9runs", "--workers", "2", "--dask", "tcp://x"], "got both"),
+        (["scenario.toml", "--budget", "9runs", "--dask", "tcp://127.0.0.1:9"], "expected a Dask scheduler with workers"),
+    ],
+)
+def test_bad_input_is_one_line(tmp_path: Path, words: list[str], message: str) -> None:
+    """A mistake on the command line would end in a traceback, or in a search for the wrong thing."""
+    toy(tmp_path)
+    ended = truecost("configure", *words, "--quiet", folder=tmp_path, code=2)
+    assert message in ended.stderr
+    assert ended.stderr.count("\n") == 1
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
+    """Who interrupts a search would not know that nothing is lost."""
+    toy(tmp_path, 9)
+    words = [sys.executable, "-m", "truecost.cli", "configure", "scenario.toml", "--budget", "1h", "--quiet", "--no-pin"]
+    with subprocess.Popen(
+        [*words, "--keep-going"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as search:
+        path = tmp_path / "toy-configure.db"
+        while not (path.exists() and _some_runs(path)):
+            assert search.poll() is None
+            time.sleep(0.05)
+        # Looked at while it is written.
+        assert json.loads(truecost("info", path, "--json", folder=tmp_path).stdout)["journal"]["kind"] == "configure"
+        os.kill(search.pid, signal.SIGINT)
+        assert search.wait() == 130
+        assert search.stderr is not None
+        assert "To go on: truecost configure scenario.toml --journal toy-configure.db" in search.stderr.read()
+
+
+def _some_runs(path: Path) -> bool:
+    try:
+        return len(rows(path, "SELECT 1 FROM steps")) > 3
+    except sqlite3.OperationalError:
+        return False
+
+
+# ---- proposals ---------------------------------------------------------------------------------------------------------
+
+
+def test_proposals_depend_on_their_number_only() -> None:
+    """A proposal would depend on how many draws were made before it, and a resumed search go elsewhere."""
+    from truecost.running.propose import propose
+
+    space = Space.parse("a {x,y,z} [x]\nb [0,1] [0.5]\nc [1,100] [10]il\n")
+    parents = space.configurations(3, seed=9)
+    first = [propose(space, parents, set(), seed=1, number=number) for number in range(20)]
+    assert first == [propose(space, parents, set(), seed=1, number=number) for number in reversed(range(20))][::-1]
+    assert first[0] is not None
+    assert (first[0].configuration, first[0].origin) == (space.default(), "default")
+    assert first != [propose(space, parents, set(), seed=2, number=number) for number in range(20)]
+
+
+def test_the_mix_of_proposals() -> None:
+    """Random configurations would be too few to find other valleys, or the best not be followed."""
+    from scipy import stats
+
+    from truecost.running.propose import RANDOM, propose
+
+    space = Space.parse("a {x,y,z} [x]\nb [0,1] [0.5]\nc [1,100] [10]il\n")
+    parents = space.configurations(4, seed=9)
+    origins = [found.origin for number in range(1, 601) if (found := propose(space, parents, set(), seed=5, number=number))]
+    randoms = origins.count("random")
+    assert stats.binomtest(randoms, 600, RANDOM).pvalue > 1e-4
+    of_best = origins.count(f"neighbour of {parents[0].name}")
+    assert stats.binomtest(of_best, 600 - randoms, 0.5).pvalue > 1e-4
+    without = [found.origin for number in range(1, 20) if (found := propose(space, [], set(), seed=5, number=number))]
+    assert set(without) == {"random"}
