@@ -14,8 +14,10 @@ import numpy as np
 
 from bench import imports, widths
 from bench.references import components_in_loops, numpy_n_sweep
+from bench.replaying import deciding, replaying
 from bench.reproducing import reproducing
 from bench.running import running
+from truecost import examples
 from truecost.experiments import exact, resample
 from truecost.matrix import CostMatrix
 from truecost.stats.synthetic import runtime_model
@@ -156,11 +158,16 @@ def main() -> None:
     experiments(matrix)
     growth()
     memory()
-    reproducing(matrix, SPLITS)
+    print()
+    for name in examples.names():
+        reproducing(name, examples.load_example(name), SPLITS)
+    reproducing("500×500×5", matrix, SPLITS)
     starts()
     running()
     widths.main([])
     imports.main()
+    replaying(1000)
+    deciding()
 
 
 if __name__ == "__main__":

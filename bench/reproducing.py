@@ -1,4 +1,4 @@
-"""`truecost reproduce` on a matrix of the paper's size, in a process of its own: the whole section in one go."""
+"""`truecost reproduce` in a process of its own: the whole section in one go."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from pathlib import Path
 from truecost.matrix import CostMatrix
 
 
-def reproducing(matrix: CostMatrix, splits: int) -> None:
+def reproducing(name: str, matrix: CostMatrix, splits: int) -> None:
     """Wall time, processor time and peak memory, figures included."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "matrix.npz"
@@ -24,6 +24,6 @@ def reproducing(matrix: CostMatrix, splits: int) -> None:
         assert work.returncode == 0
         size = sum(file.stat().st_size for file in (Path(folder) / "out").rglob("*") if file.is_file())
     print(
-        f"\ntruecost reproduce, {splits:,} splits: {wall:.0f} s wall, {used.ru_utime + used.ru_stime:.0f} s of processor, "
+        f"truecost reproduce, {name}, {splits:,} splits: {wall:.0f} s wall, {used.ru_utime + used.ru_stime:.0f} s of processor, "
         f"peak memory {used.ru_maxrss / 1024:.0f} MB; {size / 2**20:.1f} MB of figures, data and page"
     )

@@ -6,7 +6,7 @@ oracle is the (1 − δ)-quantile of true cost − estimate itself: no constant 
 is the least a valid limit can say of K instances that cost `low`, 1 − δ^(1/K) of the range: so few cannot rule out timeouts
 that are rarer.
 
-`make bench` takes matrices of the runtime model; `python -m bench.widths FILE…` takes any matrix.
+`make bench` takes the examples of the package and matrices of the runtime model; `python -m bench.widths FILE…` any matrix.
 """
 
 import sys
@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from truecost import examples
 from truecost.matrix import CostMatrix
 from truecost.stats import betting, bounds, confidence
 from truecost.stats.allocation import even
@@ -40,7 +41,9 @@ class Widths(NamedTuple):
 
 
 def matrices() -> Iterator[tuple[str, CostMatrix]]:
-    """PAR10 with few and with many timeouts; a real matrix takes one more line."""
+    """The examples of the package, and PAR10 models with few and with many timeouts."""
+    for name in examples.names():
+        yield name, examples.load_example(name)
     for rate in (0.02, 0.1, 0.3):
         rng = np.random.default_rng(1)
         model = runtime_model(configurations=20, rng=rng, timeout_rate=rate)
