@@ -25,5 +25,7 @@ def reproducing(name: str, matrix: CostMatrix, splits: int) -> None:
         size = sum(file.stat().st_size for file in (Path(folder) / "out").rglob("*") if file.is_file())
     print(
         f"truecost reproduce, {name}, {splits:,} splits: {wall:.0f} s wall, "
-        f"{used.ru_utime + used.ru_stime:.0f} s of processor, peak memory {used.ru_maxrss / 1024:.0f} MB; {size / 2**20:.1f} MB of figures, data and page"
+        f"{used.ru_utime + used.ru_stime:.0f} s of processor, peak memory {used.ru_maxrss / 1024:.0f} MB; "
+        f"{size / 2**20:.1f} MB of figures, data and page",
+        flush=True,
     )

@@ -126,6 +126,8 @@ def student_race(costs, prices, budgets, first, quantiles):
             entered += 1
         alive = np.arange(entered)
         sums = np.zeros(configurations)
+        # Of the squared differences to the best; begun anew when another one is the best.
+        squares, reference = np.zeros(configurations), -1
         spent, runs = 0.0, 0
         while runs < last and len(alive) > 1:
             charge = 0.0
@@ -139,17 +141,18 @@ def student_race(costs, prices, budgets, first, quantiles):
             runs += 1
             if runs >= first:
                 best = alive[np.argmin(sums[alive])]
+                begin = runs - 1 if best == reference else 0
+                reference = best
                 keep = np.ones(len(alive), dtype=np.bool_)
                 for i in range(len(alive)):
                     c = alive[i]
-                    if c == best:
-                        continue
+                    if begin == 0:
+                        squares[c] = 0.0
+                    for j in range(begin, runs):
+                        squares[c] += (costs[c, j] - costs[best, j]) ** 2
                     mean = (sums[c] - sums[best]) / runs
-                    squares = 0.0
-                    for j in range(runs):
-                        squares += (costs[c, j] - costs[best, j] - mean) ** 2
-                    error = math.sqrt(squares / (runs - 1) / runs)
-                    keep[i] = mean <= quantiles[runs - 1] * error
+                    left = max(squares[c] - runs * mean**2, 0.0)
+                    keep[i] = c == best or mean <= quantiles[runs - 1] * math.sqrt(left / (runs - 1) / runs)
                 alive = alive[keep]
         chosen[at] = alive[np.argmin(sums[alive])]
     return chosen
