@@ -171,7 +171,7 @@ def _open(standing: Standing, incumbent: int | None, runs_left: float, proposals
     number = int(min(proposals_left, max(share // PER_PROPOSAL, 2.0), runs_left))
     known = standing.costs.shape[0]
     if number < 1 or (incumbent is not None and runs_left < PER_PROPOSAL):
-        why = "no runs are left" if proposals_left else "no proposals are left"
+        why = "too few runs are left for another heat" if proposals_left else "no proposals are left"
         return Decision(batch=(), incumbent=incumbent, reason=f"{reason}; {why}")
     batch = tuple(Stretch(configuration=known + i, start=0, stop=1) for i in range(number))
     return Decision(batch=batch, incumbent=incumbent, reason=f"{reason}; {number} new proposals", grant=float(share))
