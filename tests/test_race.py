@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truecost.decide import race, replay, tempered
+from truecost.decide import race, replay
 from truecost.errors import InputError
-from truecost.stats.synthetic import runtime_model
 
 
 def standing(costs: np.ndarray, counts: list[int], granted: float = 1e6, low: float = 0.0) -> race.Standing:
@@ -197,36 +196,9 @@ def test_a_schedule_needs_instances_and_runs() -> None:
         race.schedule(0, 1, np.random.default_rng(1))
 
 
-def test_tempered_costs_choose_better_than_the_mean() -> None:
-    """A slope of the wrong sign, or a weight blind to the noise, chooses worse than the plain training cost does."""
-    rng = np.random.default_rng(10)
-    lost = []
-    for _ in range(150):
-        model = runtime_model(configurations=40, rng=rng, within_share=0.85, timeout_rate=0.1)
-        costs = model.draw(instances=20, runs=1, rng=rng).costs[:, :, 0]
-        values = tempered.temper(tempered.fit(costs, None, 0.0), costs, None)
-        true = model.true_cost
-        lost.append(true[np.argmin(values.mean(axis=1))] - true[np.argmin(costs.mean(axis=1))])
-    mean, error = np.mean(lost), np.std(lost, ddof=1) / math.sqrt(len(lost))
-    assert mean < -3 * error
-
-
-def test_tempering_goes_away_as_runs_add_up() -> None:
-    """A weight that stays away from 1 would choose by logarithms for ever, which is not the cost that was asked for."""
-    rng = np.random.default_rng(11)
-    # Mean cost and mean logarithm disagree on purpose: rare timeouts for the even rows.
-    costs = rng.exponential(1.0, (20, 4000)) + 0.5
-    costs[::2] *= 0.5
-    costs[::2, ::20] = 100.0
-    few, many = (tempered.temper(tempered.fit(costs[:, :n], None, 0.0), costs[:, :n], None) for n in (10, 4000))
-    plain = costs.mean(axis=1)
-    assert np.corrcoef(many.mean(axis=1), plain)[0, 1] > 0.99
-    assert few.shape == (20, 10)
-
-
 def test_shares_are_means_over_the_runs_of_an_instance() -> None:
     """Runs taken for instances make a contender look surer than it is."""
     instances = np.array([2, 0, 2, 5])
     costs = np.array([[1.0, 2.0, 3.0, 4.0]])
-    assert tempered.instance_means(costs, tempered.shares(instances)).tolist() == [[2.0, 2.0, 4.0]]
-    assert tempered.shares(np.array([3, 1, 0])) is None
+    assert race.instance_means(costs, race.shares(instances)).tolist() == [[2.0, 2.0, 4.0]]
+    assert race.shares(np.array([3, 1, 0])) is None

@@ -12,8 +12,6 @@ more runs there is a look, and a contender is dropped
 A heat is over when one is left, when every run of the schedule is done, when its runs are spent, or when what more runs of
 those left are expected to gain is below `WORTH` of the leader's cost: by the variance of the paired differences, so that N,
 and with it K, grows as far as `within` and `across` say it is worth. Then the next heat begins.
-
-Contenders are ranked by the tempered cost (decide/tempered.py).
 """
 
 import math
@@ -24,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from truecost.decide import tempered
 from truecost.errors import InputError
 
 FloatArray = NDArray[np.float64]
@@ -138,7 +135,7 @@ def decide(
     contenders = cohort[counts[cohort] == level]
     if standing.incumbent is not None and counts[standing.incumbent] >= level and not standing.out[standing.incumbent]:
         contenders = np.concatenate([[standing.incumbent], contenders])
-    look = _Look(standing, schedule, counts, contenders, level)
+    look = _Look(standing, schedule, contenders, level)
     spent = int(counts[standing.heats == heat].sum())
     left = min(max(standing.granted[heat] - spent, 0.0), runs_left)
     last = schedule.instances.size
@@ -186,24 +183,22 @@ def _affordable(entered: int, spent: int, granted: float) -> int:
 class _Look:
     """The contenders at one level, where everybody has the same runs; `ranked` are their places, the best first."""
 
-    def __init__(self, standing: Standing, schedule: Schedule, counts: IntArray, contenders: IntArray, level: int) -> None:
+    def __init__(self, standing: Standing, schedule: Schedule, contenders: IntArray, level: int) -> None:
         self.level = level
         self.costs = standing.costs[contenders, :level]
-        self.weights = tempered.shares(schedule.instances[:level])
-        values = tempered.temper(_tempering(standing, schedule, counts), self.costs, self.weights)
+        self.weights = shares(schedule.instances[:level])
         # Ties go to the one that was there first.
-        self.ranked = np.lexsort((contenders, values.mean(axis=1)))
+        self.ranked = np.lexsort((contenders, self.costs.mean(axis=1)))
         self.best = int(self.ranked[0])
         self.leader = int(contenders[self.best])
         self.leader_costs = standing.costs[self.leader]
-        self.values = values
         self.low = standing.low
 
     def by_evidence(self) -> IntArray:
         """Those whose paired difference to the leader does not say that they are worse."""
         if self.level < FIRST_TEST:
             return self.ranked
-        differences = tempered.instance_means(self.values - self.values[self.best], self.weights)
+        differences = instance_means(self.costs - self.costs[self.best], self.weights)
         met = differences.shape[1]
         if met < 2:
             return self.ranked
@@ -219,7 +214,7 @@ class _Look:
             return "every run of the schedule is done"
         if self.level < FIRST_TEST:
             return None
-        differences = tempered.instance_means(self.costs[alive[1:]] - self.costs[self.best], self.weights)
+        differences = instance_means(self.costs[alive[1:]] - self.costs[self.best], self.weights)
         met = differences.shape[1]
         if met < 2:
             return None
@@ -243,13 +238,19 @@ class _Look:
         return [None, *(max(allowance - float(self.costs[i].sum()), least) for i in alive[1:])]
 
 
-def _tempering(standing: Standing, schedule: Schedule, counts: IntArray) -> tempered.Tempering:
-    """Fitted on those with the most runs, as many as it takes."""
-    if counts.size < tempered.ENOUGH:
-        return tempered.PLAIN
-    level = int(np.partition(counts, -tempered.ENOUGH)[-tempered.ENOUGH])
-    rows = counts >= level
-    return tempered.fit(standing.costs[rows, :level], tempered.shares(schedule.instances[:level]), standing.low)
+def shares(instances: IntArray) -> FloatArray | None:
+    """(n, K) weights that make means over the runs on each instance; None if there is one run on each."""
+    counts = np.bincount(instances)
+    if counts.max(initial=0) <= 1:
+        return None
+    weights = np.zeros((instances.size, counts.size))
+    weights[np.arange(instances.size), instances] = 1.0 / counts[instances]
+    return weights[:, counts > 0]
+
+
+def instance_means(costs: FloatArray, weights: FloatArray | None) -> FloatArray:
+    """(C, n) costs in the order of a schedule -> (C, K) means over the runs on each instance met."""
+    return costs if weights is None else np.asarray(costs @ weights)
 
 
 def _student(z: float, freedom: int) -> float:
