@@ -130,7 +130,8 @@ def test_paired_differences() -> None:
 def test_few_small_gains_are_drawn() -> None:
     """Gains that are small beside the losses would be drawn outside of the axes."""
     costs = np.stack([np.array([[9.0], [60.0], [90.0]]), np.array([[10.0], [10.0], [10.0]])])
-    chart = figures.paired_differences_chart(figures.paired_differences_data(named(costs, low=-10), "c0", "c1", rng=rng()))
+    data = figures.paired_differences_data(named(costs), "c0", "c1", rng=rng())
+    chart = figures.paired_differences_chart(data.with_columns(lower=pl.lit(5.0), upper=pl.lit(70.0)))
 
     def domains(spec: Any) -> list[list[float]]:
         if isinstance(spec, dict):
