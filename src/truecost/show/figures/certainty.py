@@ -137,7 +137,7 @@ def certificate_width_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: st
         f"{100 * (1 - delta):.10g} % certificates of {data['configuration'][0]}",
         subtitle=[
             "Growing parts of one random order of the instances; each limit is for one look, at K fixed beforehand.",
-            "No limit exceeds the highest possible cost: the lines begin where a method says no more than that.",
+            "No limit exceeds the highest possible cost: a line is flat where its method knows no better.",
         ],
         limit=TITLE_LIMIT,
     )
@@ -282,13 +282,14 @@ def paired_differences_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: s
         .encode(**across, y=alt.Y("mean:Q", scale=y_scale), tooltip=tooltip)
     )
     zero = alt.Chart(records(pl.DataFrame({"zero": [0.0]}))).mark_rule(color=BLACK, strokeWidth=0.8)
+    mean_text, lower_text, upper_text = (f"{one[name]:.3g}".replace("-", "−") for name in ("mean", "lower", "upper"))
     title = alt.TitleParams(
         f"{one['incumbent']} against {one['default']}, instance by instance",
         subtitle=[
             f"The incumbent costs less on {one['gains']:,} and more on {one['losses']:,} of {size:,} instances."
             + (f" {data.height:,} of them are shown." if data.height < size else ""),
-            f"Mean {one['mean']:.3g} (dashed), {sure} interval {one['lower']:.3g} to {one['upper']:.3g} (shaded), valid if "
-            "both were fixed before these runs.",
+            f"Mean {mean_text} (dashed), {sure} interval {lower_text} to {upper_text} (shaded), valid if both were fixed "
+            "before these runs.",
         ],
         limit=TITLE_LIMIT,
     )

@@ -1,5 +1,7 @@
 """Figures of decisions: how many runs to plan, what a search lost on the way, which rule to configure by."""
 
+import math
+
 import altair as alt
 import numpy as np
 import polars as pl
@@ -26,14 +28,14 @@ from truecost.show.theme import (
 )
 
 FIXED = "best fixed N, in hindsight"
-# What a rule looks like: colour, dash, shape and width of the line.
-RULES: dict[str, tuple[str, list[int], str, float]] = {
-    OURS: (BLUE, SOLID, "circle", 3.5),
-    SMAC: (ORANGE, [4, 2], "square", 1.5),
-    HALVING: (GREEN, DOTTED, "triangle-up", 1.5),
-    STUDENT: (PURPLE, DASH_DOTTED, "triangle-down", 1.5),
-    FIXED: (GREY, [12, 2], "diamond", 1.5),
-    EVERYTHING: (BLACK, DASHED, "cross", 1.5),
+# What a rule looks like: colour, dash and shape.
+RULES: dict[str, tuple[str, list[int], str]] = {
+    OURS: (BLUE, SOLID, "circle"),
+    SMAC: (ORANGE, [4, 2], "square"),
+    HALVING: (GREEN, DOTTED, "triangle-up"),
+    STUDENT: (PURPLE, DASH_DOTTED, "triangle-down"),
+    FIXED: (GREY, [12, 2], "diamond"),
+    EVERYTHING: (BLACK, DASHED, "cross"),
 }
 COSTS = {"training": ("training cost", BLUE, SOLID, "circle"), "true": ("true cost", ORANGE, DASHED, "square")}
 FROM = {"test runs": "its mean on test runs", "splits": "training cost + what choosing errs by"}
@@ -96,7 +98,10 @@ def _plan_panel(data: pl.DataFrame, column: str, y: str, panels: dict[str, tuple
     )
     y_axis = axis([low / 2, high], log=True)[1] if log else alt.Axis(tickCount=6)
     x_scale = alt.Scale(type="log", domain=[min(sizes) / 1.15, 1.15 * max(sizes)], nice=False)
-    x_axis = alt.Axis(values=sizes, format=",d", labelOverlap="greedy")
+    chosen = data.filter("chosen").row(0, named=True)
+    # The recommended one, and those that leave room for its label.
+    ticks = [k for k in sizes if k == chosen["instances"] or abs(math.log(k / chosen["instances"])) > 0.1]
+    x_axis = alt.Axis(values=ticks, format=",d", labelOverlap="greedy")
     base = alt.Chart(records(data.drop("caveat"))).encode(
         x=alt.X("instances:Q", title="K, the number of instances", scale=x_scale, axis=x_axis),
         y=alt.Y(f"{column}:Q", title=y, scale=y_scale, axis=y_axis),
@@ -111,7 +116,6 @@ def _plan_panel(data: pl.DataFrame, column: str, y: str, panels: dict[str, tuple
     own = base.transform_filter("datum.chosen").mark_point(
         filled=True, opacity=1, size=160, color=ORANGE, shape="diamond", stroke=BLACK, strokeWidth=1
     )
-    chosen = data.filter("chosen").row(0, named=True)
     # Away from the nearer end, so that it is not cut off.
     right = chosen["instances"] ** 2 > min(sizes) * max(sizes)
     label = base.transform_filter("datum.chosen").mark_text(align="right" if right else "left", dy=20, fontSize=11)
@@ -159,9 +163,13 @@ def overtuning_along_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
         ("runs", "runs finished when it became the incumbent") if counted else ("step", "incumbents, in their order")
     )
     places = data[x].to_list()
-    x_scale, x_axis = axis(places, log=0 < 20 * min(places) < max(places))
+    first, last = min(places), max(places)
+    log = counted and 0 < 20 * first < last
+    # The last incumbent stays until the end of the figure.
+    end = 1.25 * last if log else last + (0.08 * (last - first) or 1.0) if counted else last + 0.5
+    x_scale, x_axis = axis([first, end], log=log)
     if not counted:
-        x_scale = alt.Scale(domain=[0.5, max(places) + 0.5], nice=False)
+        x_scale = alt.Scale(domain=[0.5, end], nice=False)
         x_axis = alt.Axis(tickMinStep=1, format=",d")
     y_scale, y_axis = axis([*data["training"].drop_nulls(), *data["true"].drop_nulls()], log=False)
     labels = {name: label for name, (label, *_) in COSTS.items()}
@@ -173,10 +181,11 @@ def overtuning_along_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
         variable_name="which",
         value_name="cost",
     ).with_columns(what=pl.col("which").replace_strict(labels))
+    shown = shown.with_columns(at=pl.col(x).cast(pl.Float64)).drop_nulls("cost")
     domain = list(labels.values())
-    own = alt.X(f"{x}:Q", title=x_title, scale=x_scale, axis=x_axis)
+    own = alt.X("at:Q", title=x_title, scale=x_scale, axis=x_axis)
     y = alt.Y("cost:Q", title=f"cost ({unit})", scale=y_scale, axis=y_axis)
-    base = alt.Chart(records(shown.drop_nulls("cost"))).encode(
+    base = alt.Chart().encode(
         x=own,
         y=y,
         color=alt.Color(
@@ -187,9 +196,14 @@ def overtuning_along_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
         ),
     )
     # An incumbent stays until the next one comes.
+    held = pl.concat([shown, shown.filter(pl.col("step") == data.height).with_columns(at=pl.lit(float(end)))])
+    gaps_of = data.with_columns(at=pl.col(x).cast(pl.Float64)).drop_nulls("gap").select("at", "training", "true")
+    gaps_of = pl.concat([gaps_of, gaps_of.tail(1).with_columns(at=pl.lit(float(end)))])
     dashes = alt.Scale(domain=domain, range=[dash for _, _, dash, _ in COSTS.values()])
-    lines = base.mark_line(strokeWidth=1.5, interpolate="step-after").encode(
-        strokeDash=alt.StrokeDash("what:N", scale=dashes, legend=None)
+    lines = (
+        base.properties(data=records(held))
+        .mark_line(strokeWidth=1.5, interpolate="step-after")
+        .encode(strokeDash=alt.StrokeDash("what:N", scale=dashes, legend=None))
     )
     shapes = alt.Scale(domain=domain, range=[shape for _, _, _, shape in COSTS.values()])
     tooltip = [
@@ -200,8 +214,10 @@ def overtuning_along_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
         alt.Tooltip("cost:Q", title=f"cost ({unit})", format=",.4~g"),
         alt.Tooltip("gap:Q", title="optimism: true − training cost", format=",.4~g"),
     ]
-    points = base.mark_point(filled=True, opacity=1, size=50).encode(
-        shape=alt.Shape("what:N", sort=domain, scale=shapes), tooltip=tooltip
+    points = (
+        base.properties(data=records(shown))
+        .mark_point(filled=True, opacity=1, size=50)
+        .encode(shape=alt.Shape("what:N", sort=domain, scale=shapes), tooltip=tooltip)
     )
     best = (
         alt.Chart(records(shown.filter(pl.col("best") & (pl.col("which") == "true"))))
@@ -209,13 +225,14 @@ def overtuning_along_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
         .encode(x=own, y=y, tooltip=tooltip)
     )
     gaps = (
-        alt.Chart(records(data.drop_nulls("gap").select("step", "runs", "training", "true")))
+        alt.Chart(records(gaps_of))
         .mark_area(color=GREY, opacity=0.2, interpolate="step-after")
         .encode(x=own, y=alt.Y("training:Q", scale=y_scale), y2="true:Q")
     )
-    last = data.row(-1, named=True)
-    lost = "unknown" if last["over_tuning"] is None else f"{last['over_tuning']:.3g}"
-    optimism = "unknown" if last["gap"] is None else f"{last['gap']:.3g}"
+    final = data.row(-1, named=True)
+    lost, optimism = (
+        "unknown" if final[name] is None else f"{final[name]:.3g}".replace("-", "−") for name in ("over_tuning", "gap")
+    )
     title = alt.TitleParams(
         "Incumbents on the way",
         subtitle=[
@@ -267,7 +284,9 @@ def regret_chart(data: pl.DataFrame) -> Chart:
     budgets = sorted(set(data["budget"].to_list()))
     # Side by side, so that no bar covers another; by factors, on a logarithmic scale.
     aside = {rule: 1.02 ** (place - (len(present) - 1) / 2) for place, rule in enumerate(present)}
-    shown = data.with_columns(x=pl.col("budget") * pl.col("rule").replace_strict(aside, return_dtype=pl.Float64))
+    shown = data.with_columns(
+        x=pl.col("budget") * pl.col("rule").replace_strict(aside, return_dtype=pl.Float64), ours=pl.col("rule") == OURS
+    )
     y_scale, y_axis = axis([0.0, *data["low"], *data["high"]], log=False)
     x_scale = alt.Scale(type="log", domain=[budgets[0] / 1.2, budgets[-1] * 1.2], nice=False)
     base = alt.Chart().encode(
@@ -280,24 +299,22 @@ def regret_chart(data: pl.DataFrame) -> Chart:
         color=alt.Color(
             "rule:N",
             sort=present,
-            scale=alt.Scale(domain=present, range=[color for color, _, _, _ in looks]),
+            scale=alt.Scale(domain=present, range=[color for color, _, _ in looks]),
             legend=alt.Legend(symbolStrokeWidth=0, columns=3),
         ),
     )
     y = alt.Y("regret:Q", title="mean test regret (0 the best, 1 the median configuration)", scale=y_scale, axis=y_axis)
     bars = base.mark_rule(strokeWidth=1).encode(y=alt.Y("low:Q", scale=y_scale), y2="high:Q")
-    lines = base.mark_line().encode(
-        y=y,
-        strokeDash=alt.StrokeDash(
-            "rule:N", scale=alt.Scale(domain=present, range=[dash for _, dash, _, _ in looks]), legend=None
-        ),
-        strokeWidth=alt.StrokeWidth(
-            "rule:N", scale=alt.Scale(domain=present, range=[width for _, _, _, width in looks]), legend=None
-        ),
-    )
+    dashes = alt.Scale(domain=present, range=[dash for _, dash, _ in looks])
+    lines = [
+        base.transform_filter(whose)
+        .mark_line(strokeWidth=width)
+        .encode(y=y, strokeDash=alt.StrokeDash("rule:N", scale=dashes, legend=None))
+        for whose, width in (("datum.ours", 3.5), ("!datum.ours", 1.5))
+    ]
     points = base.mark_point(filled=True, opacity=1, size=70).encode(
         y=y,
-        shape=alt.Shape("rule:N", sort=present, scale=alt.Scale(domain=present, range=[shape for _, _, shape, _ in looks])),
+        shape=alt.Shape("rule:N", sort=present, scale=alt.Scale(domain=present, range=[shape for _, _, shape in looks])),
         tooltip=[
             alt.Tooltip("rule:N", title="rule"),
             alt.Tooltip("which:N", title="what was played"),
@@ -310,5 +327,5 @@ def regret_chart(data: pl.DataFrame) -> Chart:
         "What the rules chose, judged on instances they did not see",
         subtitle=f"Mean over {data['repetitions'][0]:,} repetitions ± 1 standard error; lower is better",
     )
-    drawn = alt.layer(bars, lines, points, data=records(shown))
+    drawn = alt.layer(bars, *lines, points, data=records(shown))
     return themed(drawn.properties(width=600, height=320, title=title))
