@@ -97,10 +97,12 @@ def _plan_panel(data: pl.DataFrame, column: str, y: str, panels: dict[str, tuple
         alt.Scale(type="log", domain=[low / 2, 1.1 * high], nice=False) if log else alt.Scale(domain=[0, 1.1 * high or 1.0])
     )
     y_axis = axis([low / 2, high], log=True)[1] if log else alt.Axis(tickCount=6)
-    x_scale = alt.Scale(type="log", domain=[min(sizes) / 1.15, 1.15 * max(sizes)], nice=False)
+    span = math.log(max(sizes) / min(sizes)) or 1.0
+    room = math.exp(0.08 * span)
+    x_scale = alt.Scale(type="log", domain=[min(sizes) / room, room * max(sizes)], nice=False)
     chosen = data.filter("chosen").row(0, named=True)
     # The recommended one, and those that leave room for its label.
-    ticks = [k for k in sizes if k == chosen["instances"] or abs(math.log(k / chosen["instances"])) > 0.1]
+    ticks = [k for k in sizes if k == chosen["instances"] or abs(math.log(k / chosen["instances"])) > 0.14 * span]
     x_axis = alt.Axis(values=ticks, format=",d", labelOverlap="greedy")
     base = alt.Chart(records(data.drop("caveat"))).encode(
         x=alt.X("instances:Q", title="K, the number of instances", scale=x_scale, axis=x_axis),
