@@ -11,7 +11,8 @@ Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.ConcatChart
 
 # Okabe and Ito's colours; each goes with a dash and a shape of its own wherever two stand in one figure.
 BLUE, ORANGE, GREEN, GREY, BLACK = "#0072B2", "#D55E00", "#009E73", "#767676", "#000000"
-SOLID, DASHED, DOTTED = [1, 0], [7, 3], [2, 2]
+PURPLE, AMBER = "#CC79A7", "#E69F00"
+SOLID, DASHED, DOTTED, DASH_DOTTED = [1, 0], [7, 3], [2, 2], [8, 3, 2, 3]
 # Used reversed, from light, which is cheap, to dark: the lightness alone tells the order.
 COSTS = "viridis"
 
