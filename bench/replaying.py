@@ -1,9 +1,11 @@
 """Configurators replayed on recorded runs, the table of docs/race.md.
 
-`python -m bench.replaying [REPETITIONS] [seconds] [paper]`: on the examples of the package and on four matrices of the
-runtime model, within- or across-dominated, with few or many timeouts; or on such four of the paper's size.
+`python -m bench.replaying [REPETITIONS] [seconds] [paper | fresh]`: on the examples of the package and on four matrices of
+the runtime model, within- or across-dominated, with few or many timeouts; on such four of the paper's size; or on matrices
+that are drawn afresh, 40 of each model, which share nothing between the halves of a split but the configurations.
 """
 
+import dataclasses
 import sys
 import time
 from collections.abc import Iterator
@@ -29,17 +31,30 @@ def drawn(name: str, size: int, seed: int = 7) -> CostMatrix:
     return runtime_model(configurations=size, rng=rng, **MODELS[name]).draw(instances=size, runs=5, rng=rng)
 
 
-def matrices(paper: bool) -> Iterator[str]:
-    if not paper:
+def matrices(size: str) -> Iterator[str]:
+    if not size:
         yield from examples.names()
     yield from MODELS
 
 
-def play(name: str, repetitions: int, seconds: bool, paper: bool) -> tuple[str, replay.Replay, float]:
-    matrix = examples.load_example(name) if name in examples.names() else drawn(name, 500 if paper else 50)
+def play(name: str, repetitions: int, seconds: bool, size: str) -> tuple[str, replay.Replay, float]:
     start = time.perf_counter()
-    cutoff = matrix.high / 10 if seconds else None
-    played = replay.replay(matrix, rng=np.random.default_rng(1), repetitions=repetitions, cutoff=cutoff)
+    if name in examples.names():
+        some = [examples.load_example(name)]
+    else:
+        some = [drawn(name, 500 if size == "paper" else 50, seed) for seed in range(7, 47 if size == "fresh" else 8)]
+    rng = np.random.default_rng(1)
+    parts = [
+        replay.replay(
+            matrix, rng=rng, repetitions=max(2, repetitions // len(some)), cutoff=matrix.high / 10 if seconds else None
+        )
+        for matrix in some
+    ]
+    played = dataclasses.replace(
+        parts[0],
+        regret=np.concatenate([part.regret for part in parts]),
+        missed=np.sum([part.missed for part in parts], axis=0),
+    )
     return name, played, time.perf_counter() - start
 
 
@@ -55,9 +70,9 @@ def deciding() -> None:
     print(f"\nDeciding with 1,000 configurations: {1e6 * spent / counts.sum():.1f} µs a run, {counts.sum():,} runs")
 
 
-def replaying(repetitions: int, seconds: bool = False, paper: bool = False) -> None:
+def replaying(repetitions: int, seconds: bool = False, size: str = "") -> None:
     charged = "seconds" if seconds else "runs"
-    print(f"\nReplay, {repetitions:,} repetitions, budgets in {charged}{', 500 × 500 × 5' if paper else ''}:")
+    print(f"\nReplay, {repetitions:,} repetitions, budgets in {charged}{size and ', '}{size}:")
     print("regret on the test half, ± one standard error; differences are ours minus theirs, paired\n")
     print("| matrix | budget | truecost | best fixed N | all runs | − SMAC3's rule | − t-test race | − halving | missed |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
@@ -65,8 +80,8 @@ def replaying(repetitions: int, seconds: bool = False, paper: bool = False) -> N
     average: dict[str, list[float]] = {rule: [] for rule in (replay.OURS, *wins)}
     within: list[bool] = []
     with ProcessPoolExecutor(2) as pool:
-        names = list(matrices(paper))
-        for name, played, spent in pool.map(play, names, *([each] * len(names) for each in (repetitions, seconds, paper))):
+        names = list(matrices(size))
+        for name, played, spent in pool.map(play, names, *([each] * len(names) for each in (repetitions, seconds, size))):
             for place, budget in enumerate(played.budgets):
                 mean = dict(zip(played.rules, played.mean[place], strict=True))
                 fixed = played.best_fixed()[place]
@@ -96,5 +111,5 @@ def replaying(repetitions: int, seconds: bool = False, paper: bool = False) -> N
 if __name__ == "__main__":
     words = sys.argv[1:]
     number = next((int(word) for word in words if word.isdigit()), 1000)
-    replaying(number, "seconds" in words, "paper" in words)
+    replaying(number, "seconds" in words, next((word for word in words if word in ("paper", "fresh")), ""))
     deciding()
