@@ -3,6 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_cli import run
 
 import truecost
 from truecost import InputError, Status, examples, origin
@@ -30,6 +31,36 @@ def test_examples_are_what_their_page_says(name: str) -> None:
     kept = origin.read(examples.path_of(name))
     assert kept is not None
     assert (kept.proposed, kept.raced, kept.default) == ("beforehand", False, about["default"])
+
+
+EVERYWHERE = {
+    "info": [],
+    "bound": [],
+    "audit": ["--splits", "20"],
+    "certify": [],
+    "plan": ["--error", "0.1"],
+    "experiment estimators": [],
+    "experiment configure": ["--repetitions", "2"],
+}
+
+
+@pytest.mark.parametrize("command", EVERYWHERE)
+def test_examples_go_by_their_names(command: str, tmp_path: Path) -> None:
+    """A command would look for a file of that name, where docs/examples.md says that every one takes examples."""
+    ended = run(*command.split(), "clasp", *EVERYWHERE[command], "--json", cwd=tmp_path)
+    assert ended.stderr == ""
+    # An audit answers 1 where the incumbent is not shown to be better.
+    assert ended.returncode == 0 or (command == "audit" and ended.returncode == 1)
+    assert json.loads(ended.stdout)
+
+
+def test_reproduce_takes_every_example_by_itself(tmp_path: Path) -> None:
+    """Without a matrix, `truecost reproduce` would do nothing, or one example only."""
+    ended = run("reproduce", "--out", "all", "--splits", "10", "--json", cwd=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    assert list(json.loads(ended.stdout)) == examples.names()
+    assert sorted(path.parent.name for path in tmp_path.glob("all/*/results.md")) == examples.names()
+    assert "PAR10 s" in (tmp_path / "all" / "lkh" / "results.md").read_text()
 
 
 def test_examples_are_light() -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from truecost.cli.inputs import example_or
 from truecost.cli.printing import High, Json, Low, number, print_json, print_line
 from truecost.errors import InputError
 
@@ -126,7 +127,7 @@ def read_runs(
     """What a path holds, whatever tool left it there."""
     from truecost.importers.door import import_runs
 
-    return import_runs(path, low=low, high=high, cutoff=cutoff, par=par, default=default)
+    return import_runs(example_or(path), low=low, high=high, cutoff=cutoff, par=par, default=default)
 
 
 def own_test(found: "Import", configuration: str | None, chosen: Way | None) -> "CostMatrix | None":
