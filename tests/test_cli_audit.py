@@ -1,13 +1,10 @@
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
+from commands import Run
 
-from truecost.cli import main
 from truecost.decide.audit import audit
 from truecost.decide.certificate import certify
 from truecost.matrix import CostMatrix
@@ -16,32 +13,6 @@ from truecost.stats.synthetic import runtime_model
 
 BEFOREHAND = Trajectory(tool="random search", proposed="beforehand", default="default")
 ADAPTIVE = Trajectory(tool="a configurator", proposed="adaptively", default="default", incumbent="random-03")
-
-
-class Ended(NamedTuple):
-    """What a command left behind."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-Run = Callable[..., Ended]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """The command line without the seconds that a process of its own takes."""
-
-    def call(*words: object) -> Ended:
-        monkeypatch.setattr(sys, "argv", ["truecost", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        assert isinstance(ended.value.code, int)
-        return Ended(ended.value.code, out, err)
-
-    return call
 
 
 @pytest.fixture(scope="module")

@@ -4,47 +4,19 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 import scenarios
+from commands import Run as RunCommand
 
 from truecost import CostMatrix, Journal, Outcome, Run, Scenario, Status, apart, plan
-from truecost.cli import main
 from truecost.running.gather import plan_of
 from truecost.running.journal import Machine
 from truecost.stats.estimate import training_cost
 from truecost.stats.synthetic import runtime_model
 from truecost.stats.variance import VarianceComponents, variance_components
-
-
-class Ended(NamedTuple):
-    """What a command left behind."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-RunCommand = Callable[..., Ended]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> RunCommand:
-    """The command line without the seconds that a process of its own takes."""
-
-    def call(*words: object) -> Ended:
-        monkeypatch.setattr(sys, "argv", ["truecost", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        assert isinstance(ended.value.code, int)
-        return Ended(ended.value.code, out, err)
-
-    return call
 
 
 @pytest.fixture(scope="module")
