@@ -20,7 +20,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.special import ndtr, stdtrit
 
 from truecost.errors import InputError
 
@@ -203,7 +203,7 @@ class _Look:
         if met < 2:
             return self.ranked
         error = differences.std(axis=1, ddof=1) / math.sqrt(met)
-        keep = differences.mean(axis=1) <= _student(EVIDENCE, met - 1) * error
+        keep = differences.mean(axis=1) <= float(stdtrit(met - 1, ndtr(EVIDENCE))) * error
         return np.asarray(self.ranked[keep[self.ranked]])
 
     def over(self, alive: IntArray, last: int) -> str | None:
@@ -251,14 +251,6 @@ def shares(instances: IntArray) -> FloatArray | None:
 def instance_means(costs: FloatArray, weights: FloatArray | None) -> FloatArray:
     """(C, n) costs in the order of a schedule -> (C, K) means over the runs on each instance met."""
     return costs if weights is None else np.asarray(costs @ weights)
-
-
-def _student(z: float, freedom: int) -> float:
-    """The quantile of Student's t where the normal one is z (expansion in 1/freedom)."""
-    first = (z**3 + z) / 4
-    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
-    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
-    return z + first / freedom + second / freedom**2 + third / freedom**3
 
 
 def _expected_gain(behind: FloatArray, error: FloatArray) -> FloatArray:

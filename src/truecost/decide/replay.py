@@ -126,8 +126,9 @@ def replay(
         order = rng.permutation(configurations)
         split = rng.permutation(instances)
         schedule = race.schedule(half, runs, rng)
-        training = np.ascontiguousarray(costs[order][:, split[:half]][:, schedule.instances, schedule.numbers])
-        held_out = costs[order][:, split[half:]]
+        shuffled = costs[order][:, split]
+        training = np.ascontiguousarray(shuffled[:, schedule.instances, schedule.numbers])
+        held_out = shuffled[:, half:]
         test = held_out.mean(axis=(1, 2))
         prices = np.ones_like(training) if cutoff is None else np.minimum(training, cutoff)
         spend = np.array(budgets) * prices.sum()
