@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truecost.cli.gather import LINE_EVERY, duration, exported, file_name
+from truecost.cli.gather import (
+    LINE_EVERY,
+    Dask,
+    KeepGoing,
+    Pin,
+    Quiet,
+    ScenarioFile,
+    Workers,
+    duration,
+    exported,
+    file_name,
+)
 from truecost.cli.printing import Json, number, print_json, print_line, print_table
 from truecost.errors import InputError
 
@@ -23,9 +34,7 @@ SHOWN = 12
 
 
 def configure(
-    scenario: Annotated[
-        Path, typer.Argument(help="The scenario file, or the name of a built-in scenario.", show_default=False)
-    ],
+    scenario: ScenarioFile,
     budget: Annotated[
         str | None,
         typer.Option(
@@ -46,15 +55,15 @@ def configure(
         ),
     ] = None,
     delta: Annotated[float, typer.Option(help="The probability with which each statement may be wrong.")] = 0.05,
-    workers: Annotated[int | None, typer.Option(help="Runs at a time; one per core if not given.", min=1)] = None,
-    dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler: its workers execute the runs.")] = None,
-    pin: Annotated[bool, typer.Option(help="Pin each worker to a core of its own.")] = True,
+    workers: Workers = None,
+    dask: Dask = None,
+    pin: Pin = True,
     seed: Annotated[
         int | None,
         typer.Option(help="Of proposals, the order of runs, held-out instances; the scenario's if not given.", min=0),
     ] = None,
-    keep_going: Annotated[bool, typer.Option("--keep-going", help="Go on though all of the first runs crash.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    keep_going: KeepGoing = False,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Search for a better configuration than the default, and certify what it costs where it was not trained.

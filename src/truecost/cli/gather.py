@@ -22,10 +22,18 @@ if TYPE_CHECKING:
 LINE_EVERY = 60.0
 
 
+ScenarioFile = Annotated[
+    Path, typer.Argument(help="The scenario file, or the name of a built-in scenario.", show_default=False)
+]
+Workers = Annotated[int | None, typer.Option(help="Runs at a time; one per core if not given.", min=1)]
+Dask = Annotated[str | None, typer.Option(help="Address of a Dask scheduler: its workers execute the runs.")]
+Pin = Annotated[bool, typer.Option(help="Pin each worker to a core of its own.")]
+KeepGoing = Annotated[bool, typer.Option("--keep-going", help="Go on though all of the first runs crash.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
+
+
 def gather(
-    scenario: Annotated[
-        Path, typer.Argument(help="The scenario file, or the name of a built-in scenario.", show_default=False)
-    ],
+    scenario: ScenarioFile,
     journal: Annotated[
         Path | None, typer.Option(help="Where runs are kept; NAME.db if not given.", show_default=False)
     ] = None,
@@ -40,15 +48,15 @@ def gather(
     runs: Annotated[
         int | None, typer.Option(help="Runs of each on each; as before, or 5.", min=1, show_default=False)
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Runs at a time; one per core if not given.", min=1)] = None,
-    dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler: its workers execute the runs.")] = None,
-    pin: Annotated[bool, typer.Option(help="Pin each worker to a core of its own.")] = True,
-    keep_going: Annotated[bool, typer.Option("--keep-going", help="Go on though all of the first runs crash.")] = False,
+    workers: Workers = None,
+    dask: Dask = None,
+    pin: Pin = True,
+    keep_going: KeepGoing = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only forecast, from a pilot of 20 runs, what it takes.")
     ] = False,
     out: Annotated[Path | None, typer.Option(help="Write the matrix here: .npz, .parquet or .csv.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Run a solver: configurations on instances, each so many times, into a journal that survives anything.
