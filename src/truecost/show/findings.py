@@ -28,7 +28,9 @@ FloatArray = NDArray[np.float64]
 Progress = Callable[[str, float], None]
 # Fewer instances than this have no halves to speak of; more splits than this make a curve no smoother to the eye.
 FEWEST_TO_SWEEP = 8
-MOST_SWEPT = 300
+MOST_SWEPT = 200
+# The share of the cost range below which a standard error is rounding.
+NOTHING = 1e-12
 # Points of a curve against N or K: all that are drawn.
 POINTS = 60
 
@@ -104,6 +106,11 @@ class Findings:
     def in_unit(self) -> str:
         """The unit as it stands behind a number; nothing where it is only called cost."""
         return "" if self.unit == "cost" else self.unit
+
+    @property
+    def still(self) -> bool:
+        """Whether all runs of the incumbent cost the same, but for rounding."""
+        return self.audit.noise.standard_error <= NOTHING * self.matrix.width
 
     def rng(self) -> np.random.Generator:
         """For a figure of its own, so that it does not depend on what else is drawn."""
@@ -183,7 +190,8 @@ def _plug_in(matrix: CostMatrix, components: VarianceComponents, own: int, delta
     place = int(some[:own].sum())
     stated: dict[str, Any] = {"width": matrix.width, "delta": delta}
     one = bounds.single(allocation=sizes[place], components=kept[place], **stated)
-    every = bounds.finite(allocation=sizes, components=kept, tau="per-configuration", **stated)
+    m = int(some.sum())
+    every = bounds.finite(allocation=sizes, components=kept, configurations=m, tau="per-configuration", **stated)
     epsilons = np.atleast_1d(every.epsilon)
     cost = training_cost(matrix.select(configurations=[matrix.configurations[own]])).cost[0]
     return (
@@ -192,7 +200,7 @@ def _plug_in(matrix: CostMatrix, components: VarianceComponents, own: int, delta
             single=float(np.ravel(one.epsilon)[0]),
             selected=float(epsilons[place]),
             worst=float(epsilons.max()),
-            configurations=int(some.sum()),
+            configurations=m,
             caveat=every.caveat,
             rests_on=every.rests_on,
         ),
@@ -204,7 +212,7 @@ def _plan(components: VarianceComponents, audit: Audit, width: float) -> tuple[R
     error = audit.noise.standard_error
     if math.isnan(components.across.item()):
         return None, "No plan: within and across of the incumbent are not known. Run it twice on some instances first."
-    if not error > 0:
+    if error <= NOTHING * width:
         return None, "No plan: all runs of the incumbent cost the same, and there is no error to be halved."
     try:
         return runs_needed(error=error / 2, components=components, width=width, delta=audit.delta), ""

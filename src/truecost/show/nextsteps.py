@@ -62,7 +62,7 @@ def steps_of(found: Findings) -> tuple[str, ...]:
         )
     if noise.bottleneck is None:
         said.append("Run some configurations twice on the same instances: then it can be said where the noise comes from.")
-    elif noise.standard_error == 0:
+    elif found.still:
         said.append("Take harder or more varied instances: on these all runs cost the same.")
     elif noise.bottleneck == "instances":
         said.append(

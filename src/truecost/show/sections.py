@@ -20,7 +20,7 @@ from truecost.show.content import (
     percent,
 )
 from truecost.show.content import number as written
-from truecost.show.findings import Findings
+from truecost.show.findings import NOTHING, Findings
 
 # Rows of the table of configurations: more make a page that nobody scrolls through, and a file that is large for it.
 MOST_ROWS = 500
@@ -124,7 +124,8 @@ def _configurations(found: Findings) -> Table:
     for rank, place in enumerate(np.argsort(costs.cost, kind="stable").tolist()[:MOST_ROWS], 1):
         name = found.matrix.configurations[place]
         tags = tuple(tag for tag, whose in (("incumbent", found.audit.incumbent), ("default", default)) if whose == name)
-        values = (costs.cost[place], costs.standard_error[place], within[place], across[place])
+        error = costs.standard_error[place]
+        values = (costs.cost[place], 0.0 if error <= NOTHING * found.matrix.width else error, within[place], across[place])
         rows.append(
             (
                 Cell(rank, f"{rank:,}"),
@@ -180,7 +181,7 @@ def how_noisy(found: Findings) -> Section:
     if not known.any():
         blocks.append(Text(text=f"{UNKNOWN[0].upper()}{UNKNOWN[1:]} Variance shares are left out.", aside=True))
     else:
-        if (found.components.within[known] == 0).all():
+        if (found.components.within[known] <= (NOTHING * found.matrix.width) ** 2).all():
             blocks.append(
                 Text(
                     text="All runs on an instance cost the same: the target is deterministic, or its seeds were. "
@@ -203,7 +204,7 @@ def _noise_lead(found: Findings) -> str:
     noise = found.audit.noise
     if noise.bottleneck is None:
         return f"Where the noise in the training cost of {found.audit.incumbent} comes from cannot be said: {UNKNOWN}"
-    if noise.standard_error == 0:
+    if found.still:
         return f"All runs of {found.audit.incumbent} cost the same: there is no noise in them."
     error = f"The training cost of {found.audit.incumbent} has a standard error of {written(noise.standard_error, 2)}"
     if noise.bottleneck == "instances":
