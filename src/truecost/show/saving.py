@@ -6,6 +6,7 @@ import re
 import sys
 from contextlib import suppress
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -77,7 +78,7 @@ def bundle() -> str:
 
     To put it together takes seconds: it is kept where Python keeps what it has compiled.
     """
-    kept = Path(__file__).parent / "__pycache__" / f"vega-{vl_convert.__version__}-{VEGA_LITE}.js"
+    kept = Path(__file__).parent / "__pycache__" / f"vega-{metadata.version('vl-convert-python')}-{VEGA_LITE}.js"
     with suppress(OSError):
         return kept.read_text(encoding="utf-8")
     made = vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;", vl_version=VEGA_LITE)
