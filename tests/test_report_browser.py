@@ -136,6 +136,8 @@ def test_the_page_is_drawn(browser: Browser, kissat: Report, width: int, scheme:
         assert size["width"] > 200
         assert size["height"] > 100
         assert size["x"] + size["width"] <= width
+        # Fitted by drawing it anew, not by making its texts small.
+        assert size["width"] >= 0.9 * float(box.get_attribute("width") or "nan")
     assert page.locator("#figure-matrix .mark-rect.role-mark path").count() == kissat.figures["matrix"].data.cells.height
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     ink, paper = page.evaluate("[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]")
