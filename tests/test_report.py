@@ -117,6 +117,18 @@ def test_bounds_and_plan_are_those_of_their_modules() -> None:
     assert (facts(found)["plan-instances"], facts(found)["plan-runs"]) == (needed.instances, needed.runs)
 
 
+def test_the_bottleneck_is_that_of_the_training_cost() -> None:
+    """The share beside the bottleneck would be that of a single run, and contradict it."""
+    costs = rng().normal(50, 5, (1, 400, 1)) + rng(4).normal(0, 9, (3, 400, 9))
+    matrix = CostMatrix(np.clip(costs, 0, 100), ["a", "b", "c"], [f"i{i}" for i in range(400)], 0, 100)
+    (fact,) = (fact for fact in made(matrix).key if fact.term == "bottleneck")
+    # across 25 against within 81/9 = 9 of an instance mean.
+    assert fact.value == "instances"
+    share = int(fact.note.split()[0])
+    assert abs(share - 100 * 25 / 34) < 8
+    assert fact.note.endswith("of the training cost's variance is across instances")
+
+
 def test_the_table_has_every_configuration_in_order() -> None:
     """A row of the table would show another configuration's numbers, or the order would not be that of training costs."""
     matrix = drawn()

@@ -52,7 +52,8 @@ def page(report: Report) -> str:
     charts = {figure.name: chart_spec(figure.chart) for figure in report.figures.values()}
     body = [
         _head(report),
-        '<main id="top">',
+        "<main>",
+        '<noscript><p class="aside">The charts need JavaScript; the numbers, tables and words do not.</p></noscript>',
         _verdict(report),
         *(_section(section) for section in report.sections),
         _glossary(),
