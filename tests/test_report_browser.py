@@ -274,7 +274,9 @@ def test_paper(browser: Browser, kissat: Report, tmp_path: Path) -> None:
     page.click("#theme")
     page.emulate_media(media="print")
     page.set_viewport_size({"width": 700, "height": 1000})
-    assert not any(button.is_visible() for button in page.locator(".why, .copy, nav").all())
+    assert not any(button.is_visible() for button in page.locator("button, nav").all())
+    heads = [head.inner_text() for head in page.locator("#table-configurations th").all()]
+    assert heads == [column.label for column in kissat.tables["configurations"].columns]
     table = page.locator("#table-configurations").bounding_box()
     box = page.locator(".scroll:has(#table-configurations)").bounding_box()
     assert table is not None

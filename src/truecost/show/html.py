@@ -185,7 +185,9 @@ def _figure(figure: Figure) -> str:
 def _table(table: Table) -> str:
     heads = "".join(
         f'<th scope="col"{"" if column.numbers else " class=name"}>'
-        f'<button type="button" class="sort">{_text(column.label)}</button>{_why(column.term) if column.term else ""}</th>'
+        f'<button type="button" class="sort">{_text(column.label)}</button>{_why(column.term) if column.term else ""}'
+        # Browsers repeat the head on every sheet of paper, but no buttons.
+        f'<span class="paper">{_text(column.label)}</span></th>'
         for column in table.columns
     )
     rows = []
