@@ -43,6 +43,8 @@ _PLAIN: dict[str, Any] = {
     "title": {"color": "var(--ink)", "subtitleColor": "var(--soft)"},
     "header": {"labelColor": "var(--soft)", "titleColor": "var(--ink)"},
 }
+# Letters of a name that fit into its cell.
+LONG = 80
 MARKS = {"good": "✓", "bad": "✗", "open": "?"}
 
 
@@ -52,7 +54,8 @@ def page(report: Report) -> str:
     charts = {figure.name: chart_spec(figure.chart) for figure in report.figures.values()}
     body = [
         _head(report),
-        '<main id="top">',
+        "<main>",
+        '<noscript><p class="aside">The charts need JavaScript; the numbers, tables and words do not.</p></noscript>',
         _verdict(report),
         *(_section(section) for section in report.sections),
         _glossary(),
@@ -184,7 +187,9 @@ def _figure(figure: Figure) -> str:
 def _table(table: Table) -> str:
     heads = "".join(
         f'<th scope="col"{"" if column.numbers else " class=name"}>'
-        f'<button type="button" class="sort">{_text(column.label)}</button>{_why(column.term) if column.term else ""}</th>'
+        f'<button type="button" class="sort">{_text(column.label)}</button>{_why(column.term) if column.term else ""}'
+        # Browsers repeat the head on every sheet of paper, but no buttons.
+        f'<span class="paper">{_text(column.label)}</span></th>'
         for column in table.columns
     )
     rows = []
@@ -195,7 +200,9 @@ def _table(table: Table) -> str:
             if column.numbers:
                 cells.append(f'<td data-v="{cell.value!r}">{_text(cell.shown)}{tags}</td>')
             else:
-                cells.append(f'<td class="name"><span>{_text(cell.shown)}</span>{tags}</td>')
+                # Long names are cut on the screen; the whole one is shown to the pointer, and on paper.
+                whole = f' title="{_text(cell.shown)}"' if len(cell.shown) > LONG else ""
+                cells.append(f'<td class="name"><span{whole}>{_text(cell.shown)}</span>{tags}</td>')
         rows.append(f"<tr>{''.join(cells)}</tr>")
     return (
         f'<h3 id="of-{table.name}">{_text(table.title)}</h3>\n'
