@@ -59,16 +59,21 @@ def demo(
 def _examples(out: Path, splits: int) -> None:
     """What the paper claims, on each example."""
     from truecost import examples
-    from truecost.cli.reproduce import progress_bar
+    from truecost.cli.progress import progress
     from truecost.show.reproduce import reproduce
 
     print_line()
     print_line(f"$ truecost reproduce --out {out} --splits {splits}", wrap=False)
     found = {}
     for name in examples.names():
-        with progress_bar(quiet=False) as tell:
+        with progress("", quiet=False, note=name) as meter:
             found[name] = reproduce(
-                examples.load_example(name), out=out / name, splits=splits, name=name, unit="PAR10 s", progress=tell
+                examples.load_example(name),
+                out=out / name,
+                splits=splits,
+                name=name,
+                unit="PAR10 s",
+                progress=lambda what, share: meter.tell(share, note=what),
             )
     claims = zip(*(each.claims for each in found.values()), strict=True)
     rows = [[row[0].says, *(claim.verdict for claim in row)] for row in claims]
