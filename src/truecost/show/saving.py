@@ -53,7 +53,7 @@ def render(chart: Chart, kind: Format) -> bytes:
     """The content of the file; the same chart gives the same bytes, but for PDF, whose parts come in any order."""
     spec = specification(chart)
     if kind == "html":
-        page = _PAGE.format(bundle=_bundle(), spec=_script(spec), options=_script(_OPTIONS))
+        page = _PAGE.format(bundle=bundle(), spec=script_json(spec), options=script_json(_OPTIONS))
         return page.encode()
     # No address is allowed, so that nothing is fetched even if a specification asked for it.
     if kind == "png":
@@ -70,11 +70,12 @@ def specification(chart: Chart) -> dict[str, Any]:
 
 
 @cache
-def _bundle() -> str:
+def bundle() -> str:
+    """The JavaScript that draws charts, `vegaEmbed` in the window."""
     return vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;", vl_version=VEGA_LITE)
 
 
-def _script(value: object) -> str:
+def script_json(value: object) -> str:
     """JSON that cannot end the script it stands in."""
     return json.dumps(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
