@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
@@ -124,6 +124,13 @@ def progress(what: str, *, quiet: bool, note: str = "") -> Iterator[Meter]:
         meter = Meter(what, note)
         with Live(meter, console=console(stderr=True), transient=True, refresh_per_second=8, redirect_stdout=False):
             yield meter
+
+
+@contextmanager
+def steps(first: str, *, quiet: bool) -> Iterator[Callable[[str, float], None]]:
+    """Progress of work in parts, which tells what it is doing and the share of all that is done; `first` until it does."""
+    with progress("", quiet=quiet, note=first) as meter:
+        yield lambda what, share: meter.tell(share, note=what)
 
 
 def _clock(seconds: float) -> str:

@@ -8,7 +8,7 @@ import typer
 from truecost.cli.experiment import Seed, Splits, Threads
 from truecost.cli.inputs import load_matrix
 from truecost.cli.printing import High, Json, Low, Tone, Toned, print_json, print_line, print_table
-from truecost.cli.progress import Quiet, progress
+from truecost.cli.progress import Quiet, steps
 
 if TYPE_CHECKING:
     from truecost.show.reproduce import Reproduction
@@ -49,16 +49,9 @@ def reproduce(
     for source, folder in chosen:
         loaded = load_matrix(source, low, high)
         called = unit or ("PAR10 s" if str(source) in examples.names() else "cost")
-        with progress("", quiet=quiet, note="the matrix") as meter:
+        with steps("the matrix", quiet=quiet) as tell:
             found = run(
-                loaded,
-                out=folder,
-                splits=splits,
-                seed=seed,
-                name=source.name,
-                unit=called,
-                threads=threads,
-                progress=lambda what, share: meter.tell(share, note=what),
+                loaded, out=folder, splits=splits, seed=seed, name=source.name, unit=called, threads=threads, progress=tell
             )
         data[source.name] = _data(found, splits, seed)
         if not json:
