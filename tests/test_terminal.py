@@ -8,6 +8,7 @@ import shlex
 import signal
 import struct
 import subprocess
+import sys
 import termios
 import time
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ from rich.cells import cell_len
 from test_cli import TRUECOST
 
 from truecost.cli import app, printing, progress
+from truecost.experiments import resample
 from truecost.matrix import CostMatrix
 from truecost.show.reproduce import reproduce
 from truecost.stats.synthetic import runtime_model
@@ -35,6 +37,14 @@ from truecost.stats.synthetic import runtime_model
 STYLED = re.compile(rb"\x1b\[[0-9;]+m")
 SHOW_CURSOR, HIDE_CURSOR = b"\x1b[?25h", b"\x1b[?25l"
 
+
+def hostile(kind: str, place: int) -> str:
+    """A name of sixty letters that no terminal should have to see: markup, escape sequences, letters of double width."""
+    if place % 2:
+        return (f"[bold]{kind}[/nope] \x1b[31m{place:02d}\x9b\r\t:smile:\u202e" + "x" * 60)[:60]
+    return (f"{kind}-{place:02d}-" + "漢" * 20 + "y" * 60)[:60]
+
+
 # Every command, and how it ends.
 COMMANDS = {
     "info h.npz --top 12": 0,
@@ -42,8 +52,9 @@ COMMANDS = {
     "bound h.npz --epsilon 5e6 --dimension 3 --lipschitz 7": 0,
     "plan h.npz --error 1e6 --price-instance 3": 0,
     "plan h.csv --bound 3e7 --configurations 12 --low 0 --high 123456700": 0,
+    f"plan h.npz --apart {hostile('configuration', 2)} {hostile('configuration', 4)}": 0,
     "certify h.npz --chosen from-list": 0,
-    "audit h.npz --splits 20": 1,
+    f"audit h.npz --splits 20 --default {hostile('configuration', 0)} --chosen from-list": 1,
     "import h.csv -o out.parquet": 0,
     "report h.npz -o report.html --splits 20": 0,
     "experiment estimators h.npz --splits 20": 0,
@@ -69,13 +80,6 @@ COUNTED = {
     "gather": 20,
     "scenario export": 2,
 }
-
-
-def hostile(kind: str, place: int) -> str:
-    """A name of sixty letters that no terminal should have to see: markup, escape sequences, letters of double width."""
-    if place % 2:
-        return (f"[bold]{kind}[/nope] \x1b[31m{place:02d}\x9b\r\t:smile:\u202e" + "x" * 60)[:60]
-    return (f"{kind}-{place:02d}-" + "漢" * 20 + "y" * 60)[:60]
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +127,7 @@ def test_what_is_printed_fits(line: str, folder: Path, run: Run, monkeypatch: py
     """Long names would make lines wider than a terminal, have digits cut off, or send it escape sequences."""
     monkeypatch.chdir(folder)
     monkeypatch.setattr(progress, "LINE_EVERY", 0.0)
+    monkeypatch.setattr(resample, "CHUNK", 1000)
     ended = run(*shlex.split(line))
     assert ended.returncode == COMMANDS[line], ended.stderr
     for text in (ended.stdout, ended.stderr):
@@ -158,6 +163,17 @@ def options(line: str) -> set[str]:
     for word in line.split():
         found = getattr(found, "commands", {}).get(word, found)
     return {parameter.name for parameter in found.params}
+
+
+@pytest.mark.parametrize("line", [*COMMANDS, "demo"], ids=lambda line: line.partition(" --")[0])
+def test_help_fits(line: str, run: Run) -> None:
+    """The help of a command would be wider than a terminal, or fail."""
+    words = [word for word in line.split() if re.fullmatch("[a-z]+", word)]
+    names = words[:2] if words[0] in ("experiment", "scenario") else words[:1]
+    ended = run(*names, "--help")
+    assert ended.returncode == 0
+    assert f"Usage: truecost {' '.join(names)}" in ended.stdout
+    assert wide(ended.stdout, 80) == []
 
 
 def test_every_command_is_looked_at() -> None:
@@ -298,10 +314,20 @@ def test_rate_and_forecast_count_from_the_first_report(monkeypatch: pytest.Monke
     monkeypatch.setattr(time, "monotonic", lambda: now)
     meter = progress.Meter("runs")
     now = 7.0  # the kernels are compiled
-    meter.tell(0.5, count=500, total=1000, cpu=0.0)
+    meter.tell(0.5, count=500, total=1000, cpu=5.0)
     now = 17.0
-    meter.tell(0.6, count=600, total=1000, cpu=20.0, note="a note")
-    assert meter.line(200) == "60%, 600/1,000 runs, 10.0/s, CPU 20 s of ~100 s, 0:00:17, 0:00:40 to go, a note"
-    assert meter.line(75) == "60%, 600/1,000 runs, 10.0/s, CPU 20 s of ~100 s, 0:00:17, 0:00:40 to go"
+    meter.tell(0.6, count=600, total=1000, cpu=25.0, note="a note")
+    assert meter.line(200) == "60%, 600/1,000 runs, 10.0/s, CPU 25/105 s, 0:00:17, 0:00:40 to go, a note"
+    assert meter.line(70) == "60%, 600/1,000 runs, 10.0/s, CPU 25/105 s, 0:00:17, 0:00:40 to go"
     assert meter.line(40) == "60%, 600/1,000 runs, 0:00:40 to go"
     assert meter.line(1) == "60%"
+
+
+def test_a_dumb_terminal_has_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A terminal that cannot move its cursor would be told nothing for hours."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr(progress, "LINE_EVERY", 0.0)
+    with progress.progress("runs", quiet=False) as meter:
+        meter.count(5, 10)
+    assert capsys.readouterr().err.startswith("50%, 5/10 runs, 0:00:0")

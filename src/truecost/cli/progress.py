@@ -104,7 +104,9 @@ class Meter:
         if self._cpu is not None:
             spent = f"CPU {duration(self._cpu)}"
             if moved > 0:
-                spent += f" of ~{duration(self._cpu + (self._cpu - cpu) * (1 - self._share) / moved)}"
+                amount, unit = duration(self._cpu).split()
+                whole = duration(self._cpu + (self._cpu - cpu) * (1 - self._share) / moved)
+                spent = f"CPU {amount if whole.endswith(f' {unit}') else f'{amount} {unit}'}/{whole}"
         many = ""
         if self._count is not None:
             many = f"{self._count:,}{'' if self._total is None else f'/{self._total:,}'} {self._what}"
