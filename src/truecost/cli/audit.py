@@ -9,7 +9,7 @@ from truecost.cli.printing import High, Json, Low, Tone, number, print_json, pri
 from truecost.cli.progress import Quiet, progress
 
 if TYPE_CHECKING:
-    from truecost.decide.audit import Audit
+    from truecost.decide.audit import Audit, Point
 
 # So many incumbents on the way are shown, the first ones and the last.
 SHOWN = 12
@@ -129,7 +129,7 @@ def _print_along(report: "Audit") -> None:
                     "–" if point.runs is None else f"{point.runs:,}",
                     number(point.training),
                     number(point.true),
-                    number(point.true - point.training),
+                    number(_optimism(point)),
                 ]
                 for point in kept
             ],
@@ -137,6 +137,12 @@ def _print_along(report: "Audit") -> None:
     relative = report.relative_over_tuning
     share = "" if relative != relative else f", {relative:.0%} of the best gain over the first incumbent"
     print_line(f"Over-tuning: true cost above that of the best incumbent on the way: {number(report.over_tuning)}{share}")
+
+
+def _optimism(point: "Point") -> float:
+    """True minus training cost; what is left of two equal numbers by rounding is nothing."""
+    gap = point.true - point.training
+    return 0.0 if abs(gap) < 1e-12 * abs(point.true) else gap
 
 
 def _print_noise(report: "Audit") -> None:

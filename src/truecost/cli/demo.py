@@ -60,7 +60,7 @@ def demo(
     _print(judged)
     if claims:
         _print_claims(claims, out / "reproduce")
-    _print_next(out, judged, drawn)
+    _print_next(judged, drawn)
 
 
 def _drawn(path: Path) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def _print(judged: list[dict[str, Any]]) -> None:
             ]
         )
     print_table(
-        "The least training cost of each, and what it is worth",
+        "The configuration with the least training cost, and what it is worth",
         ["solver", "runs", "training cost", "true cost", "optimism", "within", "certified"],
         rows,
         left=2,
@@ -162,13 +162,17 @@ def _said(judged: list[dict[str, Any]]) -> str:
     worst = max(judged, key=lambda each: each["optimism_percent"])
     least = min(judged, key=lambda each: each["optimism_percent"])
     better = sum(each["better_than_default"] for each in judged)
-    shown = f"{better} of the {len(judged)} winners" if better else f"none of the {len(judged)} winners"
+    shown = f"{better} of the {len(judged)} winners can be shown to be better than their solver's default."
+    if not better:
+        shown = (
+            f"none of the {len(judged)} winners is shown to be better than its solver's default: {worst['instances']} "
+            "instances are too few to be sure."
+        )
     return (
         f"Over-tuning is real: the best of {worst['configurations']} configurations of {worst['name']} costs "
         f"{number(worst['training_cost'], 3)} s on the instances it was chosen by and about "
-        f"{number(worst['corrected_cost'], 3)} s on others, {worst['optimism_percent']:.0f} % more; that of {least['name']} "
-        f"{abs(least['optimism_percent']):.1f} %. And {shown} is shown to be better than its solver's default: "
-        f"{worst['instances']} instances are too few to be sure."
+        f"{number(worst['corrected_cost'], 3)} s on others, {worst['optimism_percent']:.0f} % more; for {least['name']} it "
+        f"is {abs(least['optimism_percent']):.1f} %. And {shown}"
     )
 
 
@@ -198,9 +202,9 @@ def _print_claims(found: dict[str, "Reproduction"], out: Path) -> None:
     print_line(f"Figures, data and numbers: {out}/*/results.md", wrap=False)
 
 
-def _print_next(out: Path, judged: list[dict[str, Any]], drawn: dict[str, Any]) -> None:
+def _print_next(judged: list[dict[str, Any]], drawn: dict[str, Any]) -> None:
     print_line()
-    print_line(f"The reports, for any browser: {', '.join(Path(each['report']).name for each in judged)} in {out}.")
+    print_line(f"The reports, for any browser: {', '.join(each['report'] for each in judged)}")
     print_line(
         f"And {Path(drawn['file']).name}, drawn from a model, so that the truth is known: the true cost of "
         f"{drawn['configuration']} is {number(drawn['true_cost'])} (training cost {number(drawn['training_cost'])}); the "
@@ -208,7 +212,7 @@ def _print_next(out: Path, judged: list[dict[str, Any]], drawn: dict[str, Any]) 
         "aside",
     )
     print_line()
-    print_line("Next, on your own runs, from SMAC3, from irace (its .Rdata) or in a table (csv, parquet):")
+    print_line("Next, on your own runs, of SMAC3, of irace (its .Rdata), or in a csv file:")
     for line in NEXT:
-        print_line(f"  {line}", wrap=False)
+        print_line(f"  {line}", "strong", wrap=False)
     print_line("--cutoff: costs are seconds, censored there. Other costs have --low and --high.", "aside")

@@ -21,8 +21,8 @@ NARROWEST_TEXT = 12
 WORDS = re.compile(r"(?:± )?\S+")
 
 # The only colours there are; what they say always stands there as a word too.
-TONES = {"good": "green", "bad": "red", "open": "yellow", "aside": "dim"}
-Tone = Literal["", "good", "bad", "open", "aside"]
+TONES = {"good": "green", "bad": "red", "open": "yellow", "aside": "dim", "strong": "bold"}
+Tone = Literal["", "good", "bad", "open", "aside", "strong"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Low = Annotated[float | None, typer.Option(help="The least cost a run can have, where the file does not say.")]
@@ -74,9 +74,8 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str 
     into = console()
     for places, widths in _layout([[row[place].text for row in shown] for place in range(len(columns))], left, into.width):
         table = Table(
-            title=Text(visible(title)),
+            title=Text(visible(title), style="bold"),
             title_justify="left",
-            title_style="bold",
             box=SIMPLE_HEAD,
             pad_edge=False,
             padding=(0, 1, 0, 0),
