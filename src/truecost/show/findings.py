@@ -13,6 +13,7 @@ from truecost.decide.apart import Comparison as Apart
 from truecost.decide.apart import paired_differences, runs_to_tell_apart
 from truecost.decide.audit import Audit
 from truecost.decide.plan import Recommendation, runs_needed
+from truecost.decide.selection import instance_means, training_costs
 from truecost.errors import InputError
 from truecost.experiments import resample
 from truecost.experiments.reality import bounds_against_reality
@@ -28,7 +29,9 @@ FloatArray = NDArray[np.float64]
 Progress = Callable[[str, float], None]
 # Fewer instances than this have no halves to speak of; more splits than this make a curve no smoother to the eye.
 FEWEST_TO_SWEEP = 8
-MOST_SWEPT = 300
+MOST_SWEPT = 200
+# The share of the cost range below which a standard error is rounding.
+NOTHING = 1e-12
 # Points of a curve against N or K: all that are drawn.
 POINTS = 60
 
@@ -72,6 +75,9 @@ class Findings:
         The place of the incumbent.
     costs, components
         Of all configurations; every instance counts alike.
+    order, ranked
+        Places of the configurations, the least training cost first; those behind the first `ranked` have runs on too few
+        instances to be compared with them.
     failed, by_cost
         The share of runs of each configuration that were not solved; `by_cost`, no status is known, and it is the share of
         those that have the highest cost.
@@ -86,6 +92,8 @@ class Findings:
     own: int
     costs: TrainingCost
     components: VarianceComponents
+    order: NDArray[np.intp]
+    ranked: int
     failed: FloatArray
     by_cost: bool
     plug_in: PlugIn | None
@@ -104,6 +112,11 @@ class Findings:
     def in_unit(self) -> str:
         """The unit as it stands behind a number; nothing where it is only called cost."""
         return "" if self.unit == "cost" else self.unit
+
+    @property
+    def still(self) -> bool:
+        """Whether all runs of the incumbent cost the same, but for rounding."""
+        return self.audit.noise.standard_error <= NOTHING * self.matrix.width
 
     def rng(self) -> np.random.Generator:
         """For a figure of its own, so that it does not depend on what else is drawn."""
@@ -127,6 +140,7 @@ def find(
     components = variance_components(matrix)
     costs = training_cost(matrix, weights="instances", components=components)
     failed, by_cost = _failed(matrix)
+    compared = training_costs(*instance_means(matrix))
     plug_in, no_plug_in = _plug_in(matrix, components, own, audit.delta)
     plan, no_plan = _plan(components[own], audit, matrix.width)
     progress("errors against N and K", 0.4)
@@ -139,6 +153,8 @@ def find(
         own=own,
         costs=costs,
         components=components,
+        order=np.lexsort((costs.cost, compared)),
+        ranked=int(np.isfinite(compared).sum()),
         failed=failed,
         by_cost=by_cost,
         plug_in=plug_in,
@@ -183,7 +199,8 @@ def _plug_in(matrix: CostMatrix, components: VarianceComponents, own: int, delta
     place = int(some[:own].sum())
     stated: dict[str, Any] = {"width": matrix.width, "delta": delta}
     one = bounds.single(allocation=sizes[place], components=kept[place], **stated)
-    every = bounds.finite(allocation=sizes, components=kept, tau="per-configuration", **stated)
+    m = int(some.sum())
+    every = bounds.finite(allocation=sizes, components=kept, configurations=m, tau="per-configuration", **stated)
     epsilons = np.atleast_1d(every.epsilon)
     cost = training_cost(matrix.select(configurations=[matrix.configurations[own]])).cost[0]
     return (
@@ -192,7 +209,7 @@ def _plug_in(matrix: CostMatrix, components: VarianceComponents, own: int, delta
             single=float(np.ravel(one.epsilon)[0]),
             selected=float(epsilons[place]),
             worst=float(epsilons.max()),
-            configurations=int(some.sum()),
+            configurations=m,
             caveat=every.caveat,
             rests_on=every.rests_on,
         ),
@@ -204,7 +221,7 @@ def _plan(components: VarianceComponents, audit: Audit, width: float) -> tuple[R
     error = audit.noise.standard_error
     if math.isnan(components.across.item()):
         return None, "No plan: within and across of the incumbent are not known. Run it twice on some instances first."
-    if not error > 0:
+    if error <= NOTHING * width:
         return None, "No plan: all runs of the incumbent cost the same, and there is no error to be halved."
     try:
         return runs_needed(error=error / 2, components=components, width=width, delta=audit.delta), ""

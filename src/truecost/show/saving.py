@@ -3,7 +3,10 @@
 import json
 import os
 import re
+import sys
+from contextlib import suppress
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -71,8 +74,20 @@ def specification(chart: Chart) -> dict[str, Any]:
 
 @cache
 def bundle() -> str:
-    """The JavaScript that draws charts, `vegaEmbed` in the window."""
-    return vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;", vl_version=VEGA_LITE)
+    """The JavaScript that draws charts, `vegaEmbed` in the window.
+
+    To put it together takes seconds: it is kept where Python keeps what it has compiled.
+    """
+    kept = Path(__file__).parent / "__pycache__" / f"vega-{metadata.version('vl-convert-python')}-{VEGA_LITE}.js"
+    with suppress(OSError):
+        return kept.read_text(encoding="utf-8")
+    made = vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;", vl_version=VEGA_LITE)
+    if not sys.dont_write_bytecode:
+        with suppress(OSError):
+            kept.parent.mkdir(exist_ok=True)
+            with whole_file(kept) as file:
+                file.write(made.encode())
+    return made
 
 
 def script_json(value: object) -> str:

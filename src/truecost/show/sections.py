@@ -20,7 +20,7 @@ from truecost.show.content import (
     percent,
 )
 from truecost.show.content import number as written
-from truecost.show.findings import Findings
+from truecost.show.findings import NOTHING, Findings
 
 # Rows of the table of configurations: more make a page that nobody scrolls through, and a file that is large for it.
 MOST_ROWS = 500
@@ -61,10 +61,17 @@ def what_was_run(found: Findings) -> Section:
         blocks.append(_endings(found, runs))
     picture = figures.matrix_data(matrix)
     chart = figures.matrix_chart(picture, unit=found.unit)
-    blocks.append(captioned("matrix", chart, picture, title="Every cost at a glance"))
+    blocks.append(captioned("matrix", chart, picture, title="Every cost at a glance", wide=False))
     blocks.append(_configurations(found))
     if configurations > MOST_ROWS:
         blocks.append(Text(text=f"The {MOST_ROWS} best of {configurations:,} configurations are listed.", aside=True))
+    if found.ranked < configurations:
+        text = (
+            f"{configurations - found.ranked:,} configurations have no rank: they have runs on less than half as many "
+            "instances as the one with the most, and their costs cannot be compared. In the order of the others, how hard "
+            "their instances are is taken out."
+        )
+        blocks.append(Text(text=text, aside=True))
     lead = f"{runs:,} runs of {configurations:,} configurations on {instances:,} instances"
     return Section(
         name="run",
@@ -121,14 +128,17 @@ def _configurations(found: Findings) -> Table:
         share = within / (within + across)
     default = None if found.audit.comparison is None else found.audit.comparison.default
     rows = []
-    for rank, place in enumerate(np.argsort(costs.cost, kind="stable").tolist()[:MOST_ROWS], 1):
+    gaps = bool((found.matrix.counts() == 0).any())
+    for rank, place in enumerate(found.order[:MOST_ROWS].tolist(), 1):
         name = found.matrix.configurations[place]
         tags = tuple(tag for tag, whose in (("incumbent", found.audit.incumbent), ("default", default)) if whose == name)
-        values = (costs.cost[place], costs.standard_error[place], within[place], across[place])
+        error = costs.standard_error[place]
+        values = (costs.cost[place], 0.0 if error <= NOTHING * found.matrix.width else error, within[place], across[place])
         rows.append(
             (
-                Cell(rank, f"{rank:,}"),
+                Cell(rank, f"{rank:,}") if rank <= found.ranked else Cell(math.nan, "–"),
                 Cell(name, name, tags),
+                *([Cell(int(costs.instances[place]), f"{costs.instances[place]:,}")] if gaps else []),
                 *(
                     Cell(float(value), written(float(value), digits))
                     for value, digits in zip(values, (4, 2, 4, 4), strict=True)
@@ -144,6 +154,7 @@ def _configurations(found: Findings) -> Table:
         columns=(
             Column("rank", "rank"),
             Column("configuration", "configuration", numbers=False),
+            *([Column("instances", "used")] if gaps else []),
             Column("training cost", "training-cost"),
             Column("s.e.", "standard-error"),
             Column("within", "within"),
@@ -180,7 +191,7 @@ def how_noisy(found: Findings) -> Section:
     if not known.any():
         blocks.append(Text(text=f"{UNKNOWN[0].upper()}{UNKNOWN[1:]} Variance shares are left out.", aside=True))
     else:
-        if (found.components.within[known] == 0).all():
+        if (found.components.within[known] <= (NOTHING * found.matrix.width) ** 2).all():
             blocks.append(
                 Text(
                     text="All runs on an instance cost the same: the target is deterministic, or its seeds were. "
@@ -203,7 +214,7 @@ def _noise_lead(found: Findings) -> str:
     noise = found.audit.noise
     if noise.bottleneck is None:
         return f"Where the noise in the training cost of {found.audit.incumbent} comes from cannot be said: {UNKNOWN}"
-    if noise.standard_error == 0:
+    if found.still:
         return f"All runs of {found.audit.incumbent} cost the same: there is no noise in them."
     error = f"The training cost of {found.audit.incumbent} has a standard error of {written(noise.standard_error, 2)}"
     if noise.bottleneck == "instances":
