@@ -139,6 +139,7 @@ def test_what_is_printed_fits(line: str, folder: Path, run: Run, monkeypatch: py
             counts = [int(done) for done in re.findall(rf"^\d+%, (\d+)/{total} ", ended.stderr, re.MULTILINE)]
             assert counts == sorted(counts)
             assert counts[-1:] == [total], ended.stderr
+    assert line.startswith(("gather", "configure")) == bool(re.search(r" runs, [\d.]+/s, CPU \d", ended.stderr))
     monkeypatch.setenv("COLUMNS", "60")
     assert wide(run(*shlex.split(line)).stdout, 60) == []
 

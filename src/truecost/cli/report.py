@@ -95,9 +95,9 @@ def report(
     if json:
         print_json(made.numbers)
         return
-    print_line(made.verdict)
+    print_line(made.verdict, made.tone)
     print_line(made.more)
-    print_line(f"The report, for any browser: {path} ({path.stat().st_size / 1e6:.1f} MB)", wrap=False)
+    print_line(f"{path} has the whole report: {path.stat().st_size / 1e6:.1f} MB, opens in any browser.")
 
 
 def _stem(runs: Path) -> str:
