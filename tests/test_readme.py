@@ -42,7 +42,7 @@ def test_console_output_is_real(session: str, demo: tuple[Path, str]) -> None:
     for command, shown in re.findall(r"^\$ truecost (.*?)\n(.*?)(?=^\$ |\Z)", session, re.DOTALL | re.MULTILINE):
         text = said
         if command != DEMO:
-            words = [TRUECOST, *shlex.split(command)]
+            words: list[str | Path] = [TRUECOST, *shlex.split(command)]
             text = subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True).stdout
         printed = [line.rstrip() for line in text.splitlines()]
         assert printed == shown.rstrip("\n").splitlines()

@@ -322,6 +322,21 @@ def test_rate_and_forecast_count_from_the_first_report(monkeypatch: pytest.Monke
     assert meter.line(70) == "60%, 600/1,000 runs, 10.0/s, CPU 25/105 s, 0:00:17, 0:00:40 to go"
     assert meter.line(40) == "60%, 600/1,000 runs, 0:00:40 to go"
     assert meter.line(1) == "60%"
+    now = 27.0  # nothing new for a while: no slower, and nearer the end
+    assert meter.line(70) == "60%, 600/1,000 runs, 10.0/s, CPU 25/105 s, 0:00:27, 0:00:30 to go"
+
+
+def test_bars_fit_whatever_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long name, a forecast of ages or a narrow terminal would break the bar into several lines, or end the command."""
+    for columns in (60, 80, 200):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        named, slow = progress.Meter(f"reading {hostile('file', 0)}{'x' * 200}"), progress.Meter("runs")
+        slow.tell(0.0, count=0, total=10**12, cpu=0.0)
+        slow.tell(1e-300, count=1, total=10**12, cpu=1e9, note=hostile("configuration", 1) * 4)
+        for meter, height in ((named, 1), (slow, 2)):
+            lines = printing.console().render_lines(meter)
+            assert len(lines) == height
+            assert all(sum(segment.cell_length for segment in line) <= columns for line in lines)
 
 
 def test_a_dumb_terminal_has_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

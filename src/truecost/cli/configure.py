@@ -96,7 +96,8 @@ def _announce(scenario: "Scenario", path: Path, budget: "Budget", workers: int |
     from truecost.running.execute import cores
 
     limit = scenario.limits.cpu or scenario.limits.wall or 0.0
-    at_a_time = "the cluster's workers" if dask is not None else f"{workers or len(cores())} workers"
+    number_of = workers or len(cores())
+    at_a_time = "the cluster's workers" if dask is not None else f"{number_of} worker{'' if number_of == 1 else 's'}"
     most = f"at most {duration(budget.amount * limit)} of CPU time" if budget.unit == "runs" else f"with {at_a_time}"
     instances = f"{len(scenario.instances):,} instances, a third of them held out"
     print_line(f"{scenario.name}: {budget}, {most}; {instances}. Journal: {path}")

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # Where nobody watches a bar, a line so often, in seconds.
 LINE_EVERY = 60.0
 NARROWEST_BAR = 8
+# Forecasts end here, in seconds: three years.
+LONGEST = 1e8
 
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
 
@@ -35,7 +37,7 @@ class Meter:
         self._count: int | None = None
         self._total: int | None = None
         self._cpu: float | None = None
-        self._started = self._written = time.monotonic()
+        self._started = self._written = self._told = time.monotonic()
         self._first: tuple[float, float, int, float] | None = None
 
     def tell(
@@ -49,10 +51,11 @@ class Meter:
     ) -> None:
         """Report the share of all work that is done, how many of how many there are, and the CPU seconds of solvers."""
         self._share, self._count, self._total, self._cpu, self._note = min(share, 1.0), count, total, cpu, note
+        self._told = time.monotonic()
         if self._first is None:
-            self._first = (time.monotonic(), self._share, count or 0, cpu or 0.0)
-        if self._lines and time.monotonic() - self._written >= LINE_EVERY:
-            self._written = time.monotonic()
+            self._first = (self._told, self._share, count or 0, cpu or 0.0)
+        if self._lines and self._told - self._written >= LINE_EVERY:
+            self._written = self._told
             sys.stderr.write(f"{self.line(WIDTH)}\n")
             sys.stderr.flush()
 
@@ -65,14 +68,16 @@ class Meter:
         return ", ".join(self._parts(width, ", ", [visible(self._note)] if self._note else []))
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
+        from rich.cells import cell_len
         from rich.progress_bar import ProgressBar
         from rich.table import Table
         from rich.text import Text
 
-        shown = "  ".join(self._parts(options.max_width - NARROWEST_BAR - 2, "  "))
+        room = options.max_width - NARROWEST_BAR - 2
+        shown = "  ".join(self._parts(room, "  "))
         row = Table.grid(expand=True, padding=(0, 2, 0, 0))
         row.add_column(ratio=1)
-        row.add_column(no_wrap=True, width=len(shown))
+        row.add_column(no_wrap=True, width=min(cell_len(shown), room))
         bar = ProgressBar(
             total=None if self._share is None else 1.0, completed=self._share or 0.0, pulse=self._share is None
         )
@@ -96,11 +101,12 @@ class Meter:
             return [(0, self._what), (1, gone)]
         since, share, count, cpu = self._first
         rate, to_go, spent = "", "", ""
-        moved = self._share - share
+        moved, took = self._share - share, self._told - since
         if moved > 0:
-            to_go = f"{_clock((now - since) * (1 - self._share) / moved)} to go"
+            # As forecast at the last report, less the time since then.
+            to_go = f"{_clock(max(0.0, took * (1 - self._share) / moved - (now - self._told)))} to go"
         if self._count is not None and self._count > count:
-            rate = f"{number((self._count - count) / max(now - since, 1e-9), 3)}/s"
+            rate = f"{number((self._count - count) / max(took, 1e-9), 3)}/s"
         if self._cpu is not None:
             spent = f"CPU {duration(self._cpu)}"
             if moved > 0:
@@ -136,4 +142,4 @@ def steps(first: str, *, quiet: bool) -> Iterator[Callable[[str, float], None]]:
 
 
 def _clock(seconds: float) -> str:
-    return str(timedelta(seconds=round(seconds)))
+    return str(timedelta(seconds=round(min(seconds, LONGEST))))
