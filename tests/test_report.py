@@ -2,6 +2,7 @@ import json
 import math
 import re
 from html.parser import HTMLParser
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from truecost.errors import InputError
 from truecost.examples import load_example
 from truecost.matrix import CostMatrix
 from truecost.runs import Status, Step, Trajectory
+from truecost.show import saving
 from truecost.show.content import Facts, Report
 from truecost.show.glossary import TERMS
 from truecost.show.html import chart_spec
@@ -113,6 +115,18 @@ def test_bounds_and_plan_are_those_of_their_modules() -> None:
     error = found.numbers["audit"]["noise"]["standard_error"]
     needed = plan.runs_needed(error=error / 2, components=components[own])
     assert (facts(found)["plan-instances"], facts(found)["plan-runs"]) == (needed.instances, needed.runs)
+
+
+def test_the_bottleneck_is_that_of_the_training_cost() -> None:
+    """The share beside the bottleneck would be that of a single run, and contradict it."""
+    costs = rng().normal(50, 5, (1, 400, 1)) + rng(4).normal(0, 9, (3, 400, 9))
+    matrix = CostMatrix(np.clip(costs, 0, 100), ["a", "b", "c"], [f"i{i}" for i in range(400)], 0, 100)
+    (fact,) = (fact for fact in made(matrix).key if fact.term == "bottleneck")
+    # across 25 against within 81/9 = 9 of an instance mean.
+    assert fact.value == "instances"
+    share = int(fact.note.split()[0])
+    assert abs(share - 100 * 25 / 34) < 8
+    assert fact.note.endswith("of the training cost's variance is across instances")
 
 
 def test_the_table_has_every_configuration_in_order() -> None:
@@ -252,6 +266,18 @@ def test_nothing_is_loaded_and_only_our_scripts_run() -> None:
     assert "default-src 'none'" in policy
     assert "unsafe-eval" not in policy
     assert re.search(r"script-src ('sha256-[A-Za-z0-9+/=]+' ?){2};", policy)
+
+
+def test_the_scripts_are_kept_where_python_keeps_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every page would put the JavaScript together anew, which takes seconds, or take one of another version."""
+    monkeypatch.setattr(saving, "__file__", str(tmp_path / "saving.py"))
+    monkeypatch.setattr("sys.dont_write_bytecode", False)
+    made_now = saving.bundle.__wrapped__()
+    (kept,) = (tmp_path / "__pycache__").iterdir()
+    assert kept.read_text() == made_now == saving.bundle()
+    assert version("vl-convert-python") in kept.name
+    kept.write_text("kept")
+    assert saving.bundle.__wrapped__() == "kept"
 
 
 def test_size() -> None:

@@ -52,7 +52,8 @@ def page(report: Report) -> str:
     charts = {figure.name: chart_spec(figure.chart) for figure in report.figures.values()}
     body = [
         _head(report),
-        '<main id="top">',
+        "<main>",
+        '<noscript><p class="aside">The charts need JavaScript; the numbers, tables and words do not.</p></noscript>',
         _verdict(report),
         *(_section(section) for section in report.sections),
         _glossary(),
@@ -184,7 +185,9 @@ def _figure(figure: Figure) -> str:
 def _table(table: Table) -> str:
     heads = "".join(
         f'<th scope="col"{"" if column.numbers else " class=name"}>'
-        f'<button type="button" class="sort">{_text(column.label)}</button>{_why(column.term) if column.term else ""}</th>'
+        f'<button type="button" class="sort">{_text(column.label)}</button>{_why(column.term) if column.term else ""}'
+        # Browsers repeat the head on every sheet of paper, but no buttons.
+        f'<span class="paper">{_text(column.label)}</span></th>'
         for column in table.columns
     )
     rows = []

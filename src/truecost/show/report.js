@@ -7,13 +7,17 @@
 
   const ROOM = 78; // for an axis with its labels and title
   const LEAST = 190; // pixels of a panel beside another
+  const LONG = 40; // letters of an axis title in one line
   const MOST = { one: 860, several: 400 }; // wider is not better
 
   function fitted(original, room, fixed) {
     const spec = structuredClone(original);
     const narrow = room < 560;
-    if (narrow) eachLegend(spec, (legend) => { legend.columns = 1; if (legend.orient) legend.orient = "bottom"; legend.labelLimit = room - 40; });
-    if (narrow) { spec.config.legend.columns = 1; spec.config.legend.labelLimit = room - 40; }
+    if (narrow) {
+      Object.assign(spec.config.legend, { columns: 1, labelLimit: room - 40 });
+      each(spec, "legend", (legend) => { legend.columns = 1; if (legend.orient) legend.orient = "bottom"; });
+      each(spec, "x", (channel) => { if (channel.title?.length > LONG) channel.title = inTwo(channel.title); });
+    }
     if (spec.hconcat) {
       const share = Math.floor(room / spec.hconcat.length) - ROOM - 15;
       if (share < LEAST) { spec.vconcat = spec.hconcat; delete spec.hconcat; spec.vconcat.forEach((part) => fit(part, room - ROOM, MOST.several)); }
@@ -30,13 +34,19 @@
     view.width = wide ? Math.min(room, most) : Math.min(view.width, room);
   }
 
-  function eachLegend(value, change) {
-    if (Array.isArray(value)) value.forEach((item) => eachLegend(item, change));
+  function inTwo(text) {
+    const middle = text.indexOf(" ", text.length / 2);
+    return middle < 0 ? text : [text.slice(0, middle), text.slice(middle + 1)];
+  }
+
+  // Every part of a specification under this name, wherever it stands; the data are no part of it.
+  function each(value, name, change) {
+    if (Array.isArray(value)) value.forEach((item) => each(item, name, change));
     else if (value && typeof value === "object") {
       for (const [key, item] of Object.entries(value)) {
         if (key === "data" || key === "datasets") continue;
-        if (key === "legend" && item && typeof item === "object") change(item);
-        else eachLegend(item, change);
+        if (key === name && item && typeof item === "object") change(item);
+        else each(item, name, change);
       }
     }
   }

@@ -4,7 +4,6 @@
 same bytes.
 """
 
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -198,11 +197,14 @@ def _key(found: Findings) -> tuple[Fact, ...]:
             Fact(term="difference", value=comparison.estimate, shown=signed(comparison.estimate), unit=unit, note=limits)
         )
     noise = audit.noise
-    total = noise.within + noise.across
-    share = noise.within / total if total > 0 else math.nan
     shown = {"runs": "too few runs", "instances": "too few instances", None: "–"}[noise.bottleneck]
-    note = "" if math.isnan(share) else f"{percent(share)} of a run's variance is within instances"
-    facts.append(Fact(term="bottleneck", value=noise.bottleneck, shown=shown, note=note))
+    note = ""
+    if noise.bottleneck is not None and not found.still:
+        # The variance of the training cost is (across + within · mean of 1/n_i) / K.
+        across = noise.across / (audit.spread.instances * noise.standard_error**2)
+        share, where = (across, "across") if noise.bottleneck == "instances" else (1 - across, "within")
+        note = f"{percent(share)} of the training cost's variance is {where} instances"
+    facts.append(Fact(term="bottleneck", value=noise.bottleneck, shown="–" if found.still else shown, note=note))
     return tuple(facts)
 
 

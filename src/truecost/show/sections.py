@@ -85,7 +85,7 @@ def _origin(found: Findings) -> str:
     trajectory, test = found.trajectory, found.test
     said = []
     if trajectory is None or trajectory.proposed == "unknown":
-        said.append("Nothing says how the configurations were proposed.")
+        said.append("Nothing in the runs says how the configurations were proposed.")
     elif trajectory.proposed == "beforehand":
         said.append(f"Recorded by {trajectory.tool}; the configurations were fixed before any cost was seen.")
     else:
