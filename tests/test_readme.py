@@ -9,6 +9,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 TRUECOST = Path(sys.executable).parent / "truecost"
+DEMO = "demo --out demo"
 
 
 def blocks(language: str) -> list[str]:
@@ -26,22 +27,30 @@ def test_python_runs_as_printed(code: str, tmp_path: Path) -> None:
     assert ended.stdout
 
 
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder that the README's commands are typed in, after the demo; and what that printed."""
+    folder = tmp_path_factory.mktemp("readme")
+    ended = subprocess.run([TRUECOST, *DEMO.split()], cwd=folder, check=True, capture_output=True, text=True)
+    return folder, ended.stdout
+
+
 @pytest.mark.parametrize("session", blocks("console"))
-def test_console_output_is_real(session: str, tmp_path: Path) -> None:
+def test_console_output_is_real(session: str, demo: tuple[Path, str]) -> None:
     """What the README shows would not be what the commands print."""
-    subprocess.run([TRUECOST, "demo", "--out", "demo", "--splits", "0"], cwd=tmp_path, check=True, capture_output=True)
+    folder, said = demo
     for command, shown in re.findall(r"^\$ truecost (.*?)\n(.*?)(?=^\$ |\Z)", session, re.DOTALL | re.MULTILINE):
-        ended = subprocess.run([TRUECOST, *shlex.split(command)], cwd=tmp_path, check=True, capture_output=True, text=True)
-        printed = [line.rstrip() for line in ended.stdout.splitlines()]
+        text = said
+        if command != DEMO:
+            words: list[str | Path] = [TRUECOST, *shlex.split(command)]
+            text = subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True).stdout
+        printed = [line.rstrip() for line in text.splitlines()]
         assert printed == shown.rstrip("\n").splitlines()
 
 
-def test_the_demo_says_what_the_readme_says(tmp_path: Path) -> None:
+def test_the_demo_says_what_the_readme_says(demo: tuple[Path, str]) -> None:
     """The true cost and the error quoted in the README would not be those of the demo."""
-    ended = subprocess.run(
-        [TRUECOST, "demo", "--out", tmp_path, "--splits", "0"], check=True, capture_output=True, text=True
-    )
-    said = " ".join(ended.stdout.split())
+    said = " ".join(demo[1].split())
     cost, error = re.findall(
         r"is (\d+\.\d+) in that model, and the largest estimation error of the 40 is (\d+\.\d+)", README
     )[0]

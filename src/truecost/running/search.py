@@ -76,12 +76,13 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a search is: what is spent, in the budget's unit; who is the incumbent and what it cost in training so far."""
+    """How far a search is: spent in the budget's unit and in CPU seconds; the incumbent and its training cost so far."""
 
     phase: Literal["training", "held out"]
     spent: float
     budget: Budget
     runs: int
+    cpu: float
     configurations: int
     incumbent: str | None
     training_cost: float
@@ -347,14 +348,15 @@ class Search:
         missing = [task for task in tasks if _cell(task) not in self._seen]
         there = [self._seen[_cell(task)] for task in tasks if _cell(task) in self._seen]
         runs, wall = self.made + len(there), self.wall + sum(run.wall for run in there)
+        cpu = self.cpu + sum(run.cpu for run in there)
 
         def tell(finished: list[Finished]) -> None:
-            nonlocal runs, wall
+            nonlocal runs, wall, cpu
             for each in finished:
-                runs, wall = runs + 1, wall + each.outcome.wall
+                runs, wall, cpu = runs + 1, wall + each.outcome.wall, cpu + each.outcome.cpu
                 if each.outcome.status != Status.ABORTED:
                     self._seen[_cell(each.task)] = Recorded.of(each.outcome)
-            self._tell(runs, wall)
+            self._tell(runs, wall, cpu)
 
         if missing:
             self._bench.collector.collect(missing, tell)
@@ -379,7 +381,7 @@ class Search:
             )
         return costs
 
-    def _tell(self, runs: int, wall: float) -> None:
+    def _tell(self, runs: int, wall: float, cpu: float) -> None:
         if self._progress is None:
             return
         settings = self.settings
@@ -390,6 +392,7 @@ class Search:
                 spent=runs if settings.unit == "runs" else wall / settings.workers,
                 budget=Budget(amount=settings.budget, unit=settings.unit),
                 runs=runs,
+                cpu=cpu,
                 configurations=len(self.configurations),
                 incumbent=self.configurations[self.incumbent].name if self.configurations else None,
                 training_cost=cost,
