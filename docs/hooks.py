@@ -1,0 +1,97 @@
+"""What the site needs beyond Markdown: formulas as MathML, the command line's reference, pages from the repository's root."""
+
+import html
+import logging
+import re
+from pathlib import Path
+from typing import Any
+
+from latex2mathml.converter import convert
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+log = logging.getLogger("mkdocs.hooks")
+
+ROOT = Path(__file__).parent.parent
+# Files of the root that are pages of the site too; the README's place is taken by the index.
+ROOT_PAGES = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+SETUP = re.compile(r"^<!-- setup\b.*?-->\n", re.DOTALL | re.MULTILINE)
+FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages whose source stands in the repository's root."""
+    for name, page in ROOT_PAGES.items():
+        text = (ROOT / name).read_text().replace("](docs/", "](")
+        files.append(File.generated(config, page, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Leave out what only the tests run, lead links to the root to its pages, and fill in the commands."""
+    up = "../" * page.file.src_uri.count("/")
+    markdown = SETUP.sub("", markdown)
+    for name, target in {**ROOT_PAGES, "README.md": "index.md"}.items():
+        markdown = markdown.replace(f"](../{up}{name}", f"]({up}{target}")
+    return markdown.replace("<!-- commands -->", command_line()) if "<!-- commands -->" in markdown else markdown
+
+
+def on_page_content(html: str, page: Page, **_: Any) -> str:
+    """Formulas as MathML: browsers draw it without a script."""
+    return FORMULA.sub(lambda found: mathml(found[3], found[2] == "[", page.file.src_uri), html)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Take out the one address the theme's script would fetch a program from (diagrams, which no page has)."""
+    for script in Path(config.site_dir).glob("assets/javascripts/bundle.*.js*"):
+        text = script.read_text()
+        script.write_text(re.sub(r"https://unpkg\.com/[\w@./-]*", "", text))
+
+
+def mathml(latex: str, block: bool, where: str) -> str:
+    """A formula drawn by the browser; one that cannot be read fails a strict build."""
+    try:
+        return convert(html.unescape(latex).strip(), display="block" if block else "inline")
+    except Exception as error:  # the converter raises classes of its own for every kind of fault
+        log.warning("%s: the formula %r cannot be converted: %s", where, latex, error)
+        return latex
+
+
+def command_line() -> str:
+    """Every command with its arguments and options, from the program itself."""
+    import typer
+
+    from truecost.cli import app
+
+    return "\n".join(_command("truecost", typer.main.get_command(app)))
+
+
+def _command(name: str, command: Any) -> list[str]:
+    import typer
+
+    if hasattr(command, "commands"):
+        about = [f"## {name}\n", command.help, ""] if name.count(" ") else []
+        return about + [line for word, each in command.commands.items() for line in _command(f"{name} {word}", each)]
+    context = typer.Context(command, info_name=name)
+    arguments = " ".join(_argument(each) for each in command.params if each.param_type_name == "argument")
+    lines = [f"{'#' * (name.count(' ') + 1)} {name}\n", f"`{name} [OPTIONS] {arguments}".strip() + "`\n", command.help, ""]
+    panels: dict[str, list[tuple[str, str]]] = {}
+    for parameter in command.params:
+        record = parameter.get_help_record(context)
+        if record is not None:
+            panels.setdefault(getattr(parameter, "rich_help_panel", None) or "", []).append(record)
+    lines += ["| | |", "| --- | --- |"]
+    for panel, records in panels.items():
+        lines += [f"| **{panel}** | |"] if panel else []
+        lines += [f"| `{_cell(words)}` | {_cell(html.escape(meaning))} |" for words, meaning in records]
+    return [*lines, ""]
+
+
+def _argument(parameter: Any) -> str:
+    name = (parameter.metavar or parameter.name).upper()
+    return name if parameter.required else f"[{name}]"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
