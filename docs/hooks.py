@@ -1,4 +1,4 @@
-"""What the site needs beyond Markdown: formulas as MathML, the command line's reference, pages from the repository's root."""
+"""What the site needs beyond Markdown: formulas as MathML, the command line's reference, pages from the root."""
 
 import html
 import logging
@@ -13,7 +13,6 @@ from mkdocs.structure.pages import Page
 
 log = logging.getLogger("mkdocs.hooks")
 
-ROOT = Path(__file__).parent.parent
 # Files of the root that are pages of the site too; the README's place is taken by the index.
 ROOT_PAGES = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 SETUP = re.compile(r"^<!-- setup\b.*?-->\n", re.DOTALL | re.MULTILINE)
@@ -23,7 +22,7 @@ FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages whose source stands in the repository's root."""
     for name, page in ROOT_PAGES.items():
-        text = (ROOT / name).read_text().replace("](docs/", "](")
+        text = Path(config.config_file_path).with_name(name).read_text().replace("](docs/", "](")
         files.append(File.generated(config, page, content=text))
     return files
 
@@ -52,10 +51,13 @@ def on_post_build(config: MkDocsConfig) -> None:
 def mathml(latex: str, block: bool, where: str) -> str:
     """A formula drawn by the browser; one that cannot be read fails a strict build."""
     try:
-        return convert(html.unescape(latex).strip(), display="block" if block else "inline")
+        drawn = convert(html.unescape(latex).strip(), display="block" if block else "inline")
     except Exception as error:  # the converter raises classes of its own for every kind of fault
-        log.warning("%s: the formula %r cannot be converted: %s", where, latex, error)
+        log.warning("%s: the formula %r cannot be converted: %s", where, latex, type(error).__name__)
         return latex
+    if "\\" in drawn:  # what it does not know it leaves as it is
+        log.warning("%s: the formula %r cannot be converted: an unknown command", where, latex)
+    return drawn
 
 
 def command_line() -> str:

@@ -17,8 +17,11 @@ from commands import Run
 
 ROOT = Path(__file__).parent.parent
 
-FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,})(?P<info>[^`\n]*)\n(?P<code>.*?)^(?P=indent)(?P=ticks)$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(
+    r"^(?P<indent> *)(?P<ticks>`{3,})(?P<info>[^`\n]*)\n(?P<code>.*?)^(?P=indent)(?P=ticks)$", re.DOTALL | re.MULTILINE
+)
 SETUP = re.compile(r"^<!-- setup\n(?P<code>.*?)^-->$", re.DOTALL | re.MULTILINE)
+AFTER_PYTHON = re.compile(r"^```python\n(?:(?!```).*\n)*```\n\s*\Z", re.MULTILINE)
 MARK = re.compile(r"<!-- not executed:(?P<reason>[^>]*)-->\s*\Z")
 TITLE = re.compile(r'title="([^"]+)"')
 EXIT_CODE = re.compile(r"# exit code (\d+)(?: or (\d+))?")
@@ -48,10 +51,16 @@ def blocks(text: str) -> list[Block]:
     found += [Block(language="setup", code=match["code"], line=_line(text, match)) for match in SETUP.finditer(text)]
     # What looks like a block and is none would be passed over: a fence without an end, a setup or a mark before words.
     left = SETUP.sub("", FENCE.sub("", text))
-    marks = text.count("<!-- not executed:") - sum(block.skipped is not None for block in found)
+    marks = len(re.findall(r"^ *<!-- not executed:", text, re.MULTILINE)) - sum(b.skipped is not None for b in found)
     if marks or re.search(r"^ *```|^<!-- setup", left, re.MULTILINE):
         raise PageError("expected every fence to end, every mark to stand before a block, <!-- setup on a line of its own.")
     return sorted(found, key=lambda block: block.line)
+
+
+def inline_commands(text: str) -> list[str]:
+    """What stands after `truecost` in the code spans of the text that call it."""
+    spans = re.findall(r"`([^`]+)`", SETUP.sub("", FENCE.sub("", text)))
+    return [" ".join(span.split()).removeprefix("truecost ") for span in spans if span.startswith("truecost ")]
 
 
 def _line(text: str, match: re.Match[str]) -> int:
@@ -70,8 +79,9 @@ def _fenced(text: str, match: re.Match[str]) -> Block:
             "<!-- not executed: why --> before a block marks what cannot run."
         )
     title = TITLE.search(info)
+    prints = language == "text" and not title and AFTER_PYTHON.search(text, 0, match.start())
     return Block(
-        language=language,
+        language="printed" if prints else language,
         code=textwrap.dedent(match["code"]),
         line=line,
         file=title[1] if title else None,
@@ -86,6 +96,7 @@ class Page:
     run: Run
     folder: Path
     names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
+    printed: str = ""
 
     def execute(self, text: str) -> None:
         """Execute all blocks in order; the first that does not do what the page says raises."""
@@ -115,8 +126,11 @@ class Page:
         elif block.file is not None:
             self._write(block.file, block.code)
         elif block.language == "python":
-            with redirect_stdout(StringIO()):  # not into the output of the next command
+            with redirect_stdout(StringIO()) as output:
                 exec(compile(block.code, f"<line {block.line}>", "exec"), self.names)  # noqa: S102
+            self.printed = output.getvalue()
+        elif block.language == "printed" and not same(block.code, self.printed):
+            raise PageError(f"the code before printed\n{self.printed}\nand the page shows\n{block.code}")
         elif block.language == "toml":
             raise PageError('expected the name of the file, ```toml title="scenario.toml".')
 
