@@ -15,6 +15,7 @@ import numpy as np
 from bench import imports, widths
 from bench.references import components_in_loops, numpy_n_sweep
 from bench.replaying import deciding, replaying
+from bench.reporting import reporting
 from bench.reproducing import reproducing
 from bench.running import running
 from truecost import examples
@@ -162,6 +163,7 @@ def main() -> None:
     for name in examples.names():
         reproducing(name, examples.load_example(name), SPLITS)
     reproducing("500×500×5", matrix, SPLITS)
+    reporting(matrix)
     starts()
     running()
     widths.main([])

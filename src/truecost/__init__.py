@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from truecost.running.scenario import Scenario
     from truecost.running.space import Space
     from truecost.runs import Outcome, Run, Status, Trajectory
-    from truecost.show import figures, reproduce
+    from truecost.show import figures, report, reproduce
     from truecost.stats import allocation, bounds, confidence, estimate, synthetic, variance
     from truecost.stats.allocation import Allocation, concentrated, even, scattered
     from truecost.stats.estimate import training_cost
@@ -107,6 +107,7 @@ _HOMES = {
     "Import": "importers.record",
     "import_runs": "importers.door",
     "figures": "show.figures:",
+    "report": "show.report:",
     "smac": "smac:",  # not in __all__: it needs SMAC3
     "reproduce": "show.reproduce:",
 }
@@ -147,6 +148,7 @@ __all__ = [
     "race",
     "reality",
     "replay",
+    "report",
     "reproduce",
     "resample",
     "runtime_model",

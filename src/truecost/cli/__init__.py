@@ -25,6 +25,7 @@ from truecost.cli.info import info
 from truecost.cli.plan import plan
 from truecost.cli.printing import visible
 from truecost.cli.replayed import configure as replayed
+from truecost.cli.report import report
 from truecost.cli.reproduce import reproduce
 from truecost.errors import TruecostError
 
@@ -43,6 +44,7 @@ for command in (demo, doctor, gather, configure, info, bound, plan, certify, aud
 app.command("import")(import_)
 experiment.app.command("configure")(replayed)
 app.add_typer(experiment.app, name="experiment")
+app.command()(report)
 app.command()(reproduce)
 app.add_typer(scenario.app, name="scenario")
 

@@ -3,7 +3,10 @@
 import json
 import os
 import re
+import sys
+from contextlib import suppress
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -53,7 +56,7 @@ def render(chart: Chart, kind: Format) -> bytes:
     """The content of the file; the same chart gives the same bytes, but for PDF, whose parts come in any order."""
     spec = specification(chart)
     if kind == "html":
-        page = _PAGE.format(bundle=_bundle(), spec=_script(spec), options=_script(_OPTIONS))
+        page = _PAGE.format(bundle=bundle(), spec=script_json(spec), options=script_json(_OPTIONS))
         return page.encode()
     # No address is allowed, so that nothing is fetched even if a specification asked for it.
     if kind == "png":
@@ -70,11 +73,24 @@ def specification(chart: Chart) -> dict[str, Any]:
 
 
 @cache
-def _bundle() -> str:
-    return vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;", vl_version=VEGA_LITE)
+def bundle() -> str:
+    """The JavaScript that draws charts, `vegaEmbed` in the window.
+
+    To put it together takes seconds: it is kept where Python keeps what it has compiled.
+    """
+    kept = Path(__file__).parent / "__pycache__" / f"vega-{metadata.version('vl-convert-python')}-{VEGA_LITE}.js"
+    with suppress(OSError):
+        return kept.read_text(encoding="utf-8")
+    made = vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;", vl_version=VEGA_LITE)
+    if not sys.dont_write_bytecode:
+        with suppress(OSError):
+            kept.parent.mkdir(exist_ok=True)
+            with whole_file(kept) as file:
+                file.write(made.encode())
+    return made
 
 
-def _script(value: object) -> str:
+def script_json(value: object) -> str:
     """JSON that cannot end the script it stands in."""
     return json.dumps(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

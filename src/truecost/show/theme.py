@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import altair as alt
 import polars as pl
+from altair.utils.schemapi import debug_mode
 
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.ConcatChart | alt.HConcatChart | alt.VConcatChart
 
@@ -52,9 +53,18 @@ def themed(chart: Chart) -> Chart:
     return drawn
 
 
+class _Records(alt.InlineData):
+    """Records that charts share: Altair copies a chart at every step, and thousands of records would take seconds."""
+
+    def __deepcopy__(self, memo: object) -> "_Records":
+        return self
+
+
 def records(table: pl.DataFrame) -> alt.InlineData:
     """The table as plain records: what Altair does to frames is a setting of the user's, and above 5,000 rows it refuses."""
-    return alt.InlineData(values=table.to_dicts())
+    # Columns of a table need no look at every record; the specification that they go into is validated.
+    with debug_mode(False):
+        return _Records(values=table.to_dicts())
 
 
 def axis(values: Sequence[float], *, log: bool) -> tuple[alt.Scale, alt.Axis]:

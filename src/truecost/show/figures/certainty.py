@@ -212,8 +212,12 @@ def paired_differences_data(
 
 
 def paired_differences_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost") -> Chart:
-    """A bar for every instance, down where the incumbent costs less; the mean dashed, its interval shaded."""
+    """A bar for every instance, down where the incumbent costs less; the mean dashed, its interval shaded.
+
+    Limits that are null, since no valid ones are known, are neither drawn nor spoken of.
+    """
     one = data.row(0, named=True)
+    limited = one["lower"] is not None and one["upper"] is not None
     size = one["instances"]
     labels = [label for label, _ in SIDES.values()]
     # Bars of a thinned order reach as far as the next one.
@@ -229,7 +233,7 @@ def paired_differences_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: s
         pl.Series("left", edges[:-1]),
         pl.Series("right", edges[1:]),
     )
-    shown = [0.0, one["lower"], one["upper"], *data["difference"]]
+    shown = [0.0, *([one["lower"], one["upper"]] if limited else []), *data["difference"]]
     room = 0.05 * (max(shown) - min(shown))
     y_scale = alt.Scale(domain=[min(shown) - room, max(shown) + room], nice=False)
     y_title = f"cost of the incumbent − cost of the default ({unit})"
@@ -265,11 +269,12 @@ def paired_differences_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: s
     )
     rule_of = records(data.head(1).select("mean", "lower", "upper").with_columns(left=0.5, right=size + 0.5))
     sure = f"{100 * (1 - delta):.10g} %"
-    tooltip = [
-        alt.Tooltip("mean:Q", title="mean difference over all common instances", format=",.4~g"),
-        alt.Tooltip("lower:Q", title=f"with {sure} confidence the true costs differ by at least", format=",.4~g"),
-        alt.Tooltip("upper:Q", title="and by at most", format=",.4~g"),
-    ]
+    tooltip = [alt.Tooltip("mean:Q", title="mean difference over all common instances", format=",.4~g")]
+    if limited:
+        tooltip += [
+            alt.Tooltip("lower:Q", title=f"with {sure} confidence the true costs differ by at least", format=",.4~g"),
+            alt.Tooltip("upper:Q", title="and by at most", format=",.4~g"),
+        ]
     across = {"x": alt.X("left:Q", scale=x_scale), "x2": "right:Q"}
     band = (
         alt.Chart(rule_of)
@@ -282,16 +287,23 @@ def paired_differences_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: s
         .encode(**across, y=alt.Y("mean:Q", scale=y_scale), tooltip=tooltip)
     )
     zero = alt.Chart(records(pl.DataFrame({"zero": [0.0]}))).mark_rule(color=BLACK, strokeWidth=0.8)
-    mean_text, lower_text, upper_text = (f"{one[name]:.3g}".replace("-", "−") for name in ("mean", "lower", "upper"))
+    said = [f"Mean {_signed(one['mean'])} (dashed)"]
+    if limited:
+        said.append(f"{sure} interval {_signed(one['lower'])} to {_signed(one['upper'])} (shaded)")
+        said.append("valid if both were fixed before these runs")
     title = alt.TitleParams(
         f"{one['incumbent']} against {one['default']}, instance by instance",
         subtitle=[
             f"The incumbent costs less on {one['gains']:,} and more on {one['losses']:,} of {size:,} instances."
             + (f" {data.height:,} of them are shown." if data.height < size else ""),
-            f"Mean {mean_text} (dashed), {sure} interval {lower_text} to {upper_text} (shaded), valid if both were fixed "
-            "before these runs.",
+            f"{', '.join(said)}.",
         ],
         limit=TITLE_LIMIT,
     )
-    chart = alt.layer(band, bars, zero.encode(y=alt.Y("zero:Q", scale=y_scale)), mean)
+    rules = [zero.encode(y=alt.Y("zero:Q", scale=y_scale)), mean]
+    chart = alt.layer(*([band] if limited else []), bars, *rules)
     return themed(chart.properties(width=600, height=320, title=title))
+
+
+def _signed(value: float) -> str:
+    return f"{value:.3g}".replace("-", "−")

@@ -1,0 +1,257 @@
+"""What the sections of a report are made from: everything that takes computing, once."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from truecost.decide.apart import Comparison as Apart
+from truecost.decide.apart import paired_differences, runs_to_tell_apart
+from truecost.decide.audit import Audit
+from truecost.decide.plan import Recommendation, runs_needed
+from truecost.errors import InputError
+from truecost.experiments import resample
+from truecost.experiments.reality import bounds_against_reality
+from truecost.experiments.results import sweep_table
+from truecost.matrix import CostMatrix
+from truecost.runs import NO_STATUS, Status, Trajectory
+from truecost.stats import bounds
+from truecost.stats.allocation import AllocationSizes
+from truecost.stats.estimate import TrainingCost, training_cost
+from truecost.stats.variance import VarianceComponents, variance_components
+
+FloatArray = NDArray[np.float64]
+Progress = Callable[[str, float], None]
+# Fewer instances than this have no halves to speak of; more splits than this make a curve no smoother to the eye.
+FEWEST_TO_SWEEP = 8
+MOST_SWEPT = 200
+# The share of the cost range below which a standard error is rounding.
+NOTHING = 1e-12
+# Points of a curve against N or K: all that are drawn.
+POINTS = 60
+
+
+class Source(NamedTuple):
+    """Where the runs come from and what was asked of them, for commands to copy.
+
+    `path` and `kind` are those of the log; the others are words of the command line: `limits` (--low, --high), `metric`
+    (--cutoff, --par), `asked` of `audit` and `certify` (--test, --chosen, …) and `audited` of `audit` alone (--default, …).
+    """
+
+    path: str
+    kind: str = "matrix"
+    limits: tuple[str, ...] = ()
+    metric: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+    audited: tuple[str, ...] = ()
+
+
+class PlugIn(NamedTuple):
+    """Lemma 4 and Theorem 2 with estimated variances: ε of the incumbent alone, as one of m, and of the worst of m."""
+
+    training_cost: float
+    single: float
+    selected: float
+    worst: float
+    configurations: int
+    caveat: str
+    rests_on: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Findings:
+    """What was found in the runs.
+
+    Attributes
+    ----------
+    matrix, test, trajectory, audit
+        The runs, and the audit of them.
+    own
+        The place of the incumbent.
+    costs, components
+        Of all configurations; every instance counts alike.
+    failed, by_cost
+        The share of runs of each configuration that were not solved; `by_cost`, no status is known, and it is the share of
+        those that have the highest cost.
+    plug_in, no_plug_in
+        Bounds, or why there are none; so with the rest.
+    """
+
+    matrix: CostMatrix
+    test: CostMatrix | None
+    trajectory: Trajectory | None
+    audit: Audit
+    own: int
+    costs: TrainingCost
+    components: VarianceComponents
+    failed: FloatArray
+    by_cost: bool
+    plug_in: PlugIn | None
+    no_plug_in: str
+    plan: Recommendation | None
+    no_plan: str
+    apart: Apart | None
+    sweeps: tuple[pl.DataFrame, ...]
+    no_sweeps: str
+    source: Source
+    unit: str
+    seed: int
+    notes: tuple[str, ...]
+
+    @property
+    def in_unit(self) -> str:
+        """The unit as it stands behind a number; nothing where it is only called cost."""
+        return "" if self.unit == "cost" else self.unit
+
+    @property
+    def still(self) -> bool:
+        """Whether all runs of the incumbent cost the same, but for rounding."""
+        return self.audit.noise.standard_error <= NOTHING * self.matrix.width
+
+    def rng(self) -> np.random.Generator:
+        """For a figure of its own, so that it does not depend on what else is drawn."""
+        return np.random.default_rng(self.seed)
+
+
+def find(
+    matrix: CostMatrix,
+    audit: Audit,
+    *,
+    test: CostMatrix | None,
+    trajectory: Trajectory | None,
+    source: Source,
+    unit: str,
+    seed: int,
+    notes: Sequence[str],
+    progress: Progress,
+) -> Findings:
+    """Compute what an audit does not have."""
+    own = matrix.configurations.index(audit.incumbent)
+    components = variance_components(matrix)
+    costs = training_cost(matrix, weights="instances", components=components)
+    failed, by_cost = _failed(matrix)
+    plug_in, no_plug_in = _plug_in(matrix, components, own, audit.delta)
+    plan, no_plan = _plan(components[own], audit, matrix.width)
+    progress("errors against N and K", 0.4)
+    sweeps, no_sweeps = _sweeps(matrix, min(audit.splits, MOST_SWEPT), audit.delta, seed)
+    return Findings(
+        matrix=matrix,
+        test=test,
+        trajectory=trajectory,
+        audit=audit,
+        own=own,
+        costs=costs,
+        components=components,
+        failed=failed,
+        by_cost=by_cost,
+        plug_in=plug_in,
+        no_plug_in=no_plug_in,
+        plan=plan,
+        no_plan=no_plan,
+        apart=_apart(matrix, audit),
+        sweeps=sweeps,
+        no_sweeps=no_sweeps,
+        source=source,
+        unit=unit,
+        seed=seed,
+        notes=tuple(notes),
+    )
+
+
+def _failed(matrix: CostMatrix) -> tuple[FloatArray, bool]:
+    statuses = matrix.statuses
+    by_cost = statuses is None or bool((statuses == NO_STATUS).all())
+    if statuses is None or by_cost:
+        ended = matrix.costs >= matrix.high
+    else:
+        ended = (statuses != NO_STATUS) & (statuses != Status.SOLVED)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return ended.sum(axis=(1, 2)) / matrix.counts().sum(axis=1), by_cost
+
+
+def _plug_in(matrix: CostMatrix, components: VarianceComponents, own: int, delta: float) -> tuple[PlugIn | None, str]:
+    """Bennett's form, each configuration with its own counts and variances, as `truecost bound` has it."""
+    counts = matrix.counts()
+    some = counts.sum(axis=1) > 0
+    sizes = AllocationSizes.of(counts[some])
+    kept = components
+    if not some.all():
+        ran = [name for name, has in zip(matrix.configurations, some, strict=True) if has]
+        kept = variance_components(matrix.select(configurations=ran))
+    if np.isnan(kept.tau_squared(sizes)).any():
+        return None, (
+            "The paper's bounds (Lemma 4, Theorem 2) are left out: they need within and across of every configuration, and "
+            "some have no two instances with two runs each."
+        )
+    place = int(some[:own].sum())
+    stated: dict[str, Any] = {"width": matrix.width, "delta": delta}
+    one = bounds.single(allocation=sizes[place], components=kept[place], **stated)
+    m = int(some.sum())
+    every = bounds.finite(allocation=sizes, components=kept, configurations=m, tau="per-configuration", **stated)
+    epsilons = np.atleast_1d(every.epsilon)
+    cost = training_cost(matrix.select(configurations=[matrix.configurations[own]])).cost[0]
+    return (
+        PlugIn(
+            training_cost=float(cost),
+            single=float(np.ravel(one.epsilon)[0]),
+            selected=float(epsilons[place]),
+            worst=float(epsilons.max()),
+            configurations=m,
+            caveat=every.caveat,
+            rests_on=every.rests_on,
+        ),
+        "",
+    )
+
+
+def _plan(components: VarianceComponents, audit: Audit, width: float) -> tuple[Recommendation | None, str]:
+    error = audit.noise.standard_error
+    if math.isnan(components.across.item()):
+        return None, "No plan: within and across of the incumbent are not known. Run it twice on some instances first."
+    if error <= NOTHING * width:
+        return None, "No plan: all runs of the incumbent cost the same, and there is no error to be halved."
+    try:
+        return runs_needed(error=error / 2, components=components, width=width, delta=audit.delta), ""
+    except InputError as refusal:
+        return None, f"No plan: {refusal}"
+
+
+def _apart(matrix: CostMatrix, audit: Audit) -> Apart | None:
+    """What it takes to tell the incumbent from the default, where nothing is shown yet."""
+    found = audit.comparison
+    if found is None or found.default == audit.incumbent or not found.estimate or not math.isfinite(found.estimate):
+        return None
+    if found.lower is not None and found.upper is not None and not found.lower <= 0 <= found.upper:
+        return None
+    try:
+        differences = paired_differences(matrix, audit.incumbent, found.default)
+        return runs_to_tell_apart(components=variance_components(differences), difference=found.estimate)
+    except InputError:  # too few common instances, or a difference too small for any number of them
+        return None
+
+
+def _sweeps(matrix: CostMatrix, splits: int, delta: float, seed: int) -> tuple[tuple[pl.DataFrame, ...], str]:
+    configurations, instances, _ = matrix.shape
+    left_out = "How the error falls with more runs and more instances is not drawn: "
+    if configurations < 2:
+        return (), f"{left_out}with one configuration nothing is chosen."
+    if instances < FEWEST_TO_SWEEP:
+        return (), f"{left_out}that takes {FEWEST_TO_SWEEP} instances, and there are {instances}."
+    if matrix.counts().min() == 0:
+        return (), f"{left_out}some configurations have no run on some instances."
+    half = instances // 2
+    most = {"n": int(matrix.counts().min()) * half, "k": half}
+    swept: list[tuple[str, Callable[..., resample.Sweep]]] = [("n", resample.sweep_n), ("k", resample.sweep_k)]
+    tables = []
+    for kind, sweep in swept:
+        values = np.unique(np.rint(np.geomspace(1, most[kind], POINTS)).astype(np.int64))
+        done = sweep(matrix, splits=max(2, splits), rng=np.random.default_rng(seed), values=values, levels=(1 - delta,))
+        try:
+            tables.append(sweep_table(done, bounds_against_reality(matrix, done, delta=delta)))
+        except InputError:
+            return (), f"{left_out}within and across are not known for every configuration."
+    return tuple(tables), ""

@@ -1,0 +1,116 @@
+"""The section on what to do next: a plan, advice, and commands to copy."""
+
+import math
+import shlex
+
+from truecost.show import figures
+from truecost.show.content import Block, Commands, Fact, Facts, Points, Section, Text, captioned, number, percent
+from truecost.show.findings import Findings
+
+# An allocation that wastes less than this share of its variance is as good as even.
+EVEN_ENOUGH = 1.05
+
+
+def what_next(found: Findings) -> Section:
+    """The plan, advice, and commands to copy."""
+    plan, unit = found.plan, found.in_unit
+    lead, *more = steps_of(found)
+    blocks: list[Block] = [Points(title="And then", points=tuple(more))] if more else []
+    noise = found.audit.noise
+    facts = []
+    if plan is not None:
+        target = number(noise.standard_error / 2, 2)
+        half = f"for a standard error of {target}{f' {unit}' if unit else ''}"
+        facts += [
+            Fact(term="plan-instances", value=plan.instances, shown=f"{plan.instances:,}", note=half),
+            Fact(term="plan-runs", value=plan.runs, shown=f"{plan.runs:,}", note="of the one configuration"),
+        ]
+        least = math.sqrt(max(0.0, plan.across) / int(found.costs.instances[found.own]))
+        facts.append(Fact(term="floor", value=least, shown=number(least, 2), unit=unit))
+    if found.apart is not None:
+        each = f"{found.apart.runs_each:,} run{'' if found.apart.runs_each == 1 else 's'} of both on each"
+        facts.append(Fact(term="tell-apart", value=found.apart.instances, shown=f"{found.apart.instances:,}", note=each))
+    if facts:
+        blocks.append(Facts(facts=tuple(facts)))
+    if plan is None:
+        blocks.append(Text(text=found.no_plan, aside=True))
+    else:
+        data = figures.plan_curve_data(plan)
+        chart = figures.plan_curve_chart(data, unit=found.unit)
+        blocks.append(captioned("plan", chart, data, f"All of these have a standard error of {target} or less. "))
+    blocks.append(Commands(commands=commands_of(found)))
+    return Section(name="next", title="What to do next", lead=lead, blocks=tuple(blocks))
+
+
+def steps_of(found: Findings) -> tuple[str, ...]:
+    """Advice, the most useful first."""
+    audit, noise = found.audit, found.audit.noise
+    said = []
+    if audit.interval is None:
+        said.append(f"Run {audit.incumbent} on fresh instances and hand those runs over with --test: only they certify it.")
+    comparison = audit.comparison
+    if comparison is None:
+        said.append(
+            "Run the default on the same instances and name it (--default NAME), so that there is something to be better "
+            "than."
+        )
+    elif found.apart is not None:
+        said.append(
+            f"To tell it from {comparison.default} takes about {found.apart.instances:,} instances with "
+            f"{found.apart.runs_each:,} run{'' if found.apart.runs_each == 1 else 's'} each, if the difference is the one "
+            "seen."
+        )
+    if noise.bottleneck is None:
+        said.append("Run some configurations twice on the same instances: then it can be said where the noise comes from.")
+    elif found.still:
+        said.append("Take harder or more varied instances: on these all runs cost the same.")
+    elif noise.bottleneck == "instances":
+        said.append(
+            f"Add instances, not seeds: as many runs again bring the standard error from {number(noise.standard_error, 2)} "
+            f"to {number(noise.new_instances, 2)} on new instances, and only to {number(noise.same_instances_again, 2)} on "
+            "the same."
+        )
+    else:
+        said.append(
+            f"Add runs: as many again on the same instances bring the standard error from {number(noise.standard_error, 2)} "
+            f"to {number(noise.same_instances_again, 2)}, on new ones to {number(noise.new_instances, 2)}."
+        )
+    waste = audit.spread.variance_over_even
+    if waste > EVEN_ENOUGH:
+        said.append(
+            f"Spread the runs evenly: as many, on all instances alike, have {percent(1 - 1 / waste)} less variance than "
+            "these."
+        )
+    return tuple(said)
+
+
+def commands_of(found: Findings) -> tuple[tuple[str, str], ...]:
+    """Lines to copy, each with what it is good for."""
+    audit, source = found.audit, found.source
+    options = (*source.limits, *source.metric)
+    own = f"--configuration={audit.incumbent}"
+    commands = []
+    runs, more = source.path, source.limits
+    if source.kind not in ("matrix", "journal") or source.metric:
+        runs, more = "runs.parquet", ()
+        kept = "keeps these runs as a table that the other commands read"
+        commands.append((_line("import", source.path, *options, "-o", runs), kept))
+    if found.plan is not None:
+        error = f"--error={audit.noise.standard_error / 2:.2g}"
+        plan = "how many runs on how many instances halve the standard error; with prices and budgets too"
+        commands.append((_line("plan", runs, *more, own, error), plan))
+    else:
+        commands.append((_line("info", runs, *more), "what the runs hold, and how noisy they are"))
+    verdict = "the verdict in the terminal; exit code 0 says that the incumbent is shown to be better"
+    commands.append((_line("audit", source.path, *options, *source.asked, *source.audited), verdict))
+    if audit.interval is not None:
+        limit = "a limit on one side, with everything it rests on"
+        commands.append((_line("certify", source.path, *options, *source.asked, own), limit))
+    else:
+        words = ("certify", source.path, *options, own, "--test=FRESH-RUNS")
+        commands.append((_line(*words), "a certificate, once there are runs on fresh instances"))
+    return tuple(commands)
+
+
+def _line(*words: str) -> str:
+    return f"truecost {shlex.join(words)}"

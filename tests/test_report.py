@@ -1,0 +1,419 @@
+import json
+import math
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+import pytest
+from commands import Run
+
+from truecost import figures, report, runtime_model
+from truecost.decide import audit, plan
+from truecost.errors import InputError
+from truecost.examples import load_example
+from truecost.matrix import CostMatrix
+from truecost.runs import Status, Step, Trajectory
+from truecost.show.content import Facts, Report
+from truecost.show.glossary import TERMS
+from truecost.show.html import chart_spec
+from truecost.show.saving import specification
+from truecost.stats import bounds
+from truecost.stats.allocation import even
+from truecost.stats.variance import variance_components
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+SPLITS = 40
+
+
+def rng(seed: int = 1) -> np.random.Generator:
+    """Of tests."""
+    return np.random.default_rng(seed)
+
+
+def drawn(configurations: int = 12, instances: int = 16, runs: int = 3, **model: Any) -> CostMatrix:
+    """Runs of a model."""
+    return runtime_model(configurations=configurations, rng=rng(2), **model).draw(instances=instances, runs=runs, rng=rng(3))
+
+
+def made(matrix: CostMatrix, **asked: Any) -> Report:
+    """A report with few splits."""
+    return report.report(matrix, **{"name": "runs.npz", "splits": SPLITS, **asked})
+
+
+def facts(found: Report) -> dict[str, Any]:
+    """Every number by its term, those beside the verdict last."""
+    blocks = [block for section in found.sections for block in section.blocks if isinstance(block, Facts)]
+    return {fact.term: fact.value for block in [*blocks, Facts(facts=found.key)] for fact in block.facts}
+
+
+class Reader(HTMLParser):
+    """The page as a browser would see it: tags with their attributes, texts, and what was not closed."""
+
+    def __init__(self, page: bytes) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self._open: list[str] = []
+        self.feed(page.decode())
+        assert self._open == [], self._open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "img"):
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] not in ("script", "style"):
+            self.texts.append(data)
+
+
+def test_the_verdict_and_its_numbers_are_those_of_the_audit() -> None:
+    """The page would say another thing than `truecost audit` with the same seed."""
+    matrix = drawn()
+    asked: dict[str, Any] = {"default": "default", "chosen": "from-list", "delta": 0.1}
+    expected = audit.audit(matrix, rng=rng(5), splits=SPLITS, **asked)
+    found = made(matrix, seed=5, **asked)
+    assert found.verdict == expected.verdict
+    seen = facts(found)
+    assert expected.interval is not None
+    assert expected.comparison is not None
+    assert seen["training-cost"] == expected.training_cost
+    assert seen["corrected-cost"] == expected.corrected_cost
+    assert seen["interval"] == [expected.interval.lower, expected.interval.upper]
+    assert seen["difference"] == expected.comparison.estimate
+    assert seen["bottleneck"] == expected.noise.bottleneck
+    assert seen["optimism"] == expected.gap
+    assert seen["flips"] == expected.comparison.flips
+    assert found.numbers["audit"]["verdict"] == expected.verdict
+    assert found.tables["limits"].rows[0][2].value == expected.interval.upper
+
+
+def test_bounds_and_plan_are_those_of_their_modules() -> None:
+    """A bound or a plan on the page would not be what `truecost bound` and `truecost plan` compute."""
+    matrix = drawn()
+    found = made(matrix)
+    own = matrix.configurations.index(found.numbers["audit"]["incumbent"])
+    components, allocation = variance_components(matrix), even(48, 16)
+    stated: dict[str, Any] = {"allocation": allocation, "width": matrix.width, "delta": 0.05}
+    single = bounds.single(components=components[own], **stated).epsilon
+    every = np.asarray(bounds.finite(components=components, tau="per-configuration", **stated).epsilon)
+    _, lemma, one_of_all, worst = found.tables["limits"].rows
+    assert lemma[3].value == pytest.approx(single)
+    assert one_of_all[3].value == pytest.approx(every[own])
+    assert worst[3].value == pytest.approx(every.max())
+    assert lemma[2].value == pytest.approx(matrix.costs[own].mean() + single)
+    assert {row[4].value for row in (lemma, one_of_all, worst)} == {"plug-in"}
+    error = found.numbers["audit"]["noise"]["standard_error"]
+    needed = plan.runs_needed(error=error / 2, components=components[own])
+    assert (facts(found)["plan-instances"], facts(found)["plan-runs"]) == (needed.instances, needed.runs)
+
+
+def test_the_table_has_every_configuration_in_order() -> None:
+    """A row of the table would show another configuration's numbers, or the order would not be that of training costs."""
+    matrix = drawn()
+    found = made(matrix, default=matrix.configurations[3])
+    rows = found.tables["configurations"].rows
+    costs = {name: float(matrix.costs[i].mean()) for i, name in enumerate(matrix.configurations)}
+    noise = variance_components(matrix)
+    assert [row[1].value for row in rows] == sorted(costs, key=lambda name: costs[name])
+    for rank, row in enumerate(rows, 1):
+        place = matrix.configurations.index(str(row[1].value))
+        assert row[0].value == rank
+        assert row[2].value == pytest.approx(costs[str(row[1].value)])
+        assert row[4].value == pytest.approx(max(0, noise.within[place]))
+        assert row[7].value == pytest.approx((np.asarray(matrix.statuses)[place] != Status.SOLVED).mean())
+        assert ("default" in row[1].tags) == (place == 3)
+    assert "incumbent" in rows[0][1].tags
+
+
+def test_charts_show_the_numbers_of_their_figures() -> None:
+    """A chart of the page would be drawn from other numbers than the figure of that name computes."""
+    matrix = drawn(5, 10, 2)
+    found = made(matrix, default=matrix.configurations[0], chosen="from-list", seed=7)
+    incumbent = found.numbers["audit"]["incumbent"]
+    width = figures.certificate_width_data(matrix, incumbent, rng=rng(7))
+    assert found.figures["certificate-width"].data.equals(width)
+    assert found.figures["split"].data.equals(figures.overtuning_data(matrix, rng=rng(7)))
+    assert found.figures["matrix"].data.cells.equals(figures.matrix_data(matrix).cells)
+    shares = figures.variance_shares_data(matrix)
+    assert found.figures["variance-shares"].data.equals(shares)
+    values = [
+        value for block in chart_spec(found.figures["certificate-width"].chart)["datasets"].values() for value in block
+    ]
+    upper = {(value["instances"], value["method"]): value["upper"] for value in values}
+    assert upper == {(k, method): u for k, method, u in width.select("instances", "method", "upper").iter_rows()}
+
+
+def test_the_shaded_interval_is_the_valid_one() -> None:
+    """Two configurations of which one was chosen by these very costs would get the interval of two fixed beforehand."""
+    matrix = drawn(8, 30, 2)
+    found = made(matrix, default=matrix.configurations[0], chosen="from-list")
+    data, comparison = found.figures["paired"].data, found.numbers["audit"]["comparison"]
+    assert data["lower"][0] == comparison["lower"]
+    assert data["upper"][0] == comparison["upper"]
+    naive = figures.paired_differences_data(matrix, found.numbers["audit"]["incumbent"], matrix.configurations[0], rng=rng())
+    assert naive["upper"][0] < data["upper"][0]
+    adaptive = Trajectory(tool="a search", proposed="adaptively", default=matrix.configurations[0])
+    refused = made(matrix, trajectory=adaptive)
+    drawn_data = refused.figures["paired"].data
+    assert drawn_data["lower"].null_count() == drawn_data.height
+    spec = json.dumps(chart_spec(refused.figures["paired"].chart))
+    assert "confidence" not in spec
+    assert "No valid interval" in " ".join(refused.figures["paired"].notes)
+
+
+def test_specifications_validate_in_the_colours_of_the_page() -> None:
+    """A chart would leave the grammar when its colours become those of the page."""
+    matrix = load_example("kissat")
+    found = made(matrix, default=matrix.configurations[0], trajectory=Trajectory(tool="x", proposed="beforehand"))
+    assert set(found.figures) == {
+        "matrix", "variance-shares", "certificate-width", "split", "along", "paired", "selection-error", "plan",
+    }  # fmt: skip
+    for figure in found.figures.values():
+        spec = chart_spec(figure.chart)
+        alt.Chart.from_dict({**spec, "$schema": specification(figure.chart)["$schema"]})
+        assert "title" not in spec
+        assert "#000000" not in json.dumps({key: part for key, part in spec.items() if key != "datasets"})
+
+
+def test_names_of_colours_stay_names() -> None:
+    """A configuration called #000000 would be called var(--ink) in the charts."""
+    matrix = CostMatrix(rng().uniform(1, 9, (3, 8, 2)), ["#000000", "#0072B2", "white"], [f"i{i}" for i in range(8)], 0, 10)
+    spec = chart_spec(made(matrix).figures["variance-shares"].chart)
+    named = {row["configuration"] for rows in spec["datasets"].values() for row in rows if "configuration" in row}
+    assert named == {"#000000", "#0072B2", "white"}
+
+
+def test_every_number_is_explained() -> None:
+    """A number or a column of numbers would have no explanation behind it."""
+    matrix = drawn()
+    found = made(matrix, default=matrix.configurations[0])
+    terms = [fact.term for section in found.sections for b in section.blocks if isinstance(b, Facts) for fact in b.facts]
+    terms += [column.term for table in found.tables.values() for column in table.columns if column.numbers]
+    terms += [fact.term for fact in found.key]
+    assert set(terms) <= set(TERMS)
+    reader = Reader(report.render(found))
+    asked = {attrs["popovertarget"] for tag, attrs in reader.tags if tag == "button" and "popovertarget" in attrs}
+    answers = {attrs["id"] for tag, attrs in reader.tags if "popover" in attrs}
+    assert {f"why-{term}" for term in terms} <= asked <= answers
+
+
+def test_the_same_runs_give_the_same_bytes() -> None:
+    """Two pages of the same runs would differ, so that nobody could check one."""
+    matrix = drawn(4, 8, 2)
+    assert report.render(made(matrix)) == report.render(made(matrix))
+    assert report.render(made(matrix)) != report.render(made(matrix, seed=2))
+
+
+def test_names_never_become_markup() -> None:
+    """A name in a file would become part of the page, and run there."""
+    names = [HOSTILE, "</script><script>alert(1)</script>", "{{7*7}}", "\"'&lt;", "a\u2028b\x1b[2J"]
+    matrix = CostMatrix(rng().uniform(1, 9, (5, 8, 2)), names, [f"{HOSTILE}{i}" for i in range(8)], 0, 10)
+    found = made(matrix, name=HOSTILE, title=HOSTILE, unit=HOSTILE, default=names[1], notes=[HOSTILE], chosen="from-list")
+    page = report.render(found)
+    clean = Reader(report.render(made(drawn(5, 8, 2), default="default", notes=["x"], chosen="from-list")))
+    reader = Reader(page)
+    assert "img" not in {tag for tag, _ in reader.tags}
+    assert sum(tag == "script" for tag, _ in reader.tags) == sum(tag == "script" for tag, _ in clean.tags) == 3
+    assert not any(name.startswith("on") for _, attrs in reader.tags for name in attrs)
+    assert HOSTILE in reader.texts
+    assert "a\\u2028b\\x1b[2J" in reader.texts
+    assert page.count(b"<script") == 3
+    assert b"\x1b" not in page
+
+
+def test_nothing_is_loaded_and_only_our_scripts_run() -> None:
+    """The page would fetch something, or run a script that is not its own."""
+    page = report.render(made(drawn(4, 8, 2))).decode()
+    reader = Reader(page.encode())
+    assert not any(name in attrs for _, attrs in reader.tags for name in ("src", "srcset", "action", "style"))
+    assert {str(attrs["href"])[0] for _, attrs in reader.tags if "href" in attrs} == {"#"}
+    policy = next(attrs["content"] for _, attrs in reader.tags if "http-equiv" in attrs)
+    assert policy is not None
+    assert "default-src 'none'" in policy
+    assert "unsafe-eval" not in policy
+    assert re.search(r"script-src ('sha256-[A-Za-z0-9+/=]+' ?){2};", policy)
+
+
+def test_size() -> None:
+    """The page of a matrix of 500 × 250 × 5 runs would be larger than 5 MB."""
+    matrix = CostMatrix(
+        rng().uniform(0.123456, 299.9, (500, 250, 5)),
+        [f"configuration-{i:04d}" for i in range(500)],
+        [f"instances/some-family-{i:04d}.cnf" for i in range(250)],
+        0,
+        300,
+    )
+    found = made(matrix, default="configuration-0000", chosen="from-list")
+    assert len(report.render(found)) < 5_000_000
+    assert len(found.tables["configurations"].rows) == 500
+
+
+# ---- odd matrices ------------------------------------------------------------------------------------------------------
+
+
+def odd(kind: str) -> CostMatrix:
+    """A matrix from which something cannot be computed."""
+    costs = rng().uniform(1, 9, (4, 12, 3))
+    if kind == "one run":
+        costs = costs[:, :, :1]
+    elif kind == "deterministic":
+        costs = np.repeat(costs[:, :, :1], 3, axis=2)
+    elif kind == "constant":
+        costs = np.full_like(costs, 0.1)
+    elif kind == "all timeouts":
+        costs = np.full_like(costs, 10.0)
+    elif kind == "one configuration":
+        costs = costs[:1]
+    elif kind == "one instance":
+        costs = costs[:, :1]
+    elif kind == "two instances":
+        costs = costs[:, :2]
+    elif kind == "one run in all":
+        costs = costs[:1, :1, :1]
+    elif kind == "one configuration without runs":
+        costs[2] = np.nan
+    elif kind == "half of the runs missing":
+        costs[rng(9).random(costs.shape) < 0.5] = np.nan
+    elif kind == "no common instances":
+        costs[0, :6], costs[1, 6:] = np.nan, np.nan
+    elif kind == "zero costs":
+        costs = np.zeros_like(costs)
+    names = [f"c{i}" for i in range(costs.shape[0])]
+    return CostMatrix(costs, names, [f"i{i}" for i in range(costs.shape[1])], 0, 10)
+
+
+ODD = {
+    "one run": "cannot be told apart",
+    "deterministic": "the target is deterministic",
+    "constant": "cost the same",
+    "all timeouts": "have the highest possible cost",
+    "one configuration": "takes two configurations",
+    "one instance": "with one instance nothing can be said",
+    "two instances": "that takes 8 instances",
+    "one run in all": "with one instance nothing can be said",
+    "one configuration without runs": "no run on some instances",
+    "half of the runs missing": "no run on some instances",
+    "no common instances": "not compared instance by instance",
+    "zero costs": "cost the same",
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+@pytest.mark.parametrize("default", [None, "c0"])
+def test_odd_matrices(kind: str, default: str | None) -> None:
+    """A matrix that something cannot be computed from would have no page, or one that does not say what is left out."""
+    matrix = odd(kind)
+    incumbent = "c1" if kind == "no common instances" else None
+    found = made(matrix, default=default, incumbent=incumbent)
+    Reader(report.render(found))
+    if default is not None or kind != "no common instances":
+        assert ODD[kind] in found.text
+    for fact in (fact for section in found.sections for b in section.blocks if isinstance(b, Facts) for fact in b.facts):
+        assert fact.shown
+        assert "nan" not in fact.shown
+    json.dumps(found.numbers["audit"]["verdict"])
+
+
+def test_a_search_with_test_runs() -> None:
+    """The page of a search would not speak of its test runs, or not show the incumbents on the way."""
+    matrix, names = drawn(6, 20, 2), drawn(6, 20, 2).configurations
+    fresh = runtime_model(configurations=6, rng=rng(2)).draw(instances=25, runs=2, rng=rng(8))
+    test = CostMatrix(fresh.costs, names, [f"fresh-{i}" for i in range(25)], fresh.low, fresh.high)
+    steps = (Step(10, (names[0],)), Step(40, (names[2],)), Step(90, (names[4],)))
+    search = Trajectory(
+        tool="a search 1.0", proposed="adaptively", raced=True, default=names[0], incumbent=names[4], steps=steps
+    )
+    found = made(matrix, test=test, trajectory=search)
+    assert facts(found)["test-cost"] == pytest.approx(test.costs[4].mean())
+    assert found.figures["along"].data["configuration"].to_list() == [names[0], names[2], names[4]]
+    assert found.figures["paired"].data["instances"][0] == 25
+    assert "Recorded by a search 1.0" in found.text
+    assert "On fresh instances it costs" in found.more
+    alone = made(matrix, trajectory=search)
+    assert "No valid interval" in alone.text
+    assert alone.tables["limits"].rows[0][4].value == "plug-in"
+
+
+def test_no_runs_at_all_are_refused() -> None:
+    """A matrix without any run would end in a traceback."""
+    with pytest.raises(InputError, match="Expected at least one run"):
+        made(CostMatrix(np.full((2, 3, 1), np.nan), ["a", "b"], ["x", "y", "z"], 0, 1))
+
+
+def test_commands_carry_what_was_asked() -> None:
+    """A command to copy would forget the options, or break on a name with spaces or dashes."""
+    matrix = CostMatrix(rng().uniform(1, 9, (3, 12, 2)), ["-a b", "it's", "c"], [f"i{i}" for i in range(12)], 0, 10)
+    source = report.Source(
+        "my runs.csv", "table", ("--low=0", "--high=10"), (), ("--chosen=from-list",), ("--default=-a b",)
+    )
+    found = made(matrix, incumbent="it's", default="-a b", chosen="from-list", source=source)
+    lines = re.findall(r"<code>(.*?)</code>", report.render(found).decode())
+    assert lines[0] == "truecost import &#x27;my runs.csv&#x27; --low=0 --high=10 -o runs.parquet"
+    assert lines[2].endswith("--chosen=from-list &#x27;--default=-a b&#x27;")
+    assert "truecost plan runs.parquet" in lines[1]
+
+
+# ---- the command -------------------------------------------------------------------------------------------------------
+
+
+def test_command(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command would not write the page, or not say where it is."""
+    monkeypatch.chdir(tmp_path)
+    ended = run("report", "lkh", "--splits", 20)
+    assert ended.returncode == 0
+    assert "lkh-report.html has the whole report" in ended.stdout
+    page = (tmp_path / "lkh-report.html").read_bytes()
+    reader = Reader(page)
+    assert "PAR10 s" in reader.texts
+    again = run("report", "lkh", "--splits", 20, "-o", "again.html", "--json")
+    numbers = json.loads(again.stdout)
+    assert (tmp_path / "again.html").read_bytes() == page
+    assert numbers["audit"]["comparison"]["default"] == load_example("lkh").configurations[0]
+    assert len(numbers["table"]) == 50
+    assert math.isfinite(numbers["plan"]["runs"])
+
+
+def test_commands_of_the_page_run(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that the page offers to copy would be refused."""
+    import shlex
+
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame(drawn(4, 10, 2).to_table()).write_csv("runs.csv")
+    for words in (("kissat",), ("runs.csv", "--low", 0, "--high", 100, "--default", "default", "--chosen", "from-list")):
+        assert run("report", *words, "-o", "page.html", "--splits", 10).returncode == 0
+        lines = re.findall(r"<code>(.*?)</code>", (tmp_path / "page.html").read_text())
+        assert len(lines) >= 3
+        for line in lines:
+            ended = run(*shlex.split(line)[1:])
+            assert ended.returncode in (0, 1), (line, ended.stderr)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("missing.npz",), "missing.npz"),
+        (("kissat", "--default", "nobody"), "expected the name of a configuration as default"),
+        (("kissat", "--incumbent", "nobody"), "nobody"),
+        (("kissat", "--delta", 2), "Expected delta between 0 and 1"),
+        (("kissat", "--chosen", "progressive"), "progressive"),
+        (("kissat", "-o", "."), "expected the name of a file to write"),
+        (("kissat", "-o", "nowhere/page.html"), "nowhere"),
+        (("kissat", "--test", "lkh"), "Expected the name of a configuration"),
+    ],
+)
+def test_bad_input_is_one_line(run: Run, words: tuple[Any, ...], said: str, tmp_path: Path, monkeypatch: Any) -> None:
+    """Wrong input would end in a traceback, or in a page."""
+    monkeypatch.chdir(tmp_path)
+    ended = run("report", *words, *([] if "-o" in words else ["-o", "page.html"]), "--splits", 5)
+    assert ended.returncode == 2
+    assert ended.stderr.count("\n") == 1
+    assert said in ended.stderr
+    assert not list(tmp_path.rglob("*.html*"))

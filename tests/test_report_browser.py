@@ -1,0 +1,300 @@
+"""The report in a real browser: what it shows, what it loads, what a hostile name can do to it."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Dialog, Page, sync_playwright
+
+from truecost import CostMatrix, report
+from truecost.examples import load_example
+from truecost.runs import Trajectory
+from truecost.show.content import Report
+
+ARTEFACTS = Path(__file__).parent.parent / "test-artefacts"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+# Where tests are run to be believed, a browser that is not there is a fault.
+pytestmark = pytest.mark.skipif(CHROMIUM is None and not os.environ.get("CI"), reason="no Chromium on this machine")
+
+HOSTILE = (
+    "<img src=x onerror=alert(1)>",
+    "</script><script>alert(2)</script>",
+    "{{7*7}}${7*7}<%= 7*7 %>",
+    "\"' onmouseover=alert(3) x='",
+    "line\u2028separators\u2029and\x1b[31mcolours",
+    "very-long-" * 30,
+    "javascript:alert(4)",
+    "#000000",
+)
+
+
+@dataclass
+class Seen:
+    """A page, and everything it complained of, asked for or opened."""
+
+    page: Page
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def dialog(self, dialog: Dialog) -> None:
+        """No page of ours has one."""
+        self.complaints.append(f"dialog {dialog.message}")
+        dialog.dismiss()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One for all tests of this file."""
+    assert CHROMIUM is not None, "CI is set and there is no Chromium: apt-get install chromium"
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def kissat() -> Report:
+    """A report on real runs, with every figure there is."""
+    matrix = load_example("kissat")
+    origin = Trajectory(tool="truecost gather", proposed="beforehand", default=matrix.configurations[0])
+    return report.report(matrix, name="kissat", unit="PAR10 s", trajectory=origin, splits=100)
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Report:
+    """A report in which every name, of configurations, instances, units and the page, tries to be more than a name."""
+    rng = np.random.default_rng(1)
+    matrix = CostMatrix(
+        rng.uniform(1, 9, (8, 12, 2)), HOSTILE, [f"{name}{i}" for i in range(2) for name in HOSTILE][:12], 0, 10
+    )
+    return report.report(
+        matrix,
+        name=HOSTILE[0],
+        title=HOSTILE[1],
+        unit=HOSTILE[0],
+        default=HOSTILE[0],
+        incumbent=HOSTILE[5],
+        chosen="from-list",
+        splits=20,
+        notes=HOSTILE,
+    )
+
+
+def opened(browser: Browser, found: Report, folder: Path, width: int, scheme: str = "light") -> Seen:
+    """A report from disk, without a network, once its charts are drawn."""
+    path = folder / "page.html"
+    report.save(found, path)
+    context = browser.new_context(
+        viewport={"width": width, "height": 900},
+        color_scheme="dark" if scheme == "dark" else "light",
+        offline=True,
+        has_touch=width < 500,
+    )
+    page = context.new_page()
+    seen = Seen(page)
+    page.on("console", lambda message: seen.complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: seen.complaints.append(str(error)))
+    page.on("dialog", seen.dialog)
+    page.on("request", lambda request: seen.requests.append(request.url))
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-ready]")
+    return seen
+
+
+@pytest.fixture(scope="module")
+def wide(browser: Browser, kissat: Report, tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """A page for tests that leave it as it was."""
+    return opened(browser, kissat, tmp_path_factory.mktemp("wide"), 1280).page
+
+
+def picture(page: Page, name: str) -> None:
+    """Keep the whole page as it looks."""
+    ARTEFACTS.mkdir(exist_ok=True)
+    page.screenshot(path=ARTEFACTS / f"{name}.png", full_page=True)
+
+
+def clean(seen: Seen) -> None:
+    """Nothing was complained of, and nothing but the page itself was asked for."""
+    assert seen.complaints == []
+    assert [url for url in seen.requests if not url.startswith("file:")] == []
+    assert len(seen.requests) == 1
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
+def test_the_page_is_drawn(browser: Browser, kissat: Report, width: int, scheme: str, tmp_path: Path) -> None:
+    """A chart would be missing, the page would scroll sideways, or it would complain or fetch something."""
+    seen = opened(browser, kissat, tmp_path, width, scheme)
+    page = seen.page
+    assert page.locator(".chart[data-drawn=yes] svg").count() == len(kissat.figures) == page.locator("figure").count()
+    for box in page.locator(".chart svg").all():
+        size = box.bounding_box()
+        assert size is not None
+        assert size["width"] > 200
+        assert size["height"] > 100
+        assert size["x"] + size["width"] <= width
+    assert page.locator("#figure-matrix .mark-rect.role-mark path").count() == kissat.figures["matrix"].data.cells.height
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    ink, paper = page.evaluate("[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]")
+    assert (lightness(ink) > lightness(paper)) == (scheme == "dark")
+    clean(seen)
+    picture(page, f"report-{width}-{scheme}")
+
+
+def lightness(colour: str) -> int:
+    """Of rgb(r, g, b), the sum."""
+    return sum(int(part) for part in colour.removeprefix("rgb(").removesuffix(")").split(","))
+
+
+def test_axis_texts_follow_the_theme(wide: Page) -> None:
+    """The button would change the page and leave the charts black on black."""
+    page = wide
+    axis = "getComputedStyle(document.querySelector('#figure-plan .role-axis-title text')).fill"
+    line = "getComputedStyle(document.querySelector('#figure-along .mark-line path')).stroke"
+    light = [page.evaluate(axis), page.evaluate(line)]
+    page.click("#theme")
+    dark = [page.evaluate(axis), page.evaluate(line)]
+    assert lightness(light[0]) < 150 < 600 < lightness(dark[0])
+    assert lightness(dark[1]) > lightness(light[1])
+    page.click("#theme")
+    assert [page.evaluate(axis), page.evaluate(line)] == light
+
+
+def test_a_tooltip_says_what_the_data_say(wide: Page, kissat: Report) -> None:
+    """The pointer would find nothing on a chart, or other numbers than the chart was drawn from."""
+    bar = wide.locator("#figure-paired .mark-rect path").nth(1)
+    bar.scroll_into_view_if_needed()
+    box = bar.bounding_box()
+    assert box is not None
+    wide.mouse.move(box["x"] + box["width"] / 2, box["y"] + 0.75 * box["height"])
+    tip = wide.locator("#vg-tooltip-element.visible")
+    tip.wait_for()
+    text = tip.inner_text()
+    best = kissat.figures["paired"].data.row(0, named=True)
+    assert best["instance"] in text
+    assert f"{best['incumbent_cost']:.4g}" in text
+
+
+def test_tables_sort(wide: Page, kissat: Report) -> None:
+    """A click on the head of a column would not sort by it, or by the letters of numbers."""
+    table = wide.locator("#table-configurations")
+
+    def column(place: int) -> list[str]:
+        return table.locator(f"tbody td:nth-child({place})").all_inner_texts()
+
+    rows = kissat.tables["configurations"].rows
+    head = table.locator("th:nth-child(6)")
+    head.locator(".sort").click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    across = sorted(rows, key=lambda row: float(row[5].value))
+    assert column(6) == [row[5].shown for row in across]
+    head.locator(".sort").press("Enter")
+    assert head.get_attribute("aria-sort") == "descending"
+    assert column(6) == [row[5].shown for row in across][::-1]
+    # A share that is not known comes last, both ways.
+    for _ in range(2):
+        table.locator("th:nth-child(7) .sort").click()
+        assert column(7)[-1] == "–"
+    table.locator("th:nth-child(2) .sort").click()
+    names = [text.split()[0] for text in column(2)]
+    assert names != [str(row[1].value) for row in rows]
+    assert sorted(names) == sorted(str(row[1].value) for row in rows)
+
+
+def test_numbers_are_explained_on_demand(browser: Browser, wide: Page, kissat: Report, tmp_path: Path) -> None:
+    """The button beside a number would not say what the number means, to a mouse, a keyboard or a finger."""
+    narrow = opened(browser, kissat, tmp_path, 390).page
+    for page, how in ((wide, "click"), (wide, "keyboard"), (narrow, "touch")):
+        words = page.locator("#why-corrected-cost")
+        button = page.locator("#verdict [popovertarget=why-corrected-cost]")
+        assert not words.is_visible()
+        if how == "click":
+            button.click()
+        elif how == "touch":
+            button.tap()
+        else:
+            button.focus()
+            page.keyboard.press("Enter")
+        words.wait_for(state="visible")
+        assert "Training cost + selection error" in words.inner_text()
+        page.wait_for_timeout(100)  # it is moved beside the button in the next frame
+        box, asked, room = words.bounding_box(), button.bounding_box(), page.viewport_size
+        assert box is not None
+        assert asked is not None
+        assert room is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= room["width"]
+        assert abs(box["y"] - asked["y"]) < 60
+        page.keyboard.press("Escape")
+        assert not words.is_visible()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_hostile_names_stay_names(browser: Browser, hostile: Report, width: int, tmp_path: Path) -> None:
+    """A name from a file would run as a script, become an element, or push the page out of its width."""
+    seen = opened(browser, hostile, tmp_path, width)
+    page = seen.page
+    assert page.locator(".chart[data-drawn=yes] svg").count() == len(hostile.figures)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("img").count() == 0
+    assert page.locator("script").count() == 3
+    assert (
+        page.evaluate(
+            "[...document.querySelectorAll('*')].filter((e) => [...e.attributes].some((a) => /^on/.test(a.name))).length"
+        )
+        == 0
+    )
+    listed = page.locator("#table-configurations td.name > span:first-child").all_text_contents()
+    assert sorted(listed) == sorted(report_text(name) for name in HOSTILE)
+    assert page.title() == HOSTILE[1]
+    # Names in tooltips are text as well.
+    for cell in page.locator("#figure-matrix .mark-rect.role-mark path").all()[:4]:
+        cell.hover(force=True)
+        page.locator("#vg-tooltip-element.visible").wait_for()
+    assert page.locator("#vg-tooltip-element img, #vg-tooltip-element script").count() == 0
+    page.locator("#table-configurations th:nth-child(2) .sort").click()
+    clean(seen)
+    picture(page, f"report-hostile-{width}")
+
+
+def report_text(name: str) -> str:
+    """A name as the page shows it."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+
+
+def test_paper(browser: Browser, kissat: Report, tmp_path: Path) -> None:
+    """On paper there would be buttons to press, a table cut off at the edge of its box, or white text on white."""
+    page = opened(browser, kissat, tmp_path, 1280, "dark").page
+    page.click("#theme")
+    page.click("#theme")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 700, "height": 1000})
+    assert not any(button.is_visible() for button in page.locator(".why, .copy, nav").all())
+    table = page.locator("#table-configurations").bounding_box()
+    box = page.locator(".scroll:has(#table-configurations)").bounding_box()
+    assert table is not None
+    assert box is not None
+    assert table["height"] <= box["height"] + 1
+    assert lightness(page.evaluate("getComputedStyle(document.body).color")) < 150
+    assert (
+        lightness(page.evaluate("getComputedStyle(document.querySelector('#figure-plan .role-axis-title text')).fill")) < 150
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") <= 700
+    ARTEFACTS.mkdir(exist_ok=True)
+    paper = page.pdf(path=ARTEFACTS / "report.pdf", format="A4")
+    assert paper.startswith(b"%PDF")
+    picture(page, "report-print")
+
+
+def test_charts_follow_the_window(browser: Browser, kissat: Report, tmp_path: Path) -> None:
+    """A window that is made narrow would scroll sideways, since charts stay as wide as they were drawn."""
+    page = opened(browser, kissat, tmp_path, 1280).page
+    page.set_viewport_size({"width": 390, "height": 900})
+    # The policy of the page lets nobody wait by evaluating a text; charts are drawn one after the other.
+    page.wait_for_selector("#figure-plan .chart[data-room='358']")
+    page.wait_for_timeout(300)
+    assert page.locator("#figure-plan svg").bounding_box()["width"] <= 358  # type: ignore[index]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
