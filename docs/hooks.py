@@ -6,10 +6,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+from griffe import Extension, Object
 from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+
+# A word on a line and its meaning indented below it; not in the sections of numpydoc, which look the same.
+DEFINITION = re.compile(r"^(?![-*+|#\d])(\S.{0,60})\n {4}(\S.*\n(?: {4}\S.*\n)*)", re.MULTILINE)
 
 log = logging.getLogger("mkdocs.hooks")
 
@@ -60,6 +64,16 @@ def mathml(latex: str, block: bool, where: str) -> str:
     return drawn
 
 
+class Definitions(Extension):
+    """Lists of words and their meanings in docstrings, as Markdown has them."""
+
+    def on_instance(self, *, obj: Object, **_: Any) -> None:
+        """Rewrite what stands before the first section."""
+        if obj.docstring is not None:
+            head, *sections = re.split(r"(?=^[A-Z]\w*\n---)", obj.docstring.value + "\n", maxsplit=1, flags=re.MULTILINE)
+            obj.docstring.value = DEFINITION.sub(r"\n\1\n\n:   \2\n", head) + "".join(sections)
+
+
 def command_line() -> str:
     """Every command with its arguments and options, from the program itself."""
     import typer
@@ -83,7 +97,7 @@ def _command(name: str, command: Any) -> list[str]:
         record = parameter.get_help_record(context)
         if record is not None:
             panels.setdefault(getattr(parameter, "rich_help_panel", None) or "", []).append(record)
-    lines += ["| | |", "| --- | --- |"]
+    lines += ["| option | meaning |", "| --- | --- |"]
     for panel, records in panels.items():
         lines += [f"| **{panel}** | |"] if panel else []
         lines += [f"| `{_cell(words)}` | {_cell(html.escape(meaning))} |" for words, meaning in records]
