@@ -71,7 +71,7 @@ class Definitions(Extension):
         """Rewrite what stands before the first section."""
         if obj.docstring is not None:
             head, *sections = re.split(r"(?=^[A-Z]\w*\n---)", obj.docstring.value + "\n", maxsplit=1, flags=re.MULTILINE)
-            obj.docstring.value = DEFINITION.sub(r"\n\1\n\n:   \2\n", head) + "".join(sections)
+            obj.docstring.value = DEFINITION.sub(r"\n\1\n:   \2", head) + "".join(sections)
 
 
 def command_line() -> str:
