@@ -20,6 +20,7 @@ log = logging.getLogger("mkdocs.hooks")
 # Files of the root that are pages of the site too; the README's place is taken by the index.
 ROOT_PAGES = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 SETUP = re.compile(r"^<!-- setup\b.*?-->\n", re.DOTALL | re.MULTILINE)
+UNEXECUTED = re.compile(r"^<!-- not executed: (.*?) -->\n+", re.MULTILINE)
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 
 
@@ -32,9 +33,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Leave out what only the tests run, lead links to the root to its pages, and fill in the commands."""
+    """Leave out what only the tests run, show what they do not, lead links to the root to its pages, fill in commands."""
     up = "../" * page.file.src_uri.count("/")
     markdown = SETUP.sub("", markdown)
+    markdown = UNEXECUTED.sub(r'<p class="unexecuted">Not executed by the tests: \1.</p>\n\n', markdown)
     for name, target in {**ROOT_PAGES, "README.md": "index.md"}.items():
         markdown = markdown.replace(f"](../{up}{name}", f"]({up}{target}")
     return markdown.replace("<!-- commands -->", command_line()) if "<!-- commands -->" in markdown else markdown

@@ -145,10 +145,11 @@ def test_the_site_has_every_command_and_option(site: Path) -> None:
     assert seen > 100
 
 
-def test_the_site_leaves_out_what_only_tests_run(site: Path) -> None:
-    """Readers would be sent the commands that make the tests' files."""
+def test_the_site_says_what_tests_run(site: Path) -> None:
+    """Readers would be sent the commands that make the tests' files, or not be told what nobody has run."""
     assert "rwriter" in (ROOT / "docs" / "how-to" / "irace.md").read_text()
     assert "rwriter" not in (site / "how-to" / "irace.html").read_text()
+    assert (site / "how-to" / "slurm.html").read_text().count("Not executed by the tests: needs a SLURM cluster") == 3
 
 
 @pytest.fixture
