@@ -133,6 +133,18 @@ def test_the_table_has_every_configuration_in_order() -> None:
     assert "incumbent" in rows[0][1].tags
 
 
+def test_configurations_that_cannot_be_compared_have_no_rank() -> None:
+    """A configuration that was run on one easy instance would be ranked first."""
+    costs = np.sort(rng().uniform(1, 9, (5, 12, 2)), axis=1)
+    costs[3, 1:] = np.nan
+    matrix = CostMatrix(costs, list("abcde"), [f"i{i}" for i in range(12)], 0, 10)
+    rows = made(matrix).tables["configurations"].rows
+    assert [row[1].value for row in rows][-1] == "d"
+    assert [row[0].shown for row in rows] == ["1", "2", "3", "4", "–"]
+    assert [row[2].value for row in rows] == [12, 12, 12, 12, 1]
+    assert rows[-1][3].value == min(row[3].value for row in rows)
+
+
 def test_charts_show_the_numbers_of_their_figures() -> None:
     """A chart of the page would be drawn from other numbers than the figure of that name computes."""
     matrix = drawn(5, 10, 2)

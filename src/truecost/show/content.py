@@ -85,13 +85,14 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Figure:
-    """A chart, the data it was drawn from, and what is to be seen in it."""
+    """A chart, the data it was drawn from, and what is to be seen in it; `wide`, it may fill the page."""
 
     name: str
     title: str
     notes: tuple[str, ...]
     chart: Chart
     data: Any
+    wide: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +172,7 @@ class Report:
         return "\n".join(parts)
 
 
-def captioned(name: str, chart: Chart, data: object, first: str = "", title: str | None = None) -> Figure:
+def captioned(name: str, chart: Chart, data: object, first: str = "", title: str | None = None, wide: bool = True) -> Figure:
     """A figure whose own title and subtitle become text of the page, where they wrap and can be selected."""
     heading = chart.title.to_dict()
     under = heading.get("subtitle", [])
@@ -179,7 +180,7 @@ def captioned(name: str, chart: Chart, data: object, first: str = "", title: str
     if title is not None:
         notes = [heading["text"], *notes]
     text = first + " ".join(note if note.endswith(".") else f"{note}." for note in notes)
-    return Figure(name=name, title=title or heading["text"], notes=(text,), chart=chart, data=data)
+    return Figure(name=name, title=title or heading["text"], notes=(text,), chart=chart, data=data, wide=wide)
 
 
 def number(value: float, digits: int = 4) -> str:

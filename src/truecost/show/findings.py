@@ -13,6 +13,7 @@ from truecost.decide.apart import Comparison as Apart
 from truecost.decide.apart import paired_differences, runs_to_tell_apart
 from truecost.decide.audit import Audit
 from truecost.decide.plan import Recommendation, runs_needed
+from truecost.decide.selection import instance_means, training_costs
 from truecost.errors import InputError
 from truecost.experiments import resample
 from truecost.experiments.reality import bounds_against_reality
@@ -74,6 +75,9 @@ class Findings:
         The place of the incumbent.
     costs, components
         Of all configurations; every instance counts alike.
+    order, ranked
+        Places of the configurations, the least training cost first; those behind the first `ranked` have runs on too few
+        instances to be compared with them.
     failed, by_cost
         The share of runs of each configuration that were not solved; `by_cost`, no status is known, and it is the share of
         those that have the highest cost.
@@ -88,6 +92,8 @@ class Findings:
     own: int
     costs: TrainingCost
     components: VarianceComponents
+    order: NDArray[np.intp]
+    ranked: int
     failed: FloatArray
     by_cost: bool
     plug_in: PlugIn | None
@@ -134,6 +140,7 @@ def find(
     components = variance_components(matrix)
     costs = training_cost(matrix, weights="instances", components=components)
     failed, by_cost = _failed(matrix)
+    compared = training_costs(*instance_means(matrix))
     plug_in, no_plug_in = _plug_in(matrix, components, own, audit.delta)
     plan, no_plan = _plan(components[own], audit, matrix.width)
     progress("errors against N and K", 0.4)
@@ -146,6 +153,8 @@ def find(
         own=own,
         costs=costs,
         components=components,
+        order=np.lexsort((costs.cost, compared)),
+        ranked=int(np.isfinite(compared).sum()),
         failed=failed,
         by_cost=by_cost,
         plug_in=plug_in,

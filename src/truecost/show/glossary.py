@@ -49,6 +49,7 @@ TERMS: Final[dict[str, Term]] = {
         ),
         ("incumbent", "incumbent", "The configuration this report is about: the one that was chosen."),
         ("default", "default", "The configuration the incumbent should be better than."),
+        ("used", "instances with runs", "On how many instances the configuration has runs."),
         ("rank", "rank", "The place by training cost: 1 has the least."),
         (
             "training-cost",

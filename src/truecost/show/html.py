@@ -176,7 +176,8 @@ def _figure(figure: Figure) -> str:
     notes = "".join(f"<p>{_text(note)}</p>" for note in figure.notes)
     return (
         f'<figure id="figure-{figure.name}"><figcaption><h3>{_text(figure.title)}</h3>{notes}</figcaption>'
-        f'<div class="chart" data-chart="{figure.name}" role="group" aria-label="{_text(figure.title)}"></div></figure>'
+        f'<div class="chart" data-chart="{figure.name}"{"" if figure.wide else " data-fixed"} role="group" '
+        f'aria-label="{_text(figure.title)}"></div></figure>'
     )
 
 

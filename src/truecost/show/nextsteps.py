@@ -3,6 +3,8 @@
 import math
 import shlex
 
+from numpy import format_float_positional
+
 from truecost.show import figures
 from truecost.show.content import Block, Commands, Fact, Facts, Points, Section, Text, captioned, number, percent
 from truecost.show.findings import Findings
@@ -56,7 +58,7 @@ def steps_of(found: Findings) -> tuple[str, ...]:
         )
     elif found.apart is not None:
         said.append(
-            f"To tell it from {comparison.default} takes about {found.apart.instances:,} instances with "
+            f"A paired t-test would tell it from {comparison.default} on about {found.apart.instances:,} instances with "
             f"{found.apart.runs_each:,} run{'' if found.apart.runs_each == 1 else 's'} each, if the difference is the one "
             "seen."
         )
@@ -96,7 +98,7 @@ def commands_of(found: Findings) -> tuple[tuple[str, str], ...]:
         kept = "keeps these runs as a table that the other commands read"
         commands.append((_line("import", source.path, *options, "-o", runs), kept))
     if found.plan is not None:
-        error = f"--error={audit.noise.standard_error / 2:.2g}"
+        error = f"--error={format_float_positional(audit.noise.standard_error / 2, precision=3, fractional=False, trim='-')}"
         plan = "how many runs on how many instances halve the standard error; with prices and budgets too"
         commands.append((_line("plan", runs, *more, own, error), plan))
     else:

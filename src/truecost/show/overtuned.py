@@ -69,6 +69,8 @@ def _tuned_lead(found: Findings) -> str:
             )
         else:
             said.append("No incumbent on the way had a lower true cost.")
+    elif audit.true_from == "test runs" and len(audit.along) > 1:
+        said.append("Whether the search went past something better is not known: the other incumbents have no test runs.")
     elif len(audit.along) < 2:
         said.append("Whether the search went past something better is not known: no other incumbents are.")
     return " ".join(said)

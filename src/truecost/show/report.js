@@ -9,7 +9,7 @@
   const LEAST = 190; // pixels of a panel beside another
   const MOST = { one: 860, several: 400 }; // wider is not better
 
-  function fitted(original, room) {
+  function fitted(original, room, fixed) {
     const spec = structuredClone(original);
     const narrow = room < 560;
     if (narrow) eachLegend(spec, (legend) => { legend.columns = 1; if (legend.orient) legend.orient = "bottom"; legend.labelLimit = room - 40; });
@@ -19,7 +19,7 @@
       if (share < LEAST) { spec.vconcat = spec.hconcat; delete spec.hconcat; spec.vconcat.forEach((part) => fit(part, room - ROOM, MOST.several)); }
       else spec.hconcat.forEach((part) => fit(part, share, MOST.several));
     } else {
-      fit(spec, room - (narrow ? ROOM : ROOM + 20), MOST.one);
+      fit(spec, room - (narrow ? ROOM : ROOM + 20), fixed ? spec.width : MOST.one);
     }
     return spec;
   }
@@ -46,7 +46,7 @@
     if (!room || box.dataset.room === String(room)) return;
     box.dataset.room = String(room);
     try {
-      const drawn = await vegaEmbed(box, fitted(charts[box.dataset.chart], room), {
+      const drawn = await vegaEmbed(box, fitted(charts[box.dataset.chart], room, "fixed" in box.dataset), {
         mode: "vega-lite", renderer: "svg", actions: false, ast: true, logLevel: 1,
       });
       if (box.finalize) box.finalize();

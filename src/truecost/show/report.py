@@ -105,7 +105,7 @@ def report(
     tone, badge = _judged(audit)
     configurations, instances, runs = matrix.shape
     return Report(
-        title=f"How good is it really? {name}" if title is None else title,
+        title=f"{name}: how good is it really?" if title is None else title,
         subtitle=f"{configurations:,} configurations × {instances:,} instances × {runs:,} runs",
         tone=tone,
         badge=badge,
@@ -161,7 +161,7 @@ def _verdict(found: Findings) -> str:
     ran = int((found.costs.runs > 0).sum())
     if ran == 1:
         return f"{audit.incumbent} is the only configuration with runs."
-    if found.costs.cost[found.own] <= np.nanmin(found.costs.cost):
+    if found.order[0] == found.own:
         return f"{audit.incumbent} has the least training cost of {ran:,} configurations."
     return f"{audit.incumbent} was chosen out of {ran:,} configurations."
 
@@ -237,6 +237,6 @@ def _numbers(found: Findings, name: str, version: str) -> dict[str, Any]:
                 "across": float(across[i]),
                 "not_solved": float(found.failed[i]),
             }
-            for i in np.argsort(found.costs.cost, kind="stable").tolist()
+            for i in found.order.tolist()
         ],
     }

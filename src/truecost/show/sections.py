@@ -61,10 +61,17 @@ def what_was_run(found: Findings) -> Section:
         blocks.append(_endings(found, runs))
     picture = figures.matrix_data(matrix)
     chart = figures.matrix_chart(picture, unit=found.unit)
-    blocks.append(captioned("matrix", chart, picture, title="Every cost at a glance"))
+    blocks.append(captioned("matrix", chart, picture, title="Every cost at a glance", wide=False))
     blocks.append(_configurations(found))
     if configurations > MOST_ROWS:
         blocks.append(Text(text=f"The {MOST_ROWS} best of {configurations:,} configurations are listed.", aside=True))
+    if found.ranked < configurations:
+        text = (
+            f"{configurations - found.ranked:,} configurations have no rank: they have runs on less than half as many "
+            "instances as the one with the most, and their costs cannot be compared. In the order of the others, how hard "
+            "their instances are is taken out."
+        )
+        blocks.append(Text(text=text, aside=True))
     lead = f"{runs:,} runs of {configurations:,} configurations on {instances:,} instances"
     return Section(
         name="run",
@@ -121,15 +128,17 @@ def _configurations(found: Findings) -> Table:
         share = within / (within + across)
     default = None if found.audit.comparison is None else found.audit.comparison.default
     rows = []
-    for rank, place in enumerate(np.argsort(costs.cost, kind="stable").tolist()[:MOST_ROWS], 1):
+    gaps = bool((found.matrix.counts() == 0).any())
+    for rank, place in enumerate(found.order[:MOST_ROWS].tolist(), 1):
         name = found.matrix.configurations[place]
         tags = tuple(tag for tag, whose in (("incumbent", found.audit.incumbent), ("default", default)) if whose == name)
         error = costs.standard_error[place]
         values = (costs.cost[place], 0.0 if error <= NOTHING * found.matrix.width else error, within[place], across[place])
         rows.append(
             (
-                Cell(rank, f"{rank:,}"),
+                Cell(rank, f"{rank:,}") if rank <= found.ranked else Cell(math.nan, "–"),
                 Cell(name, name, tags),
+                *([Cell(int(costs.instances[place]), f"{costs.instances[place]:,}")] if gaps else []),
                 *(
                     Cell(float(value), written(float(value), digits))
                     for value, digits in zip(values, (4, 2, 4, 4), strict=True)
@@ -145,6 +154,7 @@ def _configurations(found: Findings) -> Table:
         columns=(
             Column("rank", "rank"),
             Column("configuration", "configuration", numbers=False),
+            *([Column("instances", "used")] if gaps else []),
             Column("training cost", "training-cost"),
             Column("s.e.", "standard-error"),
             Column("within", "within"),
