@@ -8,7 +8,7 @@ import pytest
 from commands import Run
 from pages import ROOT, Page, PageError, inline_commands
 
-PAGES = ["CONTRIBUTING.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
+PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_every_block_does_what_the_page_says(name: str, page: Page) -> None:
     page.execute((ROOT / name).read_text())
 
 
-@pytest.mark.parametrize("name", [*PAGES, "README.md"])
+@pytest.mark.parametrize("name", PAGES)
 def test_commands_in_the_text_exist(name: str) -> None:
     """A sentence would name a command or an option that truecost does not have."""
     import typer
