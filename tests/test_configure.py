@@ -326,6 +326,14 @@ def test_time_is_counted_from_the_journal(tmp_path: Path) -> None:
     assert seen == first
 
 
+def test_the_journal_certifies_what_the_search_certified(tmp_path: Path) -> None:
+    """A search and the command `certify` on its journal would give two limits for the same runs."""
+    found = configure(toy(tmp_path, 12), tmp_path / "s.db", budget="80runs", seed=5, pin=False, keep_going=True)
+    assert found.certificate is not None
+    said = truecost("certify", "s.db", "--json", folder=tmp_path)
+    assert json.loads(said.stdout)["upper"] == found.certificate.upper
+
+
 # ---- caps --------------------------------------------------------------------------------------------------------------
 
 
