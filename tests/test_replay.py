@@ -175,6 +175,12 @@ def test_the_command_prints_what_it_computes(tmp_path: Path) -> None:
     printed = run(*arguments)
     assert f"{means[replay.OURS]:.4f}" in printed.stdout
     assert max(len(line) for line in printed.stdout.splitlines()) <= 80
+    drawn = tmp_path / "regret.svg"
+    assert run(*arguments, "--figure", str(drawn)).stdout == printed.stdout
+    assert "mean test regret" in drawn.read_text()
+    refused = run(*arguments, "--figure", str(tmp_path / "regret.gif"))
+    assert refused.returncode == 2
+    assert "expected a name that ends in .html, .svg" in refused.stderr
     wrong = run(*arguments[:3], "--budget", "1.5")
     assert wrong.returncode == 2
     assert wrong.stderr.count("\n") == 1

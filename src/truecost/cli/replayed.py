@@ -8,6 +8,7 @@ import typer
 from truecost.cli.experiment import COMPILING, Matrix, Out, Seed, generator, load
 from truecost.cli.printing import High, Json, Low, print_json, print_line, print_table
 from truecost.cli.progress import Quiet, progress
+from truecost.errors import InputError
 
 if TYPE_CHECKING:
     from truecost.decide.replay import Replay
@@ -28,6 +29,9 @@ def configure(
     delta: Annotated[float, typer.Option(help="The certificate of our choice may fail with probability δ.")] = 0.05,
     seed: Seed = 1,
     out: Out = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="Draw regret against the budget: .html, .svg, .png or .pdf.", show_default=False)
+    ] = None,
     low: Low = None,
     high: High = None,
     json: Json = False,
@@ -35,6 +39,8 @@ def configure(
 ) -> None:
     """Configurators replayed on recorded runs: ours, a fixed N, SMAC3's rule, successive halving, a t-test race."""
     loaded = load(matrix, low, high, out)
+    if figure is not None:
+        _check_figure(figure)
     from truecost.decide import replay
 
     budgets = sorted(set(budget)) if budget else replay.BUDGETS
@@ -50,10 +56,24 @@ def configure(
         )
     if out is not None:
         _save(played, out, matrix, seed, cutoff)
+    if figure is not None:
+        from truecost.show import figures
+
+        figures.save(figures.regret_chart(figures.regret_data(played)), figure)
     if json:
         print_json(_data(played, seed, cutoff))
     else:
         _print(played, cutoff)
+
+
+def _check_figure(path: Path) -> None:
+    """A figure that cannot be written is refused before the work, not after it."""
+    from truecost.show.saving import FORMATS
+
+    if path.suffix.removeprefix(".") not in FORMATS:
+        raise InputError(f"{path}: expected a name that ends in {', '.join('.' + each for each in FORMATS)}.")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"{path}: expected a folder that is there, {path.absolute().parent} is not.")
 
 
 def _data(played: "Replay", seed: int, cutoff: float | None) -> dict[str, object]:
