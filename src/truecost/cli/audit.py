@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from truecost.cli.certify import WAYS, Cutoff, Delta, ListSize, Par, Runs, Test, Way, own_test, read_runs
-from truecost.cli.printing import High, Json, Low, number, print_json, print_line, print_table
+from truecost.cli.printing import High, Json, Low, Tone, number, print_json, print_line, print_table
+from truecost.cli.progress import Quiet, progress
 
 if TYPE_CHECKING:
-    from truecost.decide.audit import Audit
+    from truecost.decide.audit import Audit, Point
 
 # So many incumbents on the way are shown, the first ones and the last.
 SHOWN = 12
@@ -41,6 +42,7 @@ def audit(
     low: Low = None,
     high: High = None,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Look for over-tuning: what the incumbent really costs, and whether it is shown to be better than the default.
 
@@ -52,19 +54,20 @@ def audit(
 
     from truecost.decide.audit import audit as look
 
-    found = read_runs(runs, low, high, cutoff, par, default)
-    answer = look(
-        found.matrix,
-        rng=np.random.default_rng(seed),
-        incumbent=incumbent,
-        default=default,
-        test=own_test(found, incumbent, chosen) if test is None else read_runs(test, low, high, cutoff, par).matrix,
-        trajectory=found.trajectory,
-        chosen=None if chosen is None else chosen.value,
-        list_size=list_size,
-        splits=splits,
-        delta=delta,
-    )
+    with progress("looking at the runs", quiet=quiet):
+        found = read_runs(runs, low, high, cutoff, par, default)
+        answer = look(
+            found.matrix,
+            rng=np.random.default_rng(seed),
+            incumbent=incumbent,
+            default=default,
+            test=own_test(found, incumbent, chosen) if test is None else read_runs(test, low, high, cutoff, par).matrix,
+            trajectory=found.trajectory,
+            chosen=None if chosen is None else chosen.value,
+            list_size=list_size,
+            splits=splits,
+            delta=delta,
+        )
     if json:
         print_json(asdict(answer))
     else:
@@ -89,7 +92,15 @@ def print_audit(report: "Audit") -> None:
     _print_noise(report)
     _print_comparison(report)
     print_line()
-    print_line(report.verdict)
+    print_line(report.verdict, tone_of(report))
+
+
+def tone_of(report: "Audit") -> Tone:
+    """Shown to be better, shown to be worse, or neither."""
+    found = report.comparison
+    if report.better:
+        return "good"
+    return "bad" if found is not None and found.lower is not None and found.lower > 0 else "open"
 
 
 def _print_interval(report: "Audit") -> None:
@@ -118,7 +129,7 @@ def _print_along(report: "Audit") -> None:
                     "–" if point.runs is None else f"{point.runs:,}",
                     number(point.training),
                     number(point.true),
-                    number(point.true - point.training),
+                    number(_optimism(point)),
                 ]
                 for point in kept
             ],
@@ -126,6 +137,12 @@ def _print_along(report: "Audit") -> None:
     relative = report.relative_over_tuning
     share = "" if relative != relative else f", {relative:.0%} of the best gain over the first incumbent"
     print_line(f"Over-tuning: true cost above that of the best incumbent on the way: {number(report.over_tuning)}{share}")
+
+
+def _optimism(point: "Point") -> float:
+    """True minus training cost; what is left of two equal numbers by rounding is nothing."""
+    gap = point.true - point.training
+    return 0.0 if abs(gap) < 1e-12 * abs(point.true) else gap
 
 
 def _print_noise(report: "Audit") -> None:
@@ -153,4 +170,4 @@ def _print_comparison(report: "Audit") -> None:
     )
     for part in found.deciding:
         share = "" if part.share != part.share else f" ({part.share:.0%})"
-        print_line(f"  {part.instance}: {number(part.difference)}{share}", wrap=False)
+        print_line(f"  {part.instance}: {number(part.difference)}{share}")

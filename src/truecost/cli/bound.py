@@ -255,10 +255,10 @@ def print_bounds(answer: dict[str, Any]) -> None:
     if "inverse" in answer:
         _print_inverse(answer["inverse"], answer["instances"])
     if answer["all_configurations"]["bennett"] >= answer["high"] - answer["low"]:
-        print_line("A bound as wide as the cost range says nothing: more instances are needed.")
+        print_line("A bound as wide as the cost range says nothing: more instances are needed.", "open")
     if answer["caveat"]:
-        print_line(f"{answer['caveat'][0].upper()}{answer['caveat'][1:]}.")
-    print_line(f"Rests on: {'; '.join(answer['rests_on'])}.")
+        print_line(f"{answer['caveat'][0].upper()}{answer['caveat'][1:]}.", "open")
+    print_line(f"Rests on: {'; '.join(answer['rests_on'])}.", "aside")
 
 
 def _print_inverse(inverse: dict[str, Any], instances: int) -> None:

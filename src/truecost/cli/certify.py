@@ -118,7 +118,7 @@ def certify(
         f"Its mean cost on {answer.instances:,} instances is {number(answer.estimate)}; method {answer.method}, "
         f"chosen {answer.chosen}{shared}."
     )
-    print_line(f"Rests on: {'; '.join(answer.rests_on)}.")
+    print_line(f"Rests on: {'; '.join(answer.rests_on)}.", "aside")
 
 
 def read_runs(

@@ -1,27 +1,15 @@
 """`truecost configure`."""
 
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truecost.cli.gather import (
-    LINE_EVERY,
-    Dask,
-    KeepGoing,
-    Pin,
-    Quiet,
-    ScenarioFile,
-    Workers,
-    duration,
-    exported,
-    file_name,
-)
-from truecost.cli.printing import Json, number, print_json, print_line, print_table
+from truecost.cli.audit import tone_of
+from truecost.cli.gather import Dask, KeepGoing, Pin, ScenarioFile, Workers, exported, file_name, going_on
+from truecost.cli.printing import Json, duration, number, print_json, print_line, print_table
+from truecost.cli.progress import Meter, Quiet, progress
 from truecost.errors import InputError
 
 if TYPE_CHECKING:
@@ -80,28 +68,24 @@ def configure(
     if dask is not None and workers is not None:
         raise InputError("expected --workers or --dask, got both: a cluster has the workers it has.")
     asked = None if budget is None else Budget.parse(budget)
-    read = Scenario.read(exported(scenario))
+    read = Scenario.read(exported(scenario, quiet))
     path = journal if journal is not None else Path(f"{file_name(read.name)}-configure.db")
     if not quiet and not json and asked is not None:
         _announce(read, path, asked, workers, dask)
-    try:
-        with _progress(quiet) as tell:
-            found = configuring.configure(
-                read,
-                path,
-                budget=asked,
-                runs=runs,
-                delta=delta,
-                workers=workers,
-                pin=pin,
-                dask=dask,
-                seed=seed,
-                keep_going=keep_going,
-                progress=tell,
-            )
-    except KeyboardInterrupt:
-        sys.stderr.write(f"Nothing is lost. To go on: truecost configure {scenario} --journal {path}\n")
-        raise
+    with going_on("configure", scenario, path), progress("runs", quiet=quiet) as meter:
+        found = configuring.configure(
+            read,
+            path,
+            budget=asked,
+            runs=runs,
+            delta=delta,
+            workers=workers,
+            pin=pin,
+            dask=dask,
+            seed=seed,
+            keep_going=keep_going,
+            progress=_reported(meter),
+        )
     if json:
         print_json(_plain(found, path))
     else:
@@ -112,54 +96,33 @@ def _announce(scenario: "Scenario", path: Path, budget: "Budget", workers: int |
     from truecost.running.execute import cores
 
     limit = scenario.limits.cpu or scenario.limits.wall or 0.0
-    at_a_time = "the cluster's workers" if dask is not None else f"{workers or len(cores())} workers"
+    number_of = workers or len(cores())
+    at_a_time = "the cluster's workers" if dask is not None else f"{number_of} worker{'' if number_of == 1 else 's'}"
     most = f"at most {duration(budget.amount * limit)} of CPU time" if budget.unit == "runs" else f"with {at_a_time}"
     instances = f"{len(scenario.instances):,} instances, a third of them held out"
     print_line(f"{scenario.name}: {budget}, {most}; {instances}. Journal: {path}")
 
 
-@contextmanager
-def _progress(quiet: bool) -> Iterator["Callable[[Progress], None] | None"]:
-    """A bar on stderr with the incumbent and what it cost so far; a line a minute where there is no terminal."""
-    if quiet:
-        yield None
-        return
-    if not sys.stderr.isatty():
-        last = time.monotonic()
+def _reported(meter: Meter) -> "Callable[[Progress], None]":
+    """Reports of a search, as a meter takes them; who is the incumbent, and what it cost so far, as a note."""
 
-        def tell_line(progress: "Progress") -> None:
-            nonlocal last
-            if time.monotonic() - last >= LINE_EVERY:
-                last = time.monotonic()
-                sys.stderr.write(f"{_spent(progress)} of {progress.budget}, {_state(progress)}\n")
-                sys.stderr.flush()
+    def tell(progress: "Progress") -> None:
+        amount = progress.budget.amount
+        meter.tell(
+            progress.spent / amount,
+            count=progress.runs,
+            total=int(amount) if progress.budget.unit == "runs" else None,
+            cpu=progress.cpu,
+            note=_state(progress),
+        )
 
-        yield tell_line
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
-
-    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("runs", total=None)
-
-        def tell(progress: "Progress") -> None:
-            bar.update(task, total=progress.budget.amount, completed=progress.spent, description=_state(progress))
-
-        yield tell
-
-
-def _spent(progress: "Progress") -> str:
-    return f"{progress.runs:,}" if progress.budget.unit == "runs" else duration(progress.spent)
+    return tell
 
 
 def _state(progress: "Progress") -> str:
     cost = f"{number(progress.training_cost)} ± {number(progress.standard_error, 2)}"
     where = ", now on held-out instances" if progress.phase == "held out" else ""
-    return (
-        f"{progress.runs:,} runs, {progress.configurations:,} configurations, incumbent {progress.incumbent}: {cost}{where}"
-    )
+    return f"{progress.configurations:,} configurations, incumbent {progress.incumbent}: {cost}{where}"
 
 
 def _plain(found: "Configured", path: Path) -> dict[str, Any]:
@@ -181,16 +144,16 @@ def _print(found: "Configured", scenario: "Scenario", path: Path) -> None:
         "by: as a rule too good."
     )
     if found.certificate is None:
-        print_line(f"Not certified: {found.no_certificate}.")
+        print_line(f"Not certified: {found.no_certificate}.", "open")
     else:
         print_line(
             f"Certified: {found.certificate.statement[0].lower()}{found.certificate.statement[1:]}; its mean on "
             f"{found.certificate.instances:,} instances it was not trained on is {number(found.certificate.estimate)}."
         )
-    print_line(f"Against the default: {found.audit.verdict}")
+    print_line(f"Against the default: {found.audit.verdict}", tone_of(found.audit))
     _print_audit(found)
     for note in found.notes:
-        print_line(f"Doubtful: {note}")
+        print_line(f"Doubtful: {note}", "open")
     print_line(f"Next: truecost audit {path}; truecost certify {path}; truecost info {path}", wrap=False)
 
 

@@ -1,6 +1,6 @@
 """`truecost doctor`."""
 
-from truecost.cli.printing import Json, print_json, print_table
+from truecost.cli.printing import Json, Toned, print_json, print_table
 
 
 def doctor(json: Json = False) -> None:
@@ -13,5 +13,7 @@ def doctor(json: Json = False) -> None:
     if json:
         print_json([asdict(finding) for finding in findings])
         return
-    rows = [[f.area, f.name, "yes" if f.there else "no", f.detail] for f in findings]
+    rows: list[list[str | Toned]] = [
+        [f.area, f.name, Toned("yes", "good") if f.there else Toned("no", "open"), f.detail] for f in findings
+    ]
     print_table("This machine", ["", "", "", ""], rows, left=4)

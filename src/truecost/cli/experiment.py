@@ -1,6 +1,5 @@
 """`truecost experiment`."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +9,7 @@ import typer
 
 from truecost.cli.inputs import load_matrix
 from truecost.cli.printing import High, Json, Low, number, print_json, print_line, print_table
+from truecost.cli.progress import Quiet, progress
 from truecost.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,10 +28,11 @@ Train = Annotated[int | None, typer.Option(help="Training instances K; half of t
 Test = Annotated[int | None, typer.Option(help="Test instances; half of them if not given.", min=1)]
 Threads = Annotated[int | None, typer.Option(help="Threads; all if not given. The results do not depend on it.", min=1)]
 Out = Annotated[Path | None, typer.Option(help="Write every number to this parquet file.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
 Delta = Annotated[float, typer.Option(help="Bounds and quantiles at probability 1 − δ.")]
 
 NAMES = {"even": "S*", "concentrated": "S†", "scattered": "S°", "pairs": "S° pairs"}
+# Nothing moves meanwhile.
+COMPILING = "compiling, if this is the first start"
 AXES = {"m": "m", "n": "N", "k": "K"}
 
 
@@ -71,7 +72,7 @@ def estimators(
 
         train = int(k[-1, 0]) if train is None else train
         _, runs = exact.grid(instances, r1=[train / instances])
-        with progress_bar(splits, quiet) as tell:
+        with splits_done(splits, quiet) as tell:
             simulated = resample.compare_estimators(
                 loaded,
                 splits=splits,
@@ -199,7 +200,7 @@ def _sweep(
 
     levels = sorted({*resample.LEVELS, 1 - delta})
     run: Callable[..., Sweep] = getattr(resample, f"sweep_{kind}")
-    with progress_bar(splits, quiet) as tell:
+    with splits_done(splits, quiet) as tell:
         sweep = run(loaded, splits=splits, rng=generator(seed), levels=levels, progress=tell, **settings)
     beside = reality.bounds_against_reality(loaded, sweep, delta=delta)
     fits: dict[str, Fit] = {}
@@ -239,19 +240,17 @@ def generator(seed: int) -> Any:
 
 
 @contextmanager
-def progress_bar(splits: int, quiet: bool) -> Iterator[Callable[[int], None] | None]:
-    """A bar on stderr with rate and time to go, where somebody can see it."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
+def splits_done(splits: int, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """Progress over splits; what it yields is told how many more are done."""
+    done = 0
+    with progress("splits", quiet=quiet, note=COMPILING) as meter:
 
-    columns = (BarColumn(), MofNCompleteColumn(), "{task.description}", TimeElapsedColumn(), "to go", TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        # The kernels are compiled at the very first start, and nothing moves meanwhile.
-        task = bar.add_task("splits (compiling, if this is the first start)", total=splits)
-        yield lambda done: bar.update(task, advance=done, description="splits")
+        def more(number: int) -> None:
+            nonlocal done
+            done += number
+            meter.count(done, splits)
+
+        yield more
 
 
 def _sweep_data(sweep: "Sweep", beside: "Reality", fits: "dict[str, Fit]", seed: int) -> dict[str, Any]:
@@ -315,7 +314,8 @@ def _print_sweep(sweep: "Sweep", beside: "Reality", fits: "dict[str, Fit]") -> N
         print_line("No fit: at least 4 values are needed.")
     print_line(
         f"Mean ± standard error over splits, q{level}: quantile. Beside them Theorem 2 at δ = {beside.delta:g} for all "
-        f"configurations, and last for the best one with its own variance; {beside.caveat}."
+        f"configurations, and last for the best one with its own variance; {beside.caveat}.",
+        "aside",
     )
 
 
@@ -336,7 +336,8 @@ def _print_estimators(k: Any, n: Any, errors: "dict[str, SquaredError]", simulat
     print_line(f"S* is {'best' if best else 'not best'} at every (K, N) of the grid. --out and --json have the whole grid.")
     print_line(
         "floor: the part that comes from the choice of test instances. S° draws instances and runs with replacement, "
-        "S° pairs different (instance, run) pairs."
+        "S° pairs different (instance, run) pairs.",
+        "aside",
     )
     if simulated is not None:
         rows = []

@@ -1,7 +1,7 @@
 """`truecost gather`."""
 
+import shlex
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truecost.cli.printing import Json, print_json, print_line
+from truecost.cli.printing import Json, duration, print_json, print_line, visible
+from truecost.cli.progress import Meter, Quiet, progress
 from truecost.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
     from truecost.running.runtable import Table
     from truecost.running.scenario import Scenario
 
-# Where nobody watches a bar, a line so often, in seconds.
-LINE_EVERY = 60.0
-
-
 ScenarioFile = Annotated[
     Path, typer.Argument(help="The scenario file, or the name of a built-in scenario.", show_default=False)
 ]
@@ -29,7 +26,6 @@ Workers = Annotated[int | None, typer.Option(help="Runs at a time; one per core 
 Dask = Annotated[str | None, typer.Option(help="Address of a Dask scheduler: its workers execute the runs.")]
 Pin = Annotated[bool, typer.Option(help="Pin each worker to a core of its own.")]
 KeepGoing = Annotated[bool, typer.Option("--keep-going", help="Go on though all of the first runs crash.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
 
 
 def gather(
@@ -70,19 +66,19 @@ def gather(
         raise InputError(f"{out}: expected a name that ends in .npz, .parquet or .csv, in a folder that is there.")
     if dask is not None and workers is not None:
         raise InputError("expected --workers or --dask, got both: a cluster has the workers it has.")
-    read = Scenario.read(exported(scenario))
+    read = Scenario.read(exported(scenario, quiet))
     path = journal if journal is not None else Path(f"{file_name(read.name)}.db")
     size = _size(path, read, configurations, instances, runs)
     options: dict[str, Any] = {**size, "workers": workers, "pin": pin, "dask": dask, "keep_going": keep_going}
     if dry_run:
-        with _progress(quiet, "pilot runs") as tell:
-            told = gathering.forecast(read, path, **options, progress=tell)
+        with progress("pilot runs", quiet=quiet) as meter:
+            told = gathering.forecast(read, path, **options, progress=reported(meter))
         _print_forecast(told, path, json)
         return
     if not quiet and not json:
         _announce(read, path, size)
-    with _progress(quiet, "runs") as tell:
-        gathering.gather(read, path, **options, progress=tell)
+    with going_on("gather", scenario, path), progress("runs", quiet=quiet) as meter:
+        gathering.gather(read, path, **options, progress=reported(meter))
     from truecost.running.journal import Journal
 
     with Journal.read(path) as book:
@@ -98,7 +94,18 @@ def gather(
             print_line(f"The matrix is in {out}.")
 
 
-def exported(scenario: Path) -> Path:
+@contextmanager
+def going_on(command: str, scenario: Path, journal: Path) -> Iterator[None]:
+    """Say after Ctrl-C how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        line = f"truecost {command} {shlex.quote(str(scenario))} --journal {shlex.quote(str(journal))}"
+        sys.stderr.write(f"Nothing is lost. To go on: {visible(line)}\n")
+        raise
+
+
+def exported(scenario: Path, quiet: bool) -> Path:
     """The scenario file; a built-in scenario, named where there is no such file, is exported to a folder of that name."""
     if scenario.exists() or len(scenario.parts) != 1 or scenario.suffix:
         return scenario
@@ -107,7 +114,12 @@ def exported(scenario: Path) -> Path:
     if scenario.name not in library.list_names():
         known = ", ".join(library.list_names())
         raise InputError(f"{scenario}: expected a scenario file, or a built-in scenario out of {known}.")
-    return library.export(scenario.name, Path(f"{scenario.name}-small"))
+    with progress("instances", quiet=quiet) as meter:
+        return library.export(
+            scenario.name,
+            Path(f"{scenario.name}-small"),
+            progress=lambda what, done, total: meter.count(done, total, note=what),
+        )
 
 
 def file_name(name: str) -> str:
@@ -145,65 +157,14 @@ def _announce(scenario: "Scenario", path: Path, size: dict[str, int | None]) -> 
     )
 
 
-@contextmanager
-def _progress(quiet: bool, what: str) -> Iterator["Callable[[Progress], None] | None"]:
-    """A bar on stderr with rate, CPU time spent and forecast; a line a minute where there is no terminal."""
-    if quiet:
-        yield None
-        return
-    if not sys.stderr.isatty():
-        last = time.monotonic()
+def reported(meter: Meter) -> "Callable[[Progress], None]":
+    """Reports of `gather` and `forecast`, as a meter takes them."""
 
-        def tell_line(progress: "Progress") -> None:
-            nonlocal last
-            if time.monotonic() - last >= LINE_EVERY:
-                last = time.monotonic()
-                there = progress.before + progress.done
-                sys.stderr.write(f"{there:,} of {progress.planned:,} {what}, {_spent(progress)}\n")
-                sys.stderr.flush()
+    def tell(progress: "Progress") -> None:
+        there = progress.before + progress.done
+        meter.tell(there / max(progress.planned, 1), count=there, total=progress.planned, cpu=progress.cpu)
 
-        yield tell_line
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=300) as bar:
-        task = None
-        started = time.monotonic()
-
-        def tell(progress: "Progress") -> None:
-            nonlocal task
-            if task is None:
-                # Runs from before count as there, not as done in no time.
-                task = bar.add_task(what, total=progress.planned, completed=progress.before)
-            rate = progress.done / max(time.monotonic() - started, 1e-9)
-            bar.update(
-                task, completed=progress.before + progress.done, description=f"{what}, {rate:.3g}/s, {_spent(progress)}"
-            )
-
-        yield tell
-
-
-def _spent(progress: "Progress") -> str:
-    left = progress.planned - progress.before - progress.done
-    forecast = f", about {duration(progress.cpu / progress.done * left)} to come" if progress.done else ""
-    return f"CPU {duration(progress.cpu)}{forecast}"
-
-
-def duration(seconds: float) -> str:
-    """A time as people say it."""
-    for unit, length in (("h", 3600), ("min", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:,.1f} {unit}"
-    return f"{seconds:,.3g} s"
+    return tell
 
 
 def _print_forecast(forecast: "Forecast", path: Path, json: bool) -> None:
@@ -267,4 +228,4 @@ def print_summary(report: dict[str, Any]) -> None:
         solver = f", solver {machine['solver']}" if machine["solver"] else ""
         print_line(f"Run on {machine['host']} ({machine['cpu']}), measured by {machine['method']}{solver}.")
     for doubt in report["doubts"]:
-        print_line(f"Doubtful: {doubt}")
+        print_line(f"Doubtful: {doubt}", "open")

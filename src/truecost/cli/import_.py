@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truecost.cli.printing import High, Json, Low, print_json, print_line
+from truecost.cli.printing import High, Json, Low, print_json, print_line, visible
+from truecost.cli.progress import Quiet, progress
 from truecost.errors import InputError
 
 if TYPE_CHECKING:
@@ -67,24 +68,26 @@ def import_(
     low: Low = None,
     high: High = None,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Take over runs that SMAC3, irace, ASlib, AClib wrappers or a table recorded; without -o, say what is there."""
     from truecost.importers.door import import_runs
 
     for place in (out, test_out):
         _refuse_place(place)
-    found = import_runs(
-        path,
-        low=low,
-        high=high,
-        cutoff=cutoff,
-        par=par,
-        objective=objective,
-        budget=budget,
-        columns=_columns(column or []),
-        default=default,
-        kind=kind,
-    )
+    with progress(f"reading {visible(path.name)}", quiet=quiet):
+        found = import_runs(
+            path,
+            low=low,
+            high=high,
+            cutoff=cutoff,
+            par=par,
+            objective=objective,
+            budget=budget,
+            columns=_columns(column or []),
+            default=default,
+            kind=kind,
+        )
     if test_out is not None and found.test is None:
         raise InputError(f"{path}: expected runs on test instances for {test_out}, and the log has none.")
     if out is not None:

@@ -152,11 +152,14 @@ def print_info(summary: dict[str, Any], top: int) -> None:
 
 def _print_footnotes(summary: dict[str, Any], top: int) -> None:
     if not summary["within_identifiable"]:
-        print_line("within and across cannot be told apart: no instance has two runs of a configuration. Run some again.")
+        print_line(
+            "within and across cannot be told apart: no instance has two runs of a configuration. Run some again.", "open"
+        )
     if any(entry["across"] < 0 for entry in summary["table"][:top]):
-        print_line("An across shown as 0 came out below 0: it is smaller than its own noise.")
+        print_line("An across shown as 0 came out below 0: it is smaller than its own noise.", "aside")
     if len(summary["table"]) > top:
-        print_line(f"--top {len(summary['table'])} shows all; --json has every number.")
+        print_line(f"--top {len(summary['table'])} shows all; --json has every number.", "aside")
     print_line(
-        "s.e.: standard error over instances. within: variance between runs on an instance. across: between instances."
+        "s.e.: standard error over instances. within: variance between runs on an instance. across: between instances.",
+        "aside",
     )

@@ -123,4 +123,4 @@ def print_comparison(answer: dict[str, Any], *, own: bool) -> None:
 
 def _print_caveat(caveat: str) -> None:
     if caveat:
-        print_line(f"{caveat[0].upper()}{caveat[1:]}.")
+        print_line(f"{caveat[0].upper()}{caveat[1:]}.", "open")

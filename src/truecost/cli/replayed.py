@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from truecost.cli.experiment import Matrix, Out, Quiet, Seed, generator, load, progress_bar
+from truecost.cli.experiment import COMPILING, Matrix, Out, Seed, generator, load
 from truecost.cli.printing import High, Json, Low, print_json, print_line, print_table
+from truecost.cli.progress import Quiet, progress
 
 if TYPE_CHECKING:
     from truecost.decide.replay import Replay
@@ -37,7 +38,7 @@ def configure(
     from truecost.decide import replay
 
     budgets = sorted(set(budget)) if budget else replay.BUDGETS
-    with progress_bar(repetitions, quiet) as tell:
+    with progress("repetitions", quiet=quiet, note=COMPILING) as meter:
         played = replay.replay(
             loaded,
             rng=generator(seed),
@@ -45,7 +46,7 @@ def configure(
             repetitions=repetitions,
             cutoff=cutoff,
             delta=delta,
-            progress=tell,
+            progress=lambda done: meter.count(done, repetitions),
         )
     if out is not None:
         _save(played, out, matrix, seed, cutoff)
@@ -119,7 +120,8 @@ def _print(played: "Replay", cutoff: float | None) -> None:
     print_line(
         f"0: the best configuration of the matrix, 1: the median one. Budgets are shares of all {charged} of the training "
         "half. ± is one standard error over repetitions, of the paired difference. all runs: the least training cost when "
-        "everything is known."
+        "everything is known.",
+        "aside",
     )
     print_line(
         "Certificates of our choice on instances it was not chosen on: missed "

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from truecost.cli.certify import WAYS, Cutoff, Delta, ListSize, Par, Runs, Test, Way, own_test, read_runs
-from truecost.cli.experiment import Quiet
 from truecost.cli.printing import High, Json, Low, print_json, print_line
-from truecost.cli.reproduce import progress_bar
+from truecost.cli.progress import Quiet, steps
 from truecost.errors import InputError
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def report(
     asked = {"--test": test, "--chosen": chosen, "--list": list_size, "--delta": None if delta == 0.05 else delta}
     audited = {"--incumbent": incumbent, "--default": default, "--splits": None if splits == 1000 else splits}
     audited["--seed"] = None if seed == 1 else seed
-    with progress_bar(quiet) as tell:
+    with steps("the runs", quiet=quiet) as tell:
         made = reporting.report(
             found.matrix,
             name=runs.name or str(runs.resolve().name),
@@ -91,15 +90,14 @@ def report(
             notes=_notes(found),
             progress=tell,
         )
-        if tell is not None:
-            tell("the page", 0.9)
+        tell("the page", 0.9)
         reporting.save(made, path)
     if json:
         print_json(made.numbers)
         return
-    print_line(made.verdict)
+    print_line(made.verdict, made.tone)
     print_line(made.more)
-    print_line(f"{path} has the whole report: {path.stat().st_size / 1e6:.1f} MB, opens in any browser.", wrap=False)
+    print_line(f"{path} has the whole report: {path.stat().st_size / 1e6:.1f} MB, opens in any browser.")
 
 
 def _stem(runs: Path) -> str:

@@ -1,19 +1,19 @@
 """`truecost reproduce`."""
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from truecost.cli.experiment import Quiet, Seed, Splits, Threads
+from truecost.cli.experiment import Seed, Splits, Threads
 from truecost.cli.inputs import load_matrix
-from truecost.cli.printing import High, Json, Low, print_json, print_line, print_table, visible
+from truecost.cli.printing import High, Json, Low, Tone, Toned, print_json, print_line, print_table
+from truecost.cli.progress import Quiet, steps
 
 if TYPE_CHECKING:
     from truecost.show.reproduce import Reproduction
+
+TONES: dict[str, Tone] = {"holds": "good", "holds in part": "open", "cannot be judged": "open", "fails": "bad"}
 
 
 def reproduce(
@@ -49,7 +49,7 @@ def reproduce(
     for source, folder in chosen:
         loaded = load_matrix(source, low, high)
         called = unit or ("PAR10 s" if str(source) in examples.names() else "cost")
-        with progress_bar(quiet) as tell:
+        with steps("the matrix", quiet=quiet) as tell:
             found = run(
                 loaded, out=folder, splits=splits, seed=seed, name=source.name, unit=called, threads=threads, progress=tell
             )
@@ -58,21 +58,6 @@ def reproduce(
             print_claims(found, source.name)
     if json:
         print_json(data if matrix is None else data[matrix.name])
-
-
-@contextmanager
-def progress_bar(quiet: bool) -> Iterator[Callable[[str, float], None] | None]:
-    """A bar on stderr over all parts, where somebody can see it."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = (BarColumn(), TaskProgressColumn(), "{task.description}", TimeElapsedColumn(), "to go", TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("the matrix", total=1.0)
-        yield lambda what, share: bar.update(task, completed=share, description=what)
 
 
 def _data(found: "Reproduction", splits: int, seed: int) -> dict[str, object]:
@@ -90,8 +75,8 @@ def _data(found: "Reproduction", splits: int, seed: int) -> dict[str, object]:
 
 def print_claims(found: "Reproduction", name: str) -> None:
     """Each claim and its verdict, and where the page is."""
-    rows = [[claim.says, claim.verdict] for claim in found.claims]
-    print_table(f"The paper's claims on {visible(name)}", ["claim", "verdict"], rows, left=2)
+    rows: list[list[str | Toned]] = [[claim.says, Toned(claim.verdict, TONES[claim.verdict])] for claim in found.claims]
+    print_table(f"The paper's claims on {name}", ["claim", "verdict"], rows, left=2)
     if found.kept:
         print_line(f"{len(found.kept)} parts were there from an earlier call with the same matrix, splits and seed.")
     print_line(f"{found.page} has the numbers, with figures beside it.", wrap=False)

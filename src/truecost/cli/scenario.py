@@ -1,14 +1,12 @@
 """`truecost scenario`."""
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from truecost.cli.printing import Json, print_json, print_line, print_table
+from truecost.cli.progress import Quiet, progress
 
 app = typer.Typer(help="Built-in scenarios: solvers that packages carry, with instances drawn from a seed.")
 
@@ -59,16 +57,27 @@ def export(
         Path | None, typer.Option(help="Run this solver instead of the one a package carries.", show_default=False)
     ] = None,
     workers: Annotated[int, typer.Option(help="Reference lengths computed at a time (LKH).", min=1)] = 1,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    quiet: Quiet = False,
+    json: Json = False,
 ) -> None:
     """Write a scenario with its instances into a folder. Interrupted, it goes on when it is started again."""
     from truecost import library
 
-    with _progress(quiet) as tell:
+    with progress("instances", quiet=quiet) as meter:
         path = library.export(
-            name, folder, size=size, instances=instances, seed=seed, target=target, workers=workers, progress=tell
+            name,
+            folder,
+            size=size,
+            instances=instances,
+            seed=seed,
+            target=target,
+            workers=workers,
+            progress=lambda what, done, total: meter.count(done, total, note=what),
         )
-    print_line(f"Written. Next: truecost gather {path}", wrap=False)
+    if json:
+        print_json({"name": name, "size": size, "seed": seed, "scenario": str(path)})
+    else:
+        print_line(f"Written. Next: truecost gather {path}", wrap=False)
 
 
 def _plain(builtin: Any) -> dict[str, Any]:
@@ -82,18 +91,3 @@ def _plain(builtin: Any) -> dict[str, Any]:
             for size, each in builtin.sizes.items()
         },
     }
-
-
-@contextmanager
-def _progress(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
-    """A bar on stderr, where somebody can see it."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = (BarColumn(), MofNCompleteColumn(), "{task.description}", TimeElapsedColumn(), "to go", TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("instances", total=None)
-        yield lambda what, done, total: bar.update(task, completed=done, total=total, description=what)

@@ -1,0 +1,123 @@
+import json
+import re
+import shlex
+import subprocess
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commands import Run
+from rich.cells import cell_len
+from test_cli import TRUECOST
+from test_import_smac import HISTORY, folder_of, row
+
+from truecost import examples
+from truecost.cli.demo import NEXT
+from truecost.decide.audit import audit
+from truecost.decide.certificate import certify
+from truecost.importers.door import import_runs
+from truecost.show.reproduce import reproduce
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The demo as a user has it: its folder and what it prints."""
+    folder = tmp_path_factory.mktemp("demo")
+    ended = subprocess.run([TRUECOST, "demo", "--out", "here"], cwd=folder, check=True, capture_output=True, text=True)
+    assert ended.stderr == ""
+    return folder, ended.stdout
+
+
+def test_the_summary_is_what_the_package_says(shown: tuple[Path, str]) -> None:
+    """The demo would show other numbers than `audit` and `certify` do."""
+    text = " ".join(shown[1].split())
+    rows = {line.split()[0]: line for line in shown[1].splitlines() if " × " in line and "≤" in line}
+    assert list(rows) == examples.names()
+    for name, line in rows.items():
+        found = import_runs(examples.path_of(name))
+        judged = audit(found.matrix, rng=np.random.default_rng(1), trajectory=found.trajectory)
+        limit = certify(found.matrix, trajectory=found.trajectory).upper
+        training, true, optimism, within, certified = re.findall(
+            r"50 × 50 × 5 +(\S+) +≈ (\S+) +([+-]\S+) % +(\d+)% +≤ (\S+)", line
+        )[0]
+        assert float(training) == pytest.approx(judged.training_cost, rel=0.005)
+        assert float(true) == pytest.approx(judged.corrected_cost, rel=0.005)
+        assert float(optimism) == pytest.approx(judged.gap_percent, abs=0.5)
+        assert float(within) == pytest.approx(
+            100 * judged.noise.within / (judged.noise.within + judged.noise.across), abs=0.5
+        )
+        assert float(certified) == pytest.approx(limit, rel=0.005)
+        if name == "kissat":  # where it is worst
+            assert f"of kissat costs {training} s on the instances it was chosen by and about {true} s on others" in text
+    assert "none of the 3 winners is shown to be better" in text
+
+
+def test_what_it_leaves_behind(shown: tuple[Path, str]) -> None:
+    """A report would be missing or be no page, or lines be too wide for a terminal."""
+    folder, text = shown
+    for name in examples.names():
+        assert f"{name}.html" in text
+        page = (folder / "here" / f"{name}.html").read_text()
+        assert page.startswith("<!DOCTYPE html>")
+        assert name in page
+    assert [line for line in text.splitlines() if cell_len(line) > 80] == []
+
+
+def test_the_next_commands_work(shown: tuple[Path, str], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the demo tells people to try next would not work as it is printed."""
+    printed = [line.strip() for line in shown[1].splitlines() if line.startswith("  truecost ")]
+    assert tuple(printed) == NEXT
+    monkeypatch.chdir(tmp_path)
+    Path("smac3_output/my-run").mkdir(parents=True)
+    rng = np.random.default_rng(1)
+    trials = [row(c, f"i{i}", seed, float(rng.uniform(0, 5))) for c in (1, 2) for i in range(10) for seed in (1, 2)]
+    folder_of(Path("smac3_output/my-run/0"), HISTORY | {"data": trials})
+    for line in printed:
+        program, *words = shlex.split(line)
+        ended = run(*words)
+        assert (program, ended.returncode) == ("truecost", 0), (line, ended.stderr)
+    assert Path("report.html").read_text().startswith("<!DOCTYPE html>")
+
+
+@pytest.fixture
+def one_example(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One example instead of three, which is faster."""
+    monkeypatch.setattr(examples, "names", lambda: ["lkh"])
+
+
+@pytest.mark.usefixtures("one_example")
+def test_json_and_a_second_time(run: Run, tmp_path: Path) -> None:
+    """Programs would find progress or tables in the JSON; a second start in the same folder would fail or differ."""
+    answers: list[Any] = []
+    for _ in range(2):
+        ended = run("demo", "--out", tmp_path / "new" / "folder", "--json", "--quiet")
+        assert (ended.returncode, ended.stderr) == (0, "")
+        answers.append(json.loads(ended.stdout))
+    assert answers[0] == answers[1]
+    assert answers[0]["synthetic"]["configuration"] == "random-26"
+    assert [each["name"] for each in answers[0]["matrices"]] == ["lkh"]
+    assert sorted(path.name for path in (tmp_path / "new" / "folder").iterdir()) == ["lkh.html", "synthetic.npz"]
+
+
+@pytest.mark.usefixtures("one_example")
+def test_the_papers_claims(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--splits` would not show the paper's claims with their verdicts."""
+    monkeypatch.setattr("truecost.show.reproduce.reproduce", partial(reproduce, formats=()))
+    ended = run("demo", "--out", tmp_path, "--splits", 20)
+    assert ended.returncode == 0, ended.stderr
+    assert "The paper's claims on these runs" in ended.stdout
+    assert re.search(r" (holds|fails|holds in|cannot) *$", ended.stdout, re.MULTILINE)
+    assert (tmp_path / "reproduce" / "lkh" / "results.md").is_file()
+
+
+@pytest.mark.parametrize("words", [["--out", "file"], ["--out", "file/below"], ["--splits", "1"], ["--splits", "-3"]])
+def test_bad_input(words: list[str], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that cannot be written would end in a traceback, or only after the work."""
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("not a folder")
+    ended = run("demo", *words)
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    assert re.fullmatch(r"truecost: [^\n]+\n", ended.stderr)
