@@ -22,7 +22,6 @@ from truecost.show import saving
 from truecost.show.content import Facts, Report
 from truecost.show.glossary import TERMS
 from truecost.show.html import chart_spec
-from truecost.show.saving import specification
 from truecost.stats import bounds
 from truecost.stats.allocation import even
 from truecost.stats.variance import variance_components
@@ -204,7 +203,8 @@ def test_specifications_validate_in_the_colours_of_the_page() -> None:
     }  # fmt: skip
     for figure in found.figures.values():
         spec = chart_spec(figure.chart)
-        alt.Chart.from_dict({**spec, "$schema": specification(figure.chart)["$schema"]})
+        # The data are no part of the grammar, and take the longest.
+        alt.Chart.from_dict({key: part for key, part in spec.items() if key != "datasets"})
         assert "title" not in spec
         assert "#000000" not in json.dumps({key: part for key, part in spec.items() if key != "datasets"})
 
@@ -234,8 +234,9 @@ def test_every_number_is_explained() -> None:
 def test_the_same_runs_give_the_same_bytes() -> None:
     """Two pages of the same runs would differ, so that nobody could check one."""
     matrix = drawn(4, 8, 2)
-    assert report.render(made(matrix)) == report.render(made(matrix))
-    assert report.render(made(matrix)) != report.render(made(matrix, seed=2))
+    page = report.render(made(matrix))
+    assert report.render(made(matrix)) == page
+    assert report.render(made(matrix, seed=2)) != page
 
 
 def test_names_never_become_markup() -> None:
@@ -344,16 +345,16 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("kind", ODD)
-@pytest.mark.parametrize("default", [None, "c0"])
+@pytest.mark.parametrize(
+    ("kind", "default"), [*((kind, "c0") for kind in ODD), ("constant", None), ("one configuration", None)]
+)
 def test_odd_matrices(kind: str, default: str | None) -> None:
     """A matrix that something cannot be computed from would have no page, or one that does not say what is left out."""
     matrix = odd(kind)
     incumbent = "c1" if kind == "no common instances" else None
     found = made(matrix, default=default, incumbent=incumbent)
     Reader(report.render(found))
-    if default is not None or kind != "no common instances":
-        assert ODD[kind] in found.text
+    assert ODD[kind] in found.text
     for fact in (fact for section in found.sections for b in section.blocks if isinstance(b, Facts) for fact in b.facts):
         assert fact.shown
         assert "nan" not in fact.shown
