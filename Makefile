@@ -1,10 +1,12 @@
-# demo, test, check and bench need nothing but Python 3.11 or newer and make; everything else goes into .venv.
+# demo, test, check, docs and bench need nothing but Python 3.11 or newer and make; everything else goes into .venv.
 PYTHON ?= python3
 BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# The theme's advertisement for its successor.
+export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check docs bench clean
 
 demo: .venv/.installed
 	$(BIN)/truecost demo --out demo
@@ -17,12 +19,17 @@ check: .venv/.tools
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(MAKE) --no-print-directory docs
+
+# Not --quiet: it drops warnings before strict counts them.
+docs: .venv/.tools
+	$(BIN)/python -m mkdocs build --strict
 
 bench: .venv/.tools
 	$(BIN)/python -m bench
 
 clean:
-	rm -rf .venv demo
+	rm -rf .venv demo site
 
 .venv/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("truecost needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; try: make PYTHON=python3.12")'

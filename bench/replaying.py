@@ -65,7 +65,7 @@ def deciding() -> None:
     order = race.schedule(100, 2, rng)
     training = costs[:, order.instances, order.numbers]
     start = time.perf_counter()
-    _, counts = replay.run_race(training, np.ones_like(training), order, 20_000, 0.0)
+    _, counts = replay.run_race(replay.Course(training), order, 20_000, 0.0)
     spent = time.perf_counter() - start
     print(f"\nDeciding with 1,000 configurations: {1e6 * spent / counts.sum():.1f} µs a run, {counts.sum():,} runs")
 

@@ -298,3 +298,15 @@ def test_wrong_words_are_refused(words: dict[str, object], message: str) -> None
     """A mistake in the call would give a report, or a traceback."""
     with pytest.raises(InputError, match=message):
         report_of(None, **words)
+
+
+def test_only_the_winner_is_corrected_for_having_won() -> None:
+    """A configuration that somebody names would be charged the luck of another one that won."""
+    rng = np.random.default_rng(3)
+    named, winners = [], []
+    for _ in range(40):
+        matrix = CostMatrix(rng.random((40, 30, 1)), [f"c{i}" for i in range(40)], [f"i{i}" for i in range(30)], 0, 1)
+        named.append(audit(matrix, rng=rng, incumbent="c0", splits=20).corrected_cost)
+        winners.append(audit(matrix, rng=rng, splits=20).corrected_cost)
+    for costs in (named, winners):
+        assert abs(float(np.mean(costs)) - 0.5) < 4 * float(np.std(costs)) / 40**0.5 + 0.01

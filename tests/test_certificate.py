@@ -63,7 +63,8 @@ def test_winner_taken_for_fixed_misses_too_often() -> None:
     model, rng, misses = over_tuned(), np.random.default_rng(11), 0
     for _ in range(REPETITIONS):
         matrix = model.draw(instances=50, runs=1, rng=rng)
-        found = certify(matrix, chosen="before", delta=0.2)
+        winner = matrix.configurations[int(np.argmin(matrix.costs.mean(axis=(1, 2))))]
+        found = certify(matrix, winner, chosen="before", delta=0.2)
         misses += found.upper < model.true_cost[matrix.configurations.index(found.configuration)]
     assert binomtest(misses, REPETITIONS, 0.2, alternative="greater").pvalue < LUCK
 
@@ -92,6 +93,17 @@ def test_union_over_adaptive_proposals_misses_every_time_and_is_refused() -> Non
                 with pytest.raises(RefusedError, match="proposed from the costs of others"):
                     certify(matrix, "built", chosen=chosen, trajectory=ADAPTIVE)
     assert misses == 200
+
+
+def test_what_a_search_built_was_not_fixed_before() -> None:
+    """A search's own proposal, or the winner by these very costs, would pass for one fixed before any of them was seen."""
+    matrix = memory(coins(8, 20, seed=1))
+    search = Trajectory(tool="a configurator", proposed="adaptively", incumbent="built", default="c0")
+    with pytest.raises(RefusedError, match="'built' was not fixed before these costs were seen"):
+        certify(matrix, "built", chosen="before", trajectory=search)
+    assert certify(matrix, "c0", chosen="before", trajectory=search).upper > 0.5
+    with pytest.raises(InputError, match="the name of the configuration that was fixed before"):
+        certify(matrix, chosen="before")
 
 
 def test_progressive_holds_for_all_proposals_at_once() -> None:

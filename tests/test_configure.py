@@ -18,7 +18,7 @@ from truecost import InputError, Journal, Scenario, Status, gather, import_runs
 from truecost.configure import Configured, configure
 from truecost.decide import race
 from truecost.decide.certificate import Chosen, certify
-from truecost.decide.race import Decision, Schedule, Standing, Stretch
+from truecost.decide.race import Cut, Decision, Schedule, Standing, Stretch
 from truecost.running import searchlog
 from truecost.running.search import Budget, Progress
 from truecost.running.space import Space
@@ -98,8 +98,24 @@ def statement(found: Configured) -> dict[str, Any]:
     return json.loads(json.dumps({key: value for key, value in plain.items() if key not in ("cpu", "notes")}))  # type: ignore[no-any-return]
 
 
-def some(number: int, runs: int, cap: float | None = None) -> Any:
-    """A policy that gives the default and number - 1 proposals, one after the other, so many runs, and takes the best."""
+class Allowed(Cut):
+    """A cut that everybody passes who costs no more than this in all."""
+
+    __slots__ = ("most",)
+
+    def __init__(self, most: float) -> None:
+        super().__init__(contenders=(), stop=0, keep=0)
+        object.__setattr__(self, "most", most)
+
+    def limit(self, _: Any) -> float:
+        return self.most  # type: ignore[attr-defined, no-any-return]
+
+
+def some(number: int, runs: int, most: float | None = None) -> Any:
+    """A policy that gives the default and number - 1 proposals, one after the other, so many runs, and takes the best.
+
+    Proposals may cost no more than `most` in all.
+    """
 
     def decide(standing: Standing, schedule: Schedule, **_: float) -> Decision:
         size = len(standing.costs)
@@ -108,7 +124,9 @@ def some(number: int, runs: int, cap: float | None = None) -> Any:
         if size == number:
             return Decision(batch=(), incumbent=best, reason="enough")
         stop = min(runs, len(schedule.instances))
-        stretch = Stretch(configuration=size, start=0, stop=stop, cap=cap if size else None)
+        stretch = Stretch(configuration=size, start=0, stop=stop)
+        if size and most is not None:
+            return Decision(batch=(), then=(stretch,), cut=Allowed(most), incumbent=best, reason="one more")
         return Decision(batch=(stretch,), incumbent=best, reason="one more")
 
     return decide
@@ -128,7 +146,7 @@ def test_what_the_policy_sees_and_what_is_run(tmp_path: Path) -> None:
 
     found = configure(scenario, tmp_path / "s.db", budget="120runs", workers=2, pin=False, keep_going=True, policy=watched)
     assert len(standings[0][0].costs) == 0
-    assert standings[0][2] == {"runs_left": 96, "proposals_left": 144, "at_least": 2}
+    assert standings[0][2] == {"runs_left": 96, "proposals_left": 144, "at_least": 2, "capping": False}
     with Journal.read(tmp_path / "s.db") as journal:
         settings = searchlog.settings_of(journal)
         matrix, held_out = journal.matrix(), journal.matrix(held_out=True)
@@ -308,6 +326,14 @@ def test_time_is_counted_from_the_journal(tmp_path: Path) -> None:
     assert seen == first
 
 
+def test_the_journal_certifies_what_the_search_certified(tmp_path: Path) -> None:
+    """A search and the command `certify` on its journal would give two limits for the same runs."""
+    found = configure(toy(tmp_path, 12), tmp_path / "s.db", budget="80runs", seed=5, pin=False, keep_going=True)
+    assert found.certificate is not None
+    said = truecost("certify", "s.db", "--json", folder=tmp_path)
+    assert json.loads(said.stdout)["upper"] == found.certificate.upper
+
+
 # ---- caps --------------------------------------------------------------------------------------------------------------
 
 
@@ -316,7 +342,7 @@ def test_capped_runs_are_kept_apart(tmp_path: Path, workers: int, capped: int) -
     """A run stopped at a cap would count as a timeout, be lost, be done again, or be followed by more of its kind."""
     scenario = toy(tmp_path, 6, target=BURNER, limits={"cpu": 5.0}, metric={"kind": "par"})
     told: list[Progress] = []
-    options: dict[str, Any] = {"workers": workers, "pin": False, "policy": some(3, 4, cap=0.05)}
+    options: dict[str, Any] = {"workers": workers, "pin": False, "policy": some(3, 4, most=0.2)}
     found = configure(scenario, tmp_path / "s.db", budget="40runs", runs=1, progress=told.append, **options)
     kept = rows(tmp_path / "s.db", "SELECT cap, cpu FROM capped")
     burning = sum(
@@ -324,7 +350,7 @@ def test_capped_runs_are_kept_apart(tmp_path: Path, workers: int, capped: int) -
     )
     assert burning >= 1
     assert found.capped == len(kept) == capped * burning
-    assert all(cap == 0.05 < cpu < 2 for cap, cpu in kept)
+    assert all(cap == 0.2 < cpu < 2 for cap, cpu in kept)
     assert all(status == Status.SOLVED for (status,) in rows(tmp_path / "s.db", "SELECT status FROM runs"))
     assert found.runs == told[-1].runs == len(rows(tmp_path / "s.db", "SELECT 1 FROM runs")) + len(kept)
     taken = import_runs(tmp_path / "s.db")
@@ -349,7 +375,7 @@ def test_a_capped_run_leaves_no_gap(tmp_path: Path) -> None:
     target = "#!/bin/sh\nread s < $1\n[ $7 = 1 ] || [ $((s % 2)) = 0 ] || while :; do :; done\n" + BURNER.splitlines()[-1]
     scenario = toy(tmp_path, 12, target=target, limits={"cpu": 5.0}, metric={"kind": "par"})
     last: list[Standing] = []
-    inner = some(3, 8, cap=0.1)
+    inner = some(3, 8, most=0.3)
 
     def watched(standing: Standing, schedule: Schedule, **more: Any) -> Decision:
         last[:] = [standing]
@@ -375,7 +401,7 @@ def test_costs_above_a_cap_put_out(tmp_path: Path) -> None:
     target = '#!/bin/sh\n[ "$7" = 1 ] || exit 3\necho Result for SMAC: SUCCESS, 0.01, 0, 1, 1\n'
     scenario = toy(tmp_path, 6, target=target, limits={"cpu": 5.0}, metric={"kind": "par"})
     last: list[Standing] = []
-    inner = some(5, 4, cap=3.0)
+    inner = some(5, 4, most=3.0)
 
     def watched(standing: Standing, schedule: Schedule, **more: Any) -> Decision:
         last[:] = [standing]
@@ -390,11 +416,17 @@ def test_costs_above_a_cap_put_out(tmp_path: Path) -> None:
 
 def test_no_caps_where_costs_are_no_times(tmp_path: Path) -> None:
     """A run would be stopped for a quality that has nothing to do with seconds."""
-    found = configure(
-        toy(tmp_path, 6), tmp_path / "s.db", budget="40runs", pin=False, keep_going=True, policy=some(4, 4, cap=0.001)
-    )
-    assert found.capped == 0
-    assert len(rows(tmp_path / "s.db", "SELECT DISTINCT configuration FROM runs")) == 4
+    told = set()
+
+    def watched(standing: Standing, schedule: Schedule, **more: Any) -> Decision:
+        told.add(more["capping"])
+        return some(4, 4)(standing, schedule, **more)  # type: ignore[no-any-return]
+
+    options: dict[str, Any] = {"budget": "40runs", "pin": False, "keep_going": True, "policy": watched}
+    assert configure(toy(tmp_path, 6), tmp_path / "s.db", **options).capped == 0
+    assert told == {False}
+    configure(toy(tmp_path, 6, limits={"cpu": 5.0}, metric={"kind": "par"}), tmp_path / "t.db", **options)
+    assert told == {False, True}
 
 
 # ---- scenarios at the edge ---------------------------------------------------------------------------------------------

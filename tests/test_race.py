@@ -119,20 +119,68 @@ def test_a_configuration_stopped_at_its_cap_is_out() -> None:
     assert all(each.configuration != 2 for each in decision.batch)
 
 
-def test_caps_are_above_what_the_leader_took_and_never_on_the_leader() -> None:
-    """A cap on the leader, or one below the leader's own costs, throws out configurations for nothing."""
-    rng = np.random.default_rng(7)
-    costs = rng.exponential(1.0, (2, 40))
-    known = np.where(np.arange(40) < np.array([[30], [8]]), costs, np.nan)
-    known[1, :8] = known[0, :8] + np.array([1, -1, 1, -1, 1, -1, 1, 0.5])
-    later = race.Standing(
-        costs=known, out=np.zeros(2, dtype=bool), heats=np.array([0, 1]), granted=(30.0, 500.0), incumbent=0, low=0.0
-    )
-    decision = race.decide(later, plan(40, 1), runs_left=1e6, proposals_left=0)
-    caps = {each.configuration: each.cap for each in decision.batch}
-    assert 0 not in caps
-    assert caps[1] is not None
-    assert caps[1] >= known[0, 8 : decision.batch[0].stop].max()
+def test_the_limit_of_a_cut() -> None:
+    """A limit by somebody who is not there yet, or by the wrong rank, throws out configurations for nothing."""
+    costs = np.array([[1.0, 2.0, 9.0], [1.0, 1.0, np.nan], [5.0, np.nan, np.nan], [2.0, 2.0, 0.0]])
+    assert race.Cut(contenders=(0, 1, 2, 3), stop=2, keep=1).limit(costs) == 2
+    assert race.Cut(contenders=(0, 1, 2, 3), stop=2, keep=3).limit(costs) == 4
+    assert race.Cut(contenders=(0, 2, 3), stop=2, keep=1).limit(costs) == 3
+    assert race.Cut(contenders=(0, 1, 2, 3), stop=2, keep=4).limit(costs) == math.inf
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(3, 40), st.integers(1, 3), st.floats(1.2, 4.0), st.integers(0, 2**32))
+def test_caps_cost_nobody_its_place(contenders: int, level: int, wealth: float, seed: int) -> None:
+    """A cap on the leader, or one below what a contender may still cost, would put out who would have gone on."""
+    rng = np.random.default_rng(seed)
+    costs = np.round(rng.exponential(1.0, (contenders, 20)), 1)
+    granted, left = wealth * contenders * level, (wealth - 1) * contenders * level
+    before = standing(costs, [level] * contenders, granted=granted)
+    plain = race.decide(before, plan(20, 1), runs_left=left, proposals_left=0)
+    capped = race.decide(before, plan(20, 1), runs_left=left, proposals_left=0, capping=True)
+    assert {*capped.batch, *capped.then} == set(plain.batch)
+    assert capped.incumbent == plain.incumbent
+    assert plain.incumbent not in {each.configuration for each in capped.then}
+    if capped.cut is None:
+        assert not capped.then
+        return
+    known, out = before.costs.copy(), np.zeros(contenders, dtype=bool)
+    for each in (*capped.batch, *capped.then):
+        known[each.configuration, : each.stop] = costs[each.configuration, : each.stop]
+        if each in capped.then and known[each.configuration].sum(where=~np.isnan(known[each.configuration])) > (
+            capped.cut.limit(known)
+        ):
+            out[each.configuration] = True
+    left -= sum(each.stop - each.start for each in plain.batch)
+    after = [
+        race.decide(
+            race.Standing(costs=known, out=some, heats=before.heats, granted=before.granted, low=0.0),
+            plan(20, 1),
+            runs_left=left,
+            proposals_left=0,
+        )
+        for some in (np.zeros(contenders, dtype=bool), out)
+    ]
+    assert after[0].incumbent == after[1].incumbent
+    going_on = [{each.configuration for each in decision.batch} for decision in after]
+    if capped.cut.stop < race.FIRST_TEST:  # from there on the evidence may change who is affordable
+        assert going_on[0] <= going_on[1]
+
+
+def test_caps_save_seconds() -> None:
+    """Caps that never bind cost a second wave of runs and save nothing."""
+    rng = np.random.default_rng(12)
+    hard = rng.uniform(0.1, 0.6, (60, 1))
+    costs = np.where(rng.random((60, 40)) < hard, 50.0, rng.exponential(1.0, (60, 40)))
+    courses = []
+    for capping in (True, False):
+        course = replay.Course(costs, 5.0, capping=capping)
+        replay.run_race(course, plan(40, 1), 600.0, 0.0)
+        courses.append(course)
+    capped, plain = courses
+    assert capped.out.any()
+    assert not plain.out.any()
+    assert capped.spent / capped.runs < plain.spent / plain.runs
 
 
 def test_a_batch_keeps_all_workers_busy() -> None:
@@ -150,7 +198,7 @@ def test_a_race_ends_within_its_budget(configurations: int, instances: int, runs
     rng = np.random.default_rng(seed)
     costs = np.round(rng.exponential(1.0, (configurations, instances * runs)), int(rng.integers(0, 3)))
     order = race.schedule(instances, runs, rng)
-    chosen, counts = replay.run_race(costs, np.ones_like(costs), order, budget, 0.0)
+    chosen, counts = replay.run_race(replay.Course(costs), order, budget, 0.0)
     assert counts.sum() <= budget
     assert 0 <= chosen < configurations
     assert budget == 0 or counts[chosen] > 0
@@ -200,5 +248,5 @@ def test_shares_are_means_over_the_runs_of_an_instance() -> None:
     """Runs taken for instances make a contender look surer than it is."""
     instances = np.array([2, 0, 2, 5])
     costs = np.array([[1.0, 2.0, 3.0, 4.0]])
-    assert race.instance_means(costs, race.shares(instances)).tolist() == [[2.0, 2.0, 4.0]]
-    assert race.shares(np.array([3, 1, 0])) is None
+    assert race.instance_means(costs, instances).tolist() == [[2.0, 2.0, 4.0]]
+    assert race.instance_means(costs, np.array([3, 1, 0, 2])) is costs

@@ -434,6 +434,27 @@ def test_commands_of_the_page_run(run: Run, tmp_path: Path, monkeypatch: pytest.
             assert ended.returncode in (0, 1), (line, ended.stderr)
 
 
+def test_command_on_a_search(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command would lose who searched, or the test runs that alone may judge what was found."""
+    monkeypatch.chdir(tmp_path)
+    matrix = drawn(5, 16, 2)
+    names = matrix.configurations
+    search = Trajectory(tool="a search", proposed="adaptively", default=names[0], incumbent=names[3])
+    matrix.save("runs.npz", trajectory=search)
+    fresh = CostMatrix(drawn(5, 12, 2).costs, names, [f"fresh-{i}" for i in range(12)], matrix.low, matrix.high)
+    fresh.save("fresh.npz")
+    ended = run("report", "runs.npz", "--test", "fresh.npz", "--unit", "s", "--title", "A search", "--splits", 10)
+    assert ended.returncode == 0
+    page = (tmp_path / "runs-report.html").read_text()
+    assert "<title>A search</title>" in page
+    assert "certify none of them" in page
+    assert "truecost audit runs.npz --test=fresh.npz --splits=10" in page
+    numbers = json.loads(run("report", "runs.npz", "--test", "fresh.npz", "--splits", 10, "--json").stdout)
+    audited = json.loads(run("audit", "runs.npz", "--test", "fresh.npz", "--splits", 10, "--json").stdout)
+    assert numbers["audit"] == audited
+    assert audited["incumbent"] == names[3]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

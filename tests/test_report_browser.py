@@ -96,7 +96,7 @@ def opened(browser: Browser, found: Report, folder: Path, width: int, scheme: st
     )
     page = context.new_page()
     seen = Seen(page)
-    page.on("console", lambda message: seen.complaints.append(message.text) if message.type == "error" else None)
+    page.on("console", lambda message: seen.complaints.append(f"{message.type}: {message.text}"))
     page.on("pageerror", lambda error: seen.complaints.append(str(error)))
     page.on("dialog", seen.dialog)
     page.on("request", lambda request: seen.requests.append(request.url))

@@ -16,6 +16,7 @@ from truecost.stats.variance import VarianceComponents
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+NORMAL = "power and level are those for normal differences, and costs with rare large values need more"
 # Instances, and runs of a configuration on one of them, beyond which nothing is looked for.
 MOST_INSTANCES = 10_000_000
 MOST_RUNS_EACH = 1000
@@ -41,7 +42,7 @@ class Comparison:
     price
         runs·price_run + instances·price_instance.
     guaranteed, caveat
-        Not with estimated components.
+        Never: the power is that for normal differences, and with estimated components it is a plug-in too.
     """
 
     instances: int
@@ -118,8 +119,8 @@ def runs_to_tell_apart(
         difference=abs(difference),
         sd=spread,
         price=price_paid,
-        guaranteed=not components.estimated,
-        caveat=bounds.PLUG_IN if components.estimated else "",
+        guaranteed=False,
+        caveat=f"{NORMAL}; {bounds.PLUG_IN}" if components.estimated else NORMAL,
     )
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from truecost.decide import certificate
 from truecost.decide.certificate import Certificate, Chosen, RefusedError, figure
-from truecost.decide.selection import instance_means, levels, over_tuning, selection_errors, training_costs
+from truecost.decide.selection import correction, instance_means, levels, over_tuning, selection_errors, training_costs
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.runs import Trajectory
@@ -104,7 +104,8 @@ class Spread:
     never_used
         Instances on which others have runs and the incumbent has none.
     variance_over_even
-        The variance of its training cost over that of S*, as many runs evenly on all instances; 1 is best, NaN is unknown.
+        The variance of its training cost over that of S*, as many runs evenly on all instances; NaN is unknown. Below 1 only
+        where `across` is so small that fewer instances with equal runs do better than more with unequal ones.
     on_other_instances
         How many configurations have runs on other instances than the incumbent, so that their costs are not comparable.
     """
@@ -151,7 +152,8 @@ class Audit:
         over splits, carried over from half of the instances to all. Where configurations were proposed adaptively it says
         too little, since they know both halves.
     corrected_cost
-        training_cost + selection_error.
+        training_cost + selection_error for the configuration with the least training cost. For another one the training cost
+        itself, but no less than what the least one is corrected to: it was not chosen by its cost alone.
     held_out_cost
         Mean cost on the other half of what was chosen on one.
     test_cost
@@ -237,6 +239,8 @@ def audit(
         raise InputError(f"Expected delta between 0 and 1, got {delta}.")
     if chosen == "progressive":
         raise InputError("Expected before, from-list or on-half, got progressive: that is for certificates.")
+    if chosen == "before" and incumbent is None and test is None:
+        certificate.check_before(matrix, incumbent, trajectory)
     incumbent = certificate.incumbent_of(matrix, trajectory) if incumbent is None else incumbent
     if default is None and trajectory is not None and trajectory.default in matrix.configurations:
         default = trajectory.default
@@ -251,7 +255,8 @@ def audit(
     own = matrix.configurations.index(incumbent)
     if not there[own].any():
         raise InputError(f"Expected runs of {incumbent!r}, got none.")
-    route = _route(matrix, incumbent, trajectory, training_costs(means, there))
+    compared = training_costs(means, there)
+    route = _route(matrix, incumbent, trajectory, compared)
     errors = selection_errors(means, there, [*(stage.candidates for stage in route), len(means)], splits, rng)
     test_costs = _test_costs(matrix, test)
     from_test = math.isfinite(test_costs.get(incumbent, math.nan))
@@ -269,7 +274,7 @@ def audit(
     )
     chosen_among_all = errors[len(means)]
     selection_error = ALL_FOR_HALF * chosen_among_all.error
-    corrected = float(training[own]) + selection_error
+    corrected = float(training[own]) + correction(compared, own, selection_error)
     gap = (test_costs[incumbent] if from_test else corrected) - float(training[own])
     lost, relative = over_tuning([point.true for point in along])
     comparison = statements.comparison()

@@ -142,7 +142,7 @@ def certify(
         The runs.
     configuration
         Its name; by default the trajectory's incumbent, else the one with the least training cost (for `"on-half"`, on that
-        half).
+        half). `"before"` asks for a name.
     delta
         The probability with which the statement may be wrong.
     chosen
@@ -241,6 +241,8 @@ def gather_evidence(
         raise RefusedError(f"{chosen} is not for these runs, {ADAPTIVE}")
     if chosen == "on-half":
         return _on_half(matrix, configuration, stopped, seed)
+    if chosen == "before":
+        check_before(matrix, configuration, trajectory)
     name = configuration or incumbent_of(matrix, trajectory)
     runs, m, share, claim = matrix, 1, 1.0, FIXED.replace("the configurations were", "the configuration was")
     if chosen == "from-list":
@@ -271,6 +273,18 @@ def incumbent_of(matrix: CostMatrix, trajectory: Trajectory | None) -> str:
 
 
 # ---- the ways of choosing ----------------------------------------------------------------------------------------------
+
+
+def check_before(matrix: CostMatrix, name: str | None, trajectory: Trajectory | None) -> None:
+    """Refuse what cannot have been fixed before any of these costs was seen."""
+    if name is None and len(matrix.configurations) == 1:
+        name = matrix.configurations[0]
+    if name is None:
+        raise InputError(
+            "Expected the name of the configuration that was fixed before: the one with the least cost is chosen by it."
+        )
+    if trajectory is not None and trajectory.proposed == "adaptively" and name != trajectory.default:
+        raise RefusedError(f"{name!r} was not fixed before these costs were seen, {ADAPTIVE}")
 
 
 def _on_test(matrix: CostMatrix, test: CostMatrix, name: str) -> Evidence:

@@ -6,8 +6,12 @@ more runs there is a look, and a contender is dropped
 
 * on the paired evidence: its difference to the leader is `EVIDENCE` standard errors above zero;
 * by the price of more evidence: a heat of m contenders that has spent the share x of its runs goes on with the best m^(1−x)
-  of them,
-  which is successive halving with every look a small cut; where the runs suffice for all, nobody is dropped for the price.
+  of them, which is successive halving with every look a small cut; where the runs suffice for all, nobody is dropped for
+  the price.
+
+Where a run can be stopped, that cut is foreseen: those who would pass it now run first, the others after them and only as
+long as they can still be among the ones that will. That caps a run at what it may still cost, and costs no configuration
+its place. The evidence caps nothing: a single run, however long, never makes a difference significant.
 
 A heat is over when one is left, when every run of the schedule is done, when its runs are spent, or when what more runs of
 those left are expected to gain is below `WORTH` of the leader's cost: by the variance of the paired differences, so that N,
@@ -20,6 +24,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.special import ndtr, stdtrit
 
 from truecost.errors import InputError
@@ -58,7 +63,7 @@ class Standing:
         (C, J): cost of configuration c at position j of the schedule, NaN where it was not run; rows are filled from the
         left.
     out
-        (C,): a run was stopped at its cap; out for good.
+        (C,): it could no longer pass a cut; out for good.
     heats
         (C,): the heat a configuration was proposed for, from 0.
     granted
@@ -79,25 +84,53 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stretch:
-    """Run a configuration on positions start to stop − 1; C, C+1, … are new proposals.
-
-    A single run that costs more than `cap` puts the configuration out, and need not be run further than that.
-    """
+    """Run a configuration on positions start to stop − 1; C, C+1, … are new proposals."""
 
     configuration: int
     start: int
     stop: int
-    cap: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """Of these contenders, no more than `keep` will go on when all have `stop` runs: those with the least totals."""
+
+    contenders: tuple[int, ...]
+    stop: int
+    keep: int
+
+    def limit(self, costs: FloatArray) -> float:
+        """The total that a contender may not exceed if it is to pass, by the costs (C, J) so far; it only falls."""
+        totals = np.sort(costs[list(self.contenders), : self.stop].sum(axis=1))  # NaN, of who is not there yet, comes last
+        least = float(totals[self.keep - 1])
+        return math.inf if math.isnan(least) else least
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What to run next; nothing when it is time to stop. `grant` is the allowance of the heat that new proposals open."""
+    """What to run next; nothing when it is time to stop.
+
+    Attributes
+    ----------
+    batch
+        Whom to run.
+    then, cut
+        Whom to run after the batch, and the cut they have to pass: a configuration whose total is above its limit is out,
+        and its run need not go on longer than that.
+    incumbent
+        Who leads.
+    reason
+        Why, in a few words.
+    grant
+        The runs of the heat that new proposals open.
+    """
 
     batch: tuple[Stretch, ...]
     incumbent: int | None
     reason: str
     grant: float | None = None
+    then: tuple[Stretch, ...] = ()
+    cut: Cut | None = None
 
 
 def schedule(instances: int, runs: int, rng: np.random.Generator) -> Schedule:
@@ -109,7 +142,13 @@ def schedule(instances: int, runs: int, rng: np.random.Generator) -> Schedule:
 
 
 def decide(
-    standing: Standing, schedule: Schedule, *, runs_left: float, proposals_left: float, at_least: int = 1
+    standing: Standing,
+    schedule: Schedule,
+    *,
+    runs_left: float,
+    proposals_left: float,
+    at_least: int = 1,
+    capping: bool = False,
 ) -> Decision:
     """What to run next.
 
@@ -121,17 +160,19 @@ def decide(
         How many more runs the budget allows, and how many more configurations can be proposed; both may be infinite.
     at_least
         A batch has so many runs at least, where there is use for them: as many as there are workers.
+    capping
+        Whether a run can be stopped when it has cost too much, and no cost is below 0.
     """
     runs_left = math.floor(runs_left) if math.isfinite(runs_left) else runs_left
     if len(standing.granted) == 0:
-        return _open(standing, None, runs_left, proposals_left, "first heat")
+        return _open(standing, schedule, None, runs_left, proposals_left, capping, "first heat")
     counts = (~np.isnan(standing.costs)).sum(axis=1)
     heat = len(standing.granted) - 1
     cohort = np.flatnonzero((standing.heats == heat) & ~standing.out)
     level = int(counts[cohort].max(initial=0))
     if level == 0:
-        # Everybody was stopped at the first run's cap.
-        return _open(standing, standing.incumbent, runs_left, proposals_left, "nobody of the heat is left")
+        why = "nobody of the heat is left"
+        return _open(standing, schedule, standing.incumbent, runs_left, proposals_left, capping, why)
     contenders = cohort[counts[cohort] == level]
     if standing.incumbent is not None and counts[standing.incumbent] >= level and not standing.out[standing.incumbent]:
         contenders = np.concatenate([[standing.incumbent], contenders])
@@ -146,21 +187,41 @@ def decide(
     while reason is None:
         stop = min(last, max(level + 1, math.ceil(STEP * level), level + math.ceil(at_least / alive.size)))
         rows = contenders[alive]
-        if np.maximum(stop - counts[rows], 0).sum() <= left:
-            caps = look.caps(alive, stop)
-            batch = tuple(
-                Stretch(configuration=int(c), start=int(counts[c]), stop=stop, cap=cap)
-                for c, cap in zip(rows, caps, strict=True)
-                if counts[c] < stop
+        runs = int(np.maximum(stop - counts[rows], 0).sum())
+        if runs <= left:
+            batch = [
+                Stretch(configuration=c, start=start, stop=stop)
+                for c, start in zip(rows.tolist(), counts[rows].tolist(), strict=True)
+                if start < stop
+            ]
+            keep = alive.size
+            if capping and alive.size * (last - stop) > left - runs:
+                entered = int(np.count_nonzero(standing.heats == heat))
+                keep = min(keep, _affordable(entered, spent + runs, standing.granted[heat]))
+            first = {*rows[:keep].tolist(), look.leader, standing.incumbent}
+            then = tuple(each for each in batch if each.configuration not in first)
+            return Decision(
+                batch=tuple(each for each in batch if each.configuration in first),
+                then=then,
+                cut=Cut(contenders=tuple(rows.tolist()), stop=stop, keep=keep) if then else None,
+                incumbent=look.leader,
+                reason=f"{alive.size} contenders to {stop} runs",
             )
-            return Decision(batch=batch, incumbent=look.leader, reason=f"{alive.size} contenders to {stop} runs")
         # Not everybody can be afforded: the best of them.
         alive = alive[:-1]
         reason = "the runs of the heat are spent" if alive.size < 2 else None
-    return _open(standing, look.leader, runs_left, proposals_left, reason)
+    return _open(standing, schedule, look.leader, runs_left, proposals_left, capping, reason)
 
 
-def _open(standing: Standing, incumbent: int | None, runs_left: float, proposals_left: float, reason: str) -> Decision:
+def _open(
+    standing: Standing,
+    schedule: Schedule,
+    incumbent: int | None,
+    runs_left: float,
+    proposals_left: float,
+    capping: bool,
+    reason: str,
+) -> Decision:
     """A new heat, if there are runs and proposals for one."""
     share = runs_left / max(HEATS - len(standing.granted), 1)
     if proposals_left * PER_PROPOSAL * 0.8 <= runs_left:
@@ -171,7 +232,18 @@ def _open(standing: Standing, incumbent: int | None, runs_left: float, proposals
         why = "too few runs are left for another heat" if proposals_left else "no proposals are left"
         return Decision(batch=(), incumbent=incumbent, reason=f"{reason}; {why}")
     batch = tuple(Stretch(configuration=known + i, start=0, stop=1) for i in range(number))
-    return Decision(batch=batch, incumbent=incumbent, reason=f"{reason}; {number} new proposals", grant=float(share))
+    entered = tuple(range(known, known + number)) if incumbent is None else (incumbent, *range(known, known + number))
+    keep = number
+    if capping and len(entered) * (schedule.instances.size - 1) > share - number:
+        keep = min(keep, _affordable(number, number, share))
+    return Decision(
+        batch=batch[:keep],
+        then=batch[keep:],
+        cut=Cut(contenders=entered, stop=1, keep=keep) if keep < number else None,
+        incumbent=incumbent,
+        reason=f"{reason}; {number} new proposals",
+        grant=float(share),
+    )
 
 
 def _affordable(entered: int, spent: int, granted: float) -> int:
@@ -186,24 +258,25 @@ class _Look:
     def __init__(self, standing: Standing, schedule: Schedule, contenders: IntArray, level: int) -> None:
         self.level = level
         self.costs = standing.costs[contenders, :level]
-        self.weights = shares(schedule.instances[:level])
         # Ties go to the one that was there first.
         self.ranked = np.lexsort((contenders, self.costs.mean(axis=1)))
         self.best = int(self.ranked[0])
         self.leader = int(contenders[self.best])
-        self.leader_costs = standing.costs[self.leader]
         self.low = standing.low
+        means = instance_means(self.costs, schedule.instances[:level])
+        self.met = means.shape[1]
+        self.tells = level >= FIRST_TEST and self.met >= 2
+        if self.tells:
+            # How far everybody is behind the leader, paired by instances, and its standard error.
+            differences = means - means[self.best]
+            self.behind = differences.mean(axis=1)
+            self.error = differences.std(axis=1, ddof=1) / math.sqrt(self.met)
 
     def by_evidence(self) -> IntArray:
         """Those whose paired difference to the leader does not say that they are worse."""
-        if self.level < FIRST_TEST:
+        if not self.tells:
             return self.ranked
-        differences = instance_means(self.costs - self.costs[self.best], self.weights)
-        met = differences.shape[1]
-        if met < 2:
-            return self.ranked
-        error = differences.std(axis=1, ddof=1) / math.sqrt(met)
-        keep = differences.mean(axis=1) <= float(stdtrit(met - 1, ndtr(EVIDENCE))) * error
+        keep = self.behind <= float(stdtrit(self.met - 1, ndtr(EVIDENCE))) * self.error
         return np.asarray(self.ranked[keep[self.ranked]])
 
     def over(self, alive: IntArray, last: int) -> str | None:
@@ -212,45 +285,21 @@ class _Look:
             return "one is left"
         if self.level >= last:
             return "every run of the schedule is done"
-        if self.level < FIRST_TEST:
+        if not self.tells:
             return None
-        differences = instance_means(self.costs[alive[1:]] - self.costs[self.best], self.weights)
-        met = differences.shape[1]
-        if met < 2:
-            return None
-        gain = _expected_gain(differences.mean(axis=1), differences.std(axis=1, ddof=1) / math.sqrt(met))
+        gain = _expected_gain(self.behind[alive[1:]], self.error[alive[1:]])
         cost = float(self.costs[self.best].mean()) - (self.low if math.isfinite(self.low) else 0.0)
         return "more runs are not worth it" if float(gain.sum()) <= WORTH * abs(cost) else None
 
-    def caps(self, alive: IntArray, stop: int) -> list[float | None]:
-        """What a single run may cost before its configuration is too far behind the leader.
 
-        That is by as much as the evidence asks for, with the usual spread of differences.
-        """
-        ahead = self.leader_costs[:stop]
-        if self.level < FIRST_TEST or np.isnan(ahead).any():
-            return [None] * alive.size
-        apart = self.costs[alive] - self.costs[self.best]
-        spread = math.sqrt(float(apart[1:].var(axis=1, ddof=1).mean()))
-        allowance = float(ahead.sum()) + EVIDENCE * spread * math.sqrt(stop)
-        # What the leader took, a contender may take on any run.
-        least = float(ahead[self.level :].max())
-        return [None, *(max(allowance - float(self.costs[i].sum()), least) for i in alive[1:])]
-
-
-def shares(instances: IntArray) -> FloatArray | None:
-    """(n, K) weights that make means over the runs on each instance; None if there is one run on each."""
+def instance_means(costs: FloatArray, instances: IntArray) -> FloatArray:
+    """(C, n) costs, run on these instances -> (C, K) means over the runs on each instance met."""
     counts = np.bincount(instances)
     if counts.max(initial=0) <= 1:
-        return None
-    weights = np.zeros((instances.size, counts.size))
-    weights[np.arange(instances.size), instances] = 1.0 / counts[instances]
-    return weights[:, counts > 0]
-
-
-def instance_means(costs: FloatArray, weights: FloatArray | None) -> FloatArray:
-    """(C, n) costs in the order of a schedule -> (C, K) means over the runs on each instance met."""
-    return costs if weights is None else np.asarray(costs @ weights)
+        return costs
+    # Sparse: dense weights are most of what a decision costs when there are many instances.
+    weights = csr_array((1.0 / counts[instances], (instances, np.arange(instances.size))))[counts > 0]
+    return np.asarray((weights @ costs.T).T)
 
 
 def _expected_gain(behind: FloatArray, error: FloatArray) -> FloatArray:

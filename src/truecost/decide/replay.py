@@ -5,6 +5,7 @@ rule sees costs of the training half only, along one shared S* schedule, and is 
 when the budget is spent, as regret: 0 is the best configuration of the matrix on the test half, 1 the median one.
 """
 
+import bisect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -132,7 +133,9 @@ def replay(
         test = held_out.mean(axis=(1, 2))
         prices = np.ones_like(training) if cutoff is None else np.minimum(training, cutoff)
         spend = np.array(budgets) * prices.sum()
-        ours = np.array([run_race(training, prices, schedule, each, matrix.low)[0] for each in spend])
+        ours = np.array(
+            [run_race(Course(training, cutoff, capping=cutoff is not None), schedule, each, matrix.low)[0] for each in spend]
+        )
         choices = [
             ours,
             _rules.doubling(training, prices, spend, SMAC_MOST),
@@ -153,38 +156,94 @@ def replay(
     return Replay(rules=rules, budgets=tuple(budgets), regret=regret, missed=missed, delta=delta)
 
 
-def run_race(
-    costs: FloatArray, prices: FloatArray, schedule: race.Schedule, budget: float, low: float
-) -> tuple[int, FloatArray]:
+def run_race(course: "Course", schedule: race.Schedule, budget: float, low: float) -> tuple[int, IntArray]:
     """Our policy on recorded costs: the configuration chosen, and how often each was run."""
-    configurations, last = costs.shape
-    known = np.full((configurations, last), np.nan)
-    heats = np.zeros(configurations, dtype=np.int64)
-    proposed, granted, led = 0, (), None  # type: int, tuple[float, ...], int | None
-    spent, done = 0.0, 0
-    out = np.zeros(configurations, dtype=bool)
+    granted, led = (), None  # type: tuple[float, ...], int | None
     while True:
         standing = race.Standing(
-            costs=known[:proposed], out=out[:proposed], heats=heats[:proposed], granted=granted, incumbent=led, low=low
+            costs=course.known[: course.proposed],
+            out=course.out[: course.proposed],
+            heats=course.heats[: course.proposed],
+            granted=granted,
+            incumbent=led,
+            low=low,
         )
-        # The price of a run that was not seen yet is taken for the mean of those that were.
-        price = spent / done if done else float(prices[:, 0].mean())
-        left = (budget - spent) / price if price else math.inf
-        decision = race.decide(standing, schedule, runs_left=left + 1e-9, proposals_left=configurations - proposed)
+        decision = race.decide(
+            standing,
+            schedule,
+            runs_left=course.affords(budget) + 1e-9,
+            proposals_left=course.costs.shape[0] - course.proposed,
+            capping=course.capping,
+        )
         if not decision.batch:
-            break
+            return decision.incumbent or 0, (~np.isnan(course.known)).sum(axis=1)
         if decision.grant is not None:
             granted, led = (*granted, decision.grant), decision.incumbent
-        for stretch in decision.batch:
-            c, span = stretch.configuration, slice(stretch.start, stretch.stop)
-            if c >= proposed:
-                heats[c] = len(granted) - 1
-                proposed = c + 1
-            known[c, span] = costs[c, span]
-            spent += float(prices[c, span].sum())
-            done += stretch.stop - stretch.start
-    chosen = 0 if decision.incumbent is None else decision.incumbent
-    return chosen, (~np.isnan(known)).sum(axis=1)
+            course.propose(decision, heat=len(granted) - 1)
+        course.run(decision)
+
+
+class Course:
+    """What has been run of recorded costs (M, J), in the order of a schedule, and what it took.
+
+    With a cutoff, runs are charged their seconds, and with capping, stopped at what they may still cost.
+    """
+
+    def __init__(self, costs: FloatArray, cutoff: float | None = None, *, capping: bool = False) -> None:
+        self.costs, self.cutoff, self.capping = costs, cutoff, capping
+        self.known = np.full_like(costs, np.nan)
+        self.out = np.zeros(costs.shape[0], dtype=bool)
+        self.heats = np.zeros(costs.shape[0], dtype=np.int64)
+        self.proposed, self.spent, self.runs = 0, 0.0, 0
+
+    def affords(self, budget: float) -> float:
+        """How many more runs fit, if they take what those so far took, or the first ones will take."""
+        if self.cutoff is None:
+            return budget - self.spent
+        price = self.spent / self.runs if self.runs else float(np.minimum(self.costs[:, 0], self.cutoff).mean())
+        return (budget - self.spent) / price if price else math.inf
+
+    def propose(self, decision: race.Decision, heat: int) -> None:
+        """The new configurations of a decision enter a heat."""
+        new = [each.configuration for each in (*decision.batch, *decision.then) if each.configuration >= self.proposed]
+        self.heats[new] = heat
+        self.proposed += len(new)
+
+    def run(self, decision: race.Decision) -> None:
+        """Everything a decision asks for, one run after the other."""
+        for each in decision.batch:
+            seen = self.costs[each.configuration, each.start : each.stop]
+            self._note(each, seen, math.inf)
+        if decision.cut is None:
+            return
+        kept = self.known[list(decision.cut.contenders), : decision.cut.stop].sum(axis=1)
+        totals = np.sort(kept[~np.isnan(kept)]).tolist()
+        for each in decision.then:
+            # As `Cut.limit` says it, without looking at everybody again.
+            limit = totals[decision.cut.keep - 1]
+            allowed = limit - float(self.known[each.configuration, : each.start].sum())
+            self._note(each, self.costs[each.configuration, each.start : each.stop], allowed)
+            if not self.out[each.configuration]:
+                bisect.insort(totals, float(self.known[each.configuration, : each.stop].sum()))
+
+    def _note(self, stretch: race.Stretch, seen: FloatArray, allowed: float) -> None:
+        """Runs one after the other, as long as they cost no more than is allowed in all."""
+        row = self.known[stretch.configuration]
+        if self.cutoff is None or float(seen.sum()) <= allowed:
+            row[stretch.start : stretch.stop] = seen
+            self.spent += seen.size if self.cutoff is None else float(np.minimum(seen, self.cutoff).sum())
+            self.runs += seen.size
+            return
+        self.out[stretch.configuration] = True
+        for place, cost in enumerate(seen.tolist()):
+            if allowed <= 0:
+                return
+            self.spent += min(cost, self.cutoff, allowed)
+            self.runs += 1
+            if cost > allowed:
+                return
+            row[stretch.start + place] = cost
+            allowed -= cost
 
 
 def _check(matrix: CostMatrix, budgets: Sequence[float], repetitions: int, cutoff: float | None, delta: float) -> None:

@@ -92,7 +92,7 @@ def selection_errors(
     number, sums, counts = there.astype(np.float64), means.sum(axis=1), there.sum(axis=1)
     for start in range(0, splits, step):
         size = min(step, splits - start)
-        # Every split both ways: what a fixed configuration errs by cancels exactly.
+        # Every split both ways: what a fixed configuration errs by cancels exactly, but in the last one of an odd number.
         drawn = np.argsort(rng.random((-(-size // 2), instances)), axis=1) < instances // 2
         half = np.concatenate([drawn, ~drawn])[:size].astype(np.float64).T
         train_sums, train_counts = means @ half, number @ half
@@ -109,6 +109,14 @@ def selection_errors(
             errors[c].append((held[place, columns] - best)[some])
             held_outs[c].append(held[place, columns][some])
     return {c: SelectionError(_mean(errors[c]), _mean(held_outs[c])) for c in wanted}
+
+
+def correction(costs: FloatArray, own: int, selection_error: float) -> float:
+    """What selection took from a training cost: all of the error from the least one, nothing from one far above it."""
+    least = float(np.min(costs))
+    if not costs[own] > least:
+        return selection_error
+    return max(0.0, least + selection_error - float(costs[own]))
 
 
 def _mean(parts: list[FloatArray]) -> float:

@@ -202,7 +202,7 @@ def sweep_n(
     common_seeds
         False: each configuration has its own random order of instances and runs, as in the paper. True: all have the same,
         as in ParamILS and SMAC; the runs must then be complete.
-    Others
+    splits, rng, train, test, levels, threads, progress
         As in `sweep_m`.
     """
     setting = _setting(matrix, splits, rng, train, test, levels, threads)

@@ -22,9 +22,11 @@ from truecost.running.space import Configuration
 from truecost.running.target import Caller
 from truecost.runs import Outcome
 
-# Seconds between counts of the cluster's threads, and how long to wait for its scheduler and its first worker.
+# Seconds between counts of the cluster's threads, and how long to wait for its scheduler, and for its first worker, which
+# batch systems start when they please.
 RECOUNT = 5.0
 CONNECT = 10.0
+FIRST_WORKER = 120.0
 # Seconds between looks at what is done, and without any worker until we give up.
 POLL = 0.005
 DESERTED = 600.0
@@ -49,7 +51,7 @@ class DaskPool:
         self._sent = 0
         try:
             self._client = distributed.Client(address, timeout=CONNECT, set_as_default=False)
-            self._client.wait_for_workers(1, timeout=CONNECT)
+            self._client.wait_for_workers(1, timeout=FIRST_WORKER)
         except (OSError, TimeoutError, ValueError) as error:
             raise InputError(f"expected a Dask scheduler with workers at {address!r}, got none: {error}.") from error
         self._lost = (distributed.KilledWorker, LostSlotError, TimeoutError, asyncio.CancelledError, CancelledError)

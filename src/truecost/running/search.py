@@ -116,11 +116,11 @@ class Bench:
 
 
 class _Item(NamedTuple):
-    """A run of a batch: whose, at which position, and the cost above which the configuration is out."""
+    """A run of a batch: whose, at which position, and what it may cost."""
 
     place: int
     position: int
-    cap: float | None
+    cap: float = math.inf
 
 
 class Search:
@@ -174,6 +174,7 @@ class Search:
                 runs_left=max(0.0, left),
                 proposals_left=self._proposals_left(),
                 at_least=self.settings.workers,
+                capping=self._can_cap(),
             )
             self.incumbent = decision.incumbent or 0
             if decision.grant is not None:
@@ -182,9 +183,9 @@ class Search:
             if left < 1:
                 return "the budget is spent"
             exhausted = self._exhausted
-            batch = self._taken(decision.batch, math.floor(left))
-            if batch:
-                self._run(batch)
+            taken = self._taken((*decision.batch, *decision.then), math.floor(left))
+            if taken:
+                self._run(taken, decision)
             elif self._exhausted == exhausted:
                 return decision.reason
 
@@ -238,8 +239,7 @@ class Search:
             if stretch.start != np.count_nonzero(~np.isnan(row)):
                 raise TruecostError(f"expected a stretch that goes on where a configuration stands, got {stretch}.")
             allowed -= stop - stretch.start
-            cap = stretch.cap if self._can_cap() else None
-            taken.append(Stretch(configuration=stretch.configuration, start=stretch.start, stop=stop, cap=cap))
+            taken.append(Stretch(configuration=stretch.configuration, start=stretch.start, stop=stop))
         return taken
 
     def _can_cap(self) -> bool:
@@ -289,29 +289,45 @@ class Search:
 
     # ---- runs ----------------------------------------------------------------------------------------------------------
 
-    def _run(self, batch: Sequence[Stretch]) -> None:
-        """All runs of a batch, those under a cap in waves: who is out makes no more of them.
+    def _run(self, taken: Sequence[Stretch], decision: Decision) -> None:
+        """All runs of a decision: the batch at once, then, in waves, those who have to pass a cut.
 
         How large a wave is must depend on nothing that another machine, or another day, would do otherwise.
         """
-        waiting = [
-            [_Item(stretch.configuration, position, stretch.cap) for position in range(stretch.start, stretch.stop)]
-            for stretch in batch
-        ]
-        while waiting:
-            capped = sum(items[0].cap is not None for items in waiting)
-            width = -(-self.settings.workers // max(capped, 1))
-            waves = [items if items[0].cap is None else items[:width] for items in waiting]
-            wave = [item for items in waves for item in items]
-            made = self._make([self._task(item) for item in wave])
-            for item, run, cost in zip(wave, made, self._charged(made), strict=True):
-                self._each[item.place] += (1, run.wall)
-                if self._out[item.place]:
-                    continue
-                self._out[item.place] = math.isnan(cost) or (item.cap is not None and cost > item.cap)
-                self._costs[item.place, item.position] = cost
-            rest = [items[len(done) :] for items, done in zip(waiting, waves, strict=True)]
-            waiting = [items for items in rest if items and not self._out[items[0].place]]
+        later = {each.configuration for each in decision.then}
+        self._run_wave(
+            [
+                _Item(each.configuration, position)
+                for each in taken
+                if each.configuration not in later
+                for position in range(each.start, each.stop)
+            ]
+        )
+        waiting = {each.configuration: range(each.start, each.stop) for each in taken if each.configuration in later}
+        while decision.cut is not None and waiting:
+            limit = decision.cut.limit(self._costs)
+            width = -(-self.settings.workers // len(waiting))
+            wave = []
+            for place, positions in waiting.items():
+                allowed = limit - float(np.nansum(self._costs[place]))
+                # A run costs more than nothing: who may not spend anything is out without one.
+                self._out[place] |= allowed <= 0
+                wave += [_Item(place, position, allowed) for position in positions[:width] if not self._out[place]]
+            self._run_wave(wave)
+            rest = {place: positions[width:] for place, positions in waiting.items() if not self._out[place]}
+            waiting = {place: positions for place, positions in rest.items() if positions}
+
+    def _run_wave(self, wave: Sequence[_Item]) -> None:
+        """These runs at once; who costs more than it may is out, and so is what comes after."""
+        if not wave:
+            return
+        made = self._make([self._task(item) for item in wave])
+        for item, run, cost in zip(wave, made, self._charged(made), strict=True):
+            self._each[item.place] += (1, run.wall)
+            if self._out[item.place]:
+                continue
+            self._out[item.place] = math.isnan(cost) or cost > item.cap
+            self._costs[item.place, item.position] = cost
 
     def _task(self, item: _Item) -> Task:
         instance = self._training[self._schedule.instances[item.position]]
@@ -320,7 +336,7 @@ class Search:
             self.configurations[item.place],
             instance,
             int(self._schedule.numbers[item.position]),
-            item.cap if item.cap is not None and item.cap < cutoff else None,
+            item.cap if item.cap < cutoff else None,
         )
 
     def _run_of(self, configuration: Configuration, instance: Instance, number: int, cap: float | None) -> Task:

@@ -43,6 +43,8 @@ _PLAIN: dict[str, Any] = {
     "title": {"color": "var(--ink)", "subtitleColor": "var(--soft)"},
     "header": {"labelColor": "var(--soft)", "titleColor": "var(--ink)"},
 }
+# Letters of a name that fit into its cell.
+LONG = 80
 MARKS = {"good": "✓", "bad": "✗", "open": "?"}
 
 
@@ -198,7 +200,9 @@ def _table(table: Table) -> str:
             if column.numbers:
                 cells.append(f'<td data-v="{cell.value!r}">{_text(cell.shown)}{tags}</td>')
             else:
-                cells.append(f'<td class="name"><span>{_text(cell.shown)}</span>{tags}</td>')
+                # Long names are cut on the screen; the whole one is shown to the pointer, and on paper.
+                whole = f' title="{_text(cell.shown)}"' if len(cell.shown) > LONG else ""
+                cells.append(f'<td class="name"><span{whole}>{_text(cell.shown)}</span>{tags}</td>')
         rows.append(f"<tr>{''.join(cells)}</tr>")
     return (
         f'<h3 id="of-{table.name}">{_text(table.title)}</h3>\n'

@@ -57,7 +57,7 @@
     box.dataset.room = String(room);
     try {
       const drawn = await vegaEmbed(box, fitted(charts[box.dataset.chart], room, "fixed" in box.dataset), {
-        mode: "vega-lite", renderer: "svg", actions: false, ast: true, logLevel: 1,
+        mode: "vega-lite", renderer: "svg", actions: false, ast: true,
       });
       if (box.finalize) box.finalize();
       box.finalize = () => drawn.finalize();

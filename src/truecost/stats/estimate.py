@@ -25,7 +25,8 @@ class TrainingCost:
     variance
         By Lemma 2 for weights "runs", Σ w_i²·(across + within/n_i) in general; NaN where the components are not known.
     standard_error
-        From the scatter of the instance means alone, without the components; NaN with fewer than two instances.
+        From the scatter of the instance means alone, without the components; NaN with fewer than two instances. Its square
+        is unbiased where instance means vary alike; with very uneven counts and little `across` it is too large.
     runs, instances
         N, and the number of instances with a run.
     weights

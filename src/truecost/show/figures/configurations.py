@@ -261,7 +261,7 @@ def overtuning_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
                 y=alt.Y("test:Q", title=f"cost on the test instances ({unit})", scale=scale, axis=ticks),
                 color=alt.Color("what:N", scale=chosen, legend=alt.Legend()),
                 shape=alt.Shape("what:N", scale=shapes),
-                size=alt.Size("what:N", scale=sizes),
+                size=alt.Size("what:N", scale=sizes, sort=list(labels.values())),
                 tooltip=[
                     alt.Tooltip("configuration:N"),
                     alt.Tooltip("training:Q", title="training cost: mean of its runs", format=",.4~g"),

@@ -205,7 +205,7 @@ def overtuning_along_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     lines = (
         base.properties(data=records(held))
         .mark_line(strokeWidth=1.5, interpolate="step-after")
-        .encode(strokeDash=alt.StrokeDash("what:N", scale=dashes, legend=None))
+        .encode(strokeDash=alt.StrokeDash("what:N", sort=domain, scale=dashes))
     )
     shapes = alt.Scale(domain=domain, range=[shape for _, _, _, shape in COSTS.values()])
     tooltip = [

@@ -1,0 +1,115 @@
+"""What the site needs beyond Markdown: formulas as MathML, the command line's reference, pages from the root."""
+
+import html
+import logging
+import re
+from pathlib import Path
+from typing import Any
+
+from griffe import Extension, Object
+from latex2mathml.converter import convert
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+# A word on a line and its meaning indented below it; not in the sections of numpydoc, which look the same.
+DEFINITION = re.compile(r"^(?![-*+|#\d])(\S.{0,60})\n {4}(\S.*\n(?: {4}\S.*\n)*)", re.MULTILINE)
+
+log = logging.getLogger("mkdocs.hooks")
+
+# Files of the root that are pages of the site too; the README's place is taken by the index.
+ROOT_PAGES = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+SETUP = re.compile(r"^<!-- setup\b.*?-->\n", re.DOTALL | re.MULTILINE)
+UNEXECUTED = re.compile(r"^<!-- not executed: (.*?) -->\n+", re.MULTILINE)
+FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages whose source stands in the repository's root."""
+    for name, page in ROOT_PAGES.items():
+        text = Path(config.config_file_path).with_name(name).read_text().replace("](docs/", "](")
+        files.append(File.generated(config, page, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Leave out what only the tests run, show what they do not, lead links to the root to its pages, fill in commands."""
+    up = "../" * page.file.src_uri.count("/")
+    markdown = SETUP.sub("", markdown)
+    markdown = UNEXECUTED.sub(r'<p class="unexecuted">Not executed by the tests: \1.</p>\n\n', markdown)
+    for name, target in {**ROOT_PAGES, "README.md": "index.md"}.items():
+        markdown = markdown.replace(f"](../{up}{name}", f"]({up}{target}")
+    return markdown.replace("<!-- commands -->", command_line()) if "<!-- commands -->" in markdown else markdown
+
+
+def on_page_content(html: str, page: Page, **_: Any) -> str:
+    """Formulas as MathML: browsers draw it without a script."""
+    return FORMULA.sub(lambda found: mathml(found[3], found[2] == "[", page.file.src_uri), html)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Take out the one address the theme's script would fetch a program from (diagrams, which no page has)."""
+    for script in Path(config.site_dir).glob("assets/javascripts/bundle.*.js*"):
+        text = script.read_text()
+        script.write_text(re.sub(r"https://unpkg\.com/[\w@./-]*", "", text))
+
+
+def mathml(latex: str, block: bool, where: str) -> str:
+    """A formula drawn by the browser; one that cannot be read fails a strict build."""
+    try:
+        drawn = convert(html.unescape(latex).strip(), display="block" if block else "inline")
+    except Exception as error:  # the converter raises classes of its own for every kind of fault
+        log.warning("%s: the formula %r cannot be converted: %s", where, latex, type(error).__name__)
+        return latex
+    if "\\" in drawn:  # what it does not know it leaves as it is
+        log.warning("%s: the formula %r cannot be converted: an unknown command", where, latex)
+    return drawn
+
+
+class Definitions(Extension):
+    """Lists of words and their meanings in docstrings, as Markdown has them."""
+
+    def on_instance(self, *, obj: Object, **_: Any) -> None:
+        """Rewrite what stands before the first section."""
+        if obj.docstring is not None:
+            head, *sections = re.split(r"(?=^[A-Z]\w*\n---)", obj.docstring.value + "\n", maxsplit=1, flags=re.MULTILINE)
+            obj.docstring.value = DEFINITION.sub(r"\n\1\n:   \2", head) + "".join(sections)
+
+
+def command_line() -> str:
+    """Every command with its arguments and options, from the program itself."""
+    import typer
+
+    from truecost.cli import app
+
+    return "\n".join(_command("truecost", typer.main.get_command(app)))
+
+
+def _command(name: str, command: Any) -> list[str]:
+    import typer
+
+    if hasattr(command, "commands"):
+        about = [f"## {name}\n", command.help, ""] if name.count(" ") else []
+        return about + [line for word, each in command.commands.items() for line in _command(f"{name} {word}", each)]
+    context = typer.Context(command, info_name=name)
+    arguments = " ".join(_argument(each) for each in command.params if each.param_type_name == "argument")
+    lines = [f"{'#' * (name.count(' ') + 1)} {name}\n", f"`{name} [OPTIONS] {arguments}".strip() + "`\n", command.help, ""]
+    panels: dict[str, list[tuple[str, str]]] = {}
+    for parameter in command.params:
+        record = parameter.get_help_record(context)
+        if record is not None:
+            panels.setdefault(getattr(parameter, "rich_help_panel", None) or "", []).append(record)
+    lines += ["| option | meaning |", "| --- | --- |"]
+    for panel, records in panels.items():
+        lines += [f"| **{panel}** | |"] if panel else []
+        lines += [f"| `{_cell(words)}` | {_cell(html.escape(meaning))} |" for words, meaning in records]
+    return [*lines, ""]
+
+
+def _argument(parameter: Any) -> str:
+    name = (parameter.metavar or parameter.name).upper()
+    return name if parameter.required else f"[{name}]"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())

@@ -1,0 +1,193 @@
+"""Pages of the documentation, executed: what CONTRIBUTING.md says of their blocks is done here."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import textwrap
+import tomllib
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from commands import Run
+
+ROOT = Path(__file__).parent.parent
+
+FENCE = re.compile(
+    r"^(?P<indent> *)(?P<ticks>`{3,})(?P<info>[^`\n]*)\n(?P<code>.*?)^(?P=indent)(?P=ticks)$", re.DOTALL | re.MULTILINE
+)
+SETUP = re.compile(r"^<!-- setup\n(?P<code>.*?)^-->$", re.DOTALL | re.MULTILINE)
+AFTER_PYTHON = re.compile(r"^```python\n(?:(?!```).*\n)*```\n\s*\Z", re.MULTILINE)
+MARK = re.compile(r"<!-- not executed:(?P<reason>[^>]*)-->\s*\Z")
+TITLE = re.compile(r'title="([^"]+)"')
+EXIT_CODE = re.compile(r"# exit code (\d+)(?: or (\d+))?")
+# What takes a shell to understand; all other lines that call truecost are called in this process.
+SHELL = re.compile(r"[|<>&;$`*?(){}\[\]]")
+DATA = ("text", "csv", "json", "pcs", "diff")
+
+
+class PageError(AssertionError):
+    """What is wrong with a page, and where."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A fenced block, or the commands of a setup comment."""
+
+    language: str
+    code: str
+    line: int
+    file: str | None = None
+    skipped: str | None = None
+
+
+def blocks(text: str) -> list[Block]:
+    """The blocks of a page in their order, each of a known kind or marked with the reason why it is not executed."""
+    found = [_fenced(text, match) for match in FENCE.finditer(text)]
+    found += [Block(language="setup", code=match["code"], line=_line(text, match)) for match in SETUP.finditer(text)]
+    # What looks like a block and is none would be passed over: a fence without an end, a setup or a mark before words.
+    left = SETUP.sub("", FENCE.sub("", text))
+    marks = len(re.findall(r"^ *<!-- not executed:", text, re.MULTILINE)) - sum(b.skipped is not None for b in found)
+    if marks or re.search(r"^ *```|^<!-- setup", left, re.MULTILINE):
+        raise PageError("expected every fence to end, every mark to stand before a block, <!-- setup on a line of its own.")
+    return sorted(found, key=lambda block: block.line)
+
+
+def inline_commands(text: str) -> list[str]:
+    """What stands after `truecost` in the code spans of the text that call it."""
+    spans = re.findall(r"`([^`]+)`", SETUP.sub("", FENCE.sub("", text)))
+    return [" ".join(span.split()).removeprefix("truecost ") for span in spans if span.startswith("truecost ")]
+
+
+def _line(text: str, match: re.Match[str]) -> int:
+    return text.count("\n", 0, match.start()) + 1
+
+
+def _fenced(text: str, match: re.Match[str]) -> Block:
+    line, info = _line(text, match), match["info"].strip()
+    mark = MARK.search(text, 0, match.start())
+    if mark is not None and not mark["reason"].strip():
+        raise PageError(f"line {line}: expected a reason after 'not executed:'.")
+    language, *_ = info.split() or [""]
+    if mark is None and language not in ("console", "sh", "python", "toml", *DATA):
+        raise PageError(
+            f"line {line}: expected console, sh, python, toml or data ({', '.join(DATA)}), got {language!r}; "
+            "<!-- not executed: why --> before a block marks what cannot run."
+        )
+    title = TITLE.search(info)
+    prints = language == "text" and not title and AFTER_PYTHON.search(text, 0, match.start())
+    return Block(
+        language="printed" if prints else language,
+        code=textwrap.dedent(match["code"]),
+        line=line,
+        file=title[1] if title else None,
+        skipped=mark["reason"].strip() if mark else None,
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class Page:
+    """A page while its blocks are executed, in a folder of its own that is the current one."""
+
+    run: Run
+    folder: Path
+    names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
+    printed: str = ""
+
+    def execute(self, text: str) -> None:
+        """Execute all blocks in order; the first that does not do what the page says raises."""
+        for block in blocks(text):
+            if block.skipped is not None:
+                continue
+            try:
+                self._execute(block)
+            except PageError as error:
+                raise PageError(f"line {block.line}: {error}") from None
+            except Exception as error:
+                raise PageError(f"line {block.line}: {type(error).__name__}: {error}") from error
+
+    def _execute(self, block: Block) -> None:
+        if block.language == "setup":
+            self._shell(f"set -eu\n{block.code}", {0})
+        elif block.language == "sh":
+            for command, codes in _commands(block.code):
+                self._command(command, codes)
+        elif block.language == "console":
+            for session in re.split(r"^\$ ", block.code.replace("\\\n", " "), flags=re.MULTILINE)[1:]:
+                line, _, shown = session.partition("\n")
+                ((command, codes),) = _commands(line)
+                printed = self._command(command, codes)
+                if not same(shown, printed):
+                    raise PageError(f"{command!r} printed\n{printed}\nand the page shows\n{shown}")
+        elif block.file is not None:
+            self._write(block.file, block.code)
+        elif block.language == "python":
+            with redirect_stdout(StringIO()) as output:
+                exec(compile(block.code, f"<line {block.line}>", "exec"), self.names)  # noqa: S102
+            self.printed = output.getvalue()
+        elif block.language == "printed" and not same(block.code, self.printed):
+            raise PageError(f"the code before printed\n{self.printed}\nand the page shows\n{block.code}")
+        elif block.language == "toml":
+            raise PageError('expected the name of the file, ```toml title="scenario.toml".')
+
+    def _write(self, file: str, content: str) -> None:
+        path = self.folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+        if content.startswith("#!"):
+            path.chmod(0o755)
+        if path.suffix == ".toml" and "target" in tomllib.loads(content):
+            from truecost import Scenario
+
+            Scenario.read(path)
+
+    def _command(self, command: str, codes: set[int]) -> str:
+        """What a command printed, having ended with one of these exit codes."""
+        if command.startswith("truecost ") and not SHELL.search(command):
+            ended = self.run(*shlex.split(command)[1:])
+            _check(command, ended.returncode, codes, ended.stdout + ended.stderr)
+            return ended.stdout + ended.stderr
+        return self._shell(command, codes)
+
+    def _shell(self, command: str, codes: set[int]) -> str:
+        programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        sources = f"{ROOT / 'src'}:{ROOT / 'tests'}"
+        ended = subprocess.run(
+            ["bash", "-c", command],
+            cwd=self.folder,
+            env={**os.environ, "PATH": programs, "PYTHONPATH": sources, "COLUMNS": "80"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        _check(command, ended.returncode, codes, ended.stdout)
+        return ended.stdout
+
+
+def _check(command: str, code: int, codes: set[int], printed: str) -> None:
+    if code not in codes:
+        raise PageError(f"{command!r} ended with {code}, not {' or '.join(map(str, sorted(codes)))}:\n{printed}")
+
+
+def _commands(code: str) -> list[tuple[str, set[int]]]:
+    """The lines of a block with the exit codes their comments promise; a line that ends in a backslash goes on."""
+    found = []
+    for line in code.replace("\\\n", " ").splitlines():
+        command, _, comment = line.partition(" #") if not line.startswith("#") else ("", "", "")
+        promised = EXIT_CODE.search(f"#{comment}")
+        if command.strip():
+            found.append((command.strip(), {int(code) for code in promised.groups() if code} if promised else {0}))
+    return found
+
+
+def same(shown: str, printed: str) -> bool:
+    """Whether the lines agree, blanks at their ends aside; a line ... stands for any lines."""
+    wanted = [line.rstrip() for line in shown.rstrip().splitlines()]
+    pattern = "".join("(?:.*\n)*?" if line == "..." else re.escape(line) + "\n" for line in wanted)
+    given = "".join(line.rstrip() + "\n" for line in printed.rstrip().splitlines())
+    return re.fullmatch(pattern, given) is not None

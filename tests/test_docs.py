@@ -1,0 +1,202 @@
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from commands import Run
+from pages import ROOT, Page, PageError, inline_commands
+
+PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.fixture
+def page(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Page:
+    """A page in a folder of its own, with outputs as wide as a terminal of 80 columns.
+
+    Cores are claimed by files in the temporary folder: in one of its own a page claims them all, whatever runs beside it.
+    """
+    folder, scratch = tmp_path / "page", tmp_path / "tmp"
+    folder.mkdir()
+    scratch.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    return Page(run=run, folder=folder)
+
+
+@pytest.mark.filterwarnings("ignore")  # those of SMAC3 and of what it imports
+@pytest.mark.parametrize("name", PAGES)
+def test_every_block_does_what_the_page_says(name: str, page: Page) -> None:
+    """Somebody who follows the page would meet a command that fails, or another output than the one shown."""
+    page.execute((ROOT / name).read_text())
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_commands_in_the_text_exist(name: str) -> None:
+    """A sentence would name a command or an option that truecost does not have."""
+    import typer
+
+    from truecost.cli import app
+
+    for words in inline_commands((ROOT / name).read_text()):
+        command = typer.main.get_command(app)
+        names = re.findall(r"(?<!\S)[a-z]+(?!\S)", words)
+        while names and hasattr(command, "commands"):
+            assert names[0] in command.commands, words
+            command = command.commands[names.pop(0)]
+        known = {option for each in command.params for option in (*each.opts, *each.secondary_opts)} | {
+            "--help",
+            "--version",
+        }
+        assert set(re.findall(r"--[a-z-]+", words)) <= known, words
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("```console\n$ truecost --version\n9.9.9\n```\n", "the page shows\n9.9.9"),
+        ("```console\n$ echo one; echo two\none\n```\n", "the page shows\none"),
+        ("```sh\ntruecost info nothing.npz\n```\n", "ended with 2, not 0"),
+        ("```sh\ntrue | false\n```\n", "ended with 1, not 0"),
+        ("```sh\ntruecost info kissat  # exit code 1: no\n```\n", "ended with 0, not 1"),
+        ("```sh\ntruecost info nothing.npz  # exit code 0 or 1\n```\n", "ended with 2, not 0 or 1"),
+        ("text\n\n```python\nimport truecost\n\ntruecost.evne(3, 2)\n```\n", "line 3: AttributeError"),
+        ("```python\nprint(3)\n```\n\n```text\n4\n```\n", "line 5: the code before printed\n3"),
+        ("```\ntruecost info kissat\n```\n", "line 1: expected console, sh"),
+        ("```py\nx = 1\n```\n", "got 'py'"),
+        ("<!-- not executed: -->\n\n```sh\nfalse\n```\n", "expected a reason"),
+        ("<!-- not executed: because -->\n\nwords\n\n```\nfalse\n```\n", "line 5: expected console"),
+        ("<!-- not executed: because -->\n\nwords\n\n```sh\ntrue\n```\n", "every mark to stand before a block"),
+        ("```sh\nfalse\n", "every fence to end"),
+        ("<!-- setup: false -->\n", "<!-- setup on a line of its own"),
+        ("<!-- setup\nfalse\ntrue\n-->\n", "ended with 1, not 0"),
+        ("```toml\nname = 'x'\n```\n", "expected the name of the file"),
+        ('```toml title="scenario.toml"\n[target]\nkind = "comand"\n```\n', "InputError"),
+    ],
+)
+def test_what_a_page_does_wrong_is_found(text: str, complaint: str, page: Page) -> None:
+    """A wrong output, a failing command or a block nobody can execute would pass for documentation."""
+    with pytest.raises(PageError, match=re.escape(complaint)):
+        page.execute(text)
+
+
+def test_what_a_page_does_right_is_executed(page: Page) -> None:
+    """Blocks would be passed over in silence, or see nothing of what those before them left."""
+    page.execute(
+        "<!-- setup\necho 1 > one.txt\n-->\n\n"
+        '1. A list:\n\n   ```text title="folder/two.txt"\n   2\n   ```\n\n'
+        "```console\n$ cat one.txt folder/two.txt \\\n      one.txt\n1\n...\n1\n"
+        "$ truecost info x.npz  # exit code 2\n...\n```\n\n"
+        "```python\nx = 3\nprint(x)\n```\n\n```text\n3\n```\n\nWords.\n\n```text\n4\n```\n\n"
+        "```python\nfrom pathlib import Path\n\nPath('three.txt').write_text(str(x))\n```\n\n"
+        "<!-- not executed: needs a cluster -->\n```sh\nsrun false\n```\n"
+    )
+    assert (page.folder / "three.txt").read_text() == "3"
+
+
+def build(*words: object) -> subprocess.CompletedProcess[str]:
+    """The site, built as `make check` builds it."""
+    environment = {"PATH": "/usr/bin:/bin", "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", *map(str, words)]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site's folder."""
+    folder = tmp_path_factory.mktemp("site")
+    ended = build("--site-dir", folder)
+    assert ended.returncode == 0, ended.stderr
+    assert all(line.startswith("INFO") for line in ended.stderr.splitlines()), ended.stderr
+    return folder
+
+
+def test_the_site_asks_nobody_for_anything(site: Path) -> None:
+    """A reader's browser would fetch fonts, scripts or images from somewhere else."""
+    for file in site.rglob("*"):
+        if file.suffix in (".html", ".css", ".js", ".svg"):
+            text = file.read_text()
+            assert not re.search(r"fonts\.g|gstatic|unpkg|jsdelivr|cdnjs|//cdn\.|googletagmanager", text), file
+            assert not re.search(r"<(?:script|img|iframe|source)\b[^>]*\bsrc=\"?https?:", text), file
+            assert not re.search(r"<link\b[^>]*\brel=\"?(?:stylesheet|preconnect|icon)\"?[^>]*https?:", text), file
+            assert not re.search(r"url\([\"']?https?:|@import [\"']https?:", text), file
+
+
+def test_the_site_has_every_command_and_option(site: Path) -> None:
+    """The reference of the command line would leave something out."""
+    import typer
+
+    from truecost.cli import app
+
+    text = (site / "reference" / "command-line.html").read_text()
+    todo = [("truecost", typer.main.get_command(app))]
+    seen = 0
+    while todo:
+        name, command = todo.pop()
+        for word, each in getattr(command, "commands", {}).items():
+            assert f"{name} {word}<" in text
+            todo.append((f"{name} {word}", each))
+        for parameter in command.params if not hasattr(command, "commands") else ():
+            assert all(option in text for option in parameter.opts if option.startswith("-")), name
+            seen += 1
+    assert seen > 100
+
+
+def test_the_site_says_what_tests_run(site: Path) -> None:
+    """Readers would be sent the commands that make the tests' files, or not be told what nobody has run."""
+    assert "rwriter" in (ROOT / "docs" / "how-to" / "irace.md").read_text()
+    assert "rwriter" not in (site / "how-to" / "irace.html").read_text()
+    assert (site / "how-to" / "slurm.html").read_text().count("Not executed by the tests: needs a SLURM cluster") == 3
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """A site of one page, with the settings of the real one."""
+    (tmp_path / "docs").mkdir()
+    for name in ("CHANGELOG.md", "CONTRIBUTING.md"):
+        (tmp_path / name).write_text("# B\n\n[index](docs/index.md)\n")
+    (tmp_path / "mkdocs.yml").write_text(
+        f"INHERIT: {ROOT / 'mkdocs.yml'}\nhooks: [{ROOT / 'docs' / 'hooks.py'}]\nplugins: []\nextra_css: []\n"
+        "nav: [index.md, changelog.md, contributing.md]\n"
+    )
+    return tmp_path
+
+
+def test_formulas_become_mathml(tiny: Path) -> None:
+    """Formulas would need a script to be read, or code with dollars would become formulas."""
+    (tiny / "docs" / "index.md").write_text(
+        "# A\n\nInline $a_i < 2$ and `$not$`, costs 5$ and 6$.\n\n$$\n\\frac{1}{N^2}\n$$\n\n```sh\necho $HOME $HOME\n```\n\n"
+        "[the root](../README.md) [changes](../CHANGELOG.md)\n"
+    )
+    ended = build("--config-file", tiny / "mkdocs.yml")
+    assert ended.returncode == 0, ended.stderr
+    text = (tiny / "site" / "index.html").read_text()
+    assert text.count("<math") == 2
+    assert text.count("<mfrac>") == 1
+    assert text.count('display="block"') == 1
+    assert "<code>$not$</code>" in text
+    assert "5$ and 6$" in text
+    assert 'href="changelog.html"' in text
+
+
+@pytest.mark.parametrize(
+    ("fault", "complaint"),
+    [
+        ("[x](nowhere.md)", "target is not found"),
+        ("[x](#nowhere)", "no such anchor"),
+        ("[x](changelog.md#nowhere)", "does not contain an anchor"),
+        ("[x](/absolute)", "absolute link"),
+        ("[x](../LICENSE)", "unrecognized relative link"),
+        ("$\\left( x$", "cannot be converted"),
+        ("$\\fraction{1}{2}$", "an unknown command"),
+    ],
+)
+def test_faults_of_a_page_fail_the_build(fault: str, complaint: str, tiny: Path) -> None:
+    """A link or an anchor that leads nowhere, or a formula nobody can read, would be found by a reader."""
+    (tiny / "docs" / "index.md").write_text(f"# A\n\n{fault}\n")
+    ended = build("--config-file", tiny / "mkdocs.yml")
+    assert ended.returncode == 1
+    assert re.search(f"WARNING.*{complaint}", ended.stderr), ended.stderr
