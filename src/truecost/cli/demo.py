@@ -149,8 +149,8 @@ def _print(judged: list[dict[str, Any]]) -> None:
     )
     print_line(
         "runs: configurations × instances × runs. Costs are PAR10 seconds. true cost: corrected by what choosing on one "
-        "half of the instances and looking at the other shows, in 1,000 splits. within: share of the noise that comes from "
-        "seeds, not from instances. certified: the true cost, with 95 % confidence.",
+        "half of the instances and looking at the other shows, in 1,000 splits. within: share of a run's variance that its "
+        "seed makes, not its instance. certified: the true cost, with 95 % confidence.",
         "aside",
     )
     print_line()
