@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
+from truecost.show.numbers import number as number
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -126,18 +128,6 @@ def print_line(text: str = "", tone: Tone = "", *, wrap: bool = True) -> None:
 def print_json(value: object) -> None:
     """JSON as everybody reads it: what is not a number is null."""
     sys.stdout.write(json.dumps(_plain(value), indent=2, allow_nan=False) + "\n")
-
-
-def number(value: float, digits: int = 4) -> str:
-    """A number as people read it, with so many significant digits; a dash for what is not one."""
-    if not math.isfinite(value):
-        return "–"
-    if value == 0:
-        return "0"
-    size = math.floor(math.log10(abs(value)))
-    if -4 < size < 7:
-        return f"{value:,.{max(0, digits - 1 - size)}f}"
-    return f"{value:.{digits - 1}e}"
 
 
 def duration(seconds: float) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from truecost.show import numbers
 from truecost.show.theme import Chart
 
 Tone = Literal["good", "bad", "open"]
@@ -184,15 +185,8 @@ def captioned(name: str, chart: Chart, data: object, first: str = "", title: str
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number as people read it, with so many significant digits; a dash for what is not one."""
-    if not math.isfinite(value):
-        return "–"
-    if value == 0:
-        return "0"
-    # Of the rounded number: 0.0996 with two digits is 0.10.
-    size = int(f"{value:.{digits - 1}e}".partition("e")[2])
-    text = f"{value:,.{max(0, digits - 1 - size)}f}" if -4 < size < 9 else f"{value:.{digits - 1}e}"
-    return text.replace("-", "−")
+    """A number with a proper minus."""
+    return numbers.number(value, digits).replace("-", "−")
 
 
 def signed(value: float, digits: int = 4) -> str:
