@@ -256,7 +256,7 @@ def test_what_other_commands_see(tmp_path: Path) -> None:
     for chosen in ways:
         with pytest.raises(InputError, match="configurations were proposed from the costs of others"):
             certify(taken.matrix, chosen=chosen, trajectory=trajectory)
-    assert certify(taken.matrix, trajectory=trajectory, test=taken.test, seed=3) == found.certificate
+    assert certify(taken.matrix, trajectory=trajectory, test=taken.test) == found.certificate
 
 
 # ---- budgets -----------------------------------------------------------------------------------------------------------
@@ -324,14 +324,6 @@ def test_time_is_counted_from_the_journal(tmp_path: Path) -> None:
     assert first[1] == pytest.approx(((40 - kept) * 2 - 4 * mean) / mean)
     configure(scenario, tmp_path / "s.db", **options)
     assert seen == first
-
-
-def test_the_journal_certifies_what_the_search_certified(tmp_path: Path) -> None:
-    """A search and the command `certify` on its journal would give two limits for the same runs."""
-    found = configure(toy(tmp_path, 12), tmp_path / "s.db", budget="80runs", seed=5, pin=False, keep_going=True)
-    assert found.certificate is not None
-    said = truecost("certify", "s.db", "--json", folder=tmp_path)
-    assert json.loads(said.stdout)["upper"] == found.certificate.upper
 
 
 # ---- caps --------------------------------------------------------------------------------------------------------------
@@ -425,7 +417,9 @@ def test_no_caps_where_costs_are_no_times(tmp_path: Path) -> None:
     options: dict[str, Any] = {"budget": "40runs", "pin": False, "keep_going": True, "policy": watched}
     assert configure(toy(tmp_path, 6), tmp_path / "s.db", **options).capped == 0
     assert told == {False}
-    configure(toy(tmp_path, 6, limits={"cpu": 5.0}, metric={"kind": "par"}), tmp_path / "t.db", **options)
+    target = "#!/bin/sh\necho Result for SMAC: SUCCESS, 0.01, 0, 1, 1\n"
+    timed = toy(tmp_path, 6, target=target, limits={"cpu": 5.0}, metric={"kind": "par"})
+    configure(timed, tmp_path / "t.db", **options)
     assert told == {False, True}
 
 

@@ -172,12 +172,11 @@ def test_the_command_prints_what_it_computes(tmp_path: Path) -> None:
     table = pl.read_parquet(out)
     means = {rule: float(table.filter(pl.col("rule") == rule)["regret"].to_numpy().mean()) for rule in data["rules"]}
     assert means == pytest.approx(dict(zip(data["rules"], data["regret"][0], strict=True)))
-    printed = run(*arguments)
+    drawn = tmp_path / "regret.svg"
+    printed = run(*arguments, "--figure", str(drawn))
+    assert "mean test regret" in drawn.read_text()
     assert f"{means[replay.OURS]:.4f}" in printed.stdout
     assert max(len(line) for line in printed.stdout.splitlines()) <= 80
-    drawn = tmp_path / "regret.svg"
-    assert run(*arguments, "--figure", str(drawn)).stdout == printed.stdout
-    assert "mean test regret" in drawn.read_text()
     refused = run(*arguments, "--figure", str(tmp_path / "regret.gif"))
     assert refused.returncode == 2
     assert "expected a name that ends in .html, .svg" in refused.stderr

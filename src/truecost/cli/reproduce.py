@@ -1,5 +1,6 @@
 """`truecost reproduce`."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
 TONES: dict[str, Tone] = {"holds": "good", "holds in part": "open", "cannot be judged": "open", "fails": "bad"}
 
 
+class FigureFormat(StrEnum):
+    """What figures are saved as, as on the command line."""
+
+    PDF = "pdf"
+    PNG = "png"
+    SVG = "svg"
+    HTML = "html"
+
+
 def reproduce(
     out: Annotated[Path, typer.Option(help="Folder for figures, data and results.md; made if it is not there.")],
     matrix: Annotated[
@@ -30,6 +40,12 @@ def reproduce(
     unit: Annotated[
         str | None,
         typer.Option(help="What a unit of cost is called in figures, 'PAR10 s' for instance.", show_default=False),
+    ] = None,
+    formats: Annotated[
+        list[FigureFormat] | None,
+        typer.Option(
+            "--format", help="Of figures; may be given several times. [default: pdf, png, svg]", show_default=False
+        ),
     ] = None,
     threads: Threads = None,
     low: Low = None,
@@ -51,7 +67,15 @@ def reproduce(
         called = unit or ("PAR10 s" if str(source) in examples.names() else "cost")
         with steps("the matrix", quiet=quiet) as tell:
             found = run(
-                loaded, out=folder, splits=splits, seed=seed, name=source.name, unit=called, threads=threads, progress=tell
+                loaded,
+                out=folder,
+                splits=splits,
+                seed=seed,
+                name=source.name,
+                unit=called,
+                formats=[each.value for each in formats or (FigureFormat.PDF, FigureFormat.PNG, FigureFormat.SVG)],
+                threads=threads,
+                progress=tell,
             )
         data[source.name] = _data(found, splits, seed)
         if not json:
