@@ -188,7 +188,7 @@ def test_bad_input_is_one_line(pilot: Path, run: RunCommand, tmp_path: Path) -> 
     (tmp_path / "empty.txt").write_text("\n")
     (tmp_path / "blank.txt").write_text("a b\nc d\n")
     single = tmp_path / "single.csv"
-    single.write_text("configuration,instance,cost\na,x,1\na,y,3\nb,x,2\nb,y,2\n")
+    single.write_text("configuration,instance,cost\na,x,1\nb,x,2\n")
     noise = ["plan", "--within", 1, "--across", 1]
     for words in (
         ["plan"],
@@ -260,3 +260,21 @@ def test_the_page_shows_what_is_printed(run: RunCommand, tmp_path: Path, monkeyp
     for command, shown in sessions:
         printed = [line.rstrip() for line in run(*shlex.split(command)).stdout.splitlines()]
         assert printed == shown.rstrip("\n").splitlines()
+
+
+def test_single_runs_are_planned_as_if_all_were_across(pilot: Path, tmp_path: Path, run: RunCommand) -> None:
+    """Logs with one run on each instance, as most are, would be refused, or planned with an error that is too small."""
+    matrix = CostMatrix.load(pilot)
+    single = CostMatrix(matrix.costs[:, :, :1], matrix.configurations, matrix.instances, matrix.low, matrix.high)
+    single.save(tmp_path / "single.npz")
+    best = int(training_cost(single).cost.argmin())
+    total = float(single.costs[best, :, 0].var(ddof=1))
+    answer = json.loads(run("plan", tmp_path / "single.npz", "--error", 0.1, "--json").stdout)
+    assert answer["recommendation"]["instances"] == answer["recommendation"]["runs"] == math.ceil(total / 0.1**2)
+    assert answer["across"] is None
+    printed = run("plan", tmp_path / "single.npz", "--error", 0.1).stdout
+    assert "within and across cannot be told apart" in printed
+    assert "all variance is taken for across" in " ".join(printed.split())
+    few = run("plan", tmp_path / "single.npz", "--error", 0.1, "--instances", 2)
+    assert few.returncode == 2
+    assert "2 instances" in few.stderr

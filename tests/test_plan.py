@@ -236,7 +236,7 @@ def test_the_standard_error_is_what_happens() -> None:
 def test_plans_refuse_nonsense() -> None:
     """Input without an answer would get one."""
     both = VarianceComponents.known(within=[1, 2], across=[1, 2])
-    single = variance_components(CostMatrix(np.array([[[1.0], [2.0]]]), ["a"], ["x", "y"], 0, 5))
+    single = variance_components(CostMatrix(np.array([[[1.0]]]), ["a"], ["x"], 0, 5))
     good: dict[str, Any] = {"components": known(1, 1), "error": 0.5}
     for wrong in (
         {"error": 0},

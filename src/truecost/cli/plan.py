@@ -179,6 +179,7 @@ def _answer(
         "configuration": pilot.configuration,
         "within": components.within.item(),
         "across": components.across.item(),
+        "total": components.total.item(),
         "within_error": components.within_error.item(),
         "across_error": components.across_error.item(),
         "asked": {"error": error, "bound": bound, "budget": budget, "budget_price": paid, "delta": asked["delta"]},

@@ -1,5 +1,6 @@
 """What `truecost plan` prints for people."""
 
+import math
 from typing import Any
 
 from truecost.cli.printing import number, print_line, print_table
@@ -9,7 +10,10 @@ def print_plan(answer: dict[str, Any]) -> None:
     """The recommendation, the curve around it, and what the allocation of the pilot wastes."""
     best, asked = answer["recommendation"], answer["asked"]
     whose = "Assumed" if answer["configuration"] is None else f"{answer['configuration']}"
-    print_line(f"{whose}: within {_component(answer, 'within')}, across {_component(answer, 'across')}.")
+    if math.isnan(answer["across"]):
+        print_line(f"{whose}: variance {number(answer['total'])}; within and across cannot be told apart.")
+    else:
+        print_line(f"{whose}: within {_component(answer, 'within')}, across {_component(answer, 'across')}.")
     goal = "error" if asked["error"] is not None else "bound" if asked["bound"] is not None else None
     if goal is None:
         bought = f"A budget of {asked['budget']} buys"

@@ -12,6 +12,7 @@ All of it holds for the standard error (Lemma 2) and for the bound of Lemma 4 an
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -59,12 +60,9 @@ def problem_of(
         raise InputError(
             f"Expected the components of one configuration, got {components.within.size}: components[i] has one."
         )
+    if math.isnan(components.within.item()) or math.isnan(components.across.item()):
+        components = _all_across(components)
     within, across = components.within.item(), components.across.item()
-    if math.isnan(within) or math.isnan(across):
-        raise InputError(
-            "Expected known variance components, and within and across cannot be told apart: no two instances have two "
-            "runs. Run it twice on some, or assume within and across."
-        )
     if bounded and width is None:
         raise InputError("Expected the width of the cost range, high − low: a bound needs it.")
     if width is not None and not (width > 0 and math.isfinite(width)):
@@ -87,6 +85,17 @@ def problem_of(
         width=width,
         delta=delta,
     )
+
+
+def _all_across(components: VarianceComponents) -> VarianceComponents:
+    """All of the variance taken for across, where single runs cannot tell: no allocation errs more than that says."""
+    if math.isnan(components.total.item()):
+        raise InputError(
+            "Expected known variance components, got none: no two instances have runs. Run it on more, or assume within and "
+            "across."
+        )
+    unknown = np.full(1, np.nan)
+    return replace(components, within=np.zeros(1), across=components.total, within_error=unknown, across_error=unknown)
 
 
 def check_prices(price_run: float, price_instance: float) -> None:

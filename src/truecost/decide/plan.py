@@ -33,6 +33,8 @@ from truecost.stats.variance import VarianceComponents
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+SINGLE_RUNS = "no two instances have two runs, so all variance is taken for across, which is safe: one run an instance"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Curve:
@@ -62,7 +64,8 @@ class Recommendation:
     price
         m·N·price_run + K·price_instance.
     within, across
-        The components used; negative estimates count as 0.
+        The components used; negative estimates count as 0. Where no two instances have two runs, all variance counts as
+        across.
     classical_runs_per_instance
         √(price_instance/(m·price_run) · within/across), the textbook optimum for large K; never below 1, infinite if nothing
         varies across instances. For comparison only.
@@ -308,6 +311,8 @@ def _recommendation(problem: Problem, chosen: int, most: int, runs_of: Callable[
 def _caveat(problem: Problem) -> str:
     if not problem.components.estimated:
         return ""
+    if math.isnan(problem.components.across_error.item()):
+        return f"{bounds.PLUG_IN}; {SINGLE_RUNS}"
     # Where instances cost something, an across that is too small by chance makes a plan of one or two instances.
     if problem.price_instance > 0 and not problem.across > problem.components.across_error.item():
         return f"{bounds.PLUG_IN}; across is smaller than its own noise, and K may be far too small"
