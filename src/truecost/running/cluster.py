@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import json
 import os
+import socket
 import threading
 import time
 from concurrent.futures import CancelledError
@@ -40,6 +41,7 @@ class DaskPool:
     def __init__(self, scenario: Scenario, address: str, *, pin: bool) -> None:
         try:
             import distributed
+            from distributed.comm.addressing import get_address_host_port
         except ImportError as error:
             raise InputError("expected the package distributed for --dask; install truecost[cluster].") from error
         self._distributed = distributed
@@ -50,6 +52,10 @@ class DaskPool:
         self._tasks: dict[str, tuple[Task, int]] = {}
         self._sent = 0
         try:
+            if not address.startswith("inproc"):
+                # Where nothing listens Dask would try again and again until its time is up.
+                with socket.create_connection(get_address_host_port(address), timeout=CONNECT):
+                    pass
             self._client = distributed.Client(address, timeout=CONNECT, set_as_default=False)
             self._client.wait_for_workers(1, timeout=FIRST_WORKER)
         except (OSError, TimeoutError, ValueError) as error:
