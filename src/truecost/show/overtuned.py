@@ -60,15 +60,18 @@ def over_tuned(found: Findings) -> Section:
 def _tuned_lead(found: Findings) -> str:
     audit = found.audit
     said = [optimism(found)]
-    if math.isfinite(audit.over_tuning):
+    if math.isfinite(audit.over_tuning) and audit.true_from == "splits":
+        # Corrections that differ from one incumbent to the next are too rough to name a better one by.
+        said.append("Whether the search went past something better takes test runs to say; below is a rough estimate.")
+    elif math.isfinite(audit.over_tuning):
         best = min((point for point in audit.along if math.isfinite(point.true)), key=lambda point: point.true)
         if audit.over_tuning > 0:
             said.append(
-                f"By these estimates {best.configuration}, an incumbent on the way, has a true cost that is lower by "
+                f"{best.configuration}, an incumbent on the way, has a test cost that is lower by "
                 f"{written(audit.over_tuning, 3)}."
             )
         else:
-            said.append("No incumbent on the way had a lower true cost.")
+            said.append("No incumbent on the way has a lower test cost.")
     elif audit.true_from == "test runs" and len(audit.along) > 1:
         said.append("Whether the search went past something better is not known: the other incumbents have no test runs.")
     elif len(audit.along) < 2:
