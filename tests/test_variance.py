@@ -101,11 +101,33 @@ def test_missing_runs_agree_with_loops() -> None:
     ours = variance_components(matrix_of(costs))
     for row, each in enumerate(costs):
         cells = [cell[~np.isnan(cell)] for cell in each]
-        repeated = [cell for cell in cells if len(cell) >= 2]
-        spread = np.var([cell.mean() for cell in repeated], ddof=1)
-        noise = np.mean([cell.var(ddof=1) / len(cell) for cell in repeated])
-        assert ours.within[row] == pytest.approx(np.mean([cell.var(ddof=1) for cell in repeated]))
-        assert ours.across[row] == pytest.approx(spread - noise)
+        cells = [cell for cell in cells if len(cell)]
+        within = np.mean([cell.var(ddof=1) for cell in cells if len(cell) >= 2])
+        total = np.var([cell.mean() for cell in cells], ddof=1) + np.mean([cell.var() for cell in cells])
+        assert ours.within[row] == pytest.approx(within)
+        assert ours.across[row] == pytest.approx(total - within)
+
+
+def test_an_instance_with_a_single_run_counts() -> None:
+    """A timeout that was not run again would be left out of `across`, and every error that follows be far too small."""
+    costs = np.random.default_rng(6).random((1, 12, 2))
+    calm = variance_components(matrix_of(costs)).across[0]
+    costs[0, 0] = [50.0, np.nan]
+    ours = variance_components(matrix_of(costs))
+    assert ours.across[0] > calm + 50**2 / 12 / 2
+    assert ours.across_error[0] > ours.across[0] / 2
+
+
+def test_across_with_gaps_is_unbiased_and_its_error_right() -> None:
+    """With single runs among the counts `across` would be biased, or its standard error be another one."""
+    rng = np.random.default_rng(7)
+    instances, draws = 30, 20_000
+    costs = rng.normal(0, 2, size=(draws, instances, 1)) + rng.normal(0, 3, size=(draws, instances, 3))
+    costs[:, :6, 1:] = np.nan
+    costs[:, 6:12, 2:] = np.nan
+    found = variance_components(matrix_of(costs))
+    assert abs(found.across.mean() - 4) < 4 * found.across.std() / np.sqrt(draws)
+    assert np.sqrt((found.across_error**2).mean()) == pytest.approx(found.across.std(), rel=0.1)
 
 
 def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,10 +83,10 @@ class VarianceComponents:
 def variance_components(matrix: CostMatrix) -> VarianceComponents:
     """Unbiased `within` and `across` of every configuration, also with missing runs.
 
-    within = mean of s_i² and across = Var(ȳ_i) − mean of s_i²/n_i over the instances with two runs or more. Unbiased even if
-    the number of runs depends on the instance, as long as which instances have two does not, nor anything on the costs:
-    where only easy instances are run twice, the components are those of the easy ones. `within` needs one such instance,
-    `across` two: NaN else. With single runs everywhere neither is identifiable, only `total` is.
+    within = mean of s_i² over the instances with two runs or more, and across = total − within, total over all instances:
+    where each has two, that is Var(ȳ_i) − mean of s_i²/n_i. Unbiased even if the number of runs depends on the instance, as
+    long as which instances have two does not, nor anything on the costs. `within` needs one instance with two runs, `across`
+    two: NaN else. With single runs everywhere neither is identifiable, only `total` is.
     """
     parts = [_components(block) for block in instance_summaries(matrix)]
     return VarianceComponents(
@@ -169,35 +169,34 @@ class _Components(NamedTuple):
 def _components(block: InstanceSummaries) -> _Components:
     counts, means, deviations = block
     used, repeated = counts >= 1, counts >= 2
-    k = repeated.sum(axis=1).astype(np.float64)
+    number, twice = (mask.sum(axis=1).astype(np.float64) for mask in (used, repeated))
     within_each = np.where(repeated, deviations / np.maximum(counts - 1, 1), 0)
+    centred = np.where(used, means - _rows(_masked_mean(means, used)), 0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        within = np.where(k >= 1, within_each.sum(axis=1) / k, np.nan)
-        centred = np.where(repeated, means - _rows(_masked_mean(means, repeated)), 0)
-        # The mean over instances of what each adds is Var(ȳ_i) − mean of s_i²/n_i; their spread gives its standard error.
-        added = centred**2 * _rows(k / (k - 1)) - within_each / np.maximum(counts, 1)
-        across = np.where(k >= 2, np.where(repeated, added, 0).sum(axis=1) / k, np.nan)
-        within_error = _error_of_mean(within_each, within, repeated, k)
-        across_error = _error_of_mean(added, across, repeated, k)
+        within = np.where(twice >= 1, within_each.sum(axis=1) / twice, np.nan)
         # Unbiased for within + across whatever the counts: squares of runs less products of different instances' means.
-        everywhere = used.sum(axis=1).astype(np.float64)
-        centred = np.where(used, means - _rows(_masked_mean(means, used)), 0)
-        squares = np.where(used, deviations / np.maximum(counts, 1), 0).sum(axis=1) / everywhere
-        total = np.where(everywhere >= 2, squares + (centred**2).sum(axis=1) / (everywhere - 1), np.nan)
-    return _Components(within, across, total, within_error, across_error)
+        total_each = np.where(used, deviations / np.maximum(counts, 1) + centred**2 * _rows(number / (number - 1)), 0)
+        total = np.where(number >= 2, total_each.sum(axis=1) / number, np.nan)
+        # What each instance adds to within and to total − within; their spread gives the standard errors.
+        to_within = np.where(repeated, within_each - _rows(within), 0) / _rows(twice)
+        to_across = np.where(used, total_each - _rows(total), 0) / _rows(number) - to_within
+    # One instance that was run twice is too little to tell the two apart by.
+    known = twice >= 2
+    across, across_error = (np.where(known, values, np.nan) for values in (total - within, _error_of_sum(to_across, number)))
+    return _Components(within, across, total, _error_of_sum(to_within, twice), across_error)
 
 
 def _bootstrap_quantiles(block: InstanceSummaries, weights: FloatArray, tails: list[float]) -> tuple[FloatArray, FloatArray]:
     counts, means, deviations = block
-    repeated = counts >= 2
+    used, repeated = counts >= 1, counts >= 2
     within_each = np.where(repeated, deviations / np.maximum(counts - 1, 1), 0)
-    centred = np.where(repeated, means - _rows(_masked_mean(means, repeated)), 0)
-    k = weights @ repeated.T
+    centred = np.where(used, means - _rows(_masked_mean(means, used)), 0)
+    number, twice = weights @ used.T, weights @ repeated.T
     with np.errstate(invalid="ignore", divide="ignore"):
-        within = np.where(k >= 1, (weights @ within_each.T) / k, np.nan)
-        noise = (weights @ (within_each / np.maximum(counts, 1)).T) / k
-        spread = (weights @ (centred**2).T - (weights @ centred.T) ** 2 / k) / (k - 1)
-        across = np.where(k >= 2, spread - noise, np.nan)
+        within = np.where(twice >= 1, (weights @ within_each.T) / twice, np.nan)
+        noise = (weights @ (deviations / np.maximum(counts, 1)).T) / number
+        spread = (weights @ (centred**2).T - (weights @ centred.T) ** 2 / number) / (number - 1)
+        across = np.where(twice >= 2, noise + spread - within, np.nan)
     # NaN for a configuration whose resamples could not all be computed: too few instances have two runs.
     return np.quantile(within, tails, axis=0), np.quantile(across, tails, axis=0)
 
@@ -206,9 +205,10 @@ def _masked_mean(values: FloatArray, mask: NDArray[np.bool_]) -> FloatArray:
     return np.asarray(np.where(mask, values, 0).sum(axis=1) / np.maximum(mask.sum(axis=1), 1))
 
 
-def _error_of_mean(values: FloatArray, mean: FloatArray, mask: NDArray[np.bool_], k: FloatArray) -> FloatArray:
-    squares = (np.where(mask, values - _rows(mean), 0) ** 2).sum(axis=1)
-    return np.where(k >= 2, np.sqrt(squares / (k * (k - 1))), np.nan)
+def _error_of_sum(parts: FloatArray, number: FloatArray) -> FloatArray:
+    """Of a sum of independent parts, given less their means."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(number >= 2, np.sqrt((parts**2).sum(axis=1) * number / (number - 1)), np.nan)
 
 
 def _rows(values: FloatArray) -> FloatArray:
