@@ -230,3 +230,27 @@ def test_help_loads_nothing_heavy() -> None:
         assert command in helped.stdout
     assert run().stdout == helped.stdout
     assert re.fullmatch(r"\d+\.\d+\.\d+\n", run("--version").stdout)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["report", "m.csv", "--low", 0, "--high", 9, "-o", "m.csv"],
+        ["report", "m.csv", "--low", 0, "--high", 9, "-o", "link.html"],
+        ["report", "kissat", "-o", "missing/r.html"],
+        ["import", "m.csv", "--low", 0, "--high", 9, "-o", "m.csv"],
+        ["experiment", "n", "m.parquet", "--splits", 5, "--out", "m.parquet"],
+        ["report", "kissat", "-o", "/dev/null"],
+    ],
+)
+def test_nothing_is_written_over_what_is_read(words: list[object], tmp_path: Path) -> None:
+    """A slip of the hand would cost somebody the runs, or the machine a device."""
+    (tmp_path / "m.csv").write_text("configuration,instance,run,cost\na,x,0,1\na,y,0,2\nb,x,0,3\nb,y,0,1\n")
+    (tmp_path / "link.html").symlink_to(tmp_path / "m.csv")
+    CostMatrix.load(tmp_path / "m.csv", low=0, high=9).save(tmp_path / "m.parquet")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    ended = run(*map(str, words), cwd=tmp_path)
+    assert ended.returncode == 2
+    assert ended.stderr.count("\n") == 1
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert Path("/dev/null").is_char_device()

@@ -1,5 +1,6 @@
 """Writing files so that what was there stays until the new one is whole."""
 
+import errno
 import os
 import stat
 import tempfile
@@ -14,6 +15,9 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A file that takes the place of `path` when everything was written, and leaves it alone when anything failed."""
     # A link stays a link: what it points to is written.
     target = Path(path).resolve()
+    if target.exists() and not target.is_file():
+        # A device or a pipe would be replaced by a file of its name.
+        raise OSError(errno.EINVAL, "expected a file, or a name that is free", str(path))
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".unfinished", dir=target.parent)
     except OSError as error:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from truecost.cli.inputs import check_apart
 from truecost.cli.printing import High, Json, Low, print_json, print_line, visible
 from truecost.cli.progress import Quiet, progress
 from truecost.errors import InputError
@@ -74,6 +75,7 @@ def import_(
     from truecost.importers.door import import_runs
 
     for place in (out, test_out):
+        check_apart(place, path)
         _refuse_place(place)
     with progress(f"reading {visible(path.name)}", quiet=quiet):
         found = import_runs(

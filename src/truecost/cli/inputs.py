@@ -25,6 +25,13 @@ def load_matrix(path: Path, low: float | None = None, high: float | None = None)
         return journal.matrix()
 
 
+def check_apart(out: Path | None, *sources: Path | None) -> None:
+    """Refuse to write over what is read."""
+    for source in sources:
+        if out is not None and source is not None and out.exists() and source.exists() and out.samefile(source):
+            raise InputError(f"{out}: expected another file for what is written than for what is read.")
+
+
 def example_or(path: Path) -> Path:
     """The file of an example, where there is no file of that name and an example is called so."""
     if path.exists() or len(path.parts) != 1:
