@@ -164,9 +164,10 @@ def _print_comparison(report: "Audit") -> None:
     found = report.comparison
     if found is None:
         return
+    turns = f"without {found.flips:,} of them the sign turns"
     print_line(
         f"Against {found.default}, on {found.instances:,} common {found.on} instances: {number(found.estimate)} on average; "
-        f"without {found.flips:,} of them the sign turns"
+        f"{'every one of them has that sign' if found.flips == found.instances else turns}"
     )
     for part in found.deciding:
         share = "" if part.share != part.share else f" ({part.share:.0%})"

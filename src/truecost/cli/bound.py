@@ -247,7 +247,8 @@ def print_bounds(answer: dict[str, Any]) -> None:
     if answer["training_cost"] is not None:
         print_line(
             f"{answer['configuration']}: training cost {number(answer['training_cost'])}, "
-            f"true cost at most {number(answer['true_cost_at_most'])} (Bennett, m = {m:,})."
+            f"true cost at most {number(answer['true_cost_at_most'])} (Bennett, m = {m:,}; less than "
+            "their sum, since no run errs by more than true cost − low)."
         )
     for form, entry in answer.get("space", {}).items():
         caveat = f" — {entry['caveat']}" if entry["caveat"] else ""

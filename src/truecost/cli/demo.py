@@ -150,7 +150,7 @@ def _print(judged: list[dict[str, Any]]) -> None:
     print_line(
         "runs: configurations × instances × runs. Costs are PAR10 seconds. true cost: corrected by what choosing on one "
         "half of the instances and looking at the other shows, in 1,000 splits. within: share of a run's variance that its "
-        "seed makes, not its instance. certified: the true cost, with 95 % confidence.",
+        "seed makes, not its instance. certified: an upper limit of the true cost, with 95 % confidence.",
         "aside",
     )
     print_line()

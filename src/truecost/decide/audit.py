@@ -30,11 +30,15 @@ from truecost.matrix import CostMatrix
 from truecost.runs import Trajectory
 
 FloatArray = NDArray[np.float64]
+# Of the order of instances in betting and of the half that certifies: that of `certificate.certify`, which says the same.
+SEED = 0
 # How many of the instances that decide a comparison are named.
 NAMED = 5
 # What choosing on all instances errs by, of what choosing on half of them does: the error falls as 1/√K (the b/√K of the
 # paper's fit, which rules it but for the fewest instances).
 ALL_FOR_HALF = math.sqrt(0.5)
+# What is less than this share of the cost range is rounding.
+ROUNDING = 1e-12
 
 
 class Contribution(NamedTuple):
@@ -178,7 +182,7 @@ def audit(
     matrix
         The runs the incumbent was chosen by; missing ones allowed.
     rng
-        Draws the splits, and the order of the instances in betting.
+        Draws the splits.
     incumbent, default
         By default the trajectory's; without one the incumbent is what has the least training cost.
     test
@@ -206,9 +210,7 @@ def audit(
     matrix.select(configurations=dict.fromkeys(name for name in (incumbent, default) if name is not None))
     if test is not None:
         test.select(configurations=[incumbent])
-    statements = _Statements(
-        matrix, incumbent, default, test, trajectory, chosen, list_size, delta, int(rng.integers(1 << 32))
-    )
+    statements = _Statements(matrix, incumbent, default, test, trajectory, chosen, list_size, delta, SEED)
     means, there = instance_means(matrix)
     training = np.where(there.any(axis=1), means.sum(axis=1) / np.maximum(there.sum(axis=1), 1), np.nan)
     own = matrix.configurations.index(incumbent)
@@ -233,8 +235,11 @@ def audit(
     )
     chosen_among_all = errors[len(means)]
     selection_error = ALL_FOR_HALF * chosen_among_all.error
-    corrected = float(training[own]) + correction(compared, own, selection_error)
-    gap = (test_costs[incumbent] if from_test else corrected) - float(training[own])
+    if abs(selection_error) <= ROUNDING * matrix.width:
+        selection_error = 0.0
+    taken = correction(compared, own, selection_error)
+    corrected = float(training[own]) + taken
+    gap = test_costs[incumbent] - float(training[own]) if from_test else taken
     lost, relative = over_tuning([point.true for point in along])
     comparison = statements.comparison()
     interval, no_interval = statements.interval()
