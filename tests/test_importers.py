@@ -289,9 +289,15 @@ def test_an_array_cannot_claim_more_than_its_file(tmp_path: Path) -> None:
 
 
 CAVE = "cost,time,status,seed,config_id,instance_id\n"
-CAVE_ROWS = (
-    CAVE + "1,0.5,StatusType.SUCCESS,3,7,x\n4,0.5,SUCCESS,4,7,x\n9,9,TIMEOUT,3,8,x\n,,RUNNING,4,8,x\n,1,SUCCESS,5,8,x\n"
-)
+CAVE_ROWS = CAVE + "1,0.5,StatusType.SUCCESS,3,7,x\n4,0.5,SUCCESS,4,7,x\n9,9,TIMEOUT,3,8,x\n,,RUNNING,4,8,x\n,1,,5,8,x\n"
+
+
+@pytest.mark.parametrize("cost", ["", "nan", "inf"])
+def test_solved_runs_have_a_cost(tmp_path: Path, cost: str) -> None:
+    """A run that says it was solved would be dropped, or charged the most there is, because its cost was lost."""
+    (tmp_path / "runs.csv").write_text(f"configuration,instance,seed,cost,status\na,x,1,1,solved\na,y,1,{cost},solved\n")
+    with pytest.raises(InputError, match="expected a cost in row 2, which has the status solved"):
+        import_runs(tmp_path / "runs.csv", low=0, high=10)
 
 
 def test_cave(tmp_path: Path) -> None:

@@ -83,7 +83,12 @@ def from_frame(frame: Any, options: Options) -> Import:
     table = table.select(pl.col(theirs).alias(ours) for ours, theirs in columns.items())
     values = longtable.numbers(table, "cost").fill_null(np.nan).to_numpy()
     statuses, unfinished = _statuses(table)
-    empty = np.isnan(values) & ((statuses == Status.SOLVED) | (statuses == NO_STATUS))
+    if (wrong := np.flatnonzero((statuses == Status.SOLVED) & ~np.isfinite(values))).size:
+        raise InputError(
+            f"expected a cost in row {wrong[0] + 1}, which has the status solved: charge a failed run its penalty, do not "
+            "drop it."
+        )
+    empty = np.isnan(values) & (statuses == NO_STATUS)
     keep = ~(empty | unfinished)
     # In our own tables a row without cost and status keeps a name and is no run.
     lost = 0 if set(OWN) <= set(columns.values()) else int((empty & ~unfinished).sum())
