@@ -292,6 +292,14 @@ CAVE = "cost,time,status,seed,config_id,instance_id\n"
 CAVE_ROWS = CAVE + "1,0.5,StatusType.SUCCESS,3,7,x\n4,0.5,SUCCESS,4,7,x\n9,9,TIMEOUT,3,8,x\n,,RUNNING,4,8,x\n,1,,5,8,x\n"
 
 
+def test_a_configuration_called_default_is_the_default(tmp_path: Path) -> None:
+    """Somebody with a table would have to say what its names say already."""
+    path = tmp_path / "runs.csv"
+    path.write_text("configuration,instance,seed,cost\ndefault,x,1,1\nb,x,1,2\n")
+    assert import_runs(path, low=0, high=10).trajectory.default == "default"
+    assert import_runs(path, low=0, high=10, default="b").trajectory.default == "b"
+
+
 @pytest.mark.parametrize("cost", ["", "nan", "inf"])
 def test_solved_runs_have_a_cost(tmp_path: Path, cost: str) -> None:
     """A run that says it was solved would be dropped, or charged the most there is, because its cost was lost."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truecost.cli.inputs import check_apart
+from truecost.cli.inputs import check_apart, example_or
 from truecost.cli.printing import High, Json, Low, print_json, print_line, visible
 from truecost.cli.progress import Quiet, progress
 from truecost.errors import InputError
@@ -79,7 +79,7 @@ def import_(
         _refuse_place(place)
     with progress(f"reading {visible(path.name)}", quiet=quiet):
         found = import_runs(
-            path,
+            example_or(path),
             low=low,
             high=high,
             cutoff=cutoff,
@@ -173,7 +173,7 @@ def _print(summary: dict[str, Any]) -> None:
     ways = {
         "beforehand": "were fixed before any cost was seen",
         "adaptively": "were proposed from the costs of others",
-        "unknown": "came about nobody says how",
+        "unknown": "came about in a way that is not known",
     }
     raced = {True: ", and how many runs each got depended on costs", False: "", None: ""}[trajectory["raced"]]
     print_line(f"Configurations {ways[trajectory['proposed']]}{raced}.")

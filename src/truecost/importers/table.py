@@ -36,6 +36,8 @@ GUESSES: Final[Mapping[str, tuple[str, ...]]] = {
 }  # fmt: skip
 OWN: Final = ("configuration", "instance", "cost", "run", "low", "high")
 NEEDED: Final = ("configuration", "instance", "cost")
+# A configuration that is called so is what others are compared with, unless somebody names another one.
+NAMED_SO: Final = "default"
 CAVE: Final = "runhistory.csv"
 CAVE_CONFIGURATIONS: Final = "configurations.csv"
 # Reads all of a parquet file under a limit of memory; damage that makes the library abort ends this process, not ours.
@@ -106,10 +108,14 @@ def from_frame(frame: Any, options: Options) -> Import:
             "they are taken for runs in the order of the table."
         )
         runs = runs.select("configuration", "instance")
+    matrix, default = matrix_of(runs, charged), options.default
+    if default is None and NAMED_SO in matrix.configurations:
+        default = NAMED_SO
+        notes.append(f"The configuration called {NAMED_SO} is taken for the default.")
     return Import(
         kind="table",
-        matrix=matrix_of(runs, charged),
-        trajectory=Trajectory(tool="table", default=options.default),
+        matrix=matrix,
+        trajectory=Trajectory(tool="table", default=default),
         left_out={reason: count for reason, count in left_out.items() if count},
         notes=(*notes, *charged.notes),
         columns=columns,
