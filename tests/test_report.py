@@ -1,6 +1,7 @@
 import json
 import math
 import re
+import shlex
 from html.parser import HTMLParser
 from importlib.metadata import version
 from pathlib import Path
@@ -19,7 +20,7 @@ from truecost.examples import load_example
 from truecost.matrix import CostMatrix
 from truecost.runs import Status, Step, Trajectory
 from truecost.show import saving
-from truecost.show.content import Facts, Report
+from truecost.show.content import Commands, Facts, Report
 from truecost.show.glossary import TERMS
 from truecost.show.html import chart_spec
 from truecost.stats import bounds
@@ -163,7 +164,7 @@ def test_charts_show_the_numbers_of_their_figures() -> None:
     matrix = drawn(5, 10, 2)
     found = made(matrix, default=matrix.configurations[0], chosen="from-list", seed=7)
     incumbent = found.numbers["audit"]["incumbent"]
-    width = figures.certificate_width_data(matrix, incumbent, rng=rng(7))
+    width = figures.certificate_width_data(matrix, incumbent, rng=rng(7), delta=0.05 * (1 / 5))
     assert found.figures["certificate-width"].data.equals(width)
     assert found.figures["split"].data.equals(figures.overtuning_data(matrix, rng=rng(7)))
     assert found.figures["matrix"].data.cells.equals(figures.matrix_data(matrix).cells)
@@ -174,6 +175,92 @@ def test_charts_show_the_numbers_of_their_figures() -> None:
     ]
     upper = {(value["instances"], value["method"]): value["upper"] for value in values}
     assert upper == {(k, method): u for k, method, u in width.select("instances", "method", "upper").iter_rows()}
+
+
+def test_limits_against_k_are_valid_for_the_incumbent() -> None:
+    """The curve of certificates would be one for a configuration chosen before, which what was chosen by cost is not."""
+    matrix, names = drawn(6, 20, 2), drawn(6, 20, 2).configurations
+
+    def ends(found: Report) -> tuple[Any, ...]:
+        figure = found.figures["certificate-width"]
+        (last,) = figure.data.filter(method="star-bets").tail(1).iter_rows(named=True)
+        return last["instances"], last["estimate"], figure.notes[0]
+
+    listed = made(matrix, chosen="from-list", list_size=9)
+    assert ends(listed)[0] == 20
+    assert "δ shared out among 9" in ends(listed)[2]
+    hoeffding = listed.figures["certificate-width"].data.filter(method="hoeffding", instances=20)
+    by_hand = matrix.width * math.sqrt(math.log(9 / 0.05) / 40)
+    assert hoeffding["width"].to_list() == [pytest.approx(min(by_hand, matrix.high - hoeffding["estimate"][0]))]
+    halved = made(matrix)
+    assert ends(halved)[:2] == (10, pytest.approx(halved.numbers["audit"]["interval"]["estimate"]))
+    assert "half of the instances that it was not chosen by" in ends(halved)[2]
+    # Of the test instances only those that are fresh.
+    fresh = [*matrix.instances[:4], *(f"fresh-{i}" for i in range(16))]
+    test = CostMatrix(drawn(6, 20, 2).costs[:, ::-1], names, fresh, matrix.low, matrix.high)
+    search = Trajectory(tool="a search", proposed="adaptively", incumbent=names[4])
+    tested = made(matrix, test=test, trajectory=search)
+    assert ends(tested)[:2] == (16, pytest.approx(test.costs[4, 4:].mean()))
+    assert "On the test runs" in ends(tested)[2]
+    assert "certificate-width" not in made(matrix, trajectory=search).figures
+    raced = made(matrix, trajectory=Trajectory(tool="a race", proposed="beforehand", raced=True, incumbent=names[4]))
+    assert "certificate-width" not in raced.figures
+    assert "in a race their number depended on costs" in raced.text
+
+
+def paired(gain: float, noise: float, instances: int) -> CostMatrix:
+    """Two configurations, of which the second is better by `gain` on average."""
+    hard, apart = rng(5).uniform(4, 6, instances), rng(6).normal(0, noise, instances)
+    costs = np.stack([hard, hard - gain + apart - apart.mean()])[:, :, np.newaxis]
+    return CostMatrix(costs, ["default", "tuned"], [f"i{i}" for i in range(instances)], 0, 10)
+
+
+def test_how_many_instances_would_show_it_is_said_by_the_limits_of_the_verdict() -> None:
+    """The page would promise that a number of instances turns its verdict, by a test that is not the verdict's."""
+    matrix = paired(0.5, 1, 30)
+    found = made(matrix, default="default", chosen="from-list")
+    seen, limits = found.numbers["shown_on"], found.numbers["audit"]["comparison"]
+    assert limits["lower"] < 0 < limits["upper"]
+    assert found.numbers["tell_apart"]["instances"] < seen["instances"] == facts(found)["shown-on"]
+    assert f"own limits on about {seen['instances']} instances, if new ones are like these" in found.text
+    assert "A paired t-test, which trusts normal differences" in found.text
+    assert found.text.index("own limits") < found.text.index("A paired t-test")
+
+    def shown(times: int) -> bool:
+        names = [f"i{i}" for i in range(times * 30)]
+        more = CostMatrix(np.tile(matrix.costs, (1, times, 1)), matrix.configurations, names, 0, 10)
+        return audit.audit(more, rng=rng(1), default="default", chosen="from-list", splits=1).better
+
+    times = seen["instances"] // 30
+    assert shown(times)
+    assert not shown(1)
+    tried = [r for r in (2, 3, 4, 6, 8, 12, 16) if r < times]
+    assert not any(shown(r) for r in tried)
+
+
+def test_a_difference_that_cannot_be_shown_is_said_to_be_out_of_reach() -> None:
+    """Who has a tiny difference would be sent off to run instances that do not show it; who has shown one, too."""
+    small = made(paired(0.02, 1, 12), default="default", incumbent="tuned", chosen="from-list")
+    assert small.numbers["shown_on"] == {"instances": None, "seen": 12, "tried": 192, "halved": False}
+    assert "out of reach at the present difference: 192 instances like these would not do" in small.text
+    for asked in ({"incumbent": "tuned", "default": "default"}, {"incumbent": "default", "default": "tuned"}):
+        assert made(paired(3, 0.1, 60), chosen="from-list", **asked).numbers["shown_on"] is None
+    half = made(paired(0.6, 0.8, 40), default="default")
+    assert half.numbers["shown_on"]["seen"] == 20
+    assert "and as many to choose by" in half.text
+
+
+@pytest.mark.parametrize(("instances", "runs"), [(16, 3), (57, 2), (19, 2), (40, 4)])
+def test_the_plan_to_copy_is_the_plan_of_the_page(run: Run, tmp_path: Path, instances: int, runs: int) -> None:
+    """The command to copy would round the error, and answer an instance more or less than the page says."""
+    path = tmp_path / "runs.npz"
+    drawn(4, instances, runs).save(path)
+    found = made(drawn(4, instances, runs), name=str(path))
+    (line,) = (line for block in found.sections[4].blocks if isinstance(block, Commands) for line, _ in block.commands[:1])
+    assert line.startswith("truecost plan")
+    answer = json.loads(run(*shlex.split(line)[1:], "--json").stdout)["recommendation"]
+    expected = found.numbers["plan"]
+    assert (answer["instances"], answer["runs"]) == (expected["instances"], expected["runs"])
 
 
 def test_the_shaded_interval_is_the_valid_one() -> None:
@@ -422,8 +509,6 @@ def test_command(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_commands_of_the_page_run(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that the page offers to copy would be refused."""
-    import shlex
-
     monkeypatch.chdir(tmp_path)
     pl.DataFrame(drawn(4, 10, 2).to_table()).write_csv("runs.csv")
     for words in (("kissat",), ("runs.csv", "--low", 0, "--high", 100, "--default", "default", "--chosen", "from-list")):

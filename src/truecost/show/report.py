@@ -85,6 +85,8 @@ def report(
         audit,
         test=test,
         trajectory=trajectory,
+        chosen=chosen,
+        list_size=list_size,
         source=source or _source(name, incumbent, default),
         unit=unit,
         seed=seed,
@@ -229,6 +231,7 @@ def _numbers(found: Findings, name: str, version: str) -> dict[str, Any]:
         "plan": None
         if plan is None
         else {"instances": plan.instances, "runs": plan.runs, "standard_error": plan.standard_error, "caveat": plan.caveat},
+        "shown_on": None if found.reach is None else found.reach._asdict(),
         "tell_apart": None if found.apart is None else asdict(found.apart),
         "table": [
             {

@@ -269,16 +269,7 @@ def how_sure(found: Findings) -> Section:
         blocks.append(
             Text(text="A bound as wide as the cost range says nothing: more instances are needed.", aside=True),
         )
-    if found.costs.instances[found.own] < 2:
-        blocks.append(
-            Text(text="What more instances would buy is not drawn: the incumbent has runs on one only.", aside=True)
-        )
-    else:
-        data = figures.certificate_width_data(found.matrix, audit.incumbent, rng=found.rng(), delta=audit.delta)
-        chart = figures.certificate_width_chart(data, delta=audit.delta, unit=found.unit)
-        blocks.append(
-            captioned("certificate-width", chart, data, "As if it had been chosen before any of these costs was seen. ")
-        )
+    blocks += _width(found)
     if interval is not None:
         blocks.append(Points(title="The interval rests on", points=interval.rests_on))
     if plug_in is not None:
@@ -287,6 +278,30 @@ def how_sure(found: Findings) -> Section:
         )
     lead = f"{interval.statement}." if interval is not None else f"No valid interval of its true cost: {audit.no_interval}."
     return Section(name="sure", title="How sure", lead=lead, blocks=tuple(blocks))
+
+
+def _width(found: Findings) -> list[Block]:
+    """Limits against K on the instances and with the part of δ that the valid interval has; nothing where there is none."""
+    audit, evidence = found.audit, found.evidence
+    if audit.interval is None or evidence is None:
+        return []
+    left_out = "What more instances would buy is not drawn: "
+    if evidence.stopped:
+        text = f"{left_out}in a race their number depended on costs, and these limits are for a number fixed beforehand."
+        return [Text(text=text, aside=True)]
+    if audit.interval.instances < 2:
+        return [Text(text=f"{left_out}the incumbent has runs on one only.", aside=True)]
+    share = audit.delta * evidence.share
+    data = figures.certificate_width_data(evidence.runs, audit.incumbent, rng=found.rng(), delta=share)
+    chart = figures.certificate_width_chart(data, delta=audit.delta, unit=found.unit)
+    first = ""
+    if evidence.configurations > 1:
+        first = f"One of {evidence.configurations:,} configurations: δ shared out among {evidence.configurations:,}. "
+    elif evidence.chosen == "on-half":
+        first = "On the half of the instances that it was not chosen by. "
+    elif evidence.runs is not found.matrix:
+        first = "On the test runs. "
+    return [captioned("certificate-width", chart, data, first)]
 
 
 def _limit_row(statement: str, low: float, high: float, width: float, worth: str) -> tuple[Cell, ...]:
