@@ -22,7 +22,7 @@ from truecost.runs import Status, Step, Trajectory
 from truecost.show import saving
 from truecost.show.content import Commands, Facts, Report
 from truecost.show.glossary import TERMS
-from truecost.show.html import chart_spec
+from truecost.show.html import COLOURS, chart_spec
 from truecost.stats import bounds
 from truecost.stats.allocation import even
 from truecost.stats.variance import variance_components
@@ -159,6 +159,25 @@ def test_configurations_that_cannot_be_compared_have_no_rank() -> None:
     assert rows[-1][3].value == min(row[3].value for row in rows)
 
 
+def test_ranks_by_adjusted_costs_are_said_to_be_so() -> None:
+    """The verdict would call least a cost that the table beside it shows to be larger than another."""
+    hard = np.linspace(1, 8, 12)[:, np.newaxis]
+    costs = np.stack([hard + add + rng(4).uniform(0, 0.2, (12, 2)) for add in (0.5, 1, 1.5)])
+    costs[1, 8:] = np.nan
+    found = made(CostMatrix(costs, list("abc"), [f"i{i}" for i in range(12)], 0, 10))
+    first, second, _ = found.tables["configurations"].rows
+    assert (first[1].value, second[1].value) == ("a", "b")
+    assert float(second[3].value) < float(first[3].value)
+    assert (
+        found.verdict == "a has the least training cost of 3 configurations once how hard their instances are is taken out."
+    )
+    assert "the column shows the plain mean" in found.text
+    costs[1] = np.nan
+    whole = made(CostMatrix(costs, list("abc"), [f"i{i}" for i in range(12)], 0, 10))
+    assert whole.verdict == "a has the least training cost of 2 configurations."
+    assert "the column shows the plain mean" not in whole.text
+
+
 def test_charts_show_the_numbers_of_their_figures() -> None:
     """A chart of the page would be drawn from other numbers than the figure of that name computes."""
     matrix = drawn(5, 10, 2)
@@ -293,7 +312,8 @@ def test_specifications_validate_in_the_colours_of_the_page() -> None:
         # The data are no part of the grammar, and take the longest.
         alt.Chart.from_dict({key: part for key, part in spec.items() if key != "datasets"})
         assert "title" not in spec
-        assert "#000000" not in json.dumps({key: part for key, part in spec.items() if key != "datasets"})
+        left = json.dumps({key: part for key, part in spec.items() if key != "datasets"})
+        assert not [colour for colour in COLOURS if colour in left]
 
 
 def test_names_of_colours_stay_names() -> None:

@@ -163,6 +163,13 @@ class Findings:
         return "" if self.unit == "cost" else self.unit
 
     @property
+    def adjusted(self) -> bool:
+        """Whether configurations have runs on different instances, so that ranks take out how hard those are."""
+        there = self.matrix.counts() > 0
+        there = there[there.any(axis=1)]
+        return bool((there != there[:1]).any())
+
+    @property
     def still(self) -> bool:
         """Whether all runs of the incumbent cost the same, but for rounding."""
         return self.audit.noise.standard_error <= NOTHING * self.matrix.width

@@ -163,7 +163,8 @@ def _verdict(found: Findings) -> str:
     if ran == 1:
         return f"{audit.incumbent} is the only configuration with runs."
     if found.order[0] == found.own:
-        return f"{audit.incumbent} has the least training cost of {ran:,} configurations."
+        taken_out = " once how hard their instances are is taken out" if found.adjusted else ""
+        return f"{audit.incumbent} has the least training cost of {ran:,} configurations{taken_out}."
     return f"{audit.incumbent} was chosen out of {ran:,} configurations."
 
 

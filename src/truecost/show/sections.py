@@ -65,11 +65,16 @@ def what_was_run(found: Findings) -> Section:
     blocks.append(_configurations(found))
     if configurations > MOST_ROWS:
         blocks.append(Text(text=f"The {MOST_ROWS} best of {configurations:,} configurations are listed.", aside=True))
+    if found.adjusted:
+        text = (
+            "Ranks are by the training cost once how hard the instances are is taken out, since not all configurations have "
+            "runs on the same ones; the column shows the plain mean of what each was run on."
+        )
+        blocks.append(Text(text=text, aside=True))
     if found.ranked < configurations:
         text = (
             f"{configurations - found.ranked:,} configurations have no rank: they have runs on less than half as many "
-            "instances as the one with the most, and their costs cannot be compared. In the order of the others, how hard "
-            "their instances are is taken out."
+            "instances as the one with the most, and their costs cannot be compared."
         )
         blocks.append(Text(text=text, aside=True))
     lead = f"{runs:,} runs of {configurations:,} configurations on {instances:,} instances"
