@@ -174,6 +174,10 @@ class Findings:
         """Whether all runs of the incumbent cost the same, but for rounding."""
         return self.audit.noise.standard_error <= NOTHING * self.matrix.width
 
+    def rounded(self, value: float) -> float:
+        """A difference of costs that is 0 but for rounding as 0."""
+        return 0.0 if abs(value) <= NOTHING * self.matrix.width else value
+
     def rng(self) -> np.random.Generator:
         """For a figure of its own, so that it does not depend on what else is drawn."""
         return np.random.default_rng(self.seed)
