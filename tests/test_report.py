@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import math
 import re
@@ -316,6 +317,53 @@ def test_specifications_validate_in_the_colours_of_the_page() -> None:
         assert not [colour for colour in COLOURS if colour in left]
 
 
+def parts(spec: Any, key: str) -> list[Any]:
+    """Everything under this key in a specification, the data aside."""
+    if isinstance(spec, list):
+        return [found for item in spec for found in parts(item, key)]
+    if not isinstance(spec, dict):
+        return []
+    own = [spec[key]] if key in spec else []
+    return own + [found for name, item in spec.items() if name not in ("data", "datasets") for found in parts(item, key)]
+
+
+def test_tooltips_show_neither_nothing_nor_rounding() -> None:
+    """The pointer would find "null" where there is no number, and 2e-16 where two numbers are the same."""
+    matrix = drawn(6, 12, 2)
+    found = made(matrix, default=matrix.configurations[0], chosen="from-list")
+    along = found.figures["along"]
+    assert along.data["runs"].null_count() == along.data.height > 1
+    assert "runs" not in {channel["field"] for tooltip in parts(chart_spec(along.chart), "tooltip") for channel in tooltip}
+    layers = [layer for layers in parts(chart_spec(found.figures["selection-error"].chart), "layer") for layer in layers]
+    shown = [layer for layer in layers if "standard_error" in {t["field"] for t in layer["encoding"].get("tooltip", [])}]
+    assert len(shown) == 2
+    assert all(layer["transform"] == [{"filter": "isValid(datum.standard_error)"}] for layer in shown)
+    looked = audit.audit(matrix, rng=rng(), splits=2)
+    same = tuple(dataclasses.replace(point, true=point.training * (1 + 2e-16)) for point in looked.along)
+    data = figures.overtuning_along_data(dataclasses.replace(looked, along=same, over_tuning=2e-16))
+    assert set(data["gap"]) == set(data["over_tuning"]) == {0.0}
+    constant = made(odd("constant"))
+    (shown_gap,) = (
+        fact.shown for block in constant.sections[3].blocks[:1] if isinstance(block, Facts)
+        for fact in block.facts if fact.term == "optimism"
+    )  # fmt: skip
+    assert shown_gap == "0"
+
+
+def test_ticks_are_whole_and_axes_without_a_unit_say_cost_once() -> None:
+    """Two incumbents would stand on an axis marked 1 1 2 2 3, and costs be called cost (cost)."""
+    found = made(paired(0.5, 1, 30), default="default", chosen="from-list")
+    spec = chart_spec(found.figures["along"].chart)
+    assert {tuple(axis["values"]) for axis in parts(parts(spec, "x"), "axis")} == {(1, 2)}
+    thirty = parts(parts(chart_spec(found.figures["paired"].chart), "x"), "axis")
+    assert [axis["values"] for axis in thirty] == [[5, 10, 15, 20, 25, 30]]
+    titles = [title for figure in found.figures.values() for title in parts(chart_spec(figure.chart), "title")]
+    assert "cost" in titles
+    assert not [title for title in titles if "(cost" in str(title)]
+    with_unit = made(paired(0.5, 1, 30), default="default", chosen="from-list", unit="s")
+    assert "cost (s)" in parts(chart_spec(with_unit.figures["along"].chart), "title")
+
+
 def test_names_of_colours_stay_names() -> None:
     """A configuration called #000000 would be called var(--ink) in the charts."""
     matrix = CostMatrix(rng().uniform(1, 9, (3, 8, 2)), ["#000000", "#0072B2", "white"], [f"i{i}" for i in range(8)], 0, 10)
@@ -462,6 +510,8 @@ def test_odd_matrices(kind: str, default: str | None) -> None:
     found = made(matrix, default=default, incumbent=incumbent)
     Reader(report.render(found))
     assert ODD[kind] in found.text
+    words = " ".join([found.subtitle, found.text, *(note for figure in found.figures.values() for note in figure.notes)])
+    assert not re.findall(r"(?<![\d,.])1 (?:\w+ )?(?:configurations|instances|runs|halves)", words)
     for fact in (fact for section in found.sections for b in section.blocks if isinstance(b, Facts) for fact in b.facts):
         assert fact.shown
         assert "nan" not in fact.shown

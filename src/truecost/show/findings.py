@@ -350,7 +350,10 @@ def _sweeps(matrix: CostMatrix, splits: int, delta: float, seed: int) -> tuple[t
     if configurations < 2:
         return (), f"{left_out}with one configuration nothing is chosen."
     if instances < FEWEST_TO_SWEEP:
-        return (), f"{left_out}that takes {FEWEST_TO_SWEEP} instances, and there are {instances}."
+        return (
+            (),
+            f"{left_out}that takes {FEWEST_TO_SWEEP} instances, and there {'is' if instances == 1 else 'are'} {instances}.",
+        )
     if matrix.counts().min() == 0:
         return (), f"{left_out}some configurations have no run on some instances."
     half = instances // 2

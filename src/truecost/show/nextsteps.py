@@ -6,6 +6,7 @@ import shlex
 from truecost.show import figures
 from truecost.show.content import Block, Commands, Fact, Facts, Points, Section, Text, captioned, number, percent
 from truecost.show.findings import Findings
+from truecost.show.numbers import counted
 
 # An allocation that wastes less than this share of its variance is as good as even.
 EVEN_ENOUGH = 1.05
@@ -32,7 +33,7 @@ def what_next(found: Findings) -> Section:
         shown = f"over {reach.tried:,}" if reach.instances is None else f"{reach.instances:,}"
         facts.append(Fact(term="shown-on", value=reach.instances, shown=shown, note=f"now {reach.seen:,}"))
     if found.apart is not None:
-        each = f"{found.apart.runs_each:,} run{'' if found.apart.runs_each == 1 else 's'} of both on each"
+        each = f"{counted(found.apart.runs_each, 'run')} of both on each"
         facts.append(Fact(term="tell-apart", value=found.apart.instances, shown=f"{found.apart.instances:,}", note=each))
     if facts:
         blocks.append(Facts(facts=tuple(facts)))
@@ -100,7 +101,7 @@ def _to_show(found: Findings, default: str) -> str:
             f"{reach.tried:,} instances like these would not do."
         )
     if apart is not None:
-        each = f"{apart.instances:,} instances with {apart.runs_each:,} run{'' if apart.runs_each == 1 else 's'} each"
+        each = f"{counted(apart.instances, 'instance')} with {counted(apart.runs_each, 'run')} each"
         weaker = "A paired t-test, which trusts normal differences and a choice made beforehand, would"
         if reach is not None:
             parts.append(f"{weaker} do with about {each}.")

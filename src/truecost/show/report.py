@@ -23,6 +23,7 @@ from truecost.show.content import Fact, Report, Tone, percent, signed
 from truecost.show.content import number as written
 from truecost.show.findings import Findings, Progress, Source, find
 from truecost.show.html import page
+from truecost.show.numbers import counted
 
 __all__ = ["Report", "Source", "render", "report", "save"]
 
@@ -104,10 +105,9 @@ def report(
         sections.how_made(found, version),
     )
     tone, badge = _judged(audit)
-    configurations, instances, runs = matrix.shape
     return Report(
         title=f"{name}: how good is it really?" if title is None else title,
-        subtitle=f"{configurations:,} configurations × {instances:,} instances × {runs:,} runs",
+        subtitle=" × ".join(map(counted, matrix.shape, ("configuration", "instance", "run"))),
         tone=tone,
         badge=badge,
         verdict=_verdict(found),

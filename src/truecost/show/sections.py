@@ -21,6 +21,7 @@ from truecost.show.content import (
 )
 from truecost.show.content import number as written
 from truecost.show.findings import NOTHING, Findings
+from truecost.show.numbers import counted
 
 # Rows of the table of configurations: more make a page that nobody scrolls through, and a file that is large for it.
 MOST_ROWS = 500
@@ -73,15 +74,15 @@ def what_was_run(found: Findings) -> Section:
         blocks.append(Text(text=text, aside=True))
     if found.ranked < configurations:
         text = (
-            f"{configurations - found.ranked:,} configurations have no rank: they have runs on less than half as many "
-            "instances as the one with the most, and their costs cannot be compared."
+            f"Without a rank: {counted(configurations - found.ranked, 'configuration')} with runs on less than half as many "
+            "instances as the one with the most, whose costs cannot be compared."
         )
         blocks.append(Text(text=text, aside=True))
-    lead = f"{runs:,} runs of {configurations:,} configurations on {instances:,} instances"
+    lead = f"{counted(runs, 'run')} of {counted(configurations, 'configuration')} on {counted(instances, 'instance')}"
     return Section(
         name="run",
         title="What was run",
-        lead=f"{lead}; {f'{missing:,} are missing' if missing else 'none is missing'}.",
+        lead=f"{lead}; {f'{missing:,}' if missing else 'none'} {'is' if missing < 2 else 'are'} missing.",
         blocks=tuple(blocks),
     )
 
@@ -102,8 +103,8 @@ def _origin(found: Findings) -> str:
         said.append("The runs are those of a race: how many a configuration got depended on costs.")
     if test is not None:
         said.append(
-            f"Test runs: {int(test.counts().sum()):,} of {len(test.configurations):,} configurations on "
-            f"{len(test.instances):,} instances."
+            f"Test runs: {int(test.counts().sum()):,} of {counted(len(test.configurations), 'configuration')} on "
+            f"{counted(len(test.instances), 'instance')}."
         )
     return " ".join(said)
 
@@ -236,7 +237,7 @@ def how_sure(found: Findings) -> Section:
         shared = f", δ shared out among {interval.configurations:,}" if interval.configurations > 1 else ""
         rows.append(
             _limit_row(
-                f"From the runs alone: {interval.method} on {interval.instances:,} instances, chosen "
+                f"From the runs alone: {interval.method} on {counted(interval.instances, 'instance')}, chosen "
                 f"{interval.chosen}{shared}",
                 interval.lower,
                 interval.upper,

@@ -12,6 +12,7 @@ from truecost.errors import InputError
 from truecost.experiments.exact import check_complete, check_counts, check_split
 from truecost.matrix import CostMatrix
 from truecost.runs import NO_STATUS, Status
+from truecost.show.numbers import counted
 from truecost.show.theme import BLACK, BLUE, COSTS, GREY, ORANGE, Chart, axis, labelled, records, themed, whole_ticks
 from truecost.stats.variance import variance_components
 
@@ -114,7 +115,7 @@ def matrix_chart(data: MatrixPicture, *, unit: str = "cost") -> Chart:
     sizes = [int(table["last"][-1]) for table in (data.configurations, data.instances)]
     binned = f" in {height} × {width} bins" if [height, width] != sizes else ""
     title = alt.TitleParams(
-        f"{sizes[0]:,} configurations × {sizes[1]:,} instances{binned}",
+        f"{counted(sizes[0], 'configuration')} × {counted(sizes[1], 'instance')}{binned}",
         subtitle=f"White dots: half or more of the {what}",
     )
     both = alt.layer(squares, dots.encode(x=x, y=y, tooltip=tooltip))
@@ -271,7 +272,7 @@ def overtuning_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
             )
         )
         title = alt.TitleParams(
-            f"N = {n:,} runs of each configuration",
+            f"N = {counted(n, 'run')} of each configuration",
             subtitle=f"Winner: training {winner['training'][0]:.3g}, test {winner['test'][0]:.3g}; "
             f"least test cost {min(part['test']):.3g}",
         )

@@ -12,6 +12,7 @@ import polars as pl
 
 from truecost.errors import InputError
 from truecost.experiments import fit
+from truecost.show.numbers import counted
 from truecost.show.theme import BLACK, BLUE, DASHED, DOTTED, GREEN, ORANGE, SOLID, Chart, axis, labelled, records, themed
 
 ErrorName = Literal["uniform", "selection"]
@@ -109,7 +110,7 @@ def _estimators_panel(data: pl.DataFrame, unit: str, more: str, width: int, heig
             alt.Tooltip("spread:Q", title="its standard deviation over splits", format=",.4~g"),
         ],
     )
-    title = alt.TitleParams(f"K = {data['k'][0]:,} training instances{more}", fontWeight="normal", fontSize=12)
+    title = alt.TitleParams(f"K = {counted(data['k'][0], 'training instance')}{more}", fontWeight="normal", fontSize=12)
     return alt.layer(bars, lines, points, data=records(shown)).properties(width=width, height=height, title=title)
 
 
