@@ -92,13 +92,13 @@ def _to_show(found: Findings, default: str) -> str:
     if reach is not None and reach.instances is not None:
         halved = " and as many to choose by" if reach.halved else ""
         parts.append(
-            f"It would be shown to be better than {default} by this page's own limits on about {reach.instances:,} "
-            f"instances{halved}, if new ones are like these."
+            f"{found.audit.incumbent} would be shown to be better than {default} by this page's own limits on about "
+            f"{reach.instances:,} instances{halved}, if new ones are like these."
         )
     elif reach is not None:
         parts.append(
-            f"To show it better than {default} by this page's own limits is out of reach at the present difference: "
-            f"{reach.tried:,} instances like these would not do."
+            f"To show {found.audit.incumbent} to be better than {default} by this page's own limits is out of "
+            f"reach at the present difference: {reach.tried:,} instances like these would not do."
         )
     if apart is not None:
         each = f"{counted(apart.instances, 'instance')} with {counted(apart.runs_each, 'run')} each"
