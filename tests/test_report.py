@@ -1,6 +1,8 @@
+import dataclasses
 import json
 import math
 import re
+import shlex
 from html.parser import HTMLParser
 from importlib.metadata import version
 from pathlib import Path
@@ -19,9 +21,9 @@ from truecost.examples import load_example
 from truecost.matrix import CostMatrix
 from truecost.runs import Status, Step, Trajectory
 from truecost.show import saving
-from truecost.show.content import Facts, Report
+from truecost.show.content import Commands, Facts, Report
 from truecost.show.glossary import TERMS
-from truecost.show.html import chart_spec
+from truecost.show.html import COLOURS, chart_spec
 from truecost.stats import bounds
 from truecost.stats.allocation import even
 from truecost.stats.variance import variance_components
@@ -158,12 +160,31 @@ def test_configurations_that_cannot_be_compared_have_no_rank() -> None:
     assert rows[-1][3].value == min(row[3].value for row in rows)
 
 
+def test_ranks_by_adjusted_costs_are_said_to_be_so() -> None:
+    """The verdict would call least a cost that the table beside it shows to be larger than another."""
+    hard = np.linspace(1, 8, 12)[:, np.newaxis]
+    costs = np.stack([hard + add + rng(4).uniform(0, 0.2, (12, 2)) for add in (0.5, 1, 1.5)])
+    costs[1, 8:] = np.nan
+    found = made(CostMatrix(costs, list("abc"), [f"i{i}" for i in range(12)], 0, 10))
+    first, second, _ = found.tables["configurations"].rows
+    assert (first[1].value, second[1].value) == ("a", "b")
+    assert float(second[3].value) < float(first[3].value)
+    assert (
+        found.verdict == "a has the least training cost of 3 configurations once how hard their instances are is taken out."
+    )
+    assert "the column shows the plain mean" in found.text
+    costs[1] = np.nan
+    whole = made(CostMatrix(costs, list("abc"), [f"i{i}" for i in range(12)], 0, 10))
+    assert whole.verdict == "a has the least training cost of 2 configurations."
+    assert "the column shows the plain mean" not in whole.text
+
+
 def test_charts_show_the_numbers_of_their_figures() -> None:
     """A chart of the page would be drawn from other numbers than the figure of that name computes."""
     matrix = drawn(5, 10, 2)
     found = made(matrix, default=matrix.configurations[0], chosen="from-list", seed=7)
     incumbent = found.numbers["audit"]["incumbent"]
-    width = figures.certificate_width_data(matrix, incumbent, rng=rng(7))
+    width = figures.certificate_width_data(matrix, incumbent, rng=rng(7), delta=0.05 * (1 / 5))
     assert found.figures["certificate-width"].data.equals(width)
     assert found.figures["split"].data.equals(figures.overtuning_data(matrix, rng=rng(7)))
     assert found.figures["matrix"].data.cells.equals(figures.matrix_data(matrix).cells)
@@ -174,6 +195,92 @@ def test_charts_show_the_numbers_of_their_figures() -> None:
     ]
     upper = {(value["instances"], value["method"]): value["upper"] for value in values}
     assert upper == {(k, method): u for k, method, u in width.select("instances", "method", "upper").iter_rows()}
+
+
+def test_limits_against_k_are_valid_for_the_incumbent() -> None:
+    """The curve of certificates would be one for a configuration chosen before, which what was chosen by cost is not."""
+    matrix, names = drawn(6, 20, 2), drawn(6, 20, 2).configurations
+
+    def ends(found: Report) -> tuple[Any, ...]:
+        figure = found.figures["certificate-width"]
+        (last,) = figure.data.filter(method="star-bets").tail(1).iter_rows(named=True)
+        return last["instances"], last["estimate"], figure.notes[0]
+
+    listed = made(matrix, chosen="from-list", list_size=9)
+    assert ends(listed)[0] == 20
+    assert "δ shared out among 9" in ends(listed)[2]
+    hoeffding = listed.figures["certificate-width"].data.filter(method="hoeffding", instances=20)
+    by_hand = matrix.width * math.sqrt(math.log(9 / 0.05) / 40)
+    assert hoeffding["width"].to_list() == [pytest.approx(min(by_hand, matrix.high - hoeffding["estimate"][0]))]
+    halved = made(matrix)
+    assert ends(halved)[:2] == (10, pytest.approx(halved.numbers["audit"]["interval"]["estimate"]))
+    assert "half of the instances that it was not chosen by" in ends(halved)[2]
+    # Of the test instances only those that are fresh.
+    fresh = [*matrix.instances[:4], *(f"fresh-{i}" for i in range(16))]
+    test = CostMatrix(drawn(6, 20, 2).costs[:, ::-1], names, fresh, matrix.low, matrix.high)
+    search = Trajectory(tool="a search", proposed="adaptively", incumbent=names[4])
+    tested = made(matrix, test=test, trajectory=search)
+    assert ends(tested)[:2] == (16, pytest.approx(test.costs[4, 4:].mean()))
+    assert "On the test runs" in ends(tested)[2]
+    assert "certificate-width" not in made(matrix, trajectory=search).figures
+    raced = made(matrix, trajectory=Trajectory(tool="a race", proposed="beforehand", raced=True, incumbent=names[4]))
+    assert "certificate-width" not in raced.figures
+    assert "in a race their number depended on costs" in raced.text
+
+
+def paired(gain: float, noise: float, instances: int) -> CostMatrix:
+    """Two configurations, of which the second is better by `gain` on average."""
+    hard, apart = rng(5).uniform(4, 6, instances), rng(6).normal(0, noise, instances)
+    costs = np.stack([hard, hard - gain + apart - apart.mean()])[:, :, np.newaxis]
+    return CostMatrix(costs, ["default", "tuned"], [f"i{i}" for i in range(instances)], 0, 10)
+
+
+def test_how_many_instances_would_show_it_is_said_by_the_limits_of_the_verdict() -> None:
+    """The page would promise that a number of instances turns its verdict, by a test that is not the verdict's."""
+    matrix = paired(0.5, 1, 30)
+    found = made(matrix, default="default", chosen="from-list")
+    seen, limits = found.numbers["shown_on"], found.numbers["audit"]["comparison"]
+    assert limits["lower"] < 0 < limits["upper"]
+    assert found.numbers["tell_apart"]["instances"] < seen["instances"] == facts(found)["shown-on"]
+    assert f"own limits on about {seen['instances']} instances, if new ones are like these" in found.text
+    assert "A paired t-test, which trusts normal differences" in found.text
+    assert found.text.index("own limits") < found.text.index("A paired t-test")
+
+    def shown(times: int) -> bool:
+        names = [f"i{i}" for i in range(times * 30)]
+        more = CostMatrix(np.tile(matrix.costs, (1, times, 1)), matrix.configurations, names, 0, 10)
+        return audit.audit(more, rng=rng(1), default="default", chosen="from-list", splits=1).better
+
+    times = seen["instances"] // 30
+    assert shown(times)
+    assert not shown(1)
+    tried = [r for r in (2, 3, 4, 6, 8, 12, 16) if r < times]
+    assert not any(shown(r) for r in tried)
+
+
+def test_a_difference_that_cannot_be_shown_is_said_to_be_out_of_reach() -> None:
+    """Who has a tiny difference would be sent off to run instances that do not show it; who has shown one, too."""
+    small = made(paired(0.02, 1, 12), default="default", incumbent="tuned", chosen="from-list")
+    assert small.numbers["shown_on"] == {"instances": None, "seen": 12, "tried": 192, "halved": False}
+    assert "out of reach at the present difference: 192 instances like these would not do" in small.text
+    for asked in ({"incumbent": "tuned", "default": "default"}, {"incumbent": "default", "default": "tuned"}):
+        assert made(paired(3, 0.1, 60), chosen="from-list", **asked).numbers["shown_on"] is None
+    half = made(paired(0.6, 0.8, 40), default="default")
+    assert half.numbers["shown_on"]["seen"] == 20
+    assert "and as many to choose by" in half.text
+
+
+@pytest.mark.parametrize(("instances", "runs"), [(16, 3), (57, 2), (19, 2), (40, 4)])
+def test_the_plan_to_copy_is_the_plan_of_the_page(run: Run, tmp_path: Path, instances: int, runs: int) -> None:
+    """The command to copy would round the error, and answer an instance more or less than the page says."""
+    path = tmp_path / "runs.npz"
+    drawn(4, instances, runs).save(path)
+    found = made(drawn(4, instances, runs), name=str(path))
+    (line,) = (line for block in found.sections[4].blocks if isinstance(block, Commands) for line, _ in block.commands[:1])
+    assert line.startswith("truecost plan")
+    answer = json.loads(run(*shlex.split(line)[1:], "--json").stdout)["recommendation"]
+    expected = found.numbers["plan"]
+    assert (answer["instances"], answer["runs"]) == (expected["instances"], expected["runs"])
 
 
 def test_the_shaded_interval_is_the_valid_one() -> None:
@@ -206,7 +313,55 @@ def test_specifications_validate_in_the_colours_of_the_page() -> None:
         # The data are no part of the grammar, and take the longest.
         alt.Chart.from_dict({key: part for key, part in spec.items() if key != "datasets"})
         assert "title" not in spec
-        assert "#000000" not in json.dumps({key: part for key, part in spec.items() if key != "datasets"})
+        left = json.dumps({key: part for key, part in spec.items() if key != "datasets"})
+        assert not [colour for colour in COLOURS if colour in left]
+
+
+def parts(spec: Any, key: str) -> list[Any]:
+    """Everything under this key in a specification, the data aside."""
+    if isinstance(spec, list):
+        return [found for item in spec for found in parts(item, key)]
+    if not isinstance(spec, dict):
+        return []
+    own = [spec[key]] if key in spec else []
+    return own + [found for name, item in spec.items() if name not in ("data", "datasets") for found in parts(item, key)]
+
+
+def test_tooltips_show_neither_nothing_nor_rounding() -> None:
+    """The pointer would find "null" where there is no number, and 2e-16 where two numbers are the same."""
+    matrix = drawn(6, 12, 2)
+    found = made(matrix, default=matrix.configurations[0], chosen="from-list")
+    along = found.figures["along"]
+    assert along.data["runs"].null_count() == along.data.height > 1
+    assert "runs" not in {channel["field"] for tooltip in parts(chart_spec(along.chart), "tooltip") for channel in tooltip}
+    layers = [layer for layers in parts(chart_spec(found.figures["selection-error"].chart), "layer") for layer in layers]
+    shown = [layer for layer in layers if "standard_error" in {t["field"] for t in layer["encoding"].get("tooltip", [])}]
+    assert len(shown) == 2
+    assert all(layer["transform"] == [{"filter": "isValid(datum.standard_error)"}] for layer in shown)
+    looked = audit.audit(matrix, rng=rng(), splits=2)
+    same = tuple(dataclasses.replace(point, true=point.training * (1 + 2e-16)) for point in looked.along)
+    data = figures.overtuning_along_data(dataclasses.replace(looked, along=same, over_tuning=2e-16))
+    assert set(data["gap"]) == set(data["over_tuning"]) == {0.0}
+    constant = made(odd("constant"))
+    (shown_gap,) = (
+        fact.shown for block in constant.sections[3].blocks[:1] if isinstance(block, Facts)
+        for fact in block.facts if fact.term == "optimism"
+    )  # fmt: skip
+    assert shown_gap == "0"
+
+
+def test_ticks_are_whole_and_axes_without_a_unit_say_cost_once() -> None:
+    """Two incumbents would stand on an axis marked 1 1 2 2 3, and costs be called cost (cost)."""
+    found = made(paired(0.5, 1, 30), default="default", chosen="from-list")
+    spec = chart_spec(found.figures["along"].chart)
+    assert {tuple(axis["values"]) for axis in parts(parts(spec, "x"), "axis")} == {(1, 2)}
+    thirty = parts(parts(chart_spec(found.figures["paired"].chart), "x"), "axis")
+    assert [axis["values"] for axis in thirty] == [[5, 10, 15, 20, 25, 30]]
+    titles = [title for figure in found.figures.values() for title in parts(chart_spec(figure.chart), "title")]
+    assert "cost" in titles
+    assert not [title for title in titles if "(cost" in str(title)]
+    with_unit = made(paired(0.5, 1, 30), default="default", chosen="from-list", unit="s")
+    assert "cost (s)" in parts(chart_spec(with_unit.figures["along"].chart), "title")
 
 
 def test_names_of_colours_stay_names() -> None:
@@ -355,6 +510,8 @@ def test_odd_matrices(kind: str, default: str | None) -> None:
     found = made(matrix, default=default, incumbent=incumbent)
     Reader(report.render(found))
     assert ODD[kind] in found.text
+    words = " ".join([found.subtitle, found.text, *(note for figure in found.figures.values() for note in figure.notes)])
+    assert not re.findall(r"(?<![\d,.])1 (?:\w+ )?(?:configurations|instances|runs|halves)", words)
     for fact in (fact for section in found.sections for b in section.blocks if isinstance(b, Facts) for fact in b.facts):
         assert fact.shown
         assert "nan" not in fact.shown
@@ -422,8 +579,6 @@ def test_command(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_commands_of_the_page_run(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that the page offers to copy would be refused."""
-    import shlex
-
     monkeypatch.chdir(tmp_path)
     pl.DataFrame(drawn(4, 10, 2).to_table()).write_csv("runs.csv")
     for words in (("kissat",), ("runs.csv", "--low", 0, "--high", 100, "--default", "default", "--chosen", "from-list")):

@@ -3,15 +3,18 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from truecost.decide import certificate
 from truecost.decide.apart import Comparison as Apart
 from truecost.decide.apart import paired_differences, runs_to_tell_apart
 from truecost.decide.audit import Audit
+from truecost.decide.certificate import Chosen, Evidence, RefusedError
 from truecost.decide.plan import Recommendation, runs_needed
 from truecost.decide.selection import instance_means, training_costs
 from truecost.errors import InputError
@@ -34,6 +37,8 @@ MOST_SWEPT = 200
 NOTHING = 1e-12
 # Points of a curve against N or K: all that are drawn.
 POINTS = 60
+# How many times the instances of a comparison are taken, to see when it would be shown.
+REPEATS = (2, 3, 4, 6, 8, 12, 16)
 
 
 class Source(NamedTuple):
@@ -63,6 +68,41 @@ class PlugIn(NamedTuple):
     rests_on: tuple[str, ...]
 
 
+class Reach(NamedTuple):
+    """On how many `instances` the verdict's own limits would show the difference; None if not even on those `tried`.
+
+    New ones are taken to be like the `seen`; `halved`, as many more are needed, to choose by.
+    """
+
+    instances: int | None
+    seen: int
+    tried: int
+    halved: bool
+
+
+class Rules(NamedTuple):
+    """How the audit was asked for valid statements."""
+
+    trajectory: Trajectory | None
+    test: CostMatrix | None
+    chosen: Chosen | None
+    list_size: int | None
+    seed: int
+
+    def evidence(self, matrix: CostMatrix, *names: str) -> Evidence | None:
+        """What a valid statement about the first of these configurations, or on it and the other one, may use."""
+        # The audit draws the seed of its statements before anything else.
+        said: dict[str, Any] = {"seed": int(np.random.default_rng(self.seed).integers(1 << 32))}
+        if self.test is not None and set(names) <= set(self.test.configurations):
+            said["test"] = self.test
+        else:
+            said |= {"chosen": self.chosen, "list_size": self.list_size}
+        try:
+            return certificate.gather_evidence(matrix, names[0], trajectory=self.trajectory, **said)
+        except RefusedError:
+            return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Findings:
     """What was found in the runs.
@@ -81,14 +121,22 @@ class Findings:
     failed, by_cost
         The share of runs of each configuration that were not solved; `by_cost`, no status is known, and it is the share of
         those that have the highest cost.
+    evidence
+        What the valid interval was made from; None without one.
+    reach
+        What it takes to show the incumbent better, where it is not yet, and looks it.
     plug_in, no_plug_in
         Bounds, or why there are none; so with the rest.
+    error
+        The standard error that is planned for, with as many digits as the plan takes.
     """
 
     matrix: CostMatrix
     test: CostMatrix | None
     trajectory: Trajectory | None
     audit: Audit
+    evidence: Evidence | None
+    reach: Reach | None
     own: int
     costs: TrainingCost
     components: VarianceComponents
@@ -100,6 +148,7 @@ class Findings:
     no_plug_in: str
     plan: Recommendation | None
     no_plan: str
+    error: str
     apart: Apart | None
     sweeps: tuple[pl.DataFrame, ...]
     no_sweeps: str
@@ -114,9 +163,20 @@ class Findings:
         return "" if self.unit == "cost" else self.unit
 
     @property
+    def adjusted(self) -> bool:
+        """Whether configurations have runs on different instances, so that ranks take out how hard those are."""
+        there = self.matrix.counts() > 0
+        there = there[there.any(axis=1)]
+        return bool((there != there[:1]).any())
+
+    @property
     def still(self) -> bool:
         """Whether all runs of the incumbent cost the same, but for rounding."""
         return self.audit.noise.standard_error <= NOTHING * self.matrix.width
+
+    def rounded(self, value: float) -> float:
+        """A difference of costs that is 0 but for rounding as 0."""
+        return 0.0 if abs(value) <= NOTHING * self.matrix.width else value
 
     def rng(self) -> np.random.Generator:
         """For a figure of its own, so that it does not depend on what else is drawn."""
@@ -129,6 +189,8 @@ def find(
     *,
     test: CostMatrix | None,
     trajectory: Trajectory | None,
+    chosen: Chosen | None,
+    list_size: int | None,
     source: Source,
     unit: str,
     seed: int,
@@ -143,6 +205,7 @@ def find(
     compared = training_costs(*instance_means(matrix))
     plug_in, no_plug_in = _plug_in(matrix, components, own, audit.delta)
     plan, no_plan = _plan(components[own], audit, matrix.width)
+    rules = Rules(trajectory, test, chosen, list_size, seed)
     progress("errors against N and K", 0.4)
     sweeps, no_sweeps = _sweeps(matrix, min(audit.splits, MOST_SWEPT), audit.delta, seed)
     return Findings(
@@ -150,6 +213,8 @@ def find(
         test=test,
         trajectory=trajectory,
         audit=audit,
+        evidence=None if audit.interval is None else rules.evidence(matrix, audit.incumbent),
+        reach=_reach(matrix, audit, rules),
         own=own,
         costs=costs,
         components=components,
@@ -161,6 +226,7 @@ def find(
         no_plug_in=no_plug_in,
         plan=plan,
         no_plan=no_plan,
+        error="" if plan is None else _digits(plan, components[own], audit, matrix.width),
         apart=_apart(matrix, audit),
         sweeps=sweeps,
         no_sweeps=no_sweeps,
@@ -229,6 +295,41 @@ def _plan(components: VarianceComponents, audit: Audit, width: float) -> tuple[R
         return None, f"No plan: {refusal}"
 
 
+def _digits(plan: Recommendation, components: VarianceComponents, audit: Audit, width: float) -> str:
+    """Half of the standard error, rounded up to the fewest digits that give the same plan.
+
+    Half of the error often takes exactly four times the instances, and with an error only a little smaller it is one more.
+    """
+    exact = Decimal(audit.noise.standard_error / 2)
+    for digits in range(3, 18):
+        rounded = Context(prec=digits, rounding=ROUND_CEILING).plus(exact)
+        again = runs_needed(error=float(rounded), components=components, width=width, delta=audit.delta)
+        if (again.instances, again.runs) == (plan.instances, plan.runs):
+            return format(rounded, "f")
+    return repr(audit.noise.standard_error / 2)
+
+
+def _reach(matrix: CostMatrix, audit: Audit, rules: Rules) -> Reach | None:
+    """The limits of the comparison once more, as if every instance had been drawn several times."""
+    found = audit.comparison
+    if found is None or found.lower is None or found.upper is None or found.upper < 0 or not found.estimate < 0:
+        return None
+    evidence = rules.evidence(matrix, audit.incumbent, found.default)
+    if evidence is None:
+        return None
+    pair = evidence.runs.select(configurations=[audit.incumbent, found.default])
+    costs = pair.costs[:, (pair.counts() > 0).all(axis=0)]
+    seen, seed = costs.shape[1], np.random.default_rng(rules.seed).integers(1 << 32)
+    halved = evidence.chosen == "on-half"
+    for times in REPEATS:
+        names = [str(place) for place in range(times * seen)]
+        runs = CostMatrix(np.tile(costs, (1, times, 1)), pair.configurations, names, pair.low, pair.high)
+        limits = certificate.difference(evidence._replace(runs=runs), found.default, delta=audit.delta, seed=int(seed))
+        if limits.upper < 0:
+            return Reach(times * seen, seen, times * seen, halved)
+    return Reach(None, seen, REPEATS[-1] * seen, halved)
+
+
 def _apart(matrix: CostMatrix, audit: Audit) -> Apart | None:
     """What it takes to tell the incumbent from the default, where nothing is shown yet."""
     found = audit.comparison
@@ -249,7 +350,10 @@ def _sweeps(matrix: CostMatrix, splits: int, delta: float, seed: int) -> tuple[t
     if configurations < 2:
         return (), f"{left_out}with one configuration nothing is chosen."
     if instances < FEWEST_TO_SWEEP:
-        return (), f"{left_out}that takes {FEWEST_TO_SWEEP} instances, and there are {instances}."
+        return (
+            (),
+            f"{left_out}that takes {FEWEST_TO_SWEEP} instances, and there {'is' if instances == 1 else 'are'} {instances}.",
+        )
     if matrix.counts().min() == 0:
         return (), f"{left_out}some configurations have no run on some instances."
     half = instances // 2

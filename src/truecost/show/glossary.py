@@ -186,8 +186,15 @@ TERMS: Final[dict[str, Term]] = {
             "The standard error that is left however often these same instances are run again.",
         ),
         (
+            "shown-on",
+            "instances to show it better",
+            "On how many instances this page's limits of the difference would lie below 0, if new instances are like these: "
+            "each of these is taken several times. A difference that was seen because the incumbent was chosen by it is too "
+            "large, and this number then too small.",
+        ),
+        (
             "tell-apart",
-            "instances to tell them apart",
+            "instances for a t-test",
             "How many instances a paired t-test (level 5 %) needs to show a difference as large as the one seen, with "
             "probability 80 %. A difference that was seen because the incumbent was chosen by it is too large, and this "
             "number then too small.",

@@ -113,8 +113,11 @@ def _recoloured(value: Any) -> Any:
     if isinstance(value, list):
         return [_recoloured(item) for item in value]
     if isinstance(value, dict):
+        # A title is words, or words with a colour of theirs.
+        words = ("data", "datasets", "from", *(("text", "subtitle") if "text" in value else ()))
         return {
-            key: item if key in ("data", "datasets", "from", "title") else _recoloured(item) for key, item in value.items()
+            key: item if key in words or (key == "title" and not isinstance(item, dict)) else _recoloured(item)
+            for key, item in value.items()
         }
     return value
 

@@ -3,11 +3,10 @@
 import math
 import shlex
 
-from numpy import format_float_positional
-
 from truecost.show import figures
 from truecost.show.content import Block, Commands, Fact, Facts, Points, Section, Text, captioned, number, percent
 from truecost.show.findings import Findings
+from truecost.show.numbers import counted
 
 # An allocation that wastes less than this share of its variance is as good as even.
 EVEN_ENOUGH = 1.05
@@ -29,8 +28,12 @@ def what_next(found: Findings) -> Section:
         ]
         least = math.sqrt(max(0.0, plan.across) / int(found.costs.instances[found.own]))
         facts.append(Fact(term="floor", value=least, shown=number(least, 2), unit=unit))
+    if found.reach is not None:
+        reach = found.reach
+        shown = f"over {reach.tried:,}" if reach.instances is None else f"{reach.instances:,}"
+        facts.append(Fact(term="shown-on", value=reach.instances, shown=shown, note=f"now {reach.seen:,}"))
     if found.apart is not None:
-        each = f"{found.apart.runs_each:,} run{'' if found.apart.runs_each == 1 else 's'} of both on each"
+        each = f"{counted(found.apart.runs_each, 'run')} of both on each"
         facts.append(Fact(term="tell-apart", value=found.apart.instances, shown=f"{found.apart.instances:,}", note=each))
     if facts:
         blocks.append(Facts(facts=tuple(facts)))
@@ -56,12 +59,8 @@ def steps_of(found: Findings) -> tuple[str, ...]:
             "Run the default on the same instances and name it (--default NAME), so that there is something to be better "
             "than."
         )
-    elif found.apart is not None:
-        said.append(
-            f"A paired t-test would tell it from {comparison.default} on about {found.apart.instances:,} instances with "
-            f"{found.apart.runs_each:,} run{'' if found.apart.runs_each == 1 else 's'} each, if the difference is the one "
-            "seen."
-        )
+    elif found.reach is not None or found.apart is not None:
+        said.append(_to_show(found, comparison.default))
     if noise.bottleneck is None:
         said.append("Run some configurations twice on the same instances: then it can be said where the noise comes from.")
     elif found.still:
@@ -86,6 +85,31 @@ def steps_of(found: Findings) -> tuple[str, ...]:
     return tuple(said)
 
 
+def _to_show(found: Findings, default: str) -> str:
+    """What it takes to show the difference that was seen: by the limits of the verdict first, then by a weaker test."""
+    reach, apart = found.reach, found.apart
+    parts = []
+    if reach is not None and reach.instances is not None:
+        halved = " and as many to choose by" if reach.halved else ""
+        parts.append(
+            f"{found.audit.incumbent} would be shown to be better than {default} by this page's own limits on about "
+            f"{reach.instances:,} instances{halved}, if new ones are like these."
+        )
+    elif reach is not None:
+        parts.append(
+            f"To show {found.audit.incumbent} to be better than {default} by this page's own limits is out of "
+            f"reach at the present difference: {reach.tried:,} instances like these would not do."
+        )
+    if apart is not None:
+        each = f"{counted(apart.instances, 'instance')} with {counted(apart.runs_each, 'run')} each"
+        weaker = "A paired t-test, which trusts normal differences and a choice made beforehand, would"
+        if reach is not None:
+            parts.append(f"{weaker} do with about {each}.")
+        else:
+            parts.append(f"{weaker} tell it from {default} on about {each}, if the difference is the one seen.")
+    return " ".join(parts)
+
+
 def commands_of(found: Findings) -> tuple[tuple[str, str], ...]:
     """Lines to copy, each with what it is good for."""
     audit, source = found.audit, found.source
@@ -98,9 +122,8 @@ def commands_of(found: Findings) -> tuple[tuple[str, str], ...]:
         kept = "keeps these runs as a table that the other commands read"
         commands.append((_line("import", source.path, *options, "-o", runs), kept))
     if found.plan is not None:
-        error = f"--error={format_float_positional(audit.noise.standard_error / 2, precision=3, fractional=False, trim='-')}"
         plan = "how many runs on how many instances halve the standard error; with prices and budgets too"
-        commands.append((_line("plan", runs, *more, own, error), plan))
+        commands.append((_line("plan", runs, *more, own, f"--error={found.error}"), plan))
     else:
         commands.append((_line("info", runs, *more), "what the runs hold, and how noisy they are"))
     verdict = "the verdict in the terminal; exit code 0 says that the incumbent is shown to be better"

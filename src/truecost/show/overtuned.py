@@ -21,7 +21,7 @@ def over_tuned(found: Findings) -> Section:
         ("test-cost", audit.test_cost),
     ]
     facts = [
-        Fact(term=term, value=value, shown=written(value), unit=unit)
+        Fact(term=term, value=value, shown=written(found.rounded(value)), unit=unit)
         for term, value in costs
         if term != "test-cost" or audit.true_from == "test runs"
     ]
@@ -29,13 +29,17 @@ def over_tuned(found: Findings) -> Section:
         Fact(
             term="optimism",
             value=audit.gap,
-            shown=signed(audit.gap),
+            shown=signed(found.rounded(audit.gap)),
             unit=unit,
-            note=f"{written(audit.gap_percent, 3)} %" if math.isfinite(audit.gap_percent) else "",
+            note=f"{written(audit.gap_percent, 3)} %"
+            if found.rounded(audit.gap) and math.isfinite(audit.gap_percent)
+            else "",
         )
     )
     if len(audit.along) > 1:
-        facts.append(Fact(term="over-tuning", value=audit.over_tuning, shown=written(audit.over_tuning), unit=unit))
+        facts.append(
+            Fact(term="over-tuning", value=audit.over_tuning, shown=written(found.rounded(audit.over_tuning)), unit=unit)
+        )
         facts.append(
             Fact(term="relative-over-tuning", value=audit.relative_over_tuning, shown=percent(audit.relative_over_tuning))
         )
@@ -65,7 +69,7 @@ def _tuned_lead(found: Findings) -> str:
         said.append("Whether the search went past something better takes test runs to say; below is a rough estimate.")
     elif math.isfinite(audit.over_tuning):
         best = min((point for point in audit.along if math.isfinite(point.true)), key=lambda point: point.true)
-        if audit.over_tuning > 0:
+        if found.rounded(audit.over_tuning) > 0:
             said.append(
                 f"{best.configuration}, an incumbent on the way, has a test cost that is lower by "
                 f"{written(audit.over_tuning, 3)}."
@@ -85,11 +89,11 @@ def optimism(found: Findings) -> str:
     training, unit = written(audit.training_cost), f" {found.in_unit}" if found.in_unit else ""
     if audit.true_from == "test runs":
         how = f"On fresh instances it costs {written(audit.test_cost)}{unit} on average, in training it did {training}"
-        return f"{how}: {_looked(audit.gap, audit.gap_percent)}."
+        return f"{how}: {_looked(found.rounded(audit.gap), audit.gap_percent)}."
     if not math.isfinite(audit.gap):
         return f"Its training cost is {training}{unit}; with one instance nothing can be said of others."
     expected = f"corrected for having been chosen by it, expect {written(audit.corrected_cost)}{unit}"
-    return f"Its training cost is {training}{unit}; {expected}: {_looked(audit.gap, audit.gap_percent)}."
+    return f"Its training cost is {training}{unit}; {expected}: {_looked(found.rounded(audit.gap), audit.gap_percent)}."
 
 
 def _looked(gap: float, gap_percent: float) -> str:

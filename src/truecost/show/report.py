@@ -23,6 +23,7 @@ from truecost.show.content import Fact, Report, Tone, percent, signed
 from truecost.show.content import number as written
 from truecost.show.findings import Findings, Progress, Source, find
 from truecost.show.html import page
+from truecost.show.numbers import counted
 
 __all__ = ["Report", "Source", "render", "report", "save"]
 
@@ -85,6 +86,8 @@ def report(
         audit,
         test=test,
         trajectory=trajectory,
+        chosen=chosen,
+        list_size=list_size,
         source=source or _source(name, incumbent, default),
         unit=unit,
         seed=seed,
@@ -102,10 +105,9 @@ def report(
         sections.how_made(found, version),
     )
     tone, badge = _judged(audit)
-    configurations, instances, runs = matrix.shape
     return Report(
         title=f"{name}: how good is it really?" if title is None else title,
-        subtitle=f"{configurations:,} configurations × {instances:,} instances × {runs:,} runs",
+        subtitle=" × ".join(map(counted, matrix.shape, ("configuration", "instance", "run"))),
         tone=tone,
         badge=badge,
         verdict=_verdict(found),
@@ -161,7 +163,8 @@ def _verdict(found: Findings) -> str:
     if ran == 1:
         return f"{audit.incumbent} is the only configuration with runs."
     if found.order[0] == found.own:
-        return f"{audit.incumbent} has the least training cost of {ran:,} configurations."
+        taken_out = " once how hard their instances are is taken out" if found.adjusted else ""
+        return f"{audit.incumbent} has the least training cost of {ran:,} configurations{taken_out}."
     return f"{audit.incumbent} was chosen out of {ran:,} configurations."
 
 
@@ -229,6 +232,7 @@ def _numbers(found: Findings, name: str, version: str) -> dict[str, Any]:
         "plan": None
         if plan is None
         else {"instances": plan.instances, "runs": plan.runs, "standard_error": plan.standard_error, "caveat": plan.caveat},
+        "shown_on": None if found.reach is None else found.reach._asdict(),
         "tell_apart": None if found.apart is None else asdict(found.apart),
         "table": [
             {

@@ -21,6 +21,7 @@ from truecost.show.content import (
 )
 from truecost.show.content import number as written
 from truecost.show.findings import NOTHING, Findings
+from truecost.show.numbers import counted
 
 # Rows of the table of configurations: more make a page that nobody scrolls through, and a file that is large for it.
 MOST_ROWS = 500
@@ -65,18 +66,23 @@ def what_was_run(found: Findings) -> Section:
     blocks.append(_configurations(found))
     if configurations > MOST_ROWS:
         blocks.append(Text(text=f"The {MOST_ROWS} best of {configurations:,} configurations are listed.", aside=True))
-    if found.ranked < configurations:
+    if found.adjusted:
         text = (
-            f"{configurations - found.ranked:,} configurations have no rank: they have runs on less than half as many "
-            "instances as the one with the most, and their costs cannot be compared. In the order of the others, how hard "
-            "their instances are is taken out."
+            "Ranks are by the training cost once how hard the instances are is taken out, since not all configurations have "
+            "runs on the same ones; the column shows the plain mean of what each was run on."
         )
         blocks.append(Text(text=text, aside=True))
-    lead = f"{runs:,} runs of {configurations:,} configurations on {instances:,} instances"
+    if found.ranked < configurations:
+        text = (
+            f"Without a rank: {counted(configurations - found.ranked, 'configuration')} with runs on less than half as many "
+            "instances as the one with the most, whose costs cannot be compared."
+        )
+        blocks.append(Text(text=text, aside=True))
+    lead = f"{counted(runs, 'run')} of {counted(configurations, 'configuration')} on {counted(instances, 'instance')}"
     return Section(
         name="run",
         title="What was run",
-        lead=f"{lead}; {f'{missing:,} are missing' if missing else 'none is missing'}.",
+        lead=f"{lead}; {f'{missing:,}' if missing else 'none'} {'is' if missing < 2 else 'are'} missing.",
         blocks=tuple(blocks),
     )
 
@@ -97,8 +103,8 @@ def _origin(found: Findings) -> str:
         said.append("The runs are those of a race: how many a configuration got depended on costs.")
     if test is not None:
         said.append(
-            f"Test runs: {int(test.counts().sum()):,} of {len(test.configurations):,} configurations on "
-            f"{len(test.instances):,} instances."
+            f"Test runs: {int(test.counts().sum()):,} of {counted(len(test.configurations), 'configuration')} on "
+            f"{counted(len(test.instances), 'instance')}."
         )
     return " ".join(said)
 
@@ -231,7 +237,7 @@ def how_sure(found: Findings) -> Section:
         shared = f", δ shared out among {interval.configurations:,}" if interval.configurations > 1 else ""
         rows.append(
             _limit_row(
-                f"From the runs alone: {interval.method} on {interval.instances:,} instances, chosen "
+                f"From the runs alone: {interval.method} on {counted(interval.instances, 'instance')}, chosen "
                 f"{interval.chosen}{shared}",
                 interval.lower,
                 interval.upper,
@@ -269,16 +275,7 @@ def how_sure(found: Findings) -> Section:
         blocks.append(
             Text(text="A bound as wide as the cost range says nothing: more instances are needed.", aside=True),
         )
-    if found.costs.instances[found.own] < 2:
-        blocks.append(
-            Text(text="What more instances would buy is not drawn: the incumbent has runs on one only.", aside=True)
-        )
-    else:
-        data = figures.certificate_width_data(found.matrix, audit.incumbent, rng=found.rng(), delta=audit.delta)
-        chart = figures.certificate_width_chart(data, delta=audit.delta, unit=found.unit)
-        blocks.append(
-            captioned("certificate-width", chart, data, "As if it had been chosen before any of these costs was seen. ")
-        )
+    blocks += _width(found)
     if interval is not None:
         blocks.append(Points(title="The interval rests on", points=interval.rests_on))
     if plug_in is not None:
@@ -287,6 +284,30 @@ def how_sure(found: Findings) -> Section:
         )
     lead = f"{interval.statement}." if interval is not None else f"No valid interval of its true cost: {audit.no_interval}."
     return Section(name="sure", title="How sure", lead=lead, blocks=tuple(blocks))
+
+
+def _width(found: Findings) -> list[Block]:
+    """Limits against K on the instances and with the part of δ that the valid interval has; nothing where there is none."""
+    audit, evidence = found.audit, found.evidence
+    if audit.interval is None or evidence is None:
+        return []
+    left_out = "What more instances would buy is not drawn: "
+    if evidence.stopped:
+        text = f"{left_out}in a race their number depended on costs, and these limits are for a number fixed beforehand."
+        return [Text(text=text, aside=True)]
+    if audit.interval.instances < 2:
+        return [Text(text=f"{left_out}the incumbent has runs on one only.", aside=True)]
+    share = audit.delta * evidence.share
+    data = figures.certificate_width_data(evidence.runs, audit.incumbent, rng=found.rng(), delta=share)
+    chart = figures.certificate_width_chart(data, delta=audit.delta, unit=found.unit)
+    first = ""
+    if evidence.configurations > 1:
+        first = f"One of {evidence.configurations:,} configurations: δ shared out among {evidence.configurations:,}. "
+    elif evidence.chosen == "on-half":
+        first = "On the half of the instances that it was not chosen by. "
+    elif evidence.runs is not found.matrix:
+        first = "On the test runs. "
+    return [captioned("certificate-width", chart, data, first)]
 
 
 def _limit_row(statement: str, low: float, high: float, width: float, worth: str) -> tuple[Cell, ...]:

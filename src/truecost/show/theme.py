@@ -67,6 +67,18 @@ def records(table: pl.DataFrame) -> alt.InlineData:
         return _Records(values=table.to_dicts())
 
 
+def labelled(what: str, unit: str, *more: str) -> str:
+    """The title of an axis with its unit behind it; costs that have none are called costs already."""
+    behind = ", ".join([*([] if unit == "cost" else [unit]), *more])
+    return f"{what} ({behind})" if behind else what
+
+
+def whole_ticks(last: int) -> list[int]:
+    """About ten whole numbers from 1 to the last: renderers put halves between a few, and then round them."""
+    step = next(step * 10**power for power in range(20) for step in (1, 2, 5) if last <= 10 * step * 10**power)
+    return list(range(step, last + 1, step))
+
+
 def axis(values: Sequence[float], *, log: bool) -> tuple[alt.Scale, alt.Axis]:
     """Scale and axis that hold these values with a little room; marks at 1, 2, 5 or powers of 10."""
     low, high = min(values), max(values)

@@ -23,8 +23,10 @@ from truecost.show.theme import (
     SOLID,
     Chart,
     axis,
+    labelled,
     records,
     themed,
+    whole_ticks,
 )
 from truecost.stats import confidence
 from truecost.stats.confidence import Method
@@ -109,7 +111,7 @@ def certificate_width_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: st
     y_scale, y_axis = axis(widths, log=min(widths) > 0)
     base = alt.Chart(records(shown)).encode(
         x=alt.X("instances:Q", title="K, the number of instances", scale=x_scale, axis=x_axis),
-        y=alt.Y("width:Q", title=f"certified limit − estimate ({unit})", scale=y_scale, axis=y_axis),
+        y=alt.Y("width:Q", title=labelled("certified limit − estimate", unit), scale=y_scale, axis=y_axis),
         color=alt.Color(
             "what:N",
             sort=labels,
@@ -130,7 +132,7 @@ def certificate_width_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: st
             alt.Tooltip("instances:Q", title="K, the number of instances", format=",d"),
             alt.Tooltip("estimate:Q", title="estimate: mean of the instance means", format=",.4~g"),
             alt.Tooltip("upper:Q", title=f"the true cost is at most, with {1 - delta:.10g} confidence", format=",.4~g"),
-            alt.Tooltip("width:Q", title=f"width: that limit − estimate ({unit})", format=",.4~g"),
+            alt.Tooltip("width:Q", title=labelled("width: that limit − estimate", unit), format=",.4~g"),
         ]
     )
     title = alt.TitleParams(
@@ -236,7 +238,7 @@ def paired_differences_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: s
     shown = [0.0, *([one["lower"], one["upper"]] if limited else []), *data["difference"]]
     room = 0.05 * (max(shown) - min(shown))
     y_scale = alt.Scale(domain=[min(shown) - room, max(shown) + room], nice=False)
-    y_title = f"cost of the incumbent − cost of the default ({unit})"
+    y_title = labelled("cost of the incumbent − cost of the default", unit)
     x_scale = alt.Scale(domain=[0.5, size + 0.5], nice=False)
     # A description for screen readers in each of 500 bars would make most of the file.
     bars = (
@@ -247,7 +249,7 @@ def paired_differences_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: s
                 "left:Q",
                 title="instances, from the largest gain to the largest loss of the incumbent",
                 scale=x_scale,
-                axis=alt.Axis(grid=False, tickMinStep=1, format=",d"),
+                axis=alt.Axis(grid=False, values=whole_ticks(size), format=",d"),
             ),
             x2="right:Q",
             y=alt.Y("zero:Q", title=y_title, scale=y_scale, axis=alt.Axis(tickCount=6)),
@@ -262,7 +264,7 @@ def paired_differences_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: s
                 alt.Tooltip("instance:N"),
                 alt.Tooltip("incumbent_cost:Q", title="incumbent: mean cost of its runs there", format=",.4~g"),
                 alt.Tooltip("default_cost:Q", title="default: mean cost of its runs there", format=",.4~g"),
-                alt.Tooltip("difference:Q", title=f"incumbent − default ({unit})", format=",.4~g"),
+                alt.Tooltip("difference:Q", title=labelled("incumbent − default", unit), format=",.4~g"),
                 alt.Tooltip("place:Q", title="place, by the difference", format=",d"),
             ],
         )

@@ -12,7 +12,8 @@ from truecost.errors import InputError
 from truecost.experiments.exact import check_complete, check_counts, check_split
 from truecost.matrix import CostMatrix
 from truecost.runs import NO_STATUS, Status
-from truecost.show.theme import BLACK, BLUE, COSTS, GREY, ORANGE, Chart, axis, records, themed
+from truecost.show.numbers import counted
+from truecost.show.theme import BLACK, BLUE, COSTS, GREY, ORANGE, Chart, axis, labelled, records, themed, whole_ticks
 from truecost.stats.variance import variance_components
 
 FloatArray = NDArray[np.float64]
@@ -89,7 +90,7 @@ def matrix_chart(data: MatrixPicture, *, unit: str = "cost") -> Chart:
     tooltip = [
         alt.Tooltip("configurations:N", title="configuration, by mean cost"),
         alt.Tooltip("instances:N", title="instance, by mean cost over all configurations"),
-        alt.Tooltip("cost:Q", title=f"mean cost ({unit})", format=",.4~g"),
+        alt.Tooltip("cost:Q", title=labelled("mean cost", unit), format=",.4~g"),
         alt.Tooltip("failed:Q", title=f"how many {what}", format=".1%"),
     ]
     # A description for screen readers in each of 10,000 cells would make five sixths of the file.
@@ -100,7 +101,7 @@ def matrix_chart(data: MatrixPicture, *, unit: str = "cost") -> Chart:
             "cost:Q",
             scale=alt.Scale(type="log" if log else "linear", scheme=COSTS, reverse=True),  # type: ignore[arg-type]
             legend=alt.Legend(
-                title=f"mean cost ({unit}{', logarithmic' if log else ''})",
+                title=labelled("mean cost", unit, *(["logarithmic"] if log else [])),
                 orient="right",
                 gradientLength=min(200, max(80, side * height - 80)),
                 format=",~g",
@@ -114,7 +115,7 @@ def matrix_chart(data: MatrixPicture, *, unit: str = "cost") -> Chart:
     sizes = [int(table["last"][-1]) for table in (data.configurations, data.instances)]
     binned = f" in {height} × {width} bins" if [height, width] != sizes else ""
     title = alt.TitleParams(
-        f"{sizes[0]:,} configurations × {sizes[1]:,} instances{binned}",
+        f"{counted(sizes[0], 'configuration')} × {counted(sizes[1], 'instance')}{binned}",
         subtitle=f"White dots: half or more of the {what}",
     )
     both = alt.layer(squares, dots.encode(x=x, y=y, tooltip=tooltip))
@@ -158,7 +159,7 @@ def variance_shares_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
                 "left:Q",
                 title="configurations, from the least to the largest mean cost",
                 scale=alt.Scale(domain=[0.5, data.height + 0.5], nice=False),
-                axis=alt.Axis(grid=False, tickMinStep=1, format="d"),
+                axis=alt.Axis(grid=False, values=whole_ticks(data.height), format="d"),
             ),
             x2="right:Q",
             y=alt.Y(
@@ -171,7 +172,7 @@ def variance_shares_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
             tooltip=[
                 alt.Tooltip("configuration:N"),
                 alt.Tooltip("rank:Q", title="place by mean cost"),
-                alt.Tooltip("cost:Q", title=f"mean cost ({unit})", format=",.4~g"),
+                alt.Tooltip("cost:Q", title=labelled("mean cost", unit), format=",.4~g"),
                 alt.Tooltip("within:Q", title="within: variance between runs on an instance", format=",.4~g"),
                 alt.Tooltip("across:Q", title="across: variance between instances", format=",.4~g"),
                 alt.Tooltip("share:Q", title="share of within", format=".1%"),
@@ -257,8 +258,8 @@ def overtuning_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
             alt.Chart(records(part))
             .mark_point(filled=True, opacity=1)
             .encode(
-                x=alt.X("training:Q", title=f"training cost ({unit})", scale=scale, axis=ticks),
-                y=alt.Y("test:Q", title=f"cost on the test instances ({unit})", scale=scale, axis=ticks),
+                x=alt.X("training:Q", title=labelled("training cost", unit), scale=scale, axis=ticks),
+                y=alt.Y("test:Q", title=labelled("cost on the test instances", unit), scale=scale, axis=ticks),
                 color=alt.Color("what:N", scale=chosen, legend=alt.Legend()),
                 shape=alt.Shape("what:N", scale=shapes),
                 size=alt.Size("what:N", scale=sizes, sort=list(labels.values())),
@@ -271,7 +272,7 @@ def overtuning_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
             )
         )
         title = alt.TitleParams(
-            f"N = {n:,} runs of each configuration",
+            f"N = {counted(n, 'run')} of each configuration",
             subtitle=f"Winner: training {winner['training'][0]:.3g}, test {winner['test'][0]:.3g}; "
             f"least test cost {min(part['test']):.3g}",
         )

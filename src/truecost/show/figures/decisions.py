@@ -23,8 +23,10 @@ from truecost.show.theme import (
     SOLID,
     Chart,
     axis,
+    labelled,
     records,
     themed,
+    whole_ticks,
 )
 
 FIXED = "best fixed N, in hindsight"
@@ -41,6 +43,8 @@ COSTS = {"training": ("training cost", BLUE, SOLID, "circle"), "true": ("true co
 FROM = {"test runs": "its mean on test runs", "splits": "training cost + what choosing errs by"}
 # Beyond this ratio of the largest to the least, small values could not be told apart on a linear scale.
 LARGE = 8.0
+# The share of a cost below which a difference of two is rounding.
+ROUNDING = 1e-12
 
 
 def plan_curve_data(recommendation: Recommendation) -> pl.DataFrame:
@@ -75,10 +79,16 @@ def plan_curve_chart(data: pl.DataFrame, *, unit: str = "cost", price_unit: str 
     """Price and errors against the number of instances K, the recommended one marked: N follows from K."""
     panels = {
         "price": (f"price ({price_unit})", "price of all runs and instances"),
-        "standard_error": (f"standard error of a training cost ({unit})", "standard error of a training cost (Lemma 2)"),
+        "standard_error": (
+            labelled("standard error of a training cost", unit),
+            "standard error of a training cost (Lemma 2)",
+        ),
     }
     if data["bound"].drop_nulls().len():
-        panels["bound"] = (f"bound on true − training cost ({unit})", "bound on true − training cost (Lemma 4, Theorem 2)")
+        panels["bound"] = (
+            labelled("bound on true − training cost", unit),
+            "bound on true − training cost (Lemma 4, Theorem 2)",
+        )
     drawn = [_plan_panel(data, column, y, panels) for column, (y, _) in panels.items()]
     caveat = data["caveat"][0]
     title = alt.TitleParams(
@@ -141,19 +151,22 @@ def overtuning_along_data(audit: Audit) -> pl.DataFrame:
     """
     if not audit.along or not any(np.isfinite(point.true) for point in audit.along):
         raise InputError("Expected an audit with incumbents along the way and the true cost of one at least.")
-    true = np.array([point.true for point in audit.along])
+    true, training = (np.array([getattr(point, name) for point in audit.along]) for name in ("true", "training"))
+    # A difference of what should be equal is rounding.
+    rounding = ROUNDING * float(np.nanmax(np.abs([true, training])))
+    gap, lost = (np.where(np.abs(apart) <= rounding, 0.0, apart) for apart in (true - training, audit.over_tuning))
     table = {
         "step": np.arange(1, true.size + 1),
         "runs": pl.Series([point.runs for point in audit.along], dtype=pl.Int64),
         "configuration": [point.configuration for point in audit.along],
-        "training": [point.training for point in audit.along],
+        "training": training,
         "true": true,
-        "gap": true - np.array([point.training for point in audit.along]),
+        "gap": gap,
         "best": np.arange(true.size) == np.nanargmin(true),
     }
     return (
         pl.DataFrame(table)
-        .with_columns(true_from=pl.lit(audit.true_from), over_tuning=pl.lit(audit.over_tuning, dtype=pl.Float64))
+        .with_columns(true_from=pl.lit(audit.true_from), over_tuning=pl.lit(float(lost), dtype=pl.Float64))
         .with_columns(pl.col("training", "true", "gap", "over_tuning").fill_nan(None))
     )
 
@@ -172,7 +185,7 @@ def overtuning_along_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     x_scale, x_axis = axis([first, end], log=log)
     if not counted:
         x_scale = alt.Scale(domain=[0.5, end], nice=False)
-        x_axis = alt.Axis(tickMinStep=1, format=",d")
+        x_axis = alt.Axis(values=whole_ticks(data.height), format=",d")
     y_scale, y_axis = axis([*data["training"].drop_nulls(), *data["true"].drop_nulls()], log=False)
     labels = {name: label for name, (label, *_) in COSTS.items()}
     how = FROM[data["true_from"][0]]
@@ -186,7 +199,7 @@ def overtuning_along_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     shown = shown.with_columns(at=pl.col(x).cast(pl.Float64)).drop_nulls("cost")
     domain = list(labels.values())
     own = alt.X("at:Q", title=x_title, scale=x_scale, axis=x_axis)
-    y = alt.Y("cost:Q", title=f"cost ({unit})", scale=y_scale, axis=y_axis)
+    y = alt.Y("cost:Q", title=labelled("cost", unit), scale=y_scale, axis=y_axis)
     base = alt.Chart().encode(
         x=own,
         y=y,
@@ -211,20 +224,24 @@ def overtuning_along_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     tooltip = [
         alt.Tooltip("configuration:N", title="incumbent"),
         alt.Tooltip("step:Q", title="its place in their order"),
-        alt.Tooltip("runs:Q", title="runs finished when it became the incumbent", format=",d"),
+        *([alt.Tooltip("runs:Q", title="runs finished when it became the incumbent", format=",d")] if counted else []),
         alt.Tooltip("what:N", title="which cost"),
-        alt.Tooltip("cost:Q", title=f"cost ({unit})", format=",.4~g"),
-        alt.Tooltip("gap:Q", title="optimism: true − training cost", format=",.4~g"),
+        alt.Tooltip("cost:Q", title=labelled("cost", unit), format=",.4~g"),
     ]
-    points = (
+    optimism = alt.Tooltip("gap:Q", title="optimism: true − training cost", format=",.4~g")
+    dots = (
         base.properties(data=records(shown))
         .mark_point(filled=True, opacity=1, size=50)
-        .encode(shape=alt.Shape("what:N", sort=domain, scale=shapes), tooltip=tooltip)
+        .encode(shape=alt.Shape("what:N", sort=domain, scale=shapes))
     )
+    # Without test runs an incumbent has no true cost beside those that have some.
+    points = [dots.transform_filter("isValid(datum.gap)").encode(tooltip=[*tooltip, optimism])]
+    if data["gap"].null_count():
+        points.append(dots.transform_filter("!isValid(datum.gap)").encode(tooltip=tooltip))
     best = (
         alt.Chart(records(shown.filter(pl.col("best") & (pl.col("which") == "true"))))
         .mark_point(filled=False, size=260, color=BLACK, strokeWidth=1.5, opacity=1)
-        .encode(x=own, y=y, tooltip=tooltip)
+        .encode(x=own, y=y, tooltip=[*tooltip, optimism])
     )
     gaps = (
         alt.Chart(records(gaps_of))
@@ -232,17 +249,17 @@ def overtuning_along_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
         .encode(x=own, y=alt.Y("training:Q", scale=y_scale), y2="true:Q")
     )
     final = data.row(-1, named=True)
-    lost, optimism = (
+    past, gap = (
         "unknown" if final[name] is None else f"{final[name]:.3g}".replace("-", "−") for name in ("over_tuning", "gap")
     )
     title = alt.TitleParams(
         "Incumbents on the way",
         subtitle=[
-            f"Optimism of the last one, true − training cost: {optimism} (the gap is shaded).",
-            f"Over-tuning, its true cost − the least on the way (circled): {lost}.",
+            f"Optimism of the last one, true − training cost: {gap} (the gap is shaded).",
+            f"Over-tuning, its true cost − the least on the way (circled): {past}.",
         ],
     )
-    return themed(alt.layer(gaps, lines, points, best).properties(width=600, height=320, title=title))
+    return themed(alt.layer(gaps, lines, *points, best).properties(width=600, height=320, title=title))
 
 
 def regret_data(replay: Replay) -> pl.DataFrame:

@@ -12,7 +12,8 @@ import polars as pl
 
 from truecost.errors import InputError
 from truecost.experiments import fit
-from truecost.show.theme import BLACK, BLUE, DASHED, DOTTED, GREEN, ORANGE, SOLID, Chart, axis, records, themed
+from truecost.show.numbers import counted
+from truecost.show.theme import BLACK, BLUE, DASHED, DOTTED, GREEN, ORANGE, SOLID, Chart, axis, labelled, records, themed
 
 ErrorName = Literal["uniform", "selection"]
 ERRORS: tuple[ErrorName, ...] = get_args(ErrorName)
@@ -94,7 +95,7 @@ def _estimators_panel(data: pl.DataFrame, unit: str, more: str, width: int, heig
             legend=alt.Legend(symbolStrokeWidth=0),
         ),
     )
-    y = alt.Y("error:Q", title=f"absolute error ({unit})", scale=y_scale, axis=y_axis)
+    y = alt.Y("error:Q", title=labelled("absolute error", unit), scale=y_scale, axis=y_axis)
     bars = base.mark_rule(strokeWidth=1, opacity=0.6).encode(y=alt.Y("low:Q", scale=y_scale), y2="high:Q")
     dashes = alt.Scale(domain=labels, range=[SOLID, DASHED, DOTTED])
     lines = base.mark_line(strokeWidth=1.5).encode(y=y, strokeDash=alt.StrokeDash("what:N", scale=dashes, legend=None))
@@ -109,7 +110,7 @@ def _estimators_panel(data: pl.DataFrame, unit: str, more: str, width: int, heig
             alt.Tooltip("spread:Q", title="its standard deviation over splits", format=",.4~g"),
         ],
     )
-    title = alt.TitleParams(f"K = {data['k'][0]:,} training instances{more}", fontWeight="normal", fontSize=12)
+    title = alt.TitleParams(f"K = {counted(data['k'][0], 'training instance')}{more}", fontWeight="normal", fontSize=12)
     return alt.layer(bars, lines, points, data=records(shown)).properties(width=width, height=height, title=title)
 
 
@@ -170,7 +171,9 @@ def error_curves_chart(data: pl.DataFrame, *, error: ErrorName = "uniform", unit
         part = data.filter(pl.col("against") == against)
         found = part["r_squared"].drop_nulls()
         formula = f"{fit.FORMULAS[cast(fit.Kind, against)]}, R² = {found[0]:.3f}" if found.len() else "no variation to fit"
-        panels.append(_panel(part, str(against), series, f"{error} error ({unit})", f"Fit {formula}", MEANINGS[error]))
+        panels.append(
+            _panel(part, str(against), series, labelled(f"{error} error", unit), f"Fit {formula}", MEANINGS[error])
+        )
     return themed(alt.hconcat(*panels, spacing=30))
 
 
@@ -214,7 +217,7 @@ def bounds_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost")
             if error == "selection":
                 # A configuration chosen from a few is mostly another one, with another variance.
                 heading = "Bounds for the best of all" + (", seldom among few" if against == "m" else "")
-            panels.append(_panel(part, str(against), series, f"{error} error ({unit})", heading, MEANINGS[error]))
+            panels.append(_panel(part, str(against), series, labelled(f"{error} error", unit), heading, MEANINGS[error]))
         rows.append(alt.hconcat(*panels, spacing=30))
     return themed(alt.vconcat(*rows))
 
@@ -248,12 +251,19 @@ def _panel(
         alt.Tooltip("error:Q", title=meaning, format=",.4~g"),
         alt.Tooltip("what:N", title="curve"),
     ]
-    if "standard_error" in data.columns:
-        tooltip.append(alt.Tooltip("standard_error:Q", title="standard error over splits", format=",.2~g"))
     # What the pointer finds; a line alone would answer with its first point only.
-    points = base.mark_point(opacity=0, size=60, filled=True).encode(tooltip=tooltip)
+    points = base.mark_point(opacity=0, size=60, filled=True)
+    found = [points.encode(tooltip=tooltip)]
+    if "standard_error" in data.columns:
+        # Only means over splits have one.
+        known = "isValid(datum.standard_error)"
+        spread = alt.Tooltip("standard_error:Q", title="standard error over splits", format=",.2~g")
+        found = [
+            points.transform_filter(f"!{known}").encode(tooltip=tooltip),
+            points.transform_filter(known).encode(tooltip=[*tooltip, spread]),
+        ]
     title = alt.TitleParams(heading, fontWeight="normal", fontSize=11, color="#555555")
-    return alt.layer(lines, points).properties(width=250, height=230, title=title)
+    return alt.layer(lines, *found).properties(width=250, height=230, title=title)
 
 
 def _swept(table: pl.DataFrame, most: int) -> tuple[fit.Kind, pl.DataFrame]:
