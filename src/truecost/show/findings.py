@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from truecost.decide import certificate
 from truecost.decide.apart import Comparison as Apart
 from truecost.decide.apart import paired_differences, runs_to_tell_apart
-from truecost.decide.audit import Audit
+from truecost.decide.audit import SEED, Audit
 from truecost.decide.certificate import Chosen, Evidence, RefusedError
 from truecost.decide.plan import Recommendation, runs_needed
 from truecost.decide.selection import instance_means, training_costs
@@ -87,12 +87,10 @@ class Rules(NamedTuple):
     test: CostMatrix | None
     chosen: Chosen | None
     list_size: int | None
-    seed: int
 
     def evidence(self, matrix: CostMatrix, *names: str) -> Evidence | None:
         """What a valid statement about the first of these configurations, or on it and the other one, may use."""
-        # The audit draws the seed of its statements before anything else.
-        said: dict[str, Any] = {"seed": int(np.random.default_rng(self.seed).integers(1 << 32))}
+        said: dict[str, Any] = {"seed": SEED}
         if self.test is not None and set(names) <= set(self.test.configurations):
             said["test"] = self.test
         else:
@@ -205,7 +203,7 @@ def find(
     compared = training_costs(*instance_means(matrix))
     plug_in, no_plug_in = _plug_in(matrix, components, own, audit.delta)
     plan, no_plan = _plan(components[own], audit, matrix.width)
-    rules = Rules(trajectory, test, chosen, list_size, seed)
+    rules = Rules(trajectory, test, chosen, list_size)
     progress("errors against N and K", 0.4)
     sweeps, no_sweeps = _sweeps(matrix, min(audit.splits, MOST_SWEPT), audit.delta, seed)
     return Findings(
@@ -319,12 +317,12 @@ def _reach(matrix: CostMatrix, audit: Audit, rules: Rules) -> Reach | None:
         return None
     pair = evidence.runs.select(configurations=[audit.incumbent, found.default])
     costs = pair.costs[:, (pair.counts() > 0).all(axis=0)]
-    seen, seed = costs.shape[1], np.random.default_rng(rules.seed).integers(1 << 32)
+    seen = costs.shape[1]
     halved = evidence.chosen == "on-half"
     for times in REPEATS:
         names = [str(place) for place in range(times * seen)]
         runs = CostMatrix(np.tile(costs, (1, times, 1)), pair.configurations, names, pair.low, pair.high)
-        limits = certificate.difference(evidence._replace(runs=runs), found.default, delta=audit.delta, seed=int(seed))
+        limits = certificate.difference(evidence._replace(runs=runs), found.default, delta=audit.delta, seed=SEED)
         if limits.upper < 0:
             return Reach(times * seen, seen, times * seen, halved)
     return Reach(None, seen, REPEATS[-1] * seen, halved)
