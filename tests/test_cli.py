@@ -240,6 +240,7 @@ def test_help_loads_nothing_heavy() -> None:
         ["report", "kissat", "-o", "missing/r.html"],
         ["import", "m.csv", "--low", 0, "--high", 9, "-o", "m.csv"],
         ["experiment", "n", "m.parquet", "--splits", 5, "--out", "m.parquet"],
+        ["plan", "m.csv", "--low", 0, "--high", 9, "--budget", "5runs", "--export", "irace", "--out", "m.csv"],
         ["report", "kissat", "-o", "/dev/null"],
     ],
 )

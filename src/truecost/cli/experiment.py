@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truecost.cli.inputs import check_apart, load_matrix
+from truecost.cli.inputs import check_out, load_matrix
 from truecost.cli.printing import High, Json, Low, number, print_json, print_line, print_table
 from truecost.cli.progress import Quiet, progress
 from truecost.errors import InputError
@@ -223,13 +223,8 @@ def _sweep(
 
 
 def load(matrix: Path, low: float | None, high: float | None, out: Path | None) -> "CostMatrix":
-    """The matrix; a place for results that cannot be written is refused before the work, not after it."""
-    if out is not None:
-        check_apart(out, matrix)
-        if out.suffix != ".parquet":
-            raise InputError(f"{out}: expected a name that ends in .parquet.")
-        if not out.absolute().parent.is_dir():
-            raise InputError(f"{out}: expected a folder that is there, {out.absolute().parent} is not.")
+    """The matrix, and a place for results that can be written."""
+    check_out(out, matrix, endings=(".parquet",))
     return load_matrix(matrix, low, high)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from truecost.cli.inputs import MATRICES, check_out
 from truecost.cli.printing import Json, duration, print_json, print_line, visible
 from truecost.cli.progress import Meter, Quiet, progress
 from truecost.errors import InputError
@@ -62,8 +63,7 @@ def gather(
     from truecost.running import gather as gathering
     from truecost.running.scenario import Scenario
 
-    if out is not None and (out.suffix not in (".npz", ".parquet", ".csv") or not out.absolute().parent.is_dir()):
-        raise InputError(f"{out}: expected a name that ends in .npz, .parquet or .csv, in a folder that is there.")
+    check_out(out, endings=MATRICES)
     if dask is not None and workers is not None:
         raise InputError("expected --workers or --dask, got both: a cluster has the workers it has.")
     read = Scenario.read(exported(scenario, quiet))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truecost.cli.inputs import check_apart, example_or
+from truecost.cli.inputs import MATRICES, check_out, example_or
 from truecost.cli.printing import High, Json, Low, print_json, print_line, visible
 from truecost.cli.progress import Quiet, progress
 from truecost.errors import InputError
@@ -75,8 +75,7 @@ def import_(
     from truecost.importers.door import import_runs
 
     for place in (out, test_out):
-        check_apart(place, path)
-        _refuse_place(place)
+        check_out(place, path, endings=MATRICES)
     with progress(f"reading {visible(path.name)}", quiet=quiet):
         found = import_runs(
             example_or(path),
@@ -101,16 +100,6 @@ def import_(
         print_json(summary)
     else:
         _print(summary)
-
-
-def _refuse_place(place: Path | None) -> None:
-    """A place that cannot be written is refused before the work, not after it."""
-    if place is None:
-        return
-    if place.suffix not in (".npz", ".parquet", ".csv"):
-        raise InputError(f"{place}: expected a name that ends in .parquet, .npz or .csv.")
-    if not place.absolute().parent.is_dir():
-        raise InputError(f"{place}: expected a folder that is there, {place.absolute().parent} is not.")
 
 
 def _columns(words: list[str]) -> dict[str, str]:

@@ -1,10 +1,14 @@
 """What commands read: a matrix from a file, a journal among them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from truecost.errors import InputError
 from truecost.running.journalfile import is_journal
+
+# What a matrix can be written as.
+MATRICES = (".npz", ".parquet", ".csv")
 
 if TYPE_CHECKING:
     from truecost.matrix import CostMatrix
@@ -25,10 +29,19 @@ def load_matrix(path: Path, low: float | None = None, high: float | None = None)
         return journal.matrix()
 
 
-def check_apart(out: Path | None, *sources: Path | None) -> None:
-    """Refuse to write over what is read."""
+def check_out(out: Path | None, *sources: Path | None, endings: Sequence[str] = ()) -> None:
+    """Refuse a place that cannot be written, or that is one of the sources, before the work and not after it."""
+    if out is None:
+        return
+    if endings and out.suffix not in endings:
+        *others, last = endings
+        raise InputError(f"{out}: expected a name that ends in {', '.join(others)}{' or ' if others else ''}{last}.")
+    if out.is_dir():
+        raise InputError(f"{out}: expected the name of a file to write, got a folder.")
+    if not out.absolute().parent.is_dir():
+        raise InputError(f"{out}: expected a folder that is there, {out.absolute().parent} is not.")
     for source in sources:
-        if out is not None and source is not None and out.exists() and source.exists() and out.samefile(source):
+        if source is not None and out.exists() and source.exists() and out.samefile(source):
             raise InputError(f"{out}: expected another file for what is written than for what is read.")
 
 

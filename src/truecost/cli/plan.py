@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truecost.cli.inputs import example_or, load_matrix
+from truecost.cli.inputs import check_out, example_or, load_matrix
 from truecost.cli.planned import print_comparison, print_plan
 from truecost.cli.printing import High, Json, Low, print_json, print_line
 from truecost.errors import InputError
@@ -122,6 +122,7 @@ def plan(
     For instance: truecost plan pilot.npz --error 0.5, truecost plan pilot.npz --budget 5000runs --price-instance 10,
     truecost plan --apart default best pilot.npz, truecost plan pilot.npz --budget 500runs --export irace --out order.txt.
     """
+    check_out(out, matrix, names)
     prices: dict[str, Any] = {"price_run": price_run, "price_instance": price_instance, "instances": instances}
     if apart is not None or sd is not None:
         if wrong := [name for name, value in {"--error": error, "--bound": bound, "--budget": budget}.items() if value]:

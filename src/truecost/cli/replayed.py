@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from truecost.cli.experiment import COMPILING, Matrix, Out, Seed, generator, load
+from truecost.cli.inputs import check_out
 from truecost.cli.printing import High, Json, Low, print_json, print_line, print_table
 from truecost.cli.progress import Quiet, progress
-from truecost.errors import InputError
 
 if TYPE_CHECKING:
     from truecost.decide.replay import Replay
@@ -40,7 +40,9 @@ def configure(
     """Configurators replayed on recorded runs: ours, a fixed N, SMAC3's rule, successive halving, a t-test race."""
     loaded = load(matrix, low, high, out)
     if figure is not None:
-        _check_figure(figure)
+        from truecost.show.saving import FORMATS
+
+        check_out(figure, matrix, endings=[f".{each}" for each in FORMATS])
     from truecost.decide import replay
 
     budgets = sorted(set(budget)) if budget else replay.BUDGETS
@@ -64,16 +66,6 @@ def configure(
         print_json(_data(played, seed, cutoff))
     else:
         _print(played, cutoff)
-
-
-def _check_figure(path: Path) -> None:
-    """A figure that cannot be written is refused before the work, not after it."""
-    from truecost.show.saving import FORMATS
-
-    if path.suffix.removeprefix(".") not in FORMATS:
-        raise InputError(f"{path}: expected a name that ends in {', '.join('.' + each for each in FORMATS)}.")
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"{path}: expected a folder that is there, {path.absolute().parent} is not.")
 
 
 def _data(played: "Replay", seed: int, cutoff: float | None) -> dict[str, object]:

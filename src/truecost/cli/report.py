@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from truecost.cli.certify import WAYS, Cutoff, Delta, ListSize, Par, Runs, Test, Way, own_test, read_runs
-from truecost.cli.inputs import check_apart
+from truecost.cli.inputs import check_out
 from truecost.cli.printing import High, Json, Low, print_json, print_line
 from truecost.cli.progress import Quiet, steps
-from truecost.errors import InputError
 
 if TYPE_CHECKING:
     from truecost.importers.record import Import
@@ -63,11 +62,7 @@ def report(
     from truecost.show import report as reporting
 
     path = Path(f"{_stem(runs)}-report.html") if out is None else out
-    check_apart(path, runs, test)
-    if path.is_dir():
-        raise InputError(f"{path}: expected the name of a file to write, got a folder.")
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"{path}: expected a folder that is there, {path.absolute().parent} is not.")
+    check_out(path, runs, test)
     found = read_runs(runs, low, high, cutoff, par, default)
     example = not runs.exists() and runs.name in examples.names()
     limits = {"--low": low, "--high": high}
