@@ -281,15 +281,16 @@ def test_unit_is_text() -> None:
     assert saving.render(chart, "html").decode().count("</script") == 2
 
 
+def ranges(spec: Any, channel: str) -> list[list[Any]]:
+    """What a channel's scales give to the series, wherever in a specification they stand."""
+    if isinstance(spec, dict):
+        own = [spec[channel]["scale"]["range"]] if "scale" in spec.get(channel, {}) else []
+        return own + [found for value in spec.values() for found in ranges(value, channel)]
+    return [found for item in spec for found in ranges(item, channel)] if isinstance(spec, list) else []
+
+
 def test_series_differ_without_colour() -> None:
     """In greyscale two curves of a figure could not be told apart: each needs a dash or shape of its own."""
-
-    def ranges(spec: Any, channel: str) -> list[list[Any]]:
-        if isinstance(spec, dict):
-            own = [spec[channel]["scale"]["range"]] if "scale" in spec.get(channel, {}) else []
-            return own + [found for value in spec.values() for found in ranges(value, channel)]
-        return [found for item in spec for found in ranges(item, channel)] if isinstance(spec, list) else []
-
     drawn = charts(runtimes(6, 12, 3))
     for name, channel in (
         *((name, "strokeDash") for name in ("estimators", "uniform", "selection", "bounds")),

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import polars as pl
 import pytest
-from test_figures import EVIL, named, outside_data, without_library
+from test_figures import EVIL, named, outside_data, ranges, without_library
 from test_resample import runtimes
 
 from truecost.decide import plan
@@ -321,13 +321,6 @@ def test_every_chart_saves(tmp_path: Any) -> None:
 
 def test_series_differ_without_colour() -> None:
     """In greyscale two curves of a figure could not be told apart: each needs a dash or shape of its own."""
-
-    def ranges(spec: Any, channel: str) -> list[list[Any]]:
-        if isinstance(spec, dict):
-            own = [spec[channel]["scale"]["range"]] if "scale" in spec.get(channel, {}) else []
-            return own + [found for value in spec.values() for found in ranges(value, channel)]
-        return [found for item in spec for found in ranges(item, channel)] if isinstance(spec, list) else []
-
     drawn = charts(runtimes(4, 12, 2))
     for name, channel, series in (
         ("width", "strokeDash", 4),

@@ -45,6 +45,17 @@ class Way(StrEnum):
     PROGRESSIVE = "progressive"
 
 
+Chosen = Annotated[
+    Way | None,
+    typer.Option(help="How it was chosen, where the runs do not say.", rich_help_panel=WAYS, show_default=False),
+]
+# Of `audit` and `report`.
+Default = Annotated[
+    str | None, typer.Option(help="What it should be better than, where the log does not say.", show_default=False)
+]
+Halvings = Annotated[int, typer.Option(min=1, help="How many times instances are split in halves.")]
+
+
 def certify(
     runs: Runs,
     configuration: Annotated[
@@ -53,10 +64,7 @@ def certify(
     ] = None,
     delta: Delta = 0.05,
     test: Test = None,
-    chosen: Annotated[
-        Way | None,
-        typer.Option(help="How it was chosen, where the runs do not say.", rich_help_panel=WAYS, show_default=False),
-    ] = None,
+    chosen: Chosen = None,
     list_size: ListSize = None,
     fresh: Annotated[
         Path | None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from truecost.cli.certify import WAYS, Cutoff, Delta, ListSize, Par, Runs, Test, Way, own_test, read_runs
+from truecost.cli.certify import Chosen, Cutoff, Default, Delta, Halvings, ListSize, Par, Runs, Test, own_test, read_runs
 from truecost.cli.inputs import check_out
 from truecost.cli.printing import High, Json, Low, print_json, print_line
 from truecost.cli.progress import Quiet, steps
@@ -28,22 +28,15 @@ def report(
             help="Who it is about; by default the log's incumbent, else the least training cost.", show_default=False
         ),
     ] = None,
-    default: Annotated[
-        str | None, typer.Option(help="What it should be better than, where the log does not say.", show_default=False)
-    ] = None,
+    default: Default = None,
     test: Test = None,
-    chosen: Annotated[
-        Way | None,
-        typer.Option(
-            help="How it was chosen, as for certify, where the runs do not say.", rich_help_panel=WAYS, show_default=False
-        ),
-    ] = None,
+    chosen: Chosen = None,
     list_size: ListSize = None,
     title: Annotated[str | None, typer.Option(help="Of the page.", show_default=False)] = None,
     unit: Annotated[
         str | None, typer.Option(help="What a unit of cost is called, 'PAR10 s' for instance.", show_default=False)
     ] = None,
-    splits: Annotated[int, typer.Option(min=1, help="How many times instances are split in halves.")] = 1000,
+    splits: Halvings = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Of every random number.")] = 1,
     delta: Delta = 0.05,
     cutoff: Cutoff = None,
