@@ -15,7 +15,7 @@ TIMED = (
     "print(time.perf_counter() - start, time.process_time())\n" + PEAK
 )
 OURS = (
-    "from truecost.importers.door import import_runs",
+    "from truecost.importers.detect import import_runs",
     "print(import_runs(sys.argv[1], low=0, high=100).matrix.counts().sum())",
 )
 PLAIN = ("import json", "print(len(json.load(open(sys.argv[1] + '/runhistory.json'))['data']))")

@@ -14,8 +14,9 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 
 from truecost import examples
-from truecost.decide import race, replay
 from truecost.matrix import CostMatrix
+from truecost.race import policy as race
+from truecost.race import replay
 from truecost.stats.synthetic import runtime_model
 
 MODELS = {

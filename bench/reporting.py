@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from truecost.decide.audit import audit
+from truecost.judge.audit import audit
 from truecost.matrix import CostMatrix
 from truecost.show import report
 from truecost.stats.synthetic import runtime_model

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from truecost.running.execute import Slot, cores
-from truecost.running.gather import gather, plan_of
+from truecost.running.gathering import gather, plan_of
 from truecost.running.journal import Journal, Machine
 from truecost.running.scenario import Limits, Scenario
 from truecost.runs import Outcome, Run, Status

@@ -12,7 +12,7 @@ import sys
 import time
 
 from truecost import Scenario
-from truecost.configure import configure
+from truecost.running.configuring import configure
 
 
 def kill(path: str, journal: str, runs: str, kills: int) -> int:

@@ -9,10 +9,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from truecost.decide.audit import Audit, audit
-from truecost.decide.selection import hardness, over_tuning, selection_errors
 from truecost.errors import InputError
-from truecost.importers.door import import_runs
+from truecost.importers.detect import import_runs
+from truecost.judge.audit import Audit, audit
+from truecost.judge.selection import hardness, over_tuning, selection_errors
 from truecost.matrix import CostMatrix
 from truecost.runs import Step, Trajectory
 from truecost.stats.allocation import even

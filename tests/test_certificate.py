@@ -5,8 +5,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from truecost.decide.certificate import Chosen, RefusedError, certify
 from truecost.errors import InputError
+from truecost.judge.certificate import Chosen, RefusedError, certify
 from truecost.matrix import CostMatrix
 from truecost.runs import Trajectory
 from truecost.stats import confidence

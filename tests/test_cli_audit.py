@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from commands import Run
 
-from truecost.decide.audit import audit
-from truecost.decide.certificate import certify
+from truecost.judge.audit import audit
+from truecost.judge.certificate import certify
 from truecost.matrix import CostMatrix
 from truecost.runs import Trajectory
 from truecost.stats.synthetic import runtime_model

@@ -11,8 +11,9 @@ import pytest
 import scenarios
 from commands import Run as RunCommand
 
-from truecost import CostMatrix, Journal, Outcome, Run, Scenario, Status, apart, plan
-from truecost.running.gather import plan_of
+from truecost import CostMatrix, Journal, Outcome, Run, Scenario, Status, plan
+from truecost.plan import power as apart
+from truecost.running.gathering import plan_of
 from truecost.running.journal import Machine
 from truecost.stats.estimate import training_cost
 from truecost.stats.synthetic import runtime_model

@@ -15,11 +15,11 @@ import pytest
 import scenarios
 
 from truecost import InputError, Journal, Scenario, Status, gather, import_runs
-from truecost.configure import Configured, configure
-from truecost.decide import race
-from truecost.decide.certificate import Chosen, certify
-from truecost.decide.race import Cut, Decision, Schedule, Standing, Stretch
+from truecost.judge.certificate import Chosen, certify
+from truecost.race import policy as race
+from truecost.race.policy import Cut, Decision, Schedule, Standing, Stretch
 from truecost.running import searchlog
+from truecost.running.configuring import Configured, configure
 from truecost.running.search import Budget, Progress
 from truecost.running.space import Space
 

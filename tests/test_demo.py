@@ -15,9 +15,9 @@ from test_import_smac import HISTORY, folder_of, row
 
 from truecost import examples
 from truecost.cli.demo import NEXT
-from truecost.decide.audit import audit
-from truecost.decide.certificate import certify
-from truecost.importers.door import import_runs
+from truecost.importers.detect import import_runs
+from truecost.judge.audit import audit
+from truecost.judge.certificate import certify
 from truecost.show.reproduce import reproduce
 
 

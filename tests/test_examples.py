@@ -6,7 +6,8 @@ import pytest
 from test_cli import run
 
 import truecost
-from truecost import InputError, Status, examples, origin
+from truecost import InputError, Status, examples
+from truecost.matrix import provenance
 
 FOLDER = Path(examples.__file__).parent
 
@@ -28,7 +29,7 @@ def test_examples_are_what_their_page_says(name: str) -> None:
     assert 0.1 < np.mean(matrix.statuses == Status.TIMEOUT) < 0.7
     assert matrix.configurations[0] == about["default"]
     assert set(matrix.configurations) == set(about["configurations"])
-    kept = origin.read(examples.path_of(name))
+    kept = provenance.read(examples.path_of(name))
     assert kept is not None
     assert (kept.proposed, kept.raced, kept.default) == ("beforehand", False, about["default"])
 

@@ -11,11 +11,11 @@ import pytest
 from test_figures import EVIL, named, outside_data, ranges, without_library
 from test_resample import runtimes
 
-from truecost.decide import plan
-from truecost.decide.audit import Audit, audit
-from truecost.decide.replay import EVERYTHING, HALVING, OURS, SMAC, STUDENT, Replay, replay
 from truecost.errors import InputError
+from truecost.judge.audit import Audit, audit
 from truecost.matrix import CostMatrix
+from truecost.plan import sizes as plan
+from truecost.race.replay import EVERYTHING, HALVING, OURS, SMAC, STUDENT, Replay, replay
 from truecost.runs import Step, Trajectory
 from truecost.show import figures, saving
 from truecost.show.theme import Chart

@@ -15,7 +15,7 @@ import pytest
 import scenarios
 
 from truecost import InputError, Journal, Scenario, Status, gather
-from truecost.running.gather import Progress, forecast, plan_of, tasks
+from truecost.running.gathering import Progress, forecast, plan_of, tasks
 
 HERE = Path(__file__).parent
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from truecost.errors import InputError
-from truecost.importers.door import import_runs
+from truecost.importers.detect import import_runs
 from truecost.importers.record import Import
 
 # How a file is spoilt: where it ends, and which bytes are changed to what.

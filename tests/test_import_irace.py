@@ -12,7 +12,7 @@ import rwriter as r
 
 from truecost.errors import InputError
 from truecost.importers import rdata
-from truecost.importers.door import import_runs
+from truecost.importers.detect import import_runs
 from truecost.runs import Status, Step
 
 ROOT = Path(__file__).parent.parent

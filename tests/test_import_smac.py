@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from truecost.errors import InputError
-from truecost.importers.door import import_runs
+from truecost.importers.detect import import_runs
 from truecost.matrix import CostMatrix
 from truecost.runs import Status, Step
 
@@ -103,7 +103,7 @@ def test_a_real_run(smac_run: tuple[Path, Any]) -> None:
 
 def test_a_real_run_is_audited(smac_run: tuple[Path, Any]) -> None:
     """The report on a real run of SMAC3 would not come, or claim what nobody may claim of adaptively proposed runs."""
-    from truecost.decide.audit import audit
+    from truecost.judge.audit import audit
 
     folder, history = smac_run
     found = import_runs(folder, low=0, high=3)

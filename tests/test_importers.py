@@ -13,11 +13,10 @@ import rwriter
 import typer
 from test_cli import run
 
-from truecost import origin
 from truecost.cli import app
 from truecost.errors import InputError
-from truecost.importers.door import import_runs
-from truecost.matrix import CostMatrix
+from truecost.importers.detect import import_runs
+from truecost.matrix import CostMatrix, provenance
 from truecost.runs import Status, Step, Trajectory
 
 ROOT = Path(__file__).parent.parent
@@ -370,7 +369,7 @@ def test_damaged_parquet_does_not_end_the_process(tmp_path: Path) -> None:
     for number, (place, byte) in enumerate(places):
         (tmp_path / str(number)).write_bytes(whole[:place] + bytes([whole[place] ^ byte]) + whole[place + 1 :])
     script = (
-        "import sys; from truecost.importers.door import import_runs\n"
+        "import sys; from truecost.importers.detect import import_runs\n"
         "from truecost.errors import InputError\n"
         "for path in sys.argv[1:]:\n"
         "    try:\n        print(import_runs(path, low=0, high=1).kind)\n"
@@ -402,24 +401,25 @@ def test_trajectories_stay_with_their_matrix(tmp_path: Path, ending: str) -> Non
     matrix = CostMatrix([[1.0, 2.0], [3.0, 4.0]], ["a", "b"], ["x", "y"], 0, 5)
     matrix.save(path, trajectory=trajectory())
     assert CostMatrix.load(path) == matrix
-    assert origin.read(path) == trajectory()
+    assert provenance.read(path) == trajectory()
     again = import_runs(path)
     assert again.matrix == matrix
     assert again.trajectory == trajectory()
     matrix.save(path)
-    assert origin.read(path) is None
+    assert provenance.read(path) is None
     with pytest.raises(InputError, match="a csv table has no place for the trajectory"):
         matrix.save(tmp_path / "runs.csv", trajectory=trajectory())
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{}", "[]", '{"tool": 1}', origin.to_json(trajectory()).replace("adaptively", "by magic"), "[" * 100_000,
-             origin.to_json(trajectory()).replace("[3,", '["3",'), origin.to_json(trajectory()).replace('"irace 4"', "7")]
+    "text", ["", "{}", "[]", '{"tool": 1}', provenance.to_json(trajectory()).replace("adaptively", "by magic"), "[" * 99_999,
+             provenance.to_json(trajectory()).replace("[3,", '["3",'),
+             provenance.to_json(trajectory()).replace('"irace 4"', "7")]
 )  # fmt: skip
 def test_bad_trajectories(text: str) -> None:
     """A trajectory that cannot be would be taken."""
     with pytest.raises(InputError):
-        origin.from_json(text)
+        provenance.from_json(text)
 
 
 def test_import_command(tmp_path: Path) -> None:
@@ -433,7 +433,7 @@ def test_import_command(tmp_path: Path) -> None:
     assert found.test is not None
     assert CostMatrix.load(out) == found.matrix
     assert CostMatrix.load(test) == found.test
-    assert origin.read(out) == found.trajectory
+    assert provenance.read(out) == found.trajectory
     assert (answer["runs"], answer["configurations"], answer["instances"]) == (8, 3, 3)
     assert answer["test"]["runs"] == 3
     assert answer["trajectory"]["incumbent"] == "1"
@@ -491,7 +491,7 @@ def test_importing_needs_neither_r_nor_smac(tmp_path: Path) -> None:
     """Reading the log of a tool would load the tool, or something that opens pickles."""
     (tmp_path / "irace.Rdata").write_bytes(rwriter.irace_log())
     script = (
-        "import sys; from truecost.importers.door import import_runs\n"
+        "import sys; from truecost.importers.detect import import_runs\n"
         "import_runs(sys.argv[1], low=0, high=10)\n"
         "print([name for name in ('smac', 'ConfigSpace', 'rpy2', 'pandas', 'yaml') if name in sys.modules])"
     )

@@ -11,8 +11,8 @@ import pytest
 import scenarios
 
 from truecost import CostMatrix, InputError, Journal, Outcome, Run, Scenario, Status
-from truecost.running.gather import plan_of
-from truecost.running.health import doubts
+from truecost.running.doubts import doubts
+from truecost.running.gathering import plan_of
 from truecost.running.journal import Machine, Plan
 from truecost.running.journalfile import JournalError
 from truecost.running.metric import Metric

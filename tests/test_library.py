@@ -22,7 +22,7 @@ from truecost.library.clasp.arguments import build
 from truecost.library.lkh import launch as lkh_launch
 from truecost.library.qcp import check as qcp_check
 from truecost.library.satenstein import launch as satenstein_launch
-from truecost.running.gather import gather
+from truecost.running.gathering import gather
 from truecost.running.journal import Journal
 from truecost.running.scenario import Scenario
 from truecost.running.space import Space, arguments

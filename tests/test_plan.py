@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import binomtest, ttest_1samp
 
-from truecost import CostMatrix, InputError, apart, bounds, even, plan, schedule
+from truecost import CostMatrix, InputError, bounds, even, plan
+from truecost.plan import power as apart
+from truecost.plan import schedules as schedule
 from truecost.stats.allocation import Allocation, even_sizes
 from truecost.stats.variance import VarianceComponents, variance_components
 

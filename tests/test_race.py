@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truecost.decide import race, replay
 from truecost.errors import InputError
+from truecost.race import policy as race
+from truecost.race import replay
 
 
 def standing(costs: np.ndarray, counts: list[int], granted: float = 1e6, low: float = 0.0) -> race.Standing:

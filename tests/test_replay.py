@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import binomtest, ttest_rel
 from test_cli import run
 
-from truecost.decide import _rules, replay
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
+from truecost.race import _rules, replay
 from truecost.stats.synthetic import runtime_model
 
 

@@ -15,10 +15,11 @@ import pytest
 from commands import Run
 
 from truecost import figures, report, runtime_model
-from truecost.decide import audit, plan
 from truecost.errors import InputError
 from truecost.examples import load_example
+from truecost.judge import audit
 from truecost.matrix import CostMatrix
+from truecost.plan import sizes as plan
 from truecost.runs import Status, Step, Trajectory
 from truecost.show import saving
 from truecost.show.content import Commands, Facts, Report

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from truecost.decide.worth import Proposals, doubling_cost, expected_best, proposals_of, runs_worth
 from truecost.errors import InputError
+from truecost.plan.worth import Proposals, doubling_cost, expected_best, proposals_of, runs_worth
 from truecost.stats.allocation import even
 
 FloatArray = NDArray[np.float64]

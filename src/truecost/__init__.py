@@ -38,16 +38,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from truecost import configure, library
+    from truecost import library, plan, race
     from truecost import smac as smac
-    from truecost.decide import apart, audit, certificate, plan, race, replay, schedule, worth
     from truecost.errors import InputError, TruecostError
     from truecost.examples import load_example
     from truecost.experiments import exact, fit, reality, resample
-    from truecost.importers.door import import_runs
+    from truecost.importers.detect import import_runs
     from truecost.importers.record import Import
+    from truecost.judge import audit, certificate
     from truecost.matrix import CostMatrix
-    from truecost.running.gather import gather
+    from truecost.race import replay
+    from truecost.running.configuring import configure
+    from truecost.running.gathering import gather
     from truecost.running.journal import Journal
     from truecost.running.scenario import Scenario
     from truecost.running.space import Space
@@ -89,23 +91,20 @@ _HOMES = {
     "resample": "experiments.resample:",
     "fit": "experiments.fit:",
     "reality": "experiments.reality:",
-    "certificate": "decide.certificate:",
-    "audit": "decide.audit:",
-    "plan": "decide.plan:",
-    "apart": "decide.apart:",
-    "schedule": "decide.schedule:",
-    "race": "decide.race:",
-    "replay": "decide.replay:",
-    "worth": "decide.worth:",
+    "certificate": "judge.certificate:",
+    "audit": "judge.audit:",
+    "plan": "plan:",
+    "race": "race:",
+    "replay": "race.replay:",
     "Space": "running.space",
     "library": "library:",
     "Scenario": "running.scenario",
     "Journal": "running.journal",
-    "gather": "running.gather",
+    "gather": "running.gathering",
     "load_example": "examples",
-    "configure": "configure:",
+    "configure": "running.configuring",
     "Import": "importers.record",
-    "import_runs": "importers.door",
+    "import_runs": "importers.detect",
     "figures": "show.figures:",
     "report": "show.report:",
     "smac": "smac:",  # not in __all__: it needs SMAC3
@@ -127,7 +126,6 @@ __all__ = [
     "TruecostError",
     "VarianceComponents",
     "allocation",
-    "apart",
     "audit",
     "bootstrap_components",
     "bounds",
@@ -153,12 +151,10 @@ __all__ = [
     "resample",
     "runtime_model",
     "scattered",
-    "schedule",
     "synthetic",
     "training_cost",
     "variance",
     "variance_components",
-    "worth",
 ]
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from truecost.decide.worth import Proposals, doubling_cost, proposals_of, runs_worth
 from truecost.errors import InputError
+from truecost.plan.worth import Proposals, doubling_cost, proposals_of, runs_worth
 
 try:
     from smac.callback.callback import Callback

@@ -9,7 +9,7 @@ from truecost.cli.printing import High, Json, Low, Tone, number, print_json, pri
 from truecost.cli.progress import Quiet, progress
 
 if TYPE_CHECKING:
-    from truecost.decide.audit import Audit, Point
+    from truecost.judge.audit import Audit, Point
 
 # So many incumbents on the way are shown, the first ones and the last.
 SHOWN = 12
@@ -45,7 +45,7 @@ def audit(
 
     import numpy as np
 
-    from truecost.decide.audit import audit as look
+    from truecost.judge.audit import audit as look
 
     with progress("looking at the runs", quiet=quiet):
         found = read_runs(runs, low, high, cutoff, par, default)

@@ -101,7 +101,7 @@ def certify(
     """
     from dataclasses import asdict
 
-    from truecost.decide import certificate
+    from truecost.judge import certificate
 
     found = read_runs(runs, low, high, cutoff, par)
     found_test = own_test(found, configuration, chosen) if test is None else read_runs(test, low, high, cutoff, par).matrix
@@ -133,7 +133,7 @@ def read_runs(
     path: Path, low: float | None, high: float | None, cutoff: float | None, par: float | None, default: str | None = None
 ) -> "Import":
     """What a path holds, whatever tool left it there."""
-    from truecost.importers.door import import_runs
+    from truecost.importers.detect import import_runs
 
     return import_runs(example_or(path), low=low, high=high, cutoff=cutoff, par=par, default=default)
 

@@ -13,7 +13,7 @@ from truecost.cli.progress import Meter, Quiet, progress
 from truecost.errors import InputError
 
 if TYPE_CHECKING:
-    from truecost.configure import Configured
+    from truecost.running.configuring import Configured
     from truecost.running.scenario import Scenario
     from truecost.running.search import Budget, Progress
 
@@ -61,7 +61,7 @@ def configure(
 
     Interrupted or killed, the same line goes on, and ends where it would have ended.
     """
-    from truecost import configure as configuring
+    from truecost.running import configuring
     from truecost.running.scenario import Scenario
     from truecost.running.search import Budget
 

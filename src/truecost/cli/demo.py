@@ -89,8 +89,8 @@ def _drawn(path: Path) -> dict[str, Any]:
 def _judged(name: str, page: Path, tell: Any) -> dict[str, Any]:
     """The report on an example, written to a file, and what the summary takes from it."""
     from truecost import examples
-    from truecost.decide.certificate import certify
-    from truecost.importers.door import import_runs
+    from truecost.importers.detect import import_runs
+    from truecost.judge.certificate import certify
     from truecost.show import report as reporting
 
     found = import_runs(examples.path_of(name))

@@ -15,7 +15,7 @@ from truecost.cli.progress import Meter, Quiet, progress
 from truecost.errors import InputError
 
 if TYPE_CHECKING:
-    from truecost.running.gather import Forecast, Progress
+    from truecost.running.gathering import Forecast, Progress
     from truecost.running.journal import Journal
     from truecost.running.runtable import Table
     from truecost.running.scenario import Scenario
@@ -60,7 +60,7 @@ def gather(
 
     Started again, it goes on where it was; asked for more configurations, instances or runs, it adds what is missing.
     """
-    from truecost.running import gather as gathering
+    from truecost.running import gathering
     from truecost.running.scenario import Scenario
 
     check_out(out, endings=MATRICES)
@@ -185,7 +185,7 @@ def summary(journal: "Journal", table: "Table") -> dict[str, Any]:
     """What a journal holds, as plain data."""
     from dataclasses import asdict
 
-    from truecost.running.health import doubts
+    from truecost.running.doubts import doubts
     from truecost.running.searchlog import capped_runs
     from truecost.runs import Status
 

@@ -72,7 +72,7 @@ def import_(
     quiet: Quiet = False,
 ) -> None:
     """Take over runs that SMAC3, irace, ASlib, AClib wrappers or a table recorded; without -o, say what is there."""
-    from truecost.importers.door import import_runs
+    from truecost.importers.detect import import_runs
 
     for place in (out, test_out):
         check_out(place, path, endings=MATRICES)

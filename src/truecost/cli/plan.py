@@ -15,8 +15,8 @@ from truecost.errors import InputError
 from truecost.running.journalfile import is_journal
 
 if TYPE_CHECKING:
-    from truecost.decide.plan import Recommendation, Waste
     from truecost.matrix import CostMatrix
+    from truecost.plan.sizes import Recommendation, Waste
     from truecost.stats.allocation import Allocation
     from truecost.stats.variance import VarianceComponents
 
@@ -163,7 +163,7 @@ def plan(
 def _answer(
     pilot: Pilot, asked: dict[str, Any], error: float | None, bound: float | None, budget: str | None, seconds: float | None
 ) -> dict[str, Any]:
-    from truecost.decide.plan import best_for, runs_needed, wasted
+    from truecost.plan.sizes import best_for, runs_needed, wasted
 
     if seconds is not None and not 0 < seconds < float("inf"):
         raise InputError(f"Expected seconds per run above 0, got {seconds}.")
@@ -337,8 +337,8 @@ def _names(path: Path) -> tuple[str, ...]:
 def _export(answer: dict[str, Any], names: tuple[str, ...], kind: Any, out: Path | None, seed: int, json: bool) -> None:
     import numpy as np
 
-    from truecost.decide import schedule
-    from truecost.files import whole_file
+    from truecost.matrix.files import whole_file
+    from truecost.plan import schedules as schedule
 
     best = answer["recommendation"]
     drawn = schedule.draw(names, instances=best["instances"], runs=best["runs"], rng=np.random.default_rng(seed))
@@ -371,7 +371,7 @@ def _tell_apart(
     high: float | None,
     json: bool,
 ) -> None:
-    from truecost.decide.apart import paired_differences, runs_to_tell_apart
+    from truecost.plan.power import paired_differences, runs_to_tell_apart
     from truecost.stats.variance import VarianceComponents, variance_components
 
     seen = None

@@ -11,7 +11,7 @@ from truecost.cli.printing import High, Json, Low, print_json, print_line, print
 from truecost.cli.progress import Quiet, progress
 
 if TYPE_CHECKING:
-    from truecost.decide.replay import Replay
+    from truecost.race.replay import Replay
 
 
 def configure(
@@ -43,7 +43,7 @@ def configure(
         from truecost.show.saving import FORMATS
 
         check_out(figure, matrix, endings=[f".{each}" for each in FORMATS])
-    from truecost.decide import replay
+    from truecost.race import replay
 
     budgets = sorted(set(budget)) if budget else replay.BUDGETS
     with progress("repetitions", quiet=quiet, note=COMPILING) as meter:
@@ -69,7 +69,7 @@ def configure(
 
 
 def _data(played: "Replay", seed: int, cutoff: float | None) -> dict[str, object]:
-    from truecost.decide.replay import OURS
+    from truecost.race.replay import OURS
 
     against = {rule: played.against(rule) for rule in played.rules if rule != OURS}
     return {
@@ -105,7 +105,7 @@ def _save(played: "Replay", out: Path, matrix: Path, seed: int, cutoff: float | 
 
 
 def _print(played: "Replay", cutoff: float | None) -> None:
-    from truecost.decide.replay import EVERYTHING, HALVING, OURS, SMAC, STUDENT
+    from truecost.race.replay import EVERYTHING, HALVING, OURS, SMAC, STUDENT
 
     repetitions = played.regret.shape[0]
     rows = []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from truecost.files import whole_file
+from truecost.matrix.files import whole_file
 from truecost.running.journal import Journal
 from truecost.runs import Status, Trajectory
 

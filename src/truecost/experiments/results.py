@@ -15,7 +15,7 @@ from truecost.experiments.curves import NAMES
 from truecost.experiments.exact import SquaredError
 from truecost.experiments.reality import Reality
 from truecost.experiments.resample import EstimatorErrors, Sweep
-from truecost.files import whole_file
+from truecost.matrix.files import whole_file
 
 
 def sweep_table(sweep: Sweep, beside: Reality | None = None) -> pl.DataFrame:

@@ -18,9 +18,9 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from truecost import npz
 from truecost.errors import InputError
 from truecost.importers.record import Import, Options, Scalar, charge, matrix_of, number_or_nan, status_of
+from truecost.matrix import npz
 from truecost.runs import NO_STATUS, Status, Trajectory
 
 ANSWER: Final = re.compile(r"Result (?:for (?:SMAC|ParamILS)|of (?:this )?algorithm run)\s*:\s*(.*)", re.IGNORECASE)

@@ -16,9 +16,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from truecost import longtable, origin
 from truecost.errors import InputError
 from truecost.importers.record import Import, Options, Scalar, charge, matrix_of, status_of
+from truecost.matrix import longtable, provenance
 from truecost.runs import NO_STATUS, Status, Trajectory
 
 # Ours, and what others call it; the first that is there counts.
@@ -69,7 +69,7 @@ def load(path: Path, options: Options) -> Import:
             _try_parquet(file)
         table = _read(opened, "parquet" if start == b"PAR1" else "csv")
     found = from_frame(table, options)
-    if (kept := origin.read(file)) is not None:
+    if (kept := provenance.read(file)) is not None:
         found = replace(found, trajectory=kept)
     if folder and (path / CAVE_CONFIGURATIONS).is_file():
         with (path / CAVE_CONFIGURATIONS).open("rb") as opened:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from truecost.errors import InputError
-from truecost.files import whole_file
 from truecost.library import tsp
 from truecost.library.catalogue import SCENARIOS, Builtin, Size
+from truecost.matrix.files import whole_file
 
 if TYPE_CHECKING:
     from truecost.running.space import Space

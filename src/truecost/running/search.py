@@ -15,11 +15,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.decide import race
-from truecost.decide.race import Decision, Schedule, Standing, Stretch
 from truecost.errors import InputError, TruecostError
+from truecost.race import policy as race
+from truecost.race.policy import Decision, Schedule, Standing, Stretch
 from truecost.running import searchlog
-from truecost.running.gather import Collector, pool_for
+from truecost.running.gathering import Collector, pool_for
 from truecost.running.instances import Instance
 from truecost.running.journal import Journal, Plan
 from truecost.running.pool import Finished, Pool, Task

@@ -10,18 +10,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from truecost.decide import certificate
-from truecost.decide.apart import Comparison as Apart
-from truecost.decide.apart import paired_differences, runs_to_tell_apart
-from truecost.decide.audit import SEED, Audit
-from truecost.decide.certificate import Chosen, Evidence, RefusedError
-from truecost.decide.plan import Recommendation, runs_needed
-from truecost.decide.selection import instance_means, training_costs
 from truecost.errors import InputError
 from truecost.experiments import resample
 from truecost.experiments.reality import bounds_against_reality
 from truecost.experiments.results import sweep_table
+from truecost.judge import certificate
+from truecost.judge.audit import SEED, Audit
+from truecost.judge.certificate import Chosen, Evidence, RefusedError
+from truecost.judge.selection import instance_means, training_costs
 from truecost.matrix import CostMatrix
+from truecost.plan.power import Comparison as Apart
+from truecost.plan.power import paired_differences, runs_to_tell_apart
+from truecost.plan.sizes import Recommendation, runs_needed
 from truecost.runs import NO_STATUS, Status, Trajectory
 from truecost.stats import bounds
 from truecost.stats.allocation import AllocationSizes

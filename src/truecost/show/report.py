@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from truecost.decide.audit import Audit
-from truecost.decide.audit import audit as look
-from truecost.decide.certificate import Chosen
-from truecost.files import whole_file
+from truecost.judge.audit import Audit
+from truecost.judge.audit import audit as look
+from truecost.judge.certificate import Chosen
 from truecost.matrix import CostMatrix
+from truecost.matrix.files import whole_file
 from truecost.runs import Trajectory
 from truecost.show import nextsteps, overtuned, sections
 from truecost.show.content import Fact, Report, Tone, percent, signed

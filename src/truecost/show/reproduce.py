@@ -15,8 +15,8 @@ import polars as pl
 
 from truecost.errors import InputError
 from truecost.experiments import exact, fit, reality, resample, results
-from truecost.files import whole_file
 from truecost.matrix import CostMatrix
+from truecost.matrix.files import whole_file
 from truecost.show import claims, figures, page
 from truecost.show.saving import Format, save
 from truecost.show.theme import Chart

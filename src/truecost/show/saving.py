@@ -14,7 +14,7 @@ import altair as alt
 import vl_convert
 
 from truecost.errors import InputError
-from truecost.files import whole_file
+from truecost.matrix.files import whole_file
 from truecost.show.theme import Chart
 
 Format = Literal["html", "svg", "png", "pdf"]

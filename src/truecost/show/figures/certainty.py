@@ -6,8 +6,8 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from truecost.decide.selection import instance_means
 from truecost.errors import InputError
+from truecost.judge.selection import instance_means
 from truecost.matrix import CostMatrix
 from truecost.show.theme import (
     AMBER,

@@ -6,10 +6,10 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from truecost.decide.audit import Audit
-from truecost.decide.plan import Recommendation
-from truecost.decide.replay import EVERYTHING, HALVING, OURS, SMAC, STUDENT, Replay
 from truecost.errors import InputError
+from truecost.judge.audit import Audit
+from truecost.plan.sizes import Recommendation
+from truecost.race.replay import EVERYTHING, HALVING, OURS, SMAC, STUDENT, Replay
 from truecost.show.theme import (
     BLACK,
     BLUE,

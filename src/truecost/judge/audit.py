@@ -10,7 +10,7 @@ over-tuning
     something better. Relative: over the best gain on the first incumbent; 1 says that all of it was lost again.
 
 Estimates (corrected costs, optimism, over-tuning) and valid statements (limits with a confidence, by the rules of
-`truecost.decide.certificate`) are different things and have different fields.
+`truecost.judge.certificate`) are different things and have different fields.
 """
 
 import math
@@ -21,11 +21,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.decide import certificate
-from truecost.decide.certificate import Certificate, Chosen, RefusedError, figure
-from truecost.decide.noise import Noise, Spread, noise_of, spread_of
-from truecost.decide.selection import correction, instance_means, levels, over_tuning, selection_errors, training_costs
 from truecost.errors import InputError
+from truecost.judge import certificate
+from truecost.judge.certificate import Certificate, Chosen, RefusedError, figure
+from truecost.judge.noise import Noise, Spread, noise_of, spread_of
+from truecost.judge.selection import correction, instance_means, levels, over_tuning, selection_errors, training_costs
 from truecost.matrix import CostMatrix
 from truecost.runs import Trajectory
 
@@ -190,7 +190,7 @@ def audit(
     trajectory
         Where the configurations come from.
     chosen, list_size
-        How the incumbent was chosen, where the trajectory does not say; see `truecost.decide.certificate`.
+        How the incumbent was chosen, where the trajectory does not say; see `truecost.judge.certificate`.
     splits
         How many times the instances are split in halves.
     delta

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from truecost import npz, origin
 from truecost.errors import InputError
-from truecost.files import whole_file
+from truecost.matrix import npz, provenance
+from truecost.matrix.files import whole_file
 from truecost.runs import NO_SEED, NO_STATUS, Status, Trajectory
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class CostMatrix:
         Parameters
         ----------
         path
-            The file. `truecost.longtable` says which columns a long table has.
+            The file. `truecost.matrix.longtable` says which columns a long table has.
         low, high
             The cost range, where the file does not say it or says it wrongly.
         """
@@ -189,7 +189,7 @@ class CostMatrix:
                 kind = _kind_of(file)
                 if kind == "npz":
                     return _from_npz(npz.read(file), low, high)
-                from truecost import longtable
+                from truecost.matrix import longtable
 
                 table = longtable.read(file, kind)
             return cls.from_table(table, low=low, high=high)
@@ -206,7 +206,8 @@ class CostMatrix:
         path
             The file.
         trajectory
-            Where the configurations come from, kept in the same file; `truecost.origin.read` has it back. Not for .csv.
+            Where the configurations come from, kept in the same file; `truecost.matrix.provenance.read`
+            has it back. Not for .csv.
         """
         path = Path(path)
         if path.suffix not in (".npz", ".parquet", ".csv"):
@@ -215,12 +216,12 @@ class CostMatrix:
             raise InputError(f"{path}: expected .parquet or .npz, since a csv table has no place for the trajectory.")
         with whole_file(path) as file:
             if path.suffix == ".npz":
-                kept = {} if trajectory is None else {origin.KEY: origin.as_array(trajectory)}
+                kept = {} if trajectory is None else {provenance.KEY: provenance.as_array(trajectory)}
                 np.savez_compressed(file, allow_pickle=False, **self._arrays(), **kept)
                 return
             content = io.BytesIO()
             if path.suffix == ".parquet":
-                metadata = None if trajectory is None else {origin.KEY: origin.to_json(trajectory)}
+                metadata = None if trajectory is None else {provenance.KEY: provenance.to_json(trajectory)}
                 self.to_table().write_parquet(content, metadata=metadata)
             else:
                 self.to_table().write_csv(content)
@@ -241,7 +242,7 @@ class CostMatrix:
 
     def to_table(self) -> "pl.DataFrame":
         """The runs as a polars long table; `from_table` gives the same matrix back."""
-        from truecost import longtable
+        from truecost.matrix import longtable
 
         return longtable.from_arrays(
             self.costs, self.configurations, self.instances, self.low, self.high, statuses=self.statuses, seeds=self.seeds
@@ -249,8 +250,8 @@ class CostMatrix:
 
     @classmethod
     def from_table(cls, table: "pl.DataFrame", *, low: float | None = None, high: float | None = None) -> "CostMatrix":
-        """A matrix from a polars long table; `truecost.longtable` says which columns it has."""
-        from truecost import longtable
+        """A matrix from a polars long table; `truecost.matrix.longtable` says which columns it has."""
+        from truecost.matrix import longtable
 
         arrays = longtable.to_arrays(table, low, high)
         return cls(

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import nctdtr, ndtri, stdtrit
 
-from truecost.decide.frontier import check_prices
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
+from truecost.plan.cheapest import check_prices
 from truecost.stats import bounds
 from truecost.stats.variance import VarianceComponents
 

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from truecost.decide import _rules, race
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
+from truecost.race import _rules
+from truecost.race import policy as race
 from truecost.stats import confidence
 
 FloatArray = NDArray[np.float64]

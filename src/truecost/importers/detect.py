@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from truecost import origin
 from truecost.errors import InputError
 from truecost.importers import acl, aslib, irace, rdata, smac, table
 from truecost.importers.record import Import, Options
-from truecost.matrix import PACKED, CostMatrix
+from truecost.matrix import provenance
+from truecost.matrix.cost_matrix import PACKED, CostMatrix
 from truecost.running.journalfile import HEADER
 from truecost.runs import Trajectory
 
@@ -173,7 +173,7 @@ def _starts(path: Path, mark: bytes) -> bool:
 def _matrix(path: Path, options: Options) -> Import:
     """A matrix of truecost, as it is."""
     found = CostMatrix.load(path, low=options.low, high=options.high)
-    kept = origin.read(path)
+    kept = provenance.read(path)
     return Import(kind="matrix", matrix=found, trajectory=kept or Trajectory(tool="truecost", default=options.default))
 
 

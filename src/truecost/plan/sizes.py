@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.decide.frontier import (
+from truecost.errors import InputError
+from truecost.plan.cheapest import (
     Problem,
     better_of,
     check_reachable,
@@ -24,7 +25,6 @@ from truecost.decide.frontier import (
     standard_error_at,
     whole,
 )
-from truecost.errors import InputError
 from truecost.stats import bounds
 from truecost.stats.allocation import MOST_RUNS, Allocation, AllocationSizes, even_sizes
 from truecost.stats.bounds import Bound

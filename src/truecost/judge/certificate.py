@@ -26,8 +26,8 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.decide.selection import instance_means, training_costs
 from truecost.errors import InputError
+from truecost.judge.selection import instance_means, training_costs
 from truecost.matrix import CostMatrix
 from truecost.runs import Trajectory
 from truecost.stats import confidence

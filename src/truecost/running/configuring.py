@@ -1,4 +1,4 @@
-"""The configurator: propose, decide (`truecost.decide.race`), run, journal; then judge what it chose on fresh instances.
+"""The configurator: propose, decide (`truecost.race.policy`), run, journal; then judge what it chose on fresh instances.
 
 A search is batch-synchronous: it decides, has all runs of the batch made in whatever order, and decides again. Everything
 follows from the scenario, the settings the search was begun with and what the runs cost. So it is resumed by going the same
@@ -15,12 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truecost.decide import certificate, race
-from truecost.decide.audit import Audit, audit
-from truecost.decide.certificate import Certificate
 from truecost.errors import InputError
+from truecost.judge import certificate
+from truecost.judge.audit import Audit, audit
+from truecost.judge.certificate import Certificate
+from truecost.race import policy as race
 from truecost.running import searchlog
-from truecost.running.health import doubts
+from truecost.running.doubts import doubts
 from truecost.running.journal import Journal
 from truecost.running.scenario import Scenario
 from truecost.running.search import Bench, Budget, Policy, Progress, Search
