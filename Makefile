@@ -11,8 +11,8 @@ export NO_MKDOCS_2_WARNING := 1
 demo: .venv/.installed
 	$(BIN)/truecost demo --out demo
 
-test: .venv/.tools
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+test: .venv/.compiled
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 check: .venv/.tools
 	$(BIN)/ruff check .
@@ -39,4 +39,8 @@ clean:
 
 .venv/.tools: .venv/.installed
 	$(BIN)/python -m pip install --quiet -e '.[dev,cluster,solvers]'
+	@touch $@
+
+.venv/.compiled: .venv/.tools src/truecost/experiments/_kernels.py src/truecost/race/_rules.py src/truecost/stats/betting.py
+	$(BIN)/python tests/warm.py
 	@touch $@

@@ -1,48 +1,65 @@
-"""Gathers a scenario on a Dask cluster whose workers are killed meanwhile: `clustered.py SCENARIO JOURNAL KILLS`."""
+"""Gathers or configures a scenario on a Dask cluster.
+
+`clustered.py gather SCENARIO JOURNAL KILLS`, whose workers are killed meanwhile; prints, as JSON, who was killed.
+`clustered.py configure SCENARIO JOURNAL RUNS`.
+"""
 
 import json
 import os
 import signal
 import sys
-import threading
 import time
 
-from distributed import Client, LocalCluster
+from distributed import LocalCluster
+from distributed.core import Status
 
 from truecost import Scenario, gather
+from truecost.running.configuring import configure
+from truecost.running.gathering import Progress
 
 
-def kill_workers(cluster: LocalCluster, kills: int, killed: list[int]) -> None:
-    """Kill one worker after the other; the cluster starts new ones."""
-    with Client(cluster.scheduler_address, set_as_default=False) as client:
-        while len(killed) < kills:
-            # Dask does not start a worker again that is killed while it starts: both must have been at work for a while.
-            client.wait_for_workers(2)
-            time.sleep(1.5)
-            pids = [pid for pid in client.run(os.getpid, on_error="ignore").values() if pid not in killed]
-            if len(pids) == 2:
-                os.kill(pids[len(killed) % 2], signal.SIGKILL)
-                killed.append(pids[len(killed) % 2])
+def busy_workers(cluster: LocalCluster) -> list[int]:
+    """The workers that have something to do, once both are up: Dask starts none again that is killed while it starts."""
+    while True:
+        nannies = [nanny for nanny in list(cluster.workers.values()) if nanny.process is not None]
+        if len([each for each in nannies if each.process.status == each.status == Status.running]) == 2:
+            break
+        time.sleep(0.01)
+    assert cluster.scheduler is not None
+    known = cluster.scheduler.workers
+    return [each.process.pid for each in nannies if (its := known.get(each.worker_address)) is not None and its.processing]
 
 
 def main() -> None:
-    """Gather while workers die."""
-    path, journal, kills = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    """Gather while workers die, or configure in peace."""
+    how, path, journal, number = sys.argv[1:]
     killed: list[int] = []
+
+    def kill(progress: Progress) -> None:
+        if len(killed) < int(number) and progress.done >= 20 + 60 * len(killed):
+            # What was under way may have been finished meanwhile: then with the next report.
+            for victim in busy_workers(cluster)[:1]:
+                os.kill(victim, signal.SIGKILL)
+                killed.append(victim)
+
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50) as cluster:
-        thread = threading.Thread(target=kill_workers, args=(cluster, kills, killed), daemon=True)
-        thread.start()
-        gather(
-            Scenario.read(path),
-            journal,
-            configurations=6,
-            instances=5,
-            runs=20,
-            dask=cluster.scheduler_address,
-            pin=False,
-            keep_going=True,
-        )
-        sys.stdout.write(json.dumps({"killed": len(killed)}))
+        where = cluster.scheduler_address
+        scenario = Scenario.read(path)
+        if how == "gather":
+            gather(
+                scenario,
+                journal,
+                configurations=6,
+                instances=5,
+                runs=8,
+                dask=where,
+                pin=False,
+                keep_going=True,
+                progress=kill,
+            )
+        else:
+            configure(scenario, journal, budget=f"{number}runs", dask=where, pin=False, keep_going=True)
+    sys.stdout.write(json.dumps(killed))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,13 @@
-"""What a command of truecost left behind, as the fixture `run` answers it."""
+"""The command line without the second that a process of its own takes, and what it left behind."""
 
+import io
+import sys
 from collections.abc import Callable
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from pathlib import Path
 from typing import NamedTuple
+
+import pytest
 
 
 class Ended(NamedTuple):
@@ -13,3 +19,16 @@ class Ended(NamedTuple):
 
 
 Run = Callable[..., Ended]
+
+
+def run(*words: object, cwd: Path | None = None) -> Ended:
+    """A command of truecost, in this process and in this folder."""
+    from truecost.cli import main
+
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="", write_through=True) for _ in range(2))
+    with pytest.MonkeyPatch.context() as patch, chdir(cwd or Path.cwd()), redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", ["truecost", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    assert isinstance(ended.value.code, int)
+    return Ended(ended.value.code, *(stream.buffer.getvalue().decode() for stream in (out, err)))

@@ -1,7 +1,8 @@
-import sys
+from collections import Counter
+from pathlib import Path
 
+import commands
 import pytest
-from commands import Ended, Run
 from hypothesis import settings
 
 # No test asserts a time, on machines that are as noisy as ours.
@@ -10,16 +11,32 @@ settings.load_profile("patient")
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """The command line without the seconds that a process of its own takes."""
-    from truecost.cli import main
+def run() -> commands.Run:
+    """The command line without the second that a process of its own takes."""
+    return commands.run
 
-    def call(*words: object) -> Ended:
-        monkeypatch.setattr(sys, "argv", ["truecost", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        assert isinstance(ended.value.code, int)
-        return Ended(ended.value.code, out, err)
 
-    return call
+@pytest.fixture
+def own_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cores are claimed among the processes of one test only, whatever else runs on this machine."""
+    (tmp_path / "locks").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "locks"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out tests of what others wrote where it does not lie beside the repository: our own data test the same."""
+    left_out = [
+        item for item in items if (mark := item.get_closest_marker("beside")) is not None and not mark.args[0].exists()
+    ]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say in one line what was skipped, why, and what to install."""
+    reports = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in reports)
+    if reasons:
+        said = "; ".join(f"{count} × {reason}" for reason, count in reasons.most_common())
+        terminalreporter.write_line(f"Not tested here: {said}.")

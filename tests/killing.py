@@ -1,62 +1,134 @@
-"""Gathers a scenario in a child that is killed with -9 again and again: `killing.py SCENARIO JOURNAL KILLS`.
+"""Gathers or configures a scenario in a child that is killed with -9 again and again.
 
-Truecost is loaded once, so that a child gathers at once and the kills fall into its work. Prints, as JSON, how often it was
-killed before it was done, and how long any process of a run outlived a kill.
+`killing.py gather SCENARIO JOURNAL KILLS` or `killing.py configure SCENARIO JOURNAL KILLS RUNS`. Truecost is loaded once, so
+that a child is at work at once. Each is killed after it told of so many runs and while a solver runs, whatever time that
+takes; nothing of its runs may outlive it. Prints, as JSON, for each that was killed: the runs journaled before, how many it
+told of, and the runs journaled after.
 """
 
 import json
 import os
 import random
 import signal
+import sqlite3
 import sys
 import time
 from pathlib import Path
+from typing import NoReturn
 
 from truecost import Scenario, gather
+from truecost.running.configuring import configure
+
+# Seconds after which a process that should be gone is called a survivor.
+PATIENCE = 120.0
 
 
-def solvers() -> list[str]:
-    """The processes of runs: their TMPDIR gives them away, whatever they call themselves."""
+def solvers(command: bytes = b"") -> list[str]:
+    """The processes of runs with this in their command line: a variable gives them away, whatever they call themselves."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
-            if entry.name.isdigit() and f"KILLING={os.getpid()}".encode() in (entry / "environ").read_bytes():
+            if (
+                entry.name.isdigit()
+                and int(entry.name) != os.getpid()
+                and command in (entry / "cmdline").read_bytes()
+                and f"KILLING={os.getpid()}".encode() in (entry / "environ").read_bytes()
+            ):
                 found.append(entry.name)
         except OSError:
             continue
-    return [name for name in found if int(name) != os.getpid()]
+    return found
+
+
+def journaled(path: str) -> int:
+    """How many runs a journal has."""
+    if not Path(path).exists():
+        return 0
+    connection = sqlite3.connect(path)
+    try:
+        (number,) = connection.execute("SELECT count(*) FROM runs").fetchone()
+    finally:
+        connection.close()
+    return int(number)
+
+
+def work(how: str, scenario: Scenario, journal: str, runs: str, telling: int) -> NoReturn:
+    """Go on where the journal ends, and tell of every run."""
+    try:
+        if how == "gather":
+            gather(
+                scenario,
+                journal,
+                configurations=6,
+                instances=5,
+                runs=20,
+                pin=False,
+                workers=2,
+                keep_going=True,
+                progress=lambda now: tell(telling, now.done),
+            )
+        else:
+            before = journaled(journal)
+            configure(
+                scenario,
+                journal,
+                budget=f"{runs}runs",
+                workers=2,
+                pin=False,
+                keep_going=True,
+                progress=lambda now: tell(telling, now.runs - before),
+            )
+        os._exit(0)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        os._exit(1)
+
+
+def tell(telling: int, runs: int) -> None:
+    """Tell how many runs are done."""
+    os.write(telling, b"%d\n" % runs)
 
 
 def main() -> None:
     """Kill until it was killed often enough, then let it finish."""
-    path, journal, kills = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    how, path, journal, kills, runs = [*sys.argv[1:], ""][:5]
     rng = random.Random(7)  # noqa: S311 - moments to kill at
     scenario = Scenario.read(path)
     os.environ["KILLING"] = str(os.getpid())
-    killed, longest = 0, 0.0
+    lives: list[tuple[int, int, int]] = []
     while True:
+        before = journaled(journal)
+        hearing, telling = os.pipe()
         child = os.fork()
         if child == 0:
-            try:
-                gather(scenario, journal, configurations=6, instances=5, runs=20, pin=False, workers=2, keep_going=True)
-                os._exit(0)
-            except BaseException:
-                sys.excepthook(*sys.exc_info())
-                os._exit(1)
-        if killed < kills:
-            # Short enough that a fast machine is not done before it was killed so often.
-            time.sleep(rng.uniform(0.0, 0.3))
+            os.close(hearing)
+            work(how, scenario, journal, runs, telling)
+        os.close(telling)
+        if len(lives) == int(kills):
+            break
+        with os.fdopen(hearing) as lines:
+            due, told = rng.randrange(1, 6), 0
+            while told < due:
+                line = lines.readline()
+                if not line:
+                    sys.exit(f"it ended before it was killed for the {len(lives) + 1}th time")
+                told = int(line)
+            while not solvers(b"solver.sh"):
+                if os.waitpid(child, os.WNOHANG)[0]:
+                    sys.exit(f"it ended before it was killed for the {len(lives) + 1}th time")
             os.kill(child, signal.SIGKILL)
-        status = os.waitpid(child, 0)[1]
-        if os.WIFSIGNALED(status):
-            killed += 1
-            since = time.monotonic()
-            while solvers():
-                time.sleep(0.002)
-            longest = max(longest, time.monotonic() - since)
-            continue
-        sys.stdout.write(json.dumps({"killed": killed, "longest": longest, "code": os.waitstatus_to_exitcode(status)}))
-        return
+            os.waitpid(child, 0)
+        until = time.monotonic() + PATIENCE
+        while left := solvers():
+            if time.monotonic() > until:
+                sys.exit(f"the processes {left} outlived their gathering")
+            time.sleep(0.002)
+        lives.append((before, told, journaled(journal)))
+    status = os.waitpid(child, 0)[1]
+    os.close(hearing)
+    if status:
+        sys.exit(f"it ended with {os.waitstatus_to_exitcode(status)}")
+    sys.stdout.write(json.dumps(lives))
 
 
 main()

@@ -3,13 +3,20 @@
 from pathlib import Path
 from typing import Any
 
-# A shell starts in 2 ms. One run in 7 crashes, one in 13 sleeps into its wall limit; the others answer with a number.
+from truecost import Scenario, Status
+from truecost.running.gathering import plan_of
+from truecost.running.instances import Instance
+from truecost.running.space import Configuration
+
+# A shell starts in 2 ms. One run in 7 crashes, one in 41 burns CPU time up to its limit; the others answer with a number.
+# CPU time, because a run that a busy machine does not let go on has used none of it: its limit is met by those alone that
+# burn, and by all of them.
 TARGET = """#!/bin/sh
 # solver.sh INSTANCE SPECIFICS CUTOFF RUNLENGTH SEED -alpha A -beta B
 read size < "$1"
 value=$(( ($5 / 7 + $7 * 31 + $9 * 17 + size * 101) % 9973 ))
 [ $((value % 7)) = 0 ] && exit 3
-[ $((value % 13)) = 0 ] && sleep 1000
+[ $((value % 41)) = 0 ] && while :; do :; done
 echo "Result for SMAC: SUCCESS, 0.01, 0, $value, $5"
 """
 SPACE = "alpha {1,2,3,4,5,6,7,8,9,10,11,12} [1]\nbeta {1,2,3,4,5,6,7,8,9,10,11,12} [1]\n"
@@ -17,7 +24,7 @@ TABLES: dict[str, dict[str, Any]] = {
     "target": {"kind": "wrapper", "command": ["./solver.sh"]},
     "space": {"file": "space.pcs"},
     "instances": {"glob": "instances/*"},
-    "limits": {"cpu": 5.0, "wall": 0.1},
+    "limits": {"cpu": 0.2, "wall": 600.0},
     "metric": {"kind": "value", "low": 0.0, "high": 10000.0},
 }
 
@@ -54,3 +61,32 @@ def write(folder: Path, **tables: dict[str, Any] | None) -> Path:
     )
     (folder / "scenario.toml").write_text(text)
     return folder / "scenario.toml"
+
+
+NO_ANSWER = "no answer: no line 'Result for SMAC: …' or 'Result of this algorithm run: …'; exit code 3"
+Cell = tuple[str, str, int, int, int, int, float | None, float | None, str]
+
+
+def cell(scenario: Scenario, configuration: Configuration, instance: Instance, number: int) -> Cell:
+    """What a journal must have of a run of the target above: its key, outcome and printed values, by arithmetic."""
+    seed = scenario.run_seed(instance.name, number)
+    size = int(Path(instance.argument).read_text())
+    alpha, beta = (int(str(configuration.values[name])) for name in ("alpha", "beta"))
+    value = (seed // 7 + alpha * 31 + beta * 17 + size * 101) % 9973
+    key = (configuration.name, instance.name, number, seed)
+    if value % 7 == 0:
+        return *key, Status.CRASHED, 3, None, None, NO_ANSWER
+    if value % 41 == 0:
+        return *key, Status.TIMEOUT, -9, None, None, "CPU limit"
+    return *key, Status.SOLVED, 0, 0.01, float(value), ""
+
+
+def expected(scenario: Scenario, configurations: int, instances: int | None, runs: int) -> list[Cell]:
+    """The cells of all runs of a plan, in the order of their keys."""
+    plan = plan_of(scenario, configurations, instances, runs)
+    return sorted(
+        cell(scenario, configuration, instance, number)
+        for configuration in plan.configurations
+        for instance in plan.instances
+        for number in range(runs)
+    )

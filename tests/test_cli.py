@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import run
 
 from truecost.matrix import CostMatrix
 from truecost.stats import bounds
@@ -15,11 +16,6 @@ from truecost.stats.synthetic import runtime_model
 from truecost.stats.variance import VarianceComponents, variance_components
 
 TRUECOST = Path(sys.executable).parent / "truecost"
-
-
-def run(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """The command line, as a user has it."""
-    return subprocess.run([TRUECOST, *map(str, words)], capture_output=True, text=True, check=False, cwd=cwd)
 
 
 @pytest.fixture(scope="module")

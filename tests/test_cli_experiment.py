@@ -3,13 +3,13 @@ import os
 import pty
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from test_cli import TRUECOST, run
+from commands import run
+from test_cli import TRUECOST
 from test_resample import runtimes, with_gaps
 
 from truecost.experiments import exact, fit, resample, results
@@ -121,8 +121,7 @@ def test_interruption_leaves_nothing(tmp_path: Path) -> None:
     with subprocess.Popen([TRUECOST, *map(str, words)], stdout=subprocess.PIPE, stderr=child) as work:
         os.close(child)
         seen = b""
-        deadline = time.monotonic() + 120
-        while b"/100,000 splits" not in seen and time.monotonic() < deadline:
+        while b"/100,000 splits" not in seen:
             seen += os.read(parent, 4096)
         work.send_signal(signal.SIGINT)
         while True:

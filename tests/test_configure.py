@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scenarios
+from commands import Ended, run
 
 from truecost import InputError, Journal, Scenario, Status, gather, import_runs
 from truecost.judge.certificate import Chosen, certify
@@ -24,22 +25,14 @@ from truecost.running.search import Budget, Progress
 from truecost.running.space import Space
 
 HERE = Path(__file__).parent
-# The usual arithmetic without its sleepers, and a limit far away: a machine that stalls turns no run into a timeout.
-CALM = "".join(line for line in scenarios.TARGET.splitlines(keepends=True) if "sleep" not in line)
+pytestmark = pytest.mark.usefixtures("own_locks")
+# Limits that nothing here comes near.
 FAR: dict[str, Any] = {"cpu": 30.0, "wall": 60.0}
 # Burns CPU time for good unless alpha is 1.
 BURNER = """#!/bin/sh
 [ "$7" = 1 ] || while :; do :; done
 echo "Result for SMAC: SUCCESS, 0.01, 0, $5, $5"
 """
-
-
-@pytest.fixture(autouse=True)
-def _own_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cores are claimed among the processes of one test only."""
-    (tmp_path / "locks").mkdir()
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "locks"))
-    monkeypatch.setattr("tempfile.tempdir", None)
 
 
 def toy(folder: Path, instances: int = 5, target: str | None = None, **tables: dict[str, Any]) -> Scenario:
@@ -54,11 +47,9 @@ def toy(folder: Path, instances: int = 5, target: str | None = None, **tables: d
     return Scenario.read(path)
 
 
-def truecost(*words: object, folder: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+def truecost(*words: object, folder: Path, code: int = 0) -> Ended:
     """The command line, ended with the code that is expected."""
-    ended = subprocess.run(
-        [sys.executable, "-m", "truecost.cli", *map(str, words)], cwd=folder, capture_output=True, text=True, check=False
-    )
+    ended = run(*words, cwd=folder)
     assert ended.returncode == code, ended.stderr
     assert "Traceback" not in ended.stderr
     return ended
@@ -173,12 +164,14 @@ def test_what_the_policy_sees_and_what_is_run(tmp_path: Path) -> None:
 
 def test_twelve_kills_change_nothing(tmp_path: Path) -> None:
     """Killed with -9 at any moment and started again, a search would end elsewhere than in peace."""
-    scenario = toy(tmp_path, 9, target=CALM, limits=FAR)
+    scenario = toy(tmp_path, 9)
     expected = configure(scenario, tmp_path / "peace.db", budget="300runs", workers=2, pin=False, keep_going=True)
-    words = ["kill", str(scenario.path), str(tmp_path / "killed.db"), "300", "12"]
-    ended = subprocess.run([sys.executable, str(HERE / "searching.py"), *words], capture_output=True, text=True, check=False)
+    words = ["configure", str(scenario.path), str(tmp_path / "killed.db"), "12", "300"]
+    ended = subprocess.run([sys.executable, str(HERE / "killing.py"), *words], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
-    assert json.loads(ended.stdout)["killed"] == 12
+    lives = json.loads(ended.stdout)
+    assert len(lives) == 12
+    assert all(before + told <= after < expected.runs for before, told, after in lives)
     assert way(tmp_path / "killed.db") == way(tmp_path / "peace.db")
     again = configure(scenario, tmp_path / "killed.db", workers=1, pin=False, policy=race.decide)
     assert statement(again) == statement(expected)
@@ -187,12 +180,10 @@ def test_twelve_kills_change_nothing(tmp_path: Path) -> None:
 
 def test_a_cluster_ends_where_one_machine_does(tmp_path: Path) -> None:
     """Runs on Dask workers would lead elsewhere, or lose their place."""
-    scenario = toy(tmp_path, 6, target=CALM, limits=FAR)
+    scenario = toy(tmp_path, 6)
     configure(scenario, tmp_path / "here.db", budget="60runs", workers=2, pin=False, keep_going=True)
-    words = ["dask", str(scenario.path), str(tmp_path / "there.db"), "60"]
-    ended = subprocess.run(
-        [sys.executable, str(HERE / "searching.py"), *words], capture_output=True, text=True, check=False, timeout=300
-    )
+    words = ["configure", str(scenario.path), str(tmp_path / "there.db"), "60"]
+    ended = subprocess.run([sys.executable, str(HERE / "clustered.py"), *words], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     assert way(tmp_path / "there.db") == way(tmp_path / "here.db")
 
@@ -211,7 +202,7 @@ def test_a_finished_search_runs_nothing(tmp_path: Path) -> None:
 
 def test_seeds_choose_the_way(tmp_path: Path) -> None:
     """Another seed would search the same way again; or the same seed another."""
-    scenario = toy(tmp_path, 6, target=CALM, limits=FAR)
+    scenario = toy(tmp_path, 6)
     for name, seed in [("a", None), ("b", 3), ("c", 4)]:
         configure(scenario, tmp_path / name, budget="30runs", seed=seed, pin=False, keep_going=True, policy=some(4, 4))
     assert way(tmp_path / "a")[1] == way(tmp_path / "b")[1]
@@ -457,8 +448,8 @@ def test_a_deterministic_target_is_told(tmp_path: Path) -> None:
 
 def test_everything_times_out(tmp_path: Path) -> None:
     """Where nothing is ever solved, some configuration would be praised."""
-    limits = {"cpu": 5.0, "wall": 0.02}
-    scenario = toy(tmp_path, 6, target="#!/bin/sh\nsleep 100\n", limits=limits, metric={"kind": "par", "clock": "wall"})
+    limits = {"cpu": 600.0, "wall": 0.02}
+    scenario = toy(tmp_path, 6, target="#!/bin/sh\nsleep 1000000\n", limits=limits, metric={"kind": "par", "clock": "wall"})
     found = configure(scenario, tmp_path / "s.db", budget="40runs", pin=False, workers=2)
     assert found.notes[0].startswith("every run cost the most there is, 0.2: nothing could be told apart")
     assert not found.audit.better

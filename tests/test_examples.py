@@ -3,7 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_cli import run
+from commands import run
 
 import truecost
 from truecost import InputError, Status, examples

@@ -24,7 +24,10 @@ KINDS = {
     "cgroup": {"namespace": False},
     "subreaper": {"group": False, "namespace": False},
 }
-LIMITS = Limits(cpu=0.5, wall=1.5, memory=100.0, output=1.0)
+# Limits that nothing comes near but what goes on for good, so that how a run ends depends on no machine.
+FAR = {"cpu": 600.0, "wall": 600.0}
+LIMITS = Limits(**FAR, memory=100.0, output=1.0)
+BURNING = Limits(cpu=0.5, wall=600.0, memory=100.0, output=1.0)
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -41,6 +44,17 @@ def torture(slot: Slot, mode: str, limits: Limits = LIMITS, marker: str = "") ->
     return slot.run([sys.executable, "-S", str(TORTURE), mode, marker], folder=Path("/"), limits=limits)
 
 
+def stopped_when_ready(slot: Slot, arguments: list[str], limits: Limits) -> Ended:
+    """What becomes of a command that goes on for good, with so much wall time that it could say that it is ready."""
+    wall = 0.3
+    while True:
+        ended = slot.run(arguments, folder=Path("/"), limits=limits.model_copy(update={"wall": wall}))
+        if b"ready" in ended.stdout:
+            return ended
+        assert ended.exceeded == "wall"
+        wall *= 2
+
+
 def processes(marker: str) -> list[str]:
     """The processes whose command line has the marker in it."""
     found = []
@@ -55,29 +69,32 @@ def processes(marker: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("mode", "status", "value"),
+    ("mode", "limits", "status", "value"),
     [
-        ("fine", Status.SOLVED, 7),
-        ("ignores-sigterm", Status.TIMEOUT, None),
-        ("daemon-burns", Status.TIMEOUT, None),
-        ("daemon-stays", Status.SOLVED, 3),
-        ("allocates", Status.MEMORY, None),
-        ("children-allocate", Status.MEMORY, None),
-        ("no-newline", Status.SOLVED, 9),
-        ("half-an-answer", Status.CRASHED, None),
-        ("segfaults", Status.CRASHED, None),
-        ("nonsense", Status.CRASHED, None),
-        ("sleeps", Status.TIMEOUT, None),
-        ("closes-outputs", Status.SOLVED, 2),
-        ("closes-outputs-forever", Status.TIMEOUT, None),
-        ("stops-itself", Status.TIMEOUT, None),
-        ("kills-everybody", Status.CRASHED, None),
+        ("fine", LIMITS, Status.SOLVED, 7),
+        ("ignores-sigterm", BURNING, Status.TIMEOUT, None),
+        ("daemon-burns", BURNING, Status.TIMEOUT, None),
+        ("daemon-stays", LIMITS, Status.SOLVED, 3),
+        ("allocates", LIMITS, Status.MEMORY, None),
+        ("children-allocate", LIMITS, Status.MEMORY, None),
+        ("no-newline", LIMITS, Status.SOLVED, 9),
+        ("half-an-answer", LIMITS, Status.CRASHED, None),
+        ("segfaults", LIMITS, Status.CRASHED, None),
+        ("nonsense", LIMITS, Status.CRASHED, None),
+        ("sleeps", None, Status.TIMEOUT, None),
+        ("closes-outputs", LIMITS, Status.SOLVED, 2),
+        ("closes-outputs-forever", BURNING, Status.TIMEOUT, None),
+        ("stops-itself", None, Status.TIMEOUT, None),
+        ("kills-everybody", LIMITS, Status.CRASHED, None),
     ],
 )
-def test_torture(slot: Slot, mode: str, status: Status, value: float | None) -> None:
+def test_torture(slot: Slot, mode: str, limits: Limits | None, status: Status, value: float | None) -> None:
     """A solver that misbehaves would be taken for another outcome, or leave something running behind it."""
     marker = f"marker-{os.getpid()}-{mode}-{slot.method}"
-    ended = torture(slot, mode, marker=marker)
+    if limits is None:
+        ended = stopped_when_ready(slot, [sys.executable, "-S", str(TORTURE), mode, marker], LIMITS)
+    else:
+        ended = torture(slot, mode, limits, marker)
     answered = read_wrapper(ended.stdout.decode(errors="replace"))
     assert execute.judge(ended, answered)[0] == status
     assert answered.value == value
@@ -89,14 +106,15 @@ def test_torture(slot: Slot, mode: str, status: Status, value: float | None) -> 
 def test_forking_without_end_is_ended(slot: Slot) -> None:
     """A solver that starts processes faster than they are killed would never be over."""
     marker = f"forks-{os.getpid()}-{slot.method}"
-    ended = torture(slot, "forks-without-end", Limits(cpu=5.0, wall=1.0), marker=marker)
+    arguments = [sys.executable, "-S", str(TORTURE), "forks-without-end", marker]
+    ended = stopped_when_ready(slot, arguments, Limits(**FAR))
     assert ended.exceeded == "wall"
     assert processes(marker) == []
 
 
 def test_a_gigabyte_of_output_is_not_kept(slot: Slot) -> None:
     """The output of a talkative solver would fill the memory, or its answer at the end would be lost."""
-    ended = torture(slot, "prints-1GB", Limits(cpu=60.0, wall=60.0, output=1.0))
+    ended = torture(slot, "prints-1GB", Limits(**FAR, output=1.0))
     assert len(ended.stdout) <= 1_000_000
     assert ended.dropped == 1000 * (1 << 20) + len(ended.stdout.splitlines(keepends=True)[-1]) + 1 - len(ended.stdout)
     assert read_wrapper(ended.stdout.decode()).value == 5
@@ -106,39 +124,56 @@ def test_a_gigabyte_of_output_is_not_kept(slot: Slot) -> None:
 @pytest.mark.parametrize("mode", ["burns-in-grandchild", "ignores-sigchld"])
 def test_cpu_time_is_that_of_the_whole_tree(slot: Slot, mode: str) -> None:
     """CPU time burned by a process that left its parent would not be counted."""
-    ended = torture(slot, mode, Limits(cpu=30.0, wall=30.0, memory=1000.0))
-    # Half a second and the start of Python; without a control group, a process nobody waits for is seen only by sampling.
-    least = 0.5 if mode == "burns-in-grandchild" or slot.method.startswith("cgroup") else 0.4
-    assert least <= ended.cpu < 0.8
+    limits = Limits(**FAR, memory=1000.0)
+    plain = torture(slot, "burns", limits).cpu
+    assert plain >= 0.5
+    # Without a control group, a process nobody waits for is seen only by sampling: as well as the sampler gets to run.
+    sampled = mode == "ignores-sigchld" and not slot.method.startswith("cgroup")
+    for attempt in range(10):
+        ended = torture(slot, mode, limits)
+        # Counted twice it would be nearly as much again.
+        assert ended.cpu < 1.5 * plain
+        if ended.cpu >= (0.4 if sampled else 0.5):
+            break
+        assert sampled
+        assert attempt < 9
 
 
 def test_limits_are_met_closely(slot: Slot) -> None:
-    """A run would go on long after its CPU limit, or be stopped before it."""
-    ended = torture(slot, "ignores-sigterm", Limits(cpu=0.5, wall=20.0))
-    assert ended.exceeded == "cpu"
-    assert 0.5 <= ended.cpu < 0.6
-    slept = torture(slot, "sleeps", Limits(cpu=5.0, wall=0.5))
-    assert slept.exceeded == "wall"
-    assert 0.5 <= slept.wall < 0.8
-    assert slept.cpu < 0.4
+    """A run would go on long after its limit, or be stopped before it."""
+    # On a busy machine a supervisor may be late now and then, but not each of ten times.
+    for attempt in range(10):
+        ended = torture(slot, "ignores-sigterm", Limits(cpu=0.5, wall=600.0))
+        assert ended.exceeded == "cpu"
+        assert ended.cpu >= 0.5
+        if ended.cpu < 0.6:
+            break
+        assert attempt < 9
+    for attempt in range(10):
+        slept = slot.run(["sleep", "1000000"], folder=Path("/"), limits=Limits(cpu=600.0, wall=0.3))
+        assert slept.exceeded == "wall"
+        assert slept.cpu < 0.3 <= slept.wall
+        if slept.wall < 0.4:
+            break
+        assert attempt < 9
 
 
 def test_memory_limit_is_on_the_sum_of_the_tree(slot: Slot) -> None:
     """Four processes of 30 MB would pass a limit of 100 MB because each is below it."""
-    ended = torture(slot, "children-allocate", Limits(cpu=5.0, wall=10.0, memory=100.0))
+    ended = torture(slot, "children-allocate", LIMITS)
     assert ended.exceeded == "memory"
     assert 100e6 < ended.memory < 200e6
-    assert torture(slot, "children-allocate", Limits(cpu=5.0, wall=1.0, memory=400.0)).exceeded == "wall"
+    arguments = [sys.executable, "-S", str(TORTURE), "children-allocate"]
+    assert stopped_when_ready(slot, arguments, Limits(**FAR, memory=400.0)).exceeded == "wall"
 
 
 def test_grace_lets_a_solver_say_its_best(slot: Slot) -> None:
     """With a grace period, SIGTERM would not be sent before SIGKILL."""
-    script = "trap 'echo bye; exit 3' TERM; echo ready; while :; do sleep 0.01; done"
-    with_grace = slot.run(["sh", "-c", script], folder=Path("/"), limits=Limits(wall=0.3, grace=2.0))
+    script = ["sh", "-c", "trap 'echo bye; exit 3' TERM; echo ready; while :; do sleep 0.01; done"]
+    with_grace = stopped_when_ready(slot, script, Limits(wall=1.0, grace=60.0))
     assert with_grace.exceeded == "wall"
     assert with_grace.stdout.split() == [b"ready", b"bye"]
-    without = slot.run(["sh", "-c", script], folder=Path("/"), limits=Limits(wall=0.3))
-    assert without.stdout.split() == [b"ready"]
+    assert stopped_when_ready(slot, script, Limits(wall=1.0)).stdout.split() == [b"ready"]
 
 
 def test_scratch_folder_is_the_runs_own_and_goes_with_it(slot: Slot) -> None:
@@ -193,54 +228,66 @@ def test_what_cannot_start_says_so(slot: Slot, tmp_path: Path) -> None:
     assert torture(slot, "fine").exit_code == 0
 
 
+@pytest.fixture(scope="module")
+def starters() -> Iterator[subprocess.Popen[str]]:
+    """A process that starts others, each of which has a run in a slot of its own; truecost is loaded once for all."""
+    with subprocess.Popen(
+        [sys.executable, "-c", STARTERS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    ) as process:
+        yield process
+        process.kill()
+
+
+def started(starters: subprocess.Popen[str], kind: str, marker: str) -> tuple[int, int]:
+    """The process that has a burning solver, with a daemon, in a slot of this kind; and the slot's guardian."""
+    assert starters.stdin is not None
+    assert starters.stdout is not None
+    starters.stdin.write(json.dumps([KINDS[kind], [sys.executable, "-S", str(TORTURE), "daemon-burns", marker]]) + "\n")
+    starter, guardian = map(int, starters.stdout.readline().split())
+    _until(lambda: len(processes(marker)) >= 2)  # the solver, its daemon
+    return starter, guardian
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("victim", ["guardian", "worker"])
-def test_nothing_outlives_a_killed_supervisor(kind: str, victim: str) -> None:
+def test_nothing_outlives_a_killed_supervisor(starters: subprocess.Popen[str], kind: str, victim: str) -> None:
     """A solver, and the daemon it forked, would run on when its supervisor is killed with -9."""
     marker = f"orphan-{os.getpid()}-{kind}-{victim}"
-    starter = subprocess.Popen(
-        [sys.executable, "-c", STARTER, json.dumps(KINDS[kind]), str(TORTURE), marker], stdout=subprocess.PIPE, text=True
-    )
-    assert starter.stdout is not None
-    guardian = int(starter.stdout.readline())
-    _until(lambda: len(processes(marker)) >= 3)  # the starter, the solver, its daemon
+    starter, guardian = started(starters, kind, marker)
     worker = int(Path(f"/proc/{guardian}/task/{guardian}/children").read_text().split()[0])
     os.kill(guardian if victim == "guardian" else worker, signal.SIGKILL)
-    _until(lambda: processes(marker) in ([], [str(starter.pid)]))
-    starter.kill()
-    starter.wait()
-    starter.stdout.close()
+    _until(lambda: processes(marker) == [])
+    os.kill(starter, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_outlives_whoever_started_it(kind: str) -> None:
+def test_nothing_outlives_whoever_started_it(starters: subprocess.Popen[str], kind: str) -> None:
     """Solvers would run on when the gathering process is killed with -9."""
     marker = f"left-{os.getpid()}-{kind}"
-    starter = subprocess.Popen(
-        [sys.executable, "-c", STARTER, json.dumps(KINDS[kind]), str(TORTURE), marker], stdout=subprocess.PIPE, text=True
-    )
-    assert starter.stdout is not None
-    starter.stdout.readline()
-    _until(lambda: len(processes(marker)) >= 3)
-    starter.kill()
-    starter.wait()
-    starter.stdout.close()
+    starter, _ = started(starters, kind, marker)
+    os.kill(starter, signal.SIGKILL)
     _until(lambda: processes(marker) == [])
 
 
-STARTER = """
-import json, sys
+STARTERS = """
+import json, os, signal, sys
 from pathlib import Path
 from truecost.running.execute import Slot
 from truecost.running.scenario import Limits
-slot = Slot(**json.loads(sys.argv[1]))
-print(slot.pid, flush=True)
-slot.run([sys.executable, "-S", sys.argv[2], "daemon-burns", sys.argv[3]], folder=Path("/"), limits=Limits(wall=100.0))
+for line in sys.stdin:
+    kind, arguments = json.loads(line)
+    if os.fork() == 0:
+        slot = Slot(**kind)
+        print(os.getpid(), slot.pid, flush=True)
+        try:
+            slot.run(arguments, folder=Path("/"), limits=Limits(wall=1e6))
+        finally:
+            signal.pause()
 """
 
 
-def _until(there: object, seconds: float = 10.0) -> None:
-    """Wait for something; a minute on a slow machine is still an end."""
+def _until(there: object, seconds: float = 600.0) -> None:
+    """Wait for something, on a busy machine for long."""
     assert callable(there)
     until = time.monotonic() + seconds
     while not there():

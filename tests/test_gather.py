@@ -13,26 +13,18 @@ from typing import Any
 import numpy as np
 import pytest
 import scenarios
+from commands import Ended, run
 
 from truecost import InputError, Journal, Scenario, Status, gather
 from truecost.running.gathering import Progress, forecast, plan_of, tasks
 
 HERE = Path(__file__).parent
+pytestmark = pytest.mark.usefixtures("own_locks")
 
 
-@pytest.fixture(autouse=True)
-def _own_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cores are claimed among the processes of one test only."""
-    (tmp_path / "locks").mkdir()
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "locks"))
-    monkeypatch.setattr("tempfile.tempdir", None)
-
-
-def truecost(*words: object, folder: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+def truecost(*words: object, folder: Path, code: int = 0) -> Ended:
     """The command line, ended with the code that is expected."""
-    ended = subprocess.run(
-        [sys.executable, "-m", "truecost.cli", *map(str, words)], cwd=folder, capture_output=True, text=True, check=False
-    )
+    ended = run(*words, cwd=folder)
     assert ended.returncode == code, ended.stderr
     assert "Traceback" not in ended.stderr
     return ended
@@ -49,75 +41,76 @@ def cells(path: Path) -> list[tuple[Any, ...]]:
     return rows
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[Any, ...]]]:
-    """A scenario's folder, and the cells of 600 runs gathered in peace."""
-    folder = tmp_path_factory.mktemp("peace")
-    scenario = Scenario.read(scenarios.write(folder))
-    gather(scenario, folder / "peace.db", configurations=6, instances=5, runs=20, workers=2, pin=False, keep_going=True)
-    found = cells(folder / "peace.db")
-    assert len(found) == 600
+def test_what_is_gathered_is_what_was_run(tmp_path: Path) -> None:
+    """A run would be journaled with another's seed, outcome or answer, or a limit be met by a run that does not burn."""
+    scenario = Scenario.read(scenarios.write(tmp_path))
+    gather(scenario, tmp_path / "runs.db", configurations=6, instances=5, runs=8, workers=2, pin=False, keep_going=True)
+    found = cells(tmp_path / "runs.db")
+    assert found == scenarios.expected(scenario, 6, 5, 8)
     assert {row[4] for row in found} == {Status.SOLVED, Status.TIMEOUT, Status.CRASHED}
-    return folder, found
 
 
-def test_fifty_kills_change_nothing(undisturbed: tuple[Path, list[tuple[Any, ...]]], tmp_path: Path) -> None:
+def test_fifty_kills_change_nothing(tmp_path: Path) -> None:
     """Killed with -9 at any moment and started again, a gathering would lose runs, do some twice, or leave solvers."""
-    folder, expected = undisturbed
+    scenario = Scenario.read(scenarios.write(tmp_path))
     ended = subprocess.run(
-        [sys.executable, str(HERE / "killing.py"), str(folder / "scenario.toml"), str(tmp_path / "runs.db"), "50"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    report = json.loads(ended.stdout)
-    assert report["code"] == 0
-    assert report["killed"] == 50
-    assert cells(tmp_path / "runs.db") == expected
-
-
-def test_killed_dask_workers_change_nothing(undisturbed: tuple[Path, list[tuple[Any, ...]]], tmp_path: Path) -> None:
-    """A worker that is killed would cost a run, or journal one twice."""
-    folder, expected = undisturbed
-    ended = subprocess.run(
-        [sys.executable, str(HERE / "clustered.py"), str(folder / "scenario.toml"), str(tmp_path / "runs.db"), "3"],
+        [sys.executable, str(HERE / "killing.py"), "gather", str(scenario.path), str(tmp_path / "runs.db"), "50"],
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
     )
     assert ended.returncode == 0, ended.stderr
-    assert json.loads(ended.stdout)["killed"] >= 2
-    assert cells(tmp_path / "runs.db") == expected
+    lives = json.loads(ended.stdout)
+    assert len(lives) == 50
+    # Every life did something, lost nothing it had told of, and was ended in the middle of its work.
+    assert all(before + told <= after < 600 for before, told, after in lives)
+    assert cells(tmp_path / "runs.db") == scenarios.expected(scenario, 6, 5, 20)
 
 
-def test_a_killed_supervisor_costs_no_run(undisturbed: tuple[Path, list[tuple[Any, ...]]], tmp_path: Path) -> None:
+def test_killed_dask_workers_change_nothing(tmp_path: Path) -> None:
+    """A worker that is killed would cost a run, or journal one twice."""
+    scenario = Scenario.read(scenarios.write(tmp_path))
+    ended = subprocess.run(
+        [sys.executable, str(HERE / "clustered.py"), "gather", str(scenario.path), str(tmp_path / "runs.db"), "3"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert len(set(json.loads(ended.stdout))) == 3
+    assert cells(tmp_path / "runs.db") == scenarios.expected(scenario, 6, 5, 8)
+
+
+def test_a_killed_supervisor_costs_no_run(tmp_path: Path) -> None:
     """A run whose supervisor is killed under it would be lost, or end the gathering."""
-    folder, expected = undisturbed
-    rng = random.Random(3)  # noqa: S311 - moments to kill at
-    killed = 0
+    scenario = Scenario.read(scenarios.write(tmp_path))
+    rng = random.Random(3)  # noqa: S311 - whom to kill
+    killed: set[str] = set()
+    due = 10
 
     def kill(progress: Progress) -> None:
-        nonlocal killed
-        if progress.done % 40 == 20:
+        nonlocal due
+        if progress.done >= due:
+            due += 20
             children = " ".join(path.read_text() for path in Path("/proc/self/task").glob("*/children")).split()
             supervisors = [pid for pid in children if b"_supervisor.py" in Path(f"/proc/{pid}/cmdline").read_bytes()]
-            os.kill(int(rng.choice(supervisors)), signal.SIGKILL)
-            killed += 1
+            victim = rng.choice(supervisors)
+            os.kill(int(victim), signal.SIGKILL)
+            killed.add(victim)
 
     gather(
-        Scenario.read(folder / "scenario.toml"),
+        scenario,
         tmp_path / "runs.db",
         configurations=6,
         instances=5,
-        runs=20,
+        runs=8,
         workers=2,
         pin=False,
         keep_going=True,
         progress=kill,
     )
-    assert killed >= 5
-    assert cells(tmp_path / "runs.db") == expected
+    assert len(killed) >= 5
+    assert cells(tmp_path / "runs.db") == scenarios.expected(scenario, 6, 5, 8)
 
 
 def test_any_prefix_of_the_schedule_is_even(tmp_path: Path) -> None:
@@ -157,8 +150,7 @@ def test_a_journal_grows_in_any_direction(tmp_path: Path) -> None:
         assert told[-1].done == len(now) - len(seen)
         seen = now
     assert len(seen) == 2 * 5 * 3 + 4 * 2
-    gather(scenario, tmp_path / "at-once.db", configurations=3, instances=5, runs=3, pin=False, keep_going=True)
-    assert set(seen) <= set(cells(tmp_path / "at-once.db"))
+    assert set(seen) <= set(scenarios.expected(scenario, 3, 5, 3))
 
 
 def test_the_command_line_from_scenario_to_matrix(tmp_path: Path) -> None:
@@ -177,7 +169,7 @@ def test_the_command_line_from_scenario_to_matrix(tmp_path: Path) -> None:
     assert lower["matrix"]["high"] == 0.05
     truecost("import", "runs.db", "-o", "taken.parquet", "--par", 1, folder=tmp_path)
     taken = json.loads(truecost("import", "taken.parquet", "--json", folder=tmp_path).stdout)
-    assert (taken["runs"], taken["high"], taken["trajectory"]["proposed"]) == (24, 5, "beforehand")
+    assert (taken["runs"], taken["high"], taken["trajectory"]["proposed"]) == (24, 0.2, "beforehand")
     # Without a size it goes on with the last one.
     assert (
         json.loads(truecost("gather", "scenario.toml", "--journal", "runs.db", "--json", folder=tmp_path).stdout)["runs"]

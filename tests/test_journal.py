@@ -180,7 +180,7 @@ def test_one_writer(journal: Journal, scenario: Scenario, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("old", "new", "difference"),
     [
-        ("wall = 0.1", "wall = 0.2", r"limits\.cutoff was 0\.1, is 0\.2, limits\.wall was 0\.1, is 0\.2"),
+        ("cpu = 0.2", "cpu = 0.3", r"limits\.cpu was 0\.2, is 0\.3, limits\.cutoff was 0\.2, is 0\.3"),
         ("seed = 3", "seed = 4", "seed was 3, is 4"),
         ('command = ["./solver.sh"]', 'command = ["./solver.sh", "-v"]', r'target\.command was \["\./solver\.sh"\], is'),
     ],

@@ -12,6 +12,7 @@ from pathlib import Path
 import ConfigSpace
 import numpy as np
 import pytest
+from commands import run
 from scipy import stats
 
 from truecost import library
@@ -29,8 +30,8 @@ from truecost.running.space import Space, arguments
 from truecost.runs import Status
 
 LIBRARY = Path(library.__file__).parent
+pytestmark = pytest.mark.usefixtures("own_locks")
 SHARED = Path("/work/shared/data/spaces")
-TRUECOST = Path(sys.executable).parent / "truecost"
 needs_lkh = pytest.mark.skipif(find_spec("LKHpy") is None, reason="LKHpy has no wheels for this Python")
 SOLVERS = [pytest.param("lkh-uniform-400", marks=needs_lkh), "clasp-weighted-sequence", "kissat-qcp"]
 
@@ -437,7 +438,7 @@ def test_arguments_of_clasp_by_hand() -> None:
         assert word in build(other)
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="the paper's spaces are not on this machine")
+@pytest.mark.beside(SHARED)
 def test_spaces_of_the_paper() -> None:
     """A parameter, range, default or condition of the paper's scenarios would have changed on the way."""
     theirs, ours = Space.read(SHARED / "lkh.pcs"), library.space("lkh-uniform-400")
@@ -522,9 +523,7 @@ def test_satenstein_with_a_stand_in(tmp_path: Path) -> None:
 def test_satenstein_without_a_binary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without SATenstein one would not be told what is needed and what runs instead."""
     monkeypatch.delenv("TRUECOST_SATENSTEIN", raising=False)
-    ended = subprocess.run(
-        [TRUECOST, "scenario", "export", "satenstein-qcp", tmp_path / "x"], capture_output=True, text=True, check=False
-    )
+    ended = run("scenario", "export", "satenstein-qcp", tmp_path / "x")
     assert ended.returncode == 2
     assert re.search("UBCSAT binary.*--target PATH.*TRUECOST_SATENSTEIN.*kissat-qcp", ended.stderr)
     assert launched("satenstein", "--seed=1", "x.cnf").returncode == 1
@@ -535,21 +534,17 @@ def test_satenstein_without_a_binary(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_command_line(tmp_path: Path) -> None:
     """`truecost scenario` would not list, show or export what the library has."""
-
-    def run(*words: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([TRUECOST, "scenario", *map(str, words)], capture_output=True, text=True, check=False)
-
-    assert [each["name"] for each in json.loads(run("list", "--json").stdout)] == list(library.list_names())
-    listed = run("list").stdout
+    assert [each["name"] for each in json.loads(run("scenario", "list", "--json").stdout)] == list(library.list_names())
+    listed = run("scenario", "list").stdout
     assert all(name in listed for name in library.list_names())
-    shown = json.loads(run("show", "clasp-weighted-sequence", "--json").stdout)
+    shown = json.loads(run("scenario", "show", "clasp-weighted-sequence", "--json").stdout)
     assert shown["parameters"] == 90
     assert shown["sizes"]["paper"]["cutoff"] == 25
-    assert "6 leaves" in run("show", "clasp-weighted-sequence").stdout
-    ended = run("export", "kissat-qcp", tmp_path / "x", "--instances", 1, "--seed", 3)
+    assert "6 leaves" in run("scenario", "show", "clasp-weighted-sequence").stdout
+    ended = run("scenario", "export", "kissat-qcp", tmp_path / "x", "--instances", 1, "--seed", 3)
     assert ended.returncode == 0
     assert f"truecost gather {tmp_path / 'x' / 'scenario.toml'}" in ended.stdout
     assert [path.name for path in (tmp_path / "x" / "instances").iterdir()] == ["qcp-29-348b-3-0001.cnf"]
     for words in (("show", "nonsense"), ("export", "nonsense", tmp_path / "y")):
-        ended = run(*words)
+        ended = run("scenario", *words)
         assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)

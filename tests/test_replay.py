@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from commands import run
 from scipy.stats import binomtest, ttest_rel
-from test_cli import run
 
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix

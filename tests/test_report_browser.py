@@ -18,7 +18,9 @@ from truecost.show.content import Report
 ARTEFACTS = Path(__file__).parent.parent / "test-artefacts"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 # Where tests are run to be believed, a browser that is not there is a fault.
-pytestmark = pytest.mark.skipif(CHROMIUM is None and not os.environ.get("CI"), reason="no Chromium on this machine")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None and not os.environ.get("CI"), reason="Chromium is not there: apt-get install chromium"
+)
 
 HOSTILE = (
     "<img src=x onerror=alert(1)>",

@@ -152,11 +152,11 @@ def test_command_lines_of_the_four_kinds(tmp_path: Path) -> None:
     wrapper = read(tmp_path)
     instance, default = wrapper.instances[0], wrapper.space.default()
     assert Caller(wrapper).command_line(default, instance, 9) == [
-        *["./solver.sh", instance.argument, "0", "0.1", "2147483647", "9", "-alpha", "1", "-beta", "1"]
+        *["./solver.sh", instance.argument, "0", "0.2", "2147483647", "9", "-alpha", "1", "-beta", "1"]
     ]
     irace = read(tmp_path, target={"kind": "irace", "command": ["./run"], "bound": True})
     line = Caller(irace).command_line(default, instance, 9)
-    assert [*line[:2], *line[3:]] == ["./run", default.name, "9", instance.argument, "0.1", "--alpha", "1", "--beta", "1"]
+    assert [*line[:2], *line[3:]] == ["./run", default.name, "9", instance.argument, "0.2", "--alpha", "1", "--beta", "1"]
     assert line[2].isdigit()
     (tmp_path / "f.py").write_text("def f(): ...")
     python = Caller(read(tmp_path, target={"kind": "python", "function": "f.py:f"})).command_line(default, instance, 9)

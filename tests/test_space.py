@@ -19,7 +19,6 @@ from truecost.errors import InputError
 from truecost.running.space import Configuration, Space, arguments, name_of
 
 SHARED = Path("/work/shared/data/spaces")
-needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared space files are not on this machine")
 
 OLD_PCS = """\
 # a solver
@@ -452,7 +451,7 @@ def test_damaged_files_raise_our_error(text: str, rng: random.Random) -> None:
         assert len(str(error).splitlines()) == 1  # noqa: PT017
 
 
-@needs_shared
+@pytest.mark.beside(SHARED)
 @pytest.mark.parametrize(("file", "parameters"), [("lkh.pcs", 24), ("satenstein.pcs", 54), ("clasp-3.1.pcs", 98)])
 def test_real_files_as_configspace_reads_them(file: str, parameters: int) -> None:
     """A real solver's space would be read otherwise than ConfigSpace reads it, or its configurations not be legal there."""
@@ -473,7 +472,7 @@ def test_real_files_as_configspace_reads_them(file: str, parameters: int) -> Non
         ConfigSpace.Configuration(theirs, values=dict(configuration.values)).check_valid_configuration()
 
 
-@needs_shared
+@pytest.mark.beside(SHARED)
 @pytest.mark.parametrize("file", ["lkh.pcs", "satenstein.pcs", "clasp-3.1.pcs"])
 def test_neighbours_in_real_spaces(file: str) -> None:
     """A neighbour would be illegal for the solver, or differ in more than one parameter and what hangs on it."""

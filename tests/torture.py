@@ -39,6 +39,8 @@ def main() -> None:
     if mode == "fine":
         burn(0.05)
         answer(7)
+    elif mode == "burns":
+        burn(0.5)
     elif mode == "ignores-sigterm":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         burn()
@@ -53,11 +55,16 @@ def main() -> None:
         while True:
             kept.append(bytearray(b"x") * (1 << 20))
     elif mode == "children-allocate":
+        reading, writing = os.pipe()
         for _ in range(4):
             if os.fork() == 0:
                 block = bytearray(b"x") * (30 << 20)
                 assert block
+                os.write(writing, b"x")
                 time.sleep(1e6)
+        for _ in range(4):
+            os.read(reading, 1)
+        print("ready", flush=True)
         time.sleep(1e6)
     elif mode == "prints-1GB":
         line = b"x" * ((1 << 20) - 1) + b"\n"
@@ -74,6 +81,7 @@ def main() -> None:
     elif mode == "nonsense":
         print("\x00\xff all is well \n" * 3)
     elif mode == "sleeps":
+        print("ready", flush=True)
         time.sleep(1e6)
     elif mode == "closes-outputs":
         answer(2)
@@ -85,14 +93,16 @@ def main() -> None:
             os.close(handle)
         burn()
     elif mode == "stops-itself":
+        print("ready", flush=True)
         os.kill(os.getpid(), signal.SIGSTOP)
     elif mode == "kills-everybody":
         # Whatever it can reach: itself included, the supervisor not.
         os.kill(0, signal.SIGKILL)
     elif mode == "forks-without-end":
         while True:
-            started = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+            started = subprocess.Popen(["sleep", "1000000"], start_new_session=True)
             del started
+            print("ready", flush=True)
             time.sleep(0.005)
     elif mode == "burns-in-grandchild":
         reading, writing = os.pipe()

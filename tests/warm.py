@@ -1,0 +1,44 @@
+"""Compiles the numerical kernels, whose cache all later processes read: `warm.py`.
+
+Left to the tests, each of the processes they run in would compile the same again.
+"""
+
+import os
+import sys
+
+import numpy as np
+
+from truecost.experiments import resample
+from truecost.matrix import CostMatrix
+from truecost.race.replay import replay
+from truecost.stats import confidence
+from truecost.stats.synthetic import runtime_model
+
+
+def main() -> None:
+    """Call everything that is compiled, with the types that the package calls it with."""
+    rng = np.random.default_rng(1)
+    matrix = runtime_model(configurations=5, rng=rng).draw(instances=12, runs=3, rng=rng)
+    costs = np.array(matrix.costs)
+    costs[0, 0, 2] = np.nan
+    gaps = CostMatrix(costs, matrix.configurations, matrix.instances, matrix.low, matrix.high)
+    # In two processes: one kernel takes as long as all others.
+    child = os.fork()
+    if child == 0:
+        for each in (matrix, gaps):
+            resample.sweep_n(each, splits=4, rng=rng, levels=(0.5,))
+        resample.sweep_n(matrix, splits=4, rng=rng, common_seeds=True)
+        os._exit(0)
+    for each in (matrix, gaps):
+        resample.sweep_m(each, splits=4, rng=rng, levels=(0.5,))
+        resample.sweep_k(each, splits=4, rng=rng, levels=(0.5,))
+        resample.compare_estimators(each, splits=4, rng=rng, runs=[2, 6], estimators=("even", "scattered"))
+    replay(matrix, budgets=(0.5,), repetitions=2, rng=rng)
+    confidence.interval(matrix, method="star-bets")
+    confidence.interval(matrix, method="betting")
+    confidence.sequence(matrix, method="betting")
+    confidence.sequence(matrix, method="empirical-bernstein")
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+
+main()
