@@ -267,18 +267,23 @@ def test_the_same_seed_gives_the_same_report() -> None:
     assert repr(first) == repr(again)
 
 
-@pytest.mark.parametrize("name", ["guide-example", "irace-acotsp"])
-def test_irace_logs_are_audited(name: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "low", "high", "points"),
+    [
+        (Path(__file__).parent / "data" / "irace" / "tested.Rdata", 0, 20, 3),
+        pytest.param(LOGS / "guide-example.Rdata", 2e7, 6e7, 5, marks=pytest.mark.beside(LOGS)),
+        pytest.param(LOGS / "irace-acotsp.Rdata", 2e7, 6e7, 5, marks=pytest.mark.beside(LOGS)),
+    ],
+    ids=["ours", "guide-example", "irace-acotsp"],
+)
+def test_irace_logs_are_audited(path: Path, low: float, high: float, points: int) -> None:
     """A real log would fail, or its test runs not be used."""
-    path = LOGS / f"{name}.Rdata"
-    if not path.is_file():
-        pytest.skip("the log is not there")
-    log = import_runs(path, low=2e7, high=6e7)
+    log = import_runs(path, low=low, high=high)
     report = audit(log.matrix, rng=np.random.default_rng(1), trajectory=log.trajectory, test=log.test, splits=100)
     assert report.incumbent == log.trajectory.incumbent
     assert report.interval is not None
     assert report.interval.lower < report.test_cost < report.interval.upper
-    assert len(report.along) >= 5
+    assert len(report.along) >= points
     assert report.over_tuning >= 0
     assert audit(log.matrix, rng=np.random.default_rng(1), trajectory=log.trajectory, splits=100).interval is None
 

@@ -1,4 +1,5 @@
 import bz2
+import csv
 import gzip
 import lzma
 import resource
@@ -13,11 +14,14 @@ import rwriter as r
 from truecost.errors import InputError
 from truecost.importers import rdata
 from truecost.importers.detect import import_runs
+from truecost.importers.record import Import
+from truecost.matrix import CostMatrix
 from truecost.runs import Status, Step
 
 ROOT = Path(__file__).parent.parent
+DATA = Path(__file__).parent / "data" / "irace"
+LOGS = sorted(path.stem for path in DATA.glob("*.Rdata"))
 SHARED = next((d for d in (ROOT.parent / "shared" / "data", Path("/work/shared/data")) if d.is_dir()), Path("/nowhere"))
-real = pytest.mark.skipif(not (SHARED / "irace").is_dir(), reason="the reference logs are not on this machine")
 
 
 def write(path: Path, content: bytes) -> Path:
@@ -193,7 +197,86 @@ def test_a_workspace_cannot_have_too_many_values(tmp_path: Path, monkeypatch: py
         import_runs(path, low=0, high=10)
 
 
-@real
+def table(name: str) -> list[dict[str, str]]:
+    """What R itself found in a log."""
+    with (DATA / f"{name}.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def taken(name: str) -> Import:
+    """A log as it is imported, with the range of its costs where it has none of its own."""
+    path = DATA / f"{name}.Rdata"
+    return import_runs(path) if name.startswith("capped") else import_runs(path, low=-100, high=20)
+
+
+def cells(matrix: CostMatrix) -> dict[tuple[str, str, int], float]:
+    """The cost of each run, by configuration, instance and seed."""
+    assert matrix.seeds is not None
+    return {
+        (matrix.configurations[i], matrix.instances[j], int(matrix.seeds[i, j, r])): float(matrix.costs[i, j, r])
+        for i, j, r in np.argwhere(~np.isnan(matrix.costs))
+    }
+
+
+def by_r(name: str) -> dict[tuple[str, str, int], float]:
+    """The same by R; a deterministic scenario has no seeds."""
+    return {
+        (row["configuration"], row["instance"], 0 if row["seed"] == "NA" else int(row["seed"])): float(row["cost"])
+        for row in table(name)
+    }
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_every_run_is_where_r_has_it(name: str) -> None:
+    """A run of a real log would be lost, or have another configuration, instance, seed or cost than R finds in it."""
+    found, expected = cells(taken(name).matrix), by_r(name)
+    assert len(expected) == len(table(name)) > 100
+    assert found.keys() == expected.keys()
+    if name.startswith("capped"):
+        # What a run that was stopped costs is another matter: that of the metric.
+        assert sum(cost < 5 for cost in expected.values()) > 50
+        assert all(found[key] == cost for key, cost in expected.items() if cost < 5)
+    else:
+        assert found == {key: 20.0 if cost == np.inf else cost for key, cost in expected.items()}
+    assert (np.inf in expected.values()) == (name == "rejected")
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_who_led_is_as_r_has_it(name: str) -> None:
+    """The elites of an iteration, the runs made until then, or the incumbent would be others than the log's."""
+    found = taken(name)
+    elites: dict[int, list[str]] = {}
+    for row in table(f"{name}-elites"):
+        elites.setdefault(int(row["iteration"]), []).append(row["configuration"])
+    history = [int(row["iteration"]) for row in table(f"{name}-log")]
+    assert found.trajectory.tool.startswith("irace 3.5")
+    assert found.trajectory.steps == tuple(
+        Step(sum(each <= iteration for each in history), tuple(names)) for iteration, names in sorted(elites.items())
+    )
+    assert found.trajectory.incumbent == elites[max(elites)][0]
+    assert set(found.parameters) == set(found.origins) >= set(found.matrix.configurations)
+
+
+def test_test_runs_are_where_r_has_them() -> None:
+    """Runs on test instances would be lost, be mixed with those trained on, or appear where there are none."""
+    found = import_runs(DATA / "tested.Rdata", low=0, high=20)
+    assert found.test is not None
+    assert cells(found.test) == by_r("tested-test")
+    assert not set(found.test.instances) & set(found.matrix.instances)
+    assert all(import_runs(DATA / f"{name}.Rdata", low=-100, high=50).test is None for name in LOGS if name != "tested")
+
+
+def test_capping_is_seen() -> None:
+    """Runs that were stopped early would be taken for solved without a word; or bounds where there are none."""
+    for name in LOGS:
+        bounds = [float(row["bound"]) for row in table(f"{name}-log") if row["bound"] != "NA"]
+        assert bool(bounds) == name.startswith("capped")
+        if bounds:
+            assert min(bounds) < 5 == max(bounds)
+            assert import_runs(DATA / f"{name}.Rdata").matrix.high == 50
+
+
+@pytest.mark.beside(SHARED / "irace")
 @pytest.mark.parametrize(
     ("name", "version", "configurations", "pairs", "instances", "test", "incumbent"),
     [

@@ -1,7 +1,7 @@
 import copy
+import csv
 import json
 import logging
-import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from truecost.importers.detect import import_runs
 from truecost.matrix import CostMatrix
 from truecost.runs import Status, Step
 
+DATA = Path(__file__).parent / "data" / "smac"
 INSTANCES = [f"i{number}" for number in range(12)]
 
 
@@ -22,13 +23,6 @@ def target(config: Any, instance: str, seed: int = 0) -> float:
     if config["x"] > 0.8:
         raise ValueError("x is too large")
     return float((config["x"] - int(instance[1:]) / 12) ** 2 + (seed % 7) / 10)
-
-
-def slow(config: Any, instance: str, seed: int = 0) -> float:
-    """A trial that SMAC has to stop, for every other instance."""
-    if int(instance[1:]) % 2:
-        time.sleep(1.5)
-    return float(config["x"]) + seed % 3
 
 
 @pytest.fixture(scope="module")
@@ -143,33 +137,39 @@ def test_the_folder_above(smac_run: tuple[Path, Any], tmp_path: Path) -> None:
         import_runs(tmp_path, low=0, high=3)
 
 
-def test_real_timeouts(tmp_path: Path) -> None:
-    """A trial SMAC stopped, which it records as crashed in no time at infinite cost, would not be a timeout."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from ConfigSpace import ConfigurationSpace
-        from smac import RandomFacade, Scenario
+@pytest.mark.parametrize("name", ["instances", "deterministic", "timeouts"])
+def test_every_trial_is_where_smac_has_it(name: str) -> None:
+    """A trial of a real run would be lost, or have another configuration, instance, seed, cost or end than SMAC holds."""
+    found = import_runs(DATA / name, low=-1, high=3)
+    matrix = found.matrix
+    with (DATA / f"{name}.csv").open(newline="") as file:
+        trials = list(csv.DictReader(file))
+    assert int(matrix.counts().sum()) == len(trials) >= 8
+    assert matrix.statuses is not None
+    for trial in trials:
+        i = matrix.configurations.index(trial["configuration"])
+        j = matrix.instances.index(trial["instance"]) if trial["instance"] else 0
+        r = 0 if matrix.seeds is None else matrix.seeds[i, j].tolist().index(int(trial["seed"]))
+        assert matrix.costs[i, j, r] == min(float(trial["cost"]), 3)
+        stopped = Status.TIMEOUT if name == "timeouts" else Status.CRASHED
+        assert matrix.statuses[i, j, r] == (Status.SOLVED if trial["status"] == "SUCCESS" else stopped)
+    assert {trial["status"] for trial in trials} == {"SUCCESS"} | ({"CRASHED"} if name != "deterministic" else set())
+    assert found.trajectory.tool.startswith("SMAC3 2.")
+    assert found.trajectory.incumbent in matrix.configurations
+    assert found.trajectory.proposed == ("beforehand" if name == "timeouts" else "adaptively")
 
-        scenario = Scenario(
-            ConfigurationSpace({"x": (0.0, 1.0)}, seed=1),
-            n_trials=4,
-            instances=INSTANCES[:4],
-            trial_walltime_limit=1,
-            output_directory=tmp_path,
-            name="run",
-            seed=1,
-        )
-        RandomFacade(scenario, slow, overwrite=True, logging_level=logging.CRITICAL).optimize()
-    stored = json.loads((tmp_path / "run" / "1" / "runhistory.json").read_text())
+
+def test_real_timeouts() -> None:
+    """A trial SMAC stopped, which it records as crashed in no time at infinite cost, would not be a timeout."""
+    stored = json.loads((DATA / "timeouts" / "runhistory.json").read_text())
     stopped = [row for row in stored["data"] if int(row["instance"][1:]) % 2]
     assert stopped
     assert all(row["time"] == 0 and row["cost"] == float("inf") for row in stopped)
-    found = import_runs(tmp_path, low=0, high=5)
+    found = import_runs(DATA / "timeouts", low=0, high=5)
     assert found.matrix.statuses is not None
     assert int((found.matrix.statuses == Status.TIMEOUT).sum()) == len(stopped)
     assert (found.matrix.costs[found.matrix.statuses == Status.TIMEOUT] == 5).all()
-    assert found.trajectory.proposed == "beforehand"
-    timed = import_runs(tmp_path, objective="time", par=2)
+    timed = import_runs(DATA / "timeouts", objective="time", par=2)
     assert timed.matrix.high == 2  # twice the limit of a trial
     assert timed.matrix.statuses is not None
     assert (timed.matrix.costs[timed.matrix.statuses == Status.TIMEOUT] == 2).all()

@@ -11,8 +11,9 @@ import polars as pl
 import pytest
 import rwriter
 import typer
-from test_cli import run
+from commands import run
 
+from truecost import load_example
 from truecost.cli import app
 from truecost.errors import InputError
 from truecost.importers.detect import import_runs
@@ -20,6 +21,7 @@ from truecost.matrix import CostMatrix, provenance
 from truecost.runs import Status, Step, Trajectory
 
 ROOT = Path(__file__).parent.parent
+DATA = Path(__file__).parent / "data"
 SHARED = next((d for d in (ROOT.parent / "shared" / "data", Path("/work/shared/data")) if d.is_dir()), Path("/nowhere"))
 
 ARFF = """% made by hand
@@ -90,7 +92,19 @@ def test_aslib_quality_is_turned_round(tmp_path: Path) -> None:
         import_runs(tmp_path / "demo", objective="quality")
 
 
-@pytest.mark.skipif(not (SHARED / "aslib").is_dir(), reason="the reference scenario is not on this machine")
+def test_an_example_as_aslib() -> None:
+    """A folder of ASlib would give other costs, statuses or repetitions than the runs it was written from."""
+    found = import_runs(DATA / "aslib" / "kissat-small").matrix
+    expected = load_example("kissat").select(found.configurations, found.instances)
+    assert found.shape == expected.shape == (6, 20, 5)
+    np.testing.assert_array_equal(found.costs, expected.costs)
+    assert (found.low, found.high) == (0, 5)
+    assert found.statuses is not None
+    assert expected.statuses is not None
+    np.testing.assert_array_equal(found.statuses, expected.statuses)
+
+
+@pytest.mark.beside(SHARED / "aslib")
 def test_real_aslib() -> None:
     """A real scenario would give other numbers of runs, statuses or costs than its own file."""
     path = SHARED / "aslib" / "CPMP-2015"
