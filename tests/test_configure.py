@@ -576,7 +576,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     words = ["configure", "scenario.toml", "--budget", "60runs", "--workers", 1, "--no-pin", "--keep-going"]
     said = truecost(*words, folder=tmp_path).stdout
     flat = " ".join(said.split())
-    assert flat.startswith("toy: 60 runs, at most 5.0 min of CPU time; 9 instances, a third of them held out.")
+    assert flat.startswith("toy: 60 runs, at most 12 s of CPU time; 9 instances, a third of them held out.")
     assert "As arguments: -alpha " in flat
     assert "Certified: with 95 % confidence the true cost of " in flat
     assert "Against the default: " in flat

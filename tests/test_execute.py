@@ -27,7 +27,7 @@ KINDS = {
 # Limits that nothing comes near but what goes on for good, so that how a run ends depends on no machine.
 FAR = {"cpu": 600.0, "wall": 600.0}
 LIMITS = Limits(**FAR, memory=100.0, output=1.0)
-BURNING = Limits(cpu=0.5, wall=600.0, memory=100.0, output=1.0)
+BURNING = Limits(cpu=0.2, wall=600.0, memory=100.0, output=1.0)
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -126,14 +126,14 @@ def test_cpu_time_is_that_of_the_whole_tree(slot: Slot, mode: str) -> None:
     """CPU time burned by a process that left its parent would not be counted."""
     limits = Limits(**FAR, memory=1000.0)
     plain = torture(slot, "burns", limits).cpu
-    assert plain >= 0.5
+    assert plain >= 0.3
     # Without a control group, a process nobody waits for is seen only by sampling: as well as the sampler gets to run.
     sampled = mode == "ignores-sigchld" and not slot.method.startswith("cgroup")
     for attempt in range(10):
         ended = torture(slot, mode, limits)
         # Counted twice it would be nearly as much again.
         assert ended.cpu < 1.5 * plain
-        if ended.cpu >= (0.4 if sampled else 0.5):
+        if ended.cpu >= (0.2 if sampled else 0.3):
             break
         assert sampled
         assert attempt < 9
@@ -143,10 +143,10 @@ def test_limits_are_met_closely(slot: Slot) -> None:
     """A run would go on long after its limit, or be stopped before it."""
     # On a busy machine a supervisor may be late now and then, but not each of ten times.
     for attempt in range(10):
-        ended = torture(slot, "ignores-sigterm", Limits(cpu=0.5, wall=600.0))
+        ended = torture(slot, "ignores-sigterm", Limits(cpu=0.3, wall=600.0))
         assert ended.exceeded == "cpu"
-        assert ended.cpu >= 0.5
-        if ended.cpu < 0.6:
+        assert ended.cpu >= 0.3
+        if ended.cpu < 0.4:
             break
         assert attempt < 9
     for attempt in range(10):

@@ -115,7 +115,7 @@ def test_interruption(tmp_path: Path) -> None:
     out.mkdir()
     (out / "results.md").write_text("of another matrix")
     parent, child = pty.openpty()
-    words = ["reproduce", path, "--out", out, "--splits", "30000"]
+    words = ["reproduce", path, "--out", out, "--splits", "10000"]
     with subprocess.Popen([TRUECOST, *map(str, words)], stdout=subprocess.PIPE, stderr=child) as work:
         os.close(child)
         seen = b""

@@ -13,7 +13,6 @@ import termios
 import time
 from collections.abc import Iterator
 from contextlib import redirect_stdout
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -113,7 +112,9 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setattr("truecost.show.reproduce.reproduce", partial(reproduce, formats=()))
+    monkeypatch.setattr(
+        "truecost.show.reproduce.reproduce", lambda *runs, **asked: reproduce(*runs, **{**asked, "formats": ()})
+    )
 
 
 def wide(text: str, columns: int) -> list[str]:
