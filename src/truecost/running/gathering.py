@@ -91,6 +91,7 @@ def gather(
     dask: str | None = None,
     keep_going: bool = False,
     progress: Callable[[Progress], None] | None = None,
+    waiting: Callable[[str], None] | None = None,
 ) -> None:
     """Run what a plan asks for and the journal does not have yet.
 
@@ -108,12 +109,14 @@ def gather(
         Whether to go on though all of the first runs crashed.
     progress
         Told after every batch of runs.
+    waiting
+        Told, in words, while a cluster has no workers.
     """
     with opened(scenario, journal, configurations, instances, runs) as (book, plan):
         done = book.done(plan)
         if done.all():
             return
-        with pool_for(scenario, workers=workers, pin=pin, dask=dask) as pool:
+        with pool_for(scenario, workers=workers, pin=pin, dask=dask, waiting=waiting) as pool:
             _collect(book, pool, tasks(scenario, plan, done), plan.size, int(done.sum()), keep_going, scenario, progress)
 
 
@@ -129,6 +132,7 @@ def forecast(
     dask: str | None = None,
     keep_going: bool = False,
     progress: Callable[[Progress], None] | None = None,
+    waiting: Callable[[str], None] | None = None,
 ) -> Forecast:
     """What `gather` with the same arguments would take, from a pilot: 20 runs of the plan, drawn at random.
 
@@ -141,7 +145,7 @@ def forecast(
             chosen = np.random.default_rng(scenario.seed).permutation(np.flatnonzero(~done.ravel()))[:short]
             pilot = np.ones(done.size, dtype=bool)
             pilot[chosen] = False
-            with pool_for(scenario, workers=workers, pin=pin, dask=dask) as pool:
+            with pool_for(scenario, workers=workers, pin=pin, dask=dask, waiting=waiting) as pool:
                 some = tasks(scenario, plan, pilot.reshape(done.shape))
                 _collect(book, pool, some, short, 0, keep_going, scenario, progress)
                 workers = pool.workers
@@ -179,12 +183,19 @@ def opened(
 
 
 @contextmanager
-def pool_for(scenario: Scenario, *, workers: int | None, pin: bool, dask: str | None) -> Iterator[Pool]:
+def pool_for(
+    scenario: Scenario,
+    *,
+    workers: int | None,
+    pin: bool,
+    dask: str | None,
+    waiting: Callable[[str], None] | None = None,
+) -> Iterator[Pool]:
     """Slots on this machine, or a cluster."""
     if dask is not None:
         from truecost.running.cluster import DaskPool
 
-        with DaskPool(scenario, dask, pin=pin) as pool:
+        with DaskPool(scenario, dask, pin=pin, waiting=waiting) as pool:
             yield pool
         return
     with ExitStack() as stack:
