@@ -170,6 +170,6 @@ def test_tls(tmp_path: Path) -> None:
             assert runs(journal) == number
         # Without certificates nobody gets in, whatever protocol he speaks.
         for address in (dask.address, dask.address.replace("tls:", "tcp:")):
-            with pytest.raises(InputError, match=f"expected a Dask scheduler at '{address}', got none"):
+            with pytest.raises(InputError, match=f"expected a Dask scheduler with workers at '{address}', got none"):
                 gather(Scenario.read(tmp_path / "scenario.toml"), tmp_path / "x.db", configurations=1, runs=1, dask=address)
     assert not os.environ.get("DASK_DISTRIBUTED__COMM__TLS__CA_FILE")

@@ -222,7 +222,7 @@ def _connected(address: str) -> Any:
         if address.startswith("tls:"):
             hint = " Dask's settings distributed.comm.tls must name a ca-file, and a certificate and key of the client."
         what = " ".join(str(error).split()).rstrip(".")
-        raise InputError(f"expected a Dask scheduler at {address!r}, got none: {what}.{hint}") from error
+        raise InputError(f"expected a Dask scheduler with workers at {address!r}, got none: {what}.{hint}") from error
 
 
 @contextmanager

@@ -30,6 +30,9 @@ SUPERVISOR = Path(__file__).with_name("_supervisor.py")
 # What a check command may take, in seconds: it is not part of the run.
 CHECK_WALL = 600.0
 VETO = 1
+# What Python and R write before they exit with 1 for a fault of the program itself.
+BROKE = ("Traceback (most recent call last):", "Execution halted")
+CHECK_FAILED = "the check itself failed"
 MB = 1_000_000
 CLOSED = -1
 
@@ -236,10 +239,16 @@ def _check(slot: Slot, caller: Caller, instance: Instance, seed: int, stdout: by
     last = next((text[:200] for text in reversed(said) if text), "")
     if ended.exceeded is None and ended.exit_code == 0:
         return Status.SOLVED, ""
-    if ended.exceeded is None and ended.exit_code == VETO:
+    broke = any(line.startswith(BROKE) for line in ended.stderr.decode("utf-8", "replace").splitlines())
+    if ended.exceeded is None and ended.exit_code == VETO and not broke:
         return Status.VETOED, last or "vetoed by the check"
     how = f"{ended.exceeded} limit" if ended.exceeded else f"exit code {ended.exit_code}"
-    return Status.ABORTED, f"the check itself failed ({how}): {last}".rstrip(": ")
+    return Status.ABORTED, f"{CHECK_FAILED} ({how}): {last}".rstrip(": ")
+
+
+def check_broke(outcome: Outcome) -> bool:
+    """Whether the run was aborted by a check that failed, and did not veto."""
+    return outcome.status == Status.ABORTED and outcome.detail.startswith(CHECK_FAILED)
 
 
 def _cannot_start(arguments: Sequence[str], folder: Path, header: Mapping[str, Any]) -> str:
@@ -250,12 +259,29 @@ def _cannot_start(arguments: Sequence[str], folder: Path, header: Mapping[str, A
         problem = "there is no such program" if os.sep in program else "it is not on PATH"
     elif header.get("errno") == errno.ENOEXEC:
         problem = "it is neither a program nor a script with a first line #!"
-    return f"cannot start {program!r:.200}: {problem}; try by hand: {by_hand(arguments, folder)}"
+    return f"cannot start {program!r:.200}: {problem}; try by hand: {_pasted(arguments, folder)}"
 
 
-def by_hand(arguments: Sequence[str], folder: Path) -> str:
-    """A command line to paste into a shell."""
-    return f"cd {shlex.quote(str(folder))} && {shlex.join(arguments)}".replace(SCRATCH, tempfile.gettempdir())
+def by_hand(caller: Caller, configuration: Configuration, instance: Instance, seed: int) -> str:
+    """A run as a command line to paste into a shell."""
+    scenario = caller.scenario
+    return _pasted(caller.command_line(configuration, instance, seed), scenario.folder, scenario.target.environment)
+
+
+def by_hand_checked(caller: Caller, configuration: Configuration, instance: Instance, seed: int) -> str:
+    """The same, and then its check, on the output that the run left in a file."""
+    output = str(Path(tempfile.gettempdir()) / "truecost-output")
+    check = caller.check_line(instance, seed, output)
+    assert check is not None  # noqa: S101 - whoever calls has seen that there is one
+    environment = caller.scenario.target.environment
+    run = by_hand(caller, configuration, instance, seed)
+    return f"{run} > {shlex.quote(output)}; {_pasted(check, None, environment)}"
+
+
+def _pasted(arguments: Sequence[str], folder: Path | None, environment: Mapping[str, str] | None = None) -> str:
+    words = [*(["env"] if environment else []), *(f"{name}={value}" for name, value in (environment or {}).items())]
+    start = "" if folder is None else f"cd {shlex.quote(str(folder))} && "
+    return f"{start}{shlex.join([*words, *arguments])}".replace(SCRATCH, tempfile.gettempdir())
 
 
 def version_of(slot: Slot, scenario: Scenario, caller: Caller) -> str:
