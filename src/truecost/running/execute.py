@@ -97,6 +97,8 @@ class Slot:
         hello, _ = self._answer()
         if "method" in hello:
             self.method: str = hello["method"]
+            # The supervisor's own, gone with it: for what a run's check has to read.
+            self.folder = Path(hello["folder"])
             return
         self.close()
         if not namespace:
@@ -228,13 +230,16 @@ def judge(ended: Ended, answered: Answered) -> tuple[Status, str]:
 
 def _check(slot: Slot, caller: Caller, instance: Instance, seed: int, stdout: bytes) -> tuple[Status, str]:
     scenario = caller.scenario
-    with tempfile.NamedTemporaryFile(prefix="truecost-output-") as file:
-        file.write(stdout)
-        file.flush()
-        line = caller.check_line(instance, seed, file.name)
-        assert line is not None  # noqa: S101 - whoever calls has seen that there is one
-        limits = Limits(wall=CHECK_WALL, output=1.0)
-        ended = slot.run(line, folder=scenario.folder, limits=limits, environment=scenario.target.environment)
+    # The supervisor tidies its folder when the check is over.
+    output = slot.folder / "output"
+    try:
+        output.write_bytes(stdout)
+    except FileNotFoundError as error:
+        raise LostSlotError("the supervisor's folder is gone, and so is the supervisor.") from error
+    line = caller.check_line(instance, seed, str(output))
+    assert line is not None  # noqa: S101 - whoever calls has seen that there is one
+    limits = Limits(wall=CHECK_WALL, output=1.0)
+    ended = slot.run(line, folder=scenario.folder, limits=limits, environment=scenario.target.environment)
     said = [text.strip() for text in (ended.stdout + b"\n" + ended.stderr).decode("utf-8", "replace").splitlines()]
     last = next((text[:200] for text in reversed(said) if text), "")
     if ended.exceeded is None and ended.exit_code == 0:
