@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from truecost.errors import InputError
 from truecost.running.execute import by_hand, by_hand_checked, check_broke
 from truecost.running.metric import Metric
 from truecost.running.pool import Finished
@@ -69,4 +70,8 @@ def _try(scenario: Scenario, run: Finished) -> str:
     caller, task = Caller(scenario), run.task
     checked = run.outcome.status == Status.VETOED or check_broke(run.outcome)
     by = by_hand_checked if checked else by_hand
-    return f"Try by hand: {by(caller, task.configuration, task.instance, task.seed)}"
+    try:
+        return f"Try by hand: {by(caller, task.configuration, task.instance, task.seed)}"
+    except InputError:
+        # The solver is on the cluster's machines only.
+        return "Try it by hand where it ran."

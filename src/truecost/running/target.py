@@ -9,6 +9,7 @@ import secrets
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ class Caller:
         self._style: str | Mapping[str, str] = target.style or STYLE.get(target.kind, "")
         if target.kind == "irace" and target.style is None and scenario.space.switches is not None:
             self._style = scenario.space.switches
-        self._build = None if target.builder is None else _load(scenario.folder, target.builder)
+        self._build = None if target.builder is None else _load(scenario.folder, "builder", target.builder)
 
     def arguments(self, configuration: Configuration) -> list[str]:
         """The configuration as the target's arguments."""
@@ -91,7 +92,7 @@ class Caller:
         values = self._values(instance, seed)
         words = []
         for word in target.command or ():
-            words += self.arguments(configuration) if word == "{arguments}" else [fill(word, values)]
+            words += self.arguments(configuration) if word == "{arguments}" else self._filled(word, values)
         if target.kind == "wrapper":
             specifics = instance.extras.get("specifics", "0")
             words += [instance.argument, specifics, cutoff, str(target.runlength), str(seed)]
@@ -103,14 +104,31 @@ class Caller:
     def check_line(self, instance: Instance, seed: int, output: str) -> list[str] | None:
         """What is executed to check a solved run, whose output is in this file; None where nothing is."""
         values = {**self._values(instance, seed), "output": output}
-        return None if self.scenario.target.check is None else [fill(word, values) for word in self.scenario.target.check]
+        check = self.scenario.target.check
+        return None if check is None else [text for word in check for text in self._filled(word, values)]
 
     def version_line(self) -> list[str] | None:
         """What is executed to learn the solver's version; None where nothing is."""
         values = {"python": sys.executable, "scenario": str(self.scenario.folder)}
-        return (
-            None if self.scenario.target.version is None else [fill(word, values) for word in self.scenario.target.version]
-        )
+        version = self.scenario.target.version
+        return None if version is None else [text for word in version for text in self._filled(word, values)]
+
+    def _filled(self, word: str, values: Mapping[str, str]) -> list[str]:
+        return self.program if word == "{program}" else [fill(word, values)]
+
+    @cached_property
+    def program(self) -> list[str]:
+        """The words that the scenario's function finds on this machine to begin a command with."""
+        reference = self.scenario.target.program or ""
+        try:
+            words = _load(self.scenario.folder, "program", reference)()
+        except InputError:
+            raise
+        except Exception as error:  # whatever somebody else's code raises
+            raise InputError(f"target.program: {reference}: {type(error).__name__}: {error}.") from error
+        if not isinstance(words, list) or not words or not all(isinstance(word, str) and "\0" not in word for word in words):
+            raise InputError(f"target.program: {reference}: expected a list of texts, got {words!r:.80}.")
+        return words
 
     def _values(self, instance: Instance, seed: int) -> dict[str, str]:
         return {
@@ -249,16 +267,16 @@ def _explained(detail: str, exit_code: int, stderr: bytes) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _load(folder: Path, reference: str) -> Callable[[dict[str, Any]], Any]:
+def _load(folder: Path, key: str, reference: str) -> Callable[..., Any]:
     """The function that 'file.py:name' names."""
     path, _, name = reference.rpartition(":")
     spec = importlib.util.spec_from_file_location("truecost_scenario_builder", folder / path)
     if spec is None or spec.loader is None:
-        raise InputError(f"target.builder: expected a Python file, got {path!r:.80}.")
+        raise InputError(f"target.{key}: expected a Python file, got {path!r:.80}.")
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-        function: Callable[[dict[str, Any]], Any] = getattr(module, name)
+        function: Callable[..., Any] = getattr(module, name)
     except Exception as error:  # whatever somebody else's code raises
-        raise InputError(f"target.builder: {reference}: {type(error).__name__}: {error}.") from error
+        raise InputError(f"target.{key}: {reference}: {type(error).__name__}: {error}.") from error
     return function
