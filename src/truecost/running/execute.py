@@ -200,7 +200,7 @@ def execute(
         limits=limits,
         environment=scenario.target.environment,
     )
-    answered = caller.read(ended.exit_code, ended.stdout, ended.stderr)
+    answered = caller.read(ended.exit_code, ended.stdout, ended.stderr, ended.dropped)
     status, detail = judge(ended, answered)
     if status == Status.SOLVED and scenario.target.check is not None:
         status, detail = _check(slot, caller, instance, seed, ended.stdout)

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -269,8 +270,10 @@ def _check_target(scenario: Scenario) -> None:
         raise InputError("target: expected style or builder, got both.")
     if target.style is not None and target.style not in STYLES and "{value}" not in target.style:
         known = ", ".join(map(repr, STYLES))
+        template = re.sub(r"\b(name|value)\b", r"{\1}", target.style)
+        hint = f' Write "{template}".' if "{value}" in template else ""
         raise InputError(
-            f"target.style: expected {known} or a template with {{name}} and {{value}}, got {target.style!r:.60}."
+            f"target.style: expected {known} or a template with {{name}} and {{value}}, got {target.style!r:.60}.{hint}"
         )
     columns = {column for instance in scenario.instances for column in instance.extras}
     if taken := sorted(columns & set(PLACEHOLDERS)):
@@ -287,6 +290,11 @@ def _check_target(scenario: Scenario) -> None:
         for word in getattr(target, key) or ():
             if "\0" in word:
                 raise InputError(f"target.{key}: expected no NUL character, got one.")
+            if lone := re.search(r"[{}].{0,20}", re.sub(r"\{\{|\}\}|\{\w+\}", "", word)):
+                raise InputError(
+                    f"target.{key}: expected braces around a placeholder, {{seed}} for instance, got {word!r:.80} with "
+                    f"{lone[0][0]!r} alone; a brace is written {{{{ or }}}}."
+                )
             if unknown := [name for name in placeholders(word) if name not in names]:
                 raise InputError(
                     f"target.{key}: expected placeholders out of {', '.join('{' + n + '}' for n in sorted(names))}, "
@@ -330,18 +338,32 @@ def fill(word: str, values: Mapping[str, str]) -> str:
 
 
 def _first_problem(error: pydantic.ValidationError) -> str:
-    """The first thing wrong, with the key it is wrong at, in one line."""
-    problem = error.errors(include_url=False)[0]
+    """The first thing wrong, with the key it is wrong at, in one line; a misspelt name before the one that is missing."""
+    problem = min(error.errors(include_url=False), key=lambda each: each["type"] != "extra_forbidden")
     place = [str(part) for part in problem["loc"]]
     key = ".".join(place)
+    given = problem.get("input")
     if problem["type"] == "extra_forbidden":
         near = difflib.get_close_matches(place[-1], _keys(place[:-1]), 1)
-        hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(_keys(place[:-1]))}."
-        return f"{key}: unknown key{hint}"
+        brackets = "[{}]" if isinstance(given, dict) else "'{}'"
+        hint = f"did you mean {brackets.format(near[0])}?" if near else f"known are {', '.join(_keys(place[:-1]))}."
+        return f"{key}: unknown {'table' if isinstance(given, dict) else 'key'}; {hint}"
     if problem["type"] == "missing":
         return f"{key}: expected, and not there."
+    if problem["type"] == "tuple_type":
+        what = "words" if place[0] == "target" else "numbers" if key == "answer.exit" else "names"
+        example = json.dumps(_words(given) if isinstance(given, str) else [given], default=str)
+        return f"{key}: expected a list of {what}, {example} for instance, got {given!r:.60}."
     message = problem["msg"].removeprefix("Input should be ")
-    return f"{key}: expected {message}, got {problem['input']!r:.60}."
+    return f"{key}: expected {message}, got {given!r:.60}."
+
+
+def _words(text: str) -> list[str]:
+    """The words of a command line, as a shell would take them apart."""
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
 
 
 def _keys(place: Sequence[str]) -> list[str]:

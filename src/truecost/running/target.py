@@ -141,8 +141,11 @@ class Caller:
             "seed": str(seed),
         }
 
-    def read(self, exit_code: int, stdout: bytes, stderr: bytes = b"") -> Answered:
-        """The target's answer; one that cannot be read is a crash, with what there is to say of it."""
+    def read(self, exit_code: int, stdout: bytes, stderr: bytes = b"", dropped: int = 0) -> Answered:
+        """The target's answer; one that cannot be read is a crash, with what there is to say of it.
+
+        So many bytes of the output were dropped, and the answer may have been among them.
+        """
         text = stdout.decode("utf-8", "replace")
         kind = self.scenario.target.kind
         if kind == "command":
@@ -154,12 +157,19 @@ class Caller:
         if kind in ("irace", "python") and exit_code != 0 and answered.status != Status.ABORTED:
             answered = Answered(status=Status.CRASHED)
         if answered.status == Status.CRASHED:
-            return replace(answered, detail=_explained(answered.detail, exit_code, stderr))
+            detail = answered.detail
+            if dropped and detail.startswith("no answer"):
+                detail += (
+                    f"; {dropped / 1e6:,.3g} MB in the middle of the output were dropped, perhaps with it: print less, or "
+                    "raise limits.output"
+                )
+            return replace(answered, detail=_explained(detail, exit_code, stderr))
         return answered
 
     def _read_command(self, exit_code: int, text: str) -> Answered:
         answer = self.scenario.answer
-        time, value = _last_number(answer.time, text), _last_number(answer.value, text)
+        said = {"time": _last(answer.time, text), "value": _last(answer.value, text)}
+        time, value = _number(said["time"]), _number(said["value"])
         if exit_code not in answer.exit:
             return Answered(status=Status.CRASHED, time=time, value=value)
         if answer.solved is not None and not re.search(answer.solved, text, re.MULTILINE):
@@ -172,14 +182,18 @@ class Caller:
         metric = self.scenario.metric
         needed = "value" if metric.kind != "par" else "time" if metric.clock == "reported" else None
         if (needed == "value" and value is None) or (needed == "time" and (time is None or time < 0)):
-            return Answered(status=Status.CRASHED, detail=f"no answer: no {needed} in the output", time=time, value=value)
+            found = said[needed]
+            detail = (
+                f"no {needed} in the output" if found is None else f"the {needed} {found[:80]!r} is no number that can be"
+            )
+            return Answered(status=Status.CRASHED, detail=f"no answer: {detail}", time=time, value=value)
         return Answered(status=Status.SOLVED, time=time, value=value)
 
 
-def _last_number(pattern: str | None, text: str) -> float | None:
-    """The last number the pattern finds: solvers report as they go."""
+def _last(pattern: str | None, text: str) -> str | None:
+    """The last that the pattern finds: solvers report as they go."""
     found = re.findall(pattern, text, re.MULTILINE) if pattern else []
-    return _finite(found[-1]) if found else None
+    return found[-1] if found else None
 
 
 def read_wrapper(text: str) -> Answered:
@@ -241,6 +255,7 @@ def _mapping(line: str) -> dict[str, Any] | None:
 
 
 def _number(raw: object) -> float | None:
+    """The number that was reported, None where it is none that is finite."""
     if isinstance(raw, str):
         return _finite(raw)
     if isinstance(raw, bool) or not isinstance(raw, int | float):

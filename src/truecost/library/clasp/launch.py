@@ -3,8 +3,8 @@
 A scenario calls `find`, which names this program and the library, or a clasp on PATH where there is no such package.
 
 launch.py LIBRARY WORD ... calls clasp with these words; its exit code is clasp's own: 10 satisfiable, 20 unsatisfiable,
-others no answer (`python -m clingo --mode=clasp` always exits with 0). Neither site-packages nor the package's modules are loaded:
-that would take longer than many a run.
+others no answer (`python -m clingo --mode=clasp` always exits with 0). Neither site-packages nor the package's modules are
+loaded: that would take longer than many a run.
 """
 
 import ctypes
