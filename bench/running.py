@@ -37,6 +37,7 @@ def running() -> None:
     print("\nRunning solvers")
     with tempfile.TemporaryDirectory() as folder:
         overhead(Path(folder))
+        starts(Path(folder))
         accuracy()
         journal(Path(folder))
 
@@ -75,6 +76,19 @@ def overhead(folder: Path) -> None:
         f"  overhead of a run in its slot               {2 * per_run * 1e3 - reference * 1e3:.1f} ms over a bare fork and "
         f"wait ({reference * 1e3:.1f} ms)"
     )
+
+
+def starts(folder: Path) -> None:
+    """What a run of a built-in scenario takes before its solver works: a formula of one clause."""
+    from truecost.library.clasp import launch as clasp
+    from truecost.library.kissat import launch as kissat
+
+    (folder / "one.cnf").write_text("p cnf 1 1\n1 0\n")
+    for name, words in (("kissat", [*kissat.find(), "-q"]), ("clasp", clasp.find()), ("a bare Python", [sys.executable])):
+        last = ["-c", "pass"] if name == "a bare Python" else [str(folder / "one.cnf")]
+        with Slot() as slot:
+            spent = sorted(slot.run([*words, *last], folder=folder, limits=Limits(cpu=20.0)).cpu for _ in range(25))
+        print(f"  start of {name:<14}                     {spent[0] * 1e3:.1f} ms of CPU time, median {spent[12] * 1e3:.1f}")
 
 
 def accuracy() -> None:

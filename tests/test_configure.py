@@ -462,7 +462,7 @@ def test_a_default_that_crashes(tmp_path: Path) -> None:
     target = '#!/bin/sh\n[ "$7" = 1 ] && { echo no one >&2; exit 3; }\necho Result for SMAC: SUCCESS, 0, 0, $7, 1\n'
     scenario = toy(tmp_path, 30, target=target, limits=FAR)
     options: dict[str, Any] = {"pin": False, "workers": 1, "runs": 1, "policy": some(3, 20)}
-    with pytest.raises(InputError, match=r"all crashed \(.*no one\)\. If .* --keep-going\. Try by hand: "):
+    with pytest.raises(InputError, match=r"all crashed \(.*no one\)\. If .* keep_going\. Try by hand: "):
         configure(scenario, tmp_path / "s.db", budget="100runs", **options)
     assert 10 <= len(rows(tmp_path / "s.db", "SELECT 1 FROM runs")) < 20
     found = configure(scenario, tmp_path / "s.db", keep_going=True, **options)
@@ -499,7 +499,7 @@ def test_a_small_space_is_tried_out(tmp_path: Path) -> None:
 def test_costs_outside_their_range_are_refused(tmp_path: Path) -> None:
     """Statements would rest on ends that costs go beyond."""
     scenario = toy(tmp_path, 6, target="#!/bin/sh\necho Result for SMAC: SUCCESS, 0, 0, 10001, 1\n", limits=FAR)
-    with pytest.raises(InputError, match=r"expected costs in \[0, 10000\], got 10001"):
+    with pytest.raises(InputError, match=r"expected costs in \[0, 10000\], and configuration .* cost 10001\. .* remove"):
         configure(scenario, tmp_path / "s.db", budget="10runs", pin=False)
 
 
@@ -624,7 +624,8 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
         os.kill(search.pid, signal.SIGINT)
         assert search.wait() == 130
         assert search.stderr is not None
-        assert "To go on: truecost configure scenario.toml --journal toy-configure.db" in search.stderr.read()
+        said = search.stderr.read()
+    assert "To go on: truecost configure scenario.toml --budget 1h --quiet --no-pin --keep-going\n" in said
 
 
 def _some_runs(path: Path) -> bool:

@@ -88,7 +88,7 @@ def test_aslib_quality_is_turned_round(tmp_path: Path) -> None:
     found = import_runs(aslib(tmp_path / "demo"), objective="quality", low=-20, high=0)
     np.testing.assert_array_equal(found.matrix.costs[0], [[-10, -11], [0, np.nan]])
     np.testing.assert_array_equal(found.matrix.costs[1], [[0, 0], [-7, -8]])  # failed without a value: the worst
-    with pytest.raises(InputError, match="pass low and high"):
+    with pytest.raises(InputError, match="give the metric's possible range: low and high"):
         import_runs(tmp_path / "demo", objective="quality")
 
 

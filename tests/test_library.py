@@ -19,14 +19,17 @@ from truecost import library
 from truecost.errors import InputError
 from truecost.library import quasigroup, sequence, tsp
 from truecost.library.clasp import check as clasp_check
+from truecost.library.clasp import launch as clasp_launch
 from truecost.library.clasp.arguments import build
+from truecost.library.kissat import launch as kissat_launch
 from truecost.library.lkh import launch as lkh_launch
 from truecost.library.qcp import check as qcp_check
-from truecost.library.satenstein import launch as satenstein_launch
+from truecost.library.satenstein.arguments import build as satenstein_arguments
 from truecost.running.gathering import gather
 from truecost.running.journal import Journal
 from truecost.running.scenario import Scenario
-from truecost.running.space import Space, arguments
+from truecost.running.space import Space
+from truecost.running.target import Caller
 from truecost.runs import Status
 
 LIBRARY = Path(library.__file__).parent
@@ -46,14 +49,15 @@ if len(set(names)) != len(names) or set(names) - {{"-" + name for name in known}
     sys.exit("options unknown or given twice: " + " ".join(words))
 if any(values[name] != value for name, value in fixed.items()) or not values["-seed"].isdigit():
     sys.exit("expected others than " + " ".join(words))
-words = [{python!r}, {kissat!r}, "--seed=" + values["-seed"], values["-inst"]]
+words = [{kissat!r}, "-q", "--seed=" + values["-seed"], values["-inst"]]
 print(subprocess.run(words, capture_output=True, text=True).stdout)
 """
 
 
 def launched(solver: str, *words: object) -> subprocess.CompletedProcess[str]:
-    """A launcher's process, as a run starts it."""
-    command = [sys.executable, LIBRARY / solver / "launch.py", *words]
+    """A solver's process, as a run starts it."""
+    found = {"clasp": clasp_launch.find, "kissat": kissat_launch.find}
+    command = [*found[solver](), *words] if solver in found else [sys.executable, LIBRARY / solver / "launch.py", *words]
     return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
 
 
@@ -204,7 +208,7 @@ def test_formulas_are_satisfiable_and_models_checked(tmp_path: Path) -> None:
     """A quasigroup instance would not be satisfiable, its model be refused, or a wrong answer be accepted."""
     scenario = Scenario.read(library.export("kissat-qcp", tmp_path / "x", instances=4))
     for instance in scenario.instances:
-        solved = launched("kissat", "--seed=1", instance.argument)
+        solved = launched("kissat", "-q", "--seed=1", instance.argument)
         assert solved.returncode == 10
         formula = Path(instance.argument).read_text()
         assert qcp_check.fault(formula, solved.stdout) is None
@@ -493,14 +497,17 @@ def test_gathering(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", SOLVERS)
 def test_launchers_do_without_truecost(name: str, tmp_path: Path) -> None:
-    """An exported scenario could not be run on a worker that has the solver only."""
+    """What an exported scenario calls would need truecost beside the solver."""
     scenario = Scenario.read(library.export(name, tmp_path / "x", instances=1))
     instance = scenario.instances[0]
-    hide = "sys.modules['truecost'] = None; del sys.argv[0]"
-    script = f"import runpy, sys; {hide}; runpy.run_path(sys.argv[0], run_name='__main__')"
-    words = ["--seed=1", instance.argument]
+    hide = "import runpy, sys; sys.modules['truecost'] = None; del sys.argv[0]"
     if name.startswith("lkh"):
+        script = f"{hide}; runpy.run_path(sys.argv[0], run_name='__main__')"
         words = [instance.argument, instance.extras["specifics"], "10", "10000", "1"]
+    else:
+        script = f"{hide}; import subprocess; found = runpy.run_path(sys.argv[0])['find']()"
+        script += "; subprocess.run([*found, *sys.argv[1:]])"
+        words = ["--seed=1", instance.argument]
     ended = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path / "x" / "launch.py"), *words],
         capture_output=True,
@@ -515,7 +522,7 @@ def stand_in(folder: Path) -> Path:
     """A program that speaks SATenstein's options, under a name that needs care."""
     names = {re.sub("^(CON|DLS)", "", name) for name in library.space("satenstein-qcp").parameters}
     path = folder / "ubcsat {stand} in"
-    path.write_text(STAND_IN.format(python=sys.executable, known=names, kissat=str(LIBRARY / "kissat" / "launch.py")))
+    path.write_text(STAND_IN.format(python=sys.executable, known=names, kissat=kissat_launch.find()[0]))
     path.chmod(0o755)
     return path
 
@@ -528,8 +535,8 @@ def test_satenstein_with_a_stand_in(tmp_path: Path) -> None:
     with Journal.read(tmp_path / "runs.db") as journal:
         assert (journal.table().status == Status.SOLVED).all()
     for configuration in library.space("satenstein-qcp").configurations(300, seed=2):
-        words = satenstein_launch.command("ubcsat", "1", "x.cnf", arguments(configuration, "-name value"))
-        assert len(set(words[1::2])) == len(words[1::2])
+        words = satenstein_arguments(configuration.values)
+        assert len(set(words[::2])) == len(words[::2])
 
 
 def test_satenstein_without_a_binary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -538,10 +545,37 @@ def test_satenstein_without_a_binary(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ended = run("scenario", "export", "satenstein-qcp", tmp_path / "x")
     assert ended.returncode == 2
     assert re.search("UBCSAT binary.*--target PATH.*TRUECOST_SATENSTEIN.*kissat-qcp", ended.stderr)
-    assert launched("satenstein", "--seed=1", "x.cnf").returncode == 1
     monkeypatch.setenv("TRUECOST_SATENSTEIN", str(stand_in(tmp_path)))
-    assert library.export("satenstein-qcp", tmp_path / "x", instances=1).exists()
-    assert "sha256" in launched("satenstein", "--version").stdout
+    scenario = Scenario.read(library.export("satenstein-qcp", tmp_path / "x", instances=1))
+    version = Caller(scenario).version_line()
+    assert version is not None
+    assert re.match("[0-9a-f]{64} ", subprocess.run(version, capture_output=True, text=True, check=True).stdout)
+
+
+@pytest.mark.parametrize("name", ["clasp-weighted-sequence", "kissat-qcp"])
+def test_exported_scenarios_find_their_solver_anywhere(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder exported here would name a path of this machine, or not say what is missing elsewhere."""
+    own = tmp_path / "bin" / "clasp"
+    own.parent.mkdir()
+    own.write_text("#!/bin/sh\n")
+    own.chmod(0o755)
+    path = library.export(name, tmp_path / "x", instances=1)
+    named = Scenario.read(library.export(name, tmp_path / "y", instances=1, target=own))
+    assert sys.prefix not in path.read_text()
+    scenario = Scenario.read(path)
+    configuration, instance = scenario.space.default(), scenario.instances[0]
+    line = Caller(scenario).command_line(configuration, instance, 1)
+    assert Path(line[0]).is_file()
+    # No Python between truecost and a binary; and as little as can be around a library.
+    assert line[1] == "-q" if name == "kissat-qcp" else line[1:4] == ["-I", "-S", str(tmp_path / "x" / "launch.py")]
+    assert Caller(named).command_line(configuration, instance, 1)[0] == str(own)
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match=rf"target\.program: launch\.py:find: .*{name.split('-')[0]} not found: install"):
+        Caller(scenario).command_line(configuration, instance, 1)
+    if name.startswith("clasp"):
+        monkeypatch.setenv("PATH", str(own.parent))
+        assert Caller(scenario).command_line(configuration, instance, 1)[0] == str(own)
 
 
 def test_command_line(tmp_path: Path) -> None:

@@ -350,7 +350,7 @@ def test_reals_read_back(low: float, seed: int) -> None:
         ("a real {1,2}[1]", r"line 1: expected a \[range\] of the real 'a', got"),
         ("a ordinal [1,2][1]", "line 1: expected {values} of the ordinal 'a'"),
         ("a {x,y}[x]\nb | a in {x}", "line 2: expected a parameter before '|', got 'b'"),
-        ("a {x,y}[x]\nb {u}[u]\nb | c in {x}", "line 3: expected comparisons of parameters with values, got 'c in {x}'"),
+        ("a {x,y}[x]\nb {u}[u]\nb | c in {x}", "line 3: expected a parameter of this file in 'c in {x}', got 'c'"),
         ("a {x,y}[x]\nb {u}[u]\nb | a in {z}", "line 3: expected a value of 'a' out of 'x', 'y', got 'z'"),
         ("a {x,y}[x]\nb {u}[u]\nb | a in {}", "line 3: expected comparisons of parameters"),
         ("a {x,y}[x]\nb {u}[u]\nb | a in {x", "line 3: expected comparisons joined by & and |"),

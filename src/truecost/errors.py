@@ -10,3 +10,7 @@ class TruecostError(Exception):
 
 class InputError(TruecostError, ValueError):
     """Input that cannot be used: the caller's to mend (exit code 2 on the command line)."""
+
+
+class LostClusterError(TruecostError):
+    """The machines that make runs are gone; finished runs are in the journal, and the same call goes on."""

@@ -72,7 +72,7 @@ def configure(
     path = journal if journal is not None else Path(f"{file_name(read.name)}-configure.db")
     if not quiet and not json and asked is not None:
         _announce(read, path, asked, workers, dask)
-    with going_on("configure", scenario, path), progress("runs", quiet=quiet) as meter:
+    with going_on(), progress("runs", quiet=quiet) as meter:
         found = configuring.configure(
             read,
             path,
@@ -85,6 +85,7 @@ def configure(
             seed=seed,
             keep_going=keep_going,
             progress=_reported(meter),
+            waiting=meter.say,
         )
     if json:
         print_json(_plain(found, path))

@@ -12,7 +12,7 @@ import typer
 from truecost.cli.inputs import MATRICES, check_out
 from truecost.cli.printing import Json, duration, print_json, print_line, visible
 from truecost.cli.progress import Meter, Quiet, progress
-from truecost.errors import InputError
+from truecost.errors import InputError, LostClusterError
 
 if TYPE_CHECKING:
     from truecost.running.gathering import Forecast, Progress
@@ -71,14 +71,14 @@ def gather(
     size = _size(path, read, configurations, instances, runs)
     options: dict[str, Any] = {**size, "workers": workers, "pin": pin, "dask": dask, "keep_going": keep_going}
     if dry_run:
-        with progress("pilot runs", quiet=quiet) as meter:
-            told = gathering.forecast(read, path, **options, progress=reported(meter))
+        with going_on(), progress("pilot runs", quiet=quiet) as meter:
+            told = gathering.forecast(read, path, **options, progress=reported(meter), waiting=meter.say)
         _print_forecast(told, path, json)
         return
     if not quiet and not json:
         _announce(read, path, size)
-    with going_on("gather", scenario, path), progress("runs", quiet=quiet) as meter:
-        gathering.gather(read, path, **options, progress=reported(meter))
+    with going_on(), progress("runs", quiet=quiet) as meter:
+        gathering.gather(read, path, **options, progress=reported(meter), waiting=meter.say)
     from truecost.running.journal import Journal
 
     with Journal.read(path) as book:
@@ -95,14 +95,16 @@ def gather(
 
 
 @contextmanager
-def going_on(command: str, scenario: Path, journal: Path) -> Iterator[None]:
-    """Say after Ctrl-C how to go on."""
+def going_on() -> Iterator[None]:
+    """Say after Ctrl-C, or when the cluster is lost, how to go on: by the same line, with everything that was given."""
+    line = shlex.join(["truecost", *sys.argv[1:]])
     try:
         yield
     except KeyboardInterrupt:
-        line = f"truecost {command} {shlex.quote(str(scenario))} --journal {shlex.quote(str(journal))}"
         sys.stderr.write(f"Nothing is lost. To go on: {visible(line)}\n")
         raise
+    except LostClusterError as error:
+        raise LostClusterError(f"{error} To go on: {line}") from error
 
 
 def exported(scenario: Path, quiet: bool) -> Path:

@@ -59,6 +59,13 @@ class Meter:
             sys.stderr.write(f"{self.line(WIDTH)}\n")
             sys.stderr.flush()
 
+    def say(self, note: str) -> None:
+        """What holds the work up: shown at once, until the next report; as a line only once."""
+        if self._lines and note != self._note:
+            sys.stderr.write(f"{visible(note)}\n")
+            sys.stderr.flush()
+        self._note = note
+
     def count(self, done: int, total: int, note: str = "") -> None:
         """Report work that is nothing but so many of so many."""
         self.tell(done / max(total, 1), count=done, total=total, note=note)

@@ -180,10 +180,9 @@ def _given_range(options: Options, like: Charged | None, costs: NDArray[np.float
     if options.low is not None and options.high is not None:
         return options.low, options.high
     seen = costs[np.isfinite(costs)]
-    between = f" (those in the log lie in [{seen.min():g}, {seen.max():g}])" if seen.size else ""
+    between = f" (seen in the log: {seen.min():.3g} to {seen.max():.3g})" if seen.size else ""
     raise InputError(
-        f"expected the least and the largest cost a run can have, which the log does not say{between}: pass low and high "
-        "(--low NUMBER --high NUMBER), or for running times cutoff and par (--cutoff SECONDS --par 10)."
+        f"give the metric's possible range: low and high{between}; where costs are running times, cutoff and par instead."
     )
 
 

@@ -117,7 +117,7 @@ SCENARIOS = MappingProxyType(
                 title="SATenstein on quasigroup completion: CPU time to a model",
                 solver="SATenstein in a UBCSAT binary of your own",
                 licence="of the binary's makers; it comes with no package",
-                files=("satenstein/scenario.toml", "satenstein/space.pcs", "satenstein/launch.py", "qcp/check.py"),
+                files=("satenstein/scenario.toml", "satenstein/space.pcs", "satenstein/arguments.py", "qcp/check.py"),
                 suffix=".cnf",
                 sizes=MappingProxyType(
                     {

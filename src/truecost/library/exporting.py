@@ -125,14 +125,16 @@ def _binary(builtin: Builtin, target: str | os.PathLike[str] | None) -> str | No
 
 
 def _scenario_text(builtin: Builtin, chosen: Size, size: str, count: int, seed: int, binary: str | None) -> str:
-    escaped = "" if binary is None else json.dumps(f"--binary={binary}".replace("{", "{{").replace("}", "}}")) + ", "
+    # A path is of this machine; the function finds the solver wherever the folder is used.
+    program = "{program}" if binary is None else binary.replace("{", "{{").replace("}", "}}")
     return Template((HERE / builtin.files[0]).read_text()).substitute(
         name=builtin.name,
         title=builtin.title,
         size=size,
         count=count,
         instance_seed=seed,
-        binary=escaped,
+        find='program = "launch.py:find"\n' if binary is None else "",
+        program=json.dumps(program),
         cutoff=chosen.cutoff,
         cpu=chosen.cutoff + builtin.start,
     )

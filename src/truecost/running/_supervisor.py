@@ -21,6 +21,7 @@ import resource
 import select
 import shutil
 import signal
+import stat
 import sys
 import tempfile
 import time
@@ -38,6 +39,8 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 TICK = 1 / os.sysconf("SC_CLK_TCK")
 # Seconds between looks at a run: the CPU limit is met this sharply, and memory overshoots by what is touched meanwhile.
 OFTEN, SELDOM = 0.01, 0.05
+# How the names begin of the folders that hold scratch folders; with the machine's, since a disk may be shared.
+SCRATCH = f"truecost-scratch-{os.uname().nodename}-"
 # So long may killed processes take to be gone (they may hang in the kernel, on a network file system say).
 PATIENCE = 60.0
 
@@ -51,13 +54,15 @@ def main() -> None:
         os.sched_setaffinity(0, options["cores"])
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     group = make_group(options["group"]) if options["group"] else None
+    sweep(tempfile.gettempdir())
+    base = make_base()
     try:
         if options["namespace"] and not unshare():
             refuse(f"no PID namespace can be made: {os.strerror(ctypes.get_errno())}")
         guardian = os.getpid()
         worker = os.fork()
         if worker == 0:
-            work(group, options["namespace"], guardian)
+            work(group, options["namespace"], guardian, base)
         # The worker must see the end of the requests, and the reader the end of the answers, though the guardian lives on.
         os.close(0)
         os.close(1)
@@ -65,6 +70,7 @@ def main() -> None:
         if not options["namespace"]:
             kill_until_gone(descendants)
     finally:
+        remove(base)
         if group:
             with contextlib.suppress(OSError):
                 os.rmdir(group)
@@ -84,6 +90,38 @@ def make_group(parent: str) -> str | None:
             return group
         os.rmdir(group)
     return None
+
+
+def make_base() -> str:
+    """A folder for the scratch folders of runs, held as long as guardian or worker live: so a stale one is told."""
+    while True:
+        base = tempfile.mkdtemp(prefix=SCRATCH)
+        hold(base)
+        # Before it was held, somebody who sweeps may have taken it for stale.
+        if os.path.exists(base):
+            return base
+
+
+def hold(base: str) -> None:
+    """Lock a folder until the last process that has it open is gone; without a lock, nobody can find it stale either."""
+    with contextlib.suppress(OSError):
+        fcntl.flock(os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW), fcntl.LOCK_EX)
+
+
+def sweep(parent: str) -> None:
+    """Remove this machine's folders whose supervisors were killed before they could: nobody holds them."""
+    for name in os.listdir(parent):
+        if not name.startswith(SCRATCH):
+            continue
+        path = f"{parent}/{name}"
+        with contextlib.suppress(OSError):
+            handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                if os.fstat(handle).st_uid == os.getuid():
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    remove(path)
+            finally:
+                os.close(handle)
 
 
 def joinable(group: str) -> bool:
@@ -138,7 +176,7 @@ def answer(header: dict[str, Any], *contents: bytes) -> None:
         data = data[os.write(1, data) :]
 
 
-def work(group: str | None, namespace: bool, guardian: int) -> NoReturn:
+def work(group: str | None, namespace: bool, guardian: int, base: str) -> NoReturn:
     """Answer requests until there are no more."""
     try:
         if namespace:
@@ -149,7 +187,7 @@ def work(group: str | None, namespace: bool, guardian: int) -> NoReturn:
             guardian = 0
         libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         tree = Group(group) if group else Reaped(namespace)
-        answer({"method": ("cgroup" if group else "subreaper") + ("+namespace" if namespace else "")})
+        answer({"method": ("cgroup" if group else "subreaper") + ("+namespace" if namespace else ""), "folder": base})
         waiting = b""
         while True:
             while b"\n" not in waiting:
@@ -158,7 +196,7 @@ def work(group: str | None, namespace: bool, guardian: int) -> NoReturn:
                     os._exit(0)
                 waiting += part
             line, _, waiting = waiting.partition(b"\n")
-            answer(*run(json.loads(line), tree, guardian))
+            answer(*run(json.loads(line), tree, guardian, base))
     except BrokenPipeError:
         os._exit(0)
     except SystemExit:
@@ -168,10 +206,11 @@ def work(group: str | None, namespace: bool, guardian: int) -> NoReturn:
         os._exit(3)
 
 
-def run(request: dict[str, Any], tree: Group | Reaped, guardian: int) -> tuple[Any, ...]:
+def run(request: dict[str, Any], tree: Group | Reaped, guardian: int, base: str) -> tuple[Any, ...]:
     """One run: start it, watch it, and see it dead."""
-    scratch = tempfile.mkdtemp(prefix="truecost-")
+    scratch = f"{base}/run"
     try:
+        os.mkdir(scratch, 0o700)
         environment = {**os.environ, **request["environment"], "TMPDIR": scratch}
         arguments = [argument.replace(request["scratch"], scratch) for argument in request["arguments"]]
         capture: dict[int, Captured] = {}
@@ -201,7 +240,7 @@ def run(request: dict[str, Any], tree: Group | Reaped, guardian: int) -> tuple[A
             for reading in capture:
                 os.close(reading)
     finally:
-        remove(scratch)
+        tidy(base)
 
 
 def start(
@@ -502,12 +541,39 @@ def resident(pid: int) -> int:
         return 0
 
 
-def remove(folder: str) -> None:
-    """Delete what the run left in its scratch folder, also what it made unreadable."""
-    try:
-        os.rmdir(folder)
-    except OSError:
-        shutil.rmtree(folder, ignore_errors=True)
+def tidy(base: str) -> None:
+    """Remove what a run left in its scratch folder, in that folder's place, and around it."""
+    with contextlib.suppress(OSError):
+        # The run may have put a link there, which must never be followed.
+        if stat.S_ISDIR(os.lstat(base).st_mode):
+            os.chmod(base, 0o700)
+            for name in os.listdir(base):
+                remove(f"{base}/{name}")
+            if not os.listdir(base):
+                return
+    remove(base)
+    os.mkdir(base, 0o700)
+    hold(base)
+
+
+def remove(path: str) -> None:
+    """Delete a file, a link or a folder, also what was made unreadable."""
+    with contextlib.suppress(OSError):
+        os.rmdir(path)
+        return
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+        return
+    shutil.rmtree(path, ignore_errors=True)
+    if os.path.lexists(path):
+        with contextlib.suppress(OSError):
+            os.chmod(path, 0o700)
+        for folder, folders, _ in os.walk(path):
+            for name in folders:
+                with contextlib.suppress(OSError):
+                    if not os.path.islink(f"{folder}/{name}"):
+                        os.chmod(f"{folder}/{name}", 0o700)
+        shutil.rmtree(path, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -3,18 +3,20 @@
 import asyncio
 import hashlib
 import json
+import logging
 import os
 import socket
 import threading
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from truecost.errors import InputError, TruecostError
+from truecost.errors import InputError, LostClusterError, TruecostError
 from truecost.running.execute import LostSlotError, Slot, claimed_cores, execute, version_of
 from truecost.running.journal import Machine
 from truecost.running.pool import ATTEMPTS, Finished, Task, check_memory, this_machine
@@ -23,12 +25,10 @@ from truecost.running.space import Configuration
 from truecost.running.target import Caller
 from truecost.runs import Outcome
 
-# Seconds between counts of the cluster's threads, and how long to wait for its scheduler, and for its first worker, which
-# batch systems start when they please.
-RECOUNT = 5.0
+# Seconds between counts of the cluster's threads, and how long to wait for its scheduler.
+RECOUNT = 1.0
 CONNECT = 10.0
-FIRST_WORKER = 120.0
-# Seconds between looks at what is done, and without any worker until we give up.
+# Seconds between looks at what is done; and without workers, which batch systems start when they please, until we give up.
 POLL = 0.005
 DESERTED = 600.0
 # A task whose workers die so often is not a matter of bad luck.
@@ -36,40 +36,77 @@ LOSSES = 20
 
 
 class DaskPool:
-    """The threads of a Dask cluster's workers."""
+    """The threads of a Dask cluster's workers; `waiting` is told when there are none.
 
-    def __init__(self, scenario: Scenario, address: str, *, pin: bool) -> None:
+    An address `tls://…` is connected to with the certificates that Dask's own settings name (`distributed.comm.tls`).
+    """
+
+    def __init__(self, scenario: Scenario, address: str, *, pin: bool, waiting: Callable[[str], None] | None = None) -> None:
         try:
             import distributed
-            from distributed.comm.addressing import get_address_host_port
         except ImportError as error:
-            raise InputError("expected the package distributed for --dask; install truecost[cluster].") from error
+            raise InputError("dask: expected the package distributed; install truecost[cluster].") from error
         self._distributed = distributed
         self._scenario = scenario
+        self._address = address
         self._pin = pin
+        self._say = waiting or (lambda _: None)
         self._print = fingerprint_of(scenario)
         self._digests: dict[str, str] = {}
         self._tasks: dict[str, tuple[Task, int]] = {}
         self._sent = 0
-        try:
-            if not address.startswith("inproc"):
-                # Where nothing listens Dask would try again and again until its time is up.
-                with socket.create_connection(get_address_host_port(address), timeout=CONNECT):
-                    pass
-            self._client = distributed.Client(address, timeout=CONNECT, set_as_default=False)
-            self._client.wait_for_workers(1, timeout=FIRST_WORKER)
-        except (OSError, TimeoutError, ValueError) as error:
-            raise InputError(f"expected a Dask scheduler with workers at {address!r}, got none: {error}.") from error
         self._lost = (distributed.KilledWorker, LostSlotError, TimeoutError, asyncio.CancelledError, CancelledError)
-        self._completed = distributed.as_completed([], loop=self._client.loop)
-        self._counted = 0.0
-        self._workers = 1
+        self._stack = ExitStack()
+        self._stack.enter_context(_silenced())
+        try:
+            self._client = _connected(address)
+            self._stack.callback(self._leave)
+            self._completed = distributed.as_completed([], loop=self._client.loop)
+            self._counted, self._workers = 0.0, self._first_workers()
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def _first_workers(self) -> int:
+        """The number of threads, as soon as there are any."""
+        started = time.monotonic()
+        while not (threads := self._threads()):
+            if time.monotonic() - started > DESERTED:
+                raise LostClusterError(
+                    f"the Dask scheduler at {self._address} has no workers, and none came in {DESERTED / 60:.0f} minutes. "
+                    "Start workers, then the same again."
+                )
+            if time.monotonic() - started > POLL:
+                self._say(f"waiting for the cluster's first worker, at most {DESERTED / 60:.0f} minutes")
+            time.sleep(RECOUNT / 5)
+        return threads
+
+    def _threads(self) -> int:
+        """How many threads the cluster's workers have now."""
+        with self._scheduler_needed():
+            return sum(self._client.nthreads().values())
+
+    @contextmanager
+    def _scheduler_needed(self) -> Iterator[None]:
+        """Whatever Dask raises once its scheduler is gone, said in a sentence."""
+        try:
+            yield
+        except Exception as error:
+            if self._client.status == "running" and not isinstance(error, OSError):
+                raise
+            raise self._lost_scheduler() from error
+
+    def _lost_scheduler(self) -> LostClusterError:
+        return LostClusterError(
+            f"the Dask scheduler at {self._address} is gone, and with it the runs under way; every finished run is safe in "
+            "the journal. Start the scheduler and its workers again, then the same again."
+        )
 
     @property
     def workers(self) -> int:
         """How many runs the cluster executes at a time; it may grow and shrink."""
         if time.monotonic() - self._counted > RECOUNT:
-            self._workers = max(1, sum(self._client.nthreads().values()))
+            self._workers = max(1, self._threads())
             self._counted = time.monotonic()
         return self._workers
 
@@ -83,22 +120,23 @@ class DaskPool:
             self._digests[name] = task.instance.digest()
         self._sent += 1
         key = f"truecost-{os.getpid()}-{id(self)}-{self._sent}"
-        future = self._client.submit(
-            remote_run,
-            str(self._scenario.path),
-            self._print,
-            task.configuration,
-            name,
-            self._digests[name],
-            task.seed,
-            task.cap,
-            self._pin,
-            version("truecost"),
-            key=key,
-            pure=False,
-        )
-        self._tasks[key] = task, losses
-        self._completed.add(future)
+        with self._scheduler_needed():
+            future = self._client.submit(
+                remote_run,
+                str(self._scenario.path),
+                self._print,
+                task.configuration,
+                name,
+                self._digests[name],
+                task.seed,
+                task.cap,
+                self._pin,
+                version("truecost"),
+                key=key,
+                pure=False,
+            )
+            self._tasks[key] = task, losses
+            self._completed.add(future)
 
     def wait(self) -> list[Finished]:
         """All runs that are finished, at least one."""
@@ -114,9 +152,16 @@ class DaskPool:
                     continue
                 except (Exception, asyncio.CancelledError) as problem:
                     error = problem
+                if self._client.status != "running":
+                    if finished:
+                        return finished
+                    raise self._lost_scheduler() from error
                 if isinstance(error, self._lost):
                     if losses >= LOSSES:
-                        raise TruecostError(f"the cluster lost a run {losses} times: {error}.")
+                        raise TruecostError(
+                            f"configuration {task.configuration.name} on instance {task.instance.name!r}: its workers died "
+                            f"{losses} times; every finished run is safe in the journal ({error})."
+                        )
                     future.cancel(force=True)
                     self._send(task, losses + 1)
                     continue
@@ -127,15 +172,22 @@ class DaskPool:
         """Futures that are done one way or the other; a cluster that stays without workers is not waited for without end."""
         seen = looked = time.monotonic()
         while not (batch := list(self._completed.next_batch(block=False))):
+            if self._client.status != "running":
+                raise self._lost_scheduler()
             time.sleep(POLL)
             if time.monotonic() - looked > RECOUNT:
                 looked = time.monotonic()
-                if self._client.nthreads():
+                if self._threads():
                     seen = looked
-                if looked - seen > DESERTED:
-                    raise TruecostError(
-                        f"the cluster has had no workers for {DESERTED / 60:.0f} minutes; what was finished is in the "
-                        "journal: start workers, and the same line again."
+                elif looked - seen > DESERTED:
+                    raise LostClusterError(
+                        f"all workers of the cluster are gone, and none came in {DESERTED / 60:.0f} minutes; every finished "
+                        "run is safe in the journal. Start workers, then the same again."
+                    )
+                else:
+                    self._say(
+                        "all workers of the cluster are gone; every finished run is safe in the journal; waiting for new "
+                        f"workers, at most {DESERTED / 60:.0f} minutes"
                     )
         return batch
 
@@ -143,8 +195,52 @@ class DaskPool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._client.cancel([self._distributed.Future(key, self._client) for key in self._tasks], force=True)
-        self._client.close()
+        self._stack.close()
+
+    def _leave(self) -> None:
+        """Take back what was sent, and go; a scheduler that is gone must not keep us."""
+        with suppress(Exception):
+            if self._client.status == "running":
+                self._client.cancel([self._distributed.Future(key, self._client) for key in self._tasks], force=True)
+        with suppress(Exception):
+            self._client.close(timeout=CONNECT)
+
+
+def _connected(address: str) -> Any:
+    """A client of the scheduler there."""
+    import distributed
+    from distributed.comm.addressing import get_address_host_port
+
+    try:
+        if not address.startswith("inproc"):
+            # Where nothing listens Dask would try again and again until its time is up.
+            with socket.create_connection(get_address_host_port(address), timeout=CONNECT):
+                pass
+        return distributed.Client(address, timeout=CONNECT, set_as_default=False)
+    except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
+        hint = ""
+        if address.startswith("tls:"):
+            hint = " Dask's settings distributed.comm.tls must name a ca-file, and a certificate and key of the client."
+        what = " ".join(str(error).split()).rstrip(".")
+        raise InputError(f"expected a Dask scheduler with workers at {address!r}, got none: {what}.{hint}") from error
+
+
+@contextmanager
+def _silenced() -> Iterator[None]:
+    """Dask tells in many lines of log what we say in a sentence."""
+    logger = logging.getLogger("distributed")
+    handlers = list(logger.handlers)
+
+    def never(_record: logging.LogRecord) -> bool:
+        return False
+
+    for handler in handlers:
+        handler.addFilter(never)
+    try:
+        yield
+    finally:
+        for handler in handlers:
+            handler.removeFilter(never)
 
 
 def fingerprint_of(scenario: Scenario) -> str:

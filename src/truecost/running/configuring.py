@@ -94,6 +94,7 @@ def configure(
     seed: int | None = None,
     keep_going: bool = False,
     progress: Callable[[Progress], None] | None = None,
+    waiting: Callable[[str], None] | None = None,
     policy: Policy = race.decide,
 ) -> Configured:
     """Search for a better configuration than the default, and say what the one that was found really costs.
@@ -118,6 +119,8 @@ def configure(
         Whether to go on though all of the first runs crashed.
     progress
         Told after every few runs.
+    waiting
+        Told, in words, while a cluster has no workers.
     policy
         Which run is next, as `race.decide` says it.
     """
@@ -126,7 +129,8 @@ def configure(
     asked = Budget.parse(budget) if isinstance(budget, str) else budget
     with ExitStack() as stack:
         book = stack.enter_context(Journal.write(journal, scenario, "configure"))
-        bench = Bench(stack, scenario, book, keep_going, {"workers": workers, "pin": pin, "dask": dask})
+        options = {"workers": workers, "pin": pin, "dask": dask, "waiting": waiting}
+        bench = Bench(stack, scenario, book, keep_going, options)
         settings = searchlog.settings_of(book)
         if settings is None:
             settings = _settings(scenario, asked, runs, seed, bench.pool.workers)

@@ -35,6 +35,16 @@ def doubts(table: Table, machines: list[Machine], metric: Metric) -> list[str]:
             f"seeds seem to change nothing: in {alike:,} of {cells:,} cells all runs are alike. If the solver is "
             "deterministic, one run of each instance is enough."
         )
+    if metric.kind != "par":
+        low, high = metric.range()
+        given = table.value[np.isin(table.status, metric.counted()) & ~np.isnan(table.value)]
+        outside = given[(given < low) | (given > high)]
+        if len(outside):
+            found.insert(
+                0,
+                f"{len(outside):,} of {len(given):,} values are outside [{low:g}, {high:g}], {outside[0]:g} for instance: "
+                "nothing can be said before low and high in [metric] are right; no run is lost by changing them.",
+            )
     failed = np.isin(table.status, [Status.CRASHED, Status.VETOED])
     if len(failed) and failed.mean() > 0.5:
         found.append(f"{failed.mean():.0%} of the runs crashed or were vetoed.")

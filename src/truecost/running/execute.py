@@ -30,6 +30,9 @@ SUPERVISOR = Path(__file__).with_name("_supervisor.py")
 # What a check command may take, in seconds: it is not part of the run.
 CHECK_WALL = 600.0
 VETO = 1
+# What Python and R write before they exit with 1 for a fault of the program itself.
+BROKE = ("Traceback (most recent call last):", "Execution halted")
+CHECK_FAILED = "the check itself failed"
 MB = 1_000_000
 CLOSED = -1
 
@@ -94,6 +97,8 @@ class Slot:
         hello, _ = self._answer()
         if "method" in hello:
             self.method: str = hello["method"]
+            # The supervisor's own, gone with it: for what a run's check has to read.
+            self.folder = Path(hello["folder"])
             return
         self.close()
         if not namespace:
@@ -195,7 +200,7 @@ def execute(
         limits=limits,
         environment=scenario.target.environment,
     )
-    answered = caller.read(ended.exit_code, ended.stdout, ended.stderr)
+    answered = caller.read(ended.exit_code, ended.stdout, ended.stderr, ended.dropped)
     status, detail = judge(ended, answered)
     if status == Status.SOLVED and scenario.target.check is not None:
         status, detail = _check(slot, caller, instance, seed, ended.stdout)
@@ -225,21 +230,30 @@ def judge(ended: Ended, answered: Answered) -> tuple[Status, str]:
 
 def _check(slot: Slot, caller: Caller, instance: Instance, seed: int, stdout: bytes) -> tuple[Status, str]:
     scenario = caller.scenario
-    with tempfile.NamedTemporaryFile(prefix="truecost-output-") as file:
-        file.write(stdout)
-        file.flush()
-        line = caller.check_line(instance, seed, file.name)
-        assert line is not None  # noqa: S101 - whoever calls has seen that there is one
-        limits = Limits(wall=CHECK_WALL, output=1.0)
-        ended = slot.run(line, folder=scenario.folder, limits=limits, environment=scenario.target.environment)
+    # The supervisor tidies its folder when the check is over.
+    output = slot.folder / "output"
+    try:
+        output.write_bytes(stdout)
+    except FileNotFoundError as error:
+        raise LostSlotError("the supervisor's folder is gone, and so is the supervisor.") from error
+    line = caller.check_line(instance, seed, str(output))
+    assert line is not None  # noqa: S101 - whoever calls has seen that there is one
+    limits = Limits(wall=CHECK_WALL, output=1.0)
+    ended = slot.run(line, folder=scenario.folder, limits=limits, environment=scenario.target.environment)
     said = [text.strip() for text in (ended.stdout + b"\n" + ended.stderr).decode("utf-8", "replace").splitlines()]
     last = next((text[:200] for text in reversed(said) if text), "")
     if ended.exceeded is None and ended.exit_code == 0:
         return Status.SOLVED, ""
-    if ended.exceeded is None and ended.exit_code == VETO:
+    broke = any(line.startswith(BROKE) for line in ended.stderr.decode("utf-8", "replace").splitlines())
+    if ended.exceeded is None and ended.exit_code == VETO and not broke:
         return Status.VETOED, last or "vetoed by the check"
     how = f"{ended.exceeded} limit" if ended.exceeded else f"exit code {ended.exit_code}"
-    return Status.ABORTED, f"the check itself failed ({how}): {last}".rstrip(": ")
+    return Status.ABORTED, f"{CHECK_FAILED} ({how}): {last}".rstrip(": ")
+
+
+def check_broke(outcome: Outcome) -> bool:
+    """Whether the run was aborted by a check that failed, and did not veto."""
+    return outcome.status == Status.ABORTED and outcome.detail.startswith(CHECK_FAILED)
 
 
 def _cannot_start(arguments: Sequence[str], folder: Path, header: Mapping[str, Any]) -> str:
@@ -250,12 +264,29 @@ def _cannot_start(arguments: Sequence[str], folder: Path, header: Mapping[str, A
         problem = "there is no such program" if os.sep in program else "it is not on PATH"
     elif header.get("errno") == errno.ENOEXEC:
         problem = "it is neither a program nor a script with a first line #!"
-    return f"cannot start {program!r:.200}: {problem}; try by hand: {by_hand(arguments, folder)}"
+    return f"cannot start {program!r:.200}: {problem}; try by hand: {_pasted(arguments, folder)}"
 
 
-def by_hand(arguments: Sequence[str], folder: Path) -> str:
-    """A command line to paste into a shell."""
-    return f"cd {shlex.quote(str(folder))} && {shlex.join(arguments)}".replace(SCRATCH, tempfile.gettempdir())
+def by_hand(caller: Caller, configuration: Configuration, instance: Instance, seed: int) -> str:
+    """A run as a command line to paste into a shell."""
+    scenario = caller.scenario
+    return _pasted(caller.command_line(configuration, instance, seed), scenario.folder, scenario.target.environment)
+
+
+def by_hand_checked(caller: Caller, configuration: Configuration, instance: Instance, seed: int) -> str:
+    """The same, and then its check, on the output that the run left in a file."""
+    output = str(Path(tempfile.gettempdir()) / "truecost-output")
+    check = caller.check_line(instance, seed, output)
+    assert check is not None  # noqa: S101 - whoever calls has seen that there is one
+    environment = caller.scenario.target.environment
+    run = by_hand(caller, configuration, instance, seed)
+    return f"{run} > {shlex.quote(output)}; {_pasted(check, None, environment)}"
+
+
+def _pasted(arguments: Sequence[str], folder: Path | None, environment: Mapping[str, str] | None = None) -> str:
+    words = [*(["env"] if environment else []), *(f"{name}={value}" for name, value in (environment or {}).items())]
+    start = "" if folder is None else f"cd {shlex.quote(str(folder))} && "
+    return f"{start}{shlex.join([*words, *arguments])}".replace(SCRATCH, tempfile.gettempdir())
 
 
 def version_of(slot: Slot, scenario: Scenario, caller: Caller) -> str:

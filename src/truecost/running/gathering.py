@@ -6,20 +6,17 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import numpy as np
 
 from truecost.errors import InputError
-from truecost.running.execute import by_hand, claimed_cores, cores
+from truecost.running.execute import claimed_cores, cores
+from truecost.running.firstruns import FIRST_RUNS, cost_outside, fault, none_came_through, outside, was_aborted
 from truecost.running.journal import Journal, Plan
 from truecost.running.pool import Finished, LocalPool, Pool, Task, check_memory
 from truecost.running.scenario import Scenario
-from truecost.running.target import Caller
 from truecost.runs import Status
 
-# So many of the first runs are given a chance; if they all crash, it is the scenario that is wrong.
-FIRST_RUNS = 10
 PILOT = 20
 
 
@@ -91,6 +88,7 @@ def gather(
     dask: str | None = None,
     keep_going: bool = False,
     progress: Callable[[Progress], None] | None = None,
+    waiting: Callable[[str], None] | None = None,
 ) -> None:
     """Run what a plan asks for and the journal does not have yet.
 
@@ -108,12 +106,14 @@ def gather(
         Whether to go on though all of the first runs crashed.
     progress
         Told after every batch of runs.
+    waiting
+        Told, in words, while a cluster has no workers.
     """
     with opened(scenario, journal, configurations, instances, runs) as (book, plan):
         done = book.done(plan)
         if done.all():
             return
-        with pool_for(scenario, workers=workers, pin=pin, dask=dask) as pool:
+        with pool_for(scenario, workers=workers, pin=pin, dask=dask, waiting=waiting) as pool:
             _collect(book, pool, tasks(scenario, plan, done), plan.size, int(done.sum()), keep_going, scenario, progress)
 
 
@@ -129,6 +129,7 @@ def forecast(
     dask: str | None = None,
     keep_going: bool = False,
     progress: Callable[[Progress], None] | None = None,
+    waiting: Callable[[str], None] | None = None,
 ) -> Forecast:
     """What `gather` with the same arguments would take, from a pilot: 20 runs of the plan, drawn at random.
 
@@ -141,7 +142,7 @@ def forecast(
             chosen = np.random.default_rng(scenario.seed).permutation(np.flatnonzero(~done.ravel()))[:short]
             pilot = np.ones(done.size, dtype=bool)
             pilot[chosen] = False
-            with pool_for(scenario, workers=workers, pin=pin, dask=dask) as pool:
+            with pool_for(scenario, workers=workers, pin=pin, dask=dask, waiting=waiting) as pool:
                 some = tasks(scenario, plan, pilot.reshape(done.shape))
                 _collect(book, pool, some, short, 0, keep_going, scenario, progress)
                 workers = pool.workers
@@ -179,12 +180,19 @@ def opened(
 
 
 @contextmanager
-def pool_for(scenario: Scenario, *, workers: int | None, pin: bool, dask: str | None) -> Iterator[Pool]:
+def pool_for(
+    scenario: Scenario,
+    *,
+    workers: int | None,
+    pin: bool,
+    dask: str | None,
+    waiting: Callable[[str], None] | None = None,
+) -> Iterator[Pool]:
     """Slots on this machine, or a cluster."""
     if dask is not None:
         from truecost.running.cluster import DaskPool
 
-        with DaskPool(scenario, dask, pin=pin) as pool:
+        with DaskPool(scenario, dask, pin=pin, waiting=waiting) as pool:
             yield pool
         return
     with ExitStack() as stack:
@@ -219,7 +227,7 @@ def _collect(
     collector = Collector(scenario, book, pool, keep_going=keep_going)
     collector.collect(waiting, tell)
     if done + before >= planned:
-        collector.refuse_crashes()
+        collector.refuse_failures()
 
 
 class Collector:
@@ -227,9 +235,11 @@ class Collector:
 
     def __init__(self, scenario: Scenario, book: Journal, pool: Pool, *, keep_going: bool) -> None:
         self._scenario, self._book, self._pool = scenario, book, pool
+        self._keep_going = keep_going
         # Where a run once came through, the scenario is known to be right.
-        self._proven = keep_going or book.answered()
-        self._crashed: list[Finished] = []
+        self._proven = keep_going or book.answered(scenario.metric)
+        self._failed: list[Finished] = []
+        self._seen = 0
 
     def collect(self, waiting: Iterable[Task], tell: Callable[[list[Finished]], None]) -> None:
         """Have these runs done; `tell` hears of them as they are written down."""
@@ -246,39 +256,28 @@ class Collector:
             out -= len(finished)
             self._book.add([(each.run, each.machine) for each in finished], datetime.now(UTC).isoformat(timespec="seconds"))
             for run in finished:
-                if run.outcome.status == Status.ABORTED:
-                    trouble = trouble or _aborted(self._scenario, run)
-                if not self._proven:
-                    self._proven = run.outcome.status != Status.CRASHED
-                    self._crashed.append(run)
+                trouble = trouble or self._trouble(run)
             tell(finished)
-            if not self._proven and trouble is None and len(self._crashed) >= FIRST_RUNS:
-                trouble = _all_crashed(self._scenario, self._book.path, self._crashed)
         if trouble is not None:
             raise InputError(trouble)
 
-    def refuse_crashes(self) -> None:
+    def _trouble(self, run: Finished) -> str | None:
+        """Why to stop after this run; None if there is no reason."""
+        scenario, path = self._scenario, self._book.path
+        self._seen += 1
+        if run.outcome.status == Status.ABORTED:
+            return was_aborted(scenario, run)
+        # Later on, a night of runs is worth more than the news: then the summary tells.
+        if self._seen <= FIRST_RUNS and not self._keep_going and outside(scenario.metric, run.outcome):
+            return cost_outside(scenario, path, self._book.kind, run)
+        if not self._proven:
+            self._proven = fault(scenario.metric, run.outcome) is None
+            self._failed.append(run)
+            if not self._proven and len(self._failed) >= FIRST_RUNS:
+                return none_came_through(scenario, path, self._failed)
+        return None
+
+    def refuse_failures(self) -> None:
         """Refuse a scenario of which no run ever came through."""
-        if not self._proven and self._crashed:
-            raise InputError(_all_crashed(self._scenario, self._book.path, self._crashed))
-
-
-def _command(scenario: Scenario, task: Task) -> str:
-    return by_hand(Caller(scenario).command_line(task.configuration, task.instance, task.seed), scenario.folder)
-
-
-def _all_crashed(scenario: Scenario, journal: Path, crashed: list[Finished]) -> str:
-    first = min(crashed, key=lambda run: (run.task.number, run.task.configuration.name != scenario.space.default().name))
-    return (
-        f"expected an answer from at least one of the first {len(crashed)} runs, and all crashed ({first.outcome.detail}). "
-        f"If the scenario is wrong, mend it and remove {journal}; if this is what it does, --keep-going. "
-        f"Try by hand: {_command(scenario, first.task)}"
-    )
-
-
-def _aborted(scenario: Scenario, run: Finished) -> str:
-    return (
-        f"expected a run that ends by itself or at its limits, and configuration {run.task.configuration.name} on instance "
-        f"{run.task.instance.name!r} was aborted ({run.outcome.detail}); it will be done again. "
-        f"Try by hand: {_command(scenario, run.task)}"
-    )
+        if not self._proven and self._failed:
+            raise InputError(none_came_through(self._scenario, self._book.path, self._failed))

@@ -275,11 +275,16 @@ class Journal:
                     ),
                 )
 
-    def answered(self) -> bool:
-        """Whether any run there is came to an end other than a crash."""
-        query = "SELECT EXISTS (SELECT 1 FROM runs WHERE status NOT IN (?, ?))"
+    def answered(self, metric: Metric) -> bool:
+        """Whether any run there is came through, as the metric has it."""
+        counted = metric.counted()
+        query = f"SELECT 1 FROM runs WHERE status IN ({', '.join('?' * len(counted))})"  # noqa: S608 - question marks
+        values: list[float] = [int(status) for status in counted]
+        if metric.kind != "par":
+            query += " AND value BETWEEN ? AND ?"
+            values += metric.range()
         with told(self.path):
-            return bool(self._connection.execute(query, (int(Status.CRASHED), int(Status.ABORTED))).fetchone()[0])
+            return bool(self._connection.execute(f"SELECT EXISTS ({query})", values).fetchone()[0])
 
     def _machine(self, machine: Machine) -> int:
         if machine not in self._machines:

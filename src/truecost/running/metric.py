@@ -41,6 +41,21 @@ class Metric(Table):
             return 0.0, self.factor * _given(self.cutoff)
         return _given(self.low), _given(self.high)
 
+    def counted(self) -> tuple[Status, ...]:
+        """How a run may end whose cost says something of its configuration."""
+        return {
+            "par": (Status.SOLVED, Status.TIMEOUT, Status.MEMORY),
+            "quality": (Status.SOLVED, Status.TIMEOUT),
+            "value": (Status.SOLVED,),
+        }[self.kind]
+
+    def came_through(self, status: Status, value: float | None) -> bool:
+        """Whether a run ended so, and with a value that can be."""
+        if self.kind == "par":
+            return status in self.counted()
+        low, high = self.range()
+        return status in self.counted() and value is not None and low <= value <= high
+
     def charge(
         self,
         statuses: NDArray[np.int8],
@@ -57,8 +72,7 @@ class Metric(Table):
             statuses = np.where(late, np.int8(Status.TIMEOUT), statuses)
             costs = np.where(statuses == Status.SOLVED, clock, self.range()[1])
         else:
-            counts = [Status.SOLVED, Status.TIMEOUT] if self.kind == "quality" else [Status.SOLVED]
-            good = np.isin(statuses, counts) & ~np.isnan(value)
+            good = np.isin(statuses, self.counted()) & ~np.isnan(value)
             costs = np.where(good, value, _given(self.high) if self.failed is None else self.failed)
         return np.where(statuses == Status.ABORTED, np.nan, costs), statuses
 

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ from truecost.running.metric import Metric, Seconds, Table
 from truecost.running.space import STYLES, Space
 
 # What a command may ask for, beside the instance's own columns.
-PLACEHOLDERS = ("arguments", "cutoff", "instance", "output", "python", "scenario", "scratch", "seed")
+PLACEHOLDERS = ("arguments", "cutoff", "instance", "output", "program", "python", "scenario", "scratch", "seed")
 
 
 class Target(Table):
@@ -29,6 +30,7 @@ class Target(Table):
     kind: Literal["command", "wrapper", "irace", "python"]
     command: Words | None = None
     function: str | None = None
+    program: str | None = None
     style: str | None = None
     builder: str | None = None
     check: Words | None = None
@@ -36,6 +38,11 @@ class Target(Table):
     environment: Mapping[str, str] = Field(default_factory=dict)
     runlength: int = 2**31 - 1
     bound: bool = False
+
+    def given(self) -> dict[str, str]:
+        """The functions it names, 'file.py:name', by what they are for."""
+        named = {"function": self.function, "program": self.program, "builder": self.builder}
+        return {key: value for key, value in named.items() if value is not None}
 
 
 class Answer(Table):
@@ -131,7 +138,8 @@ class Scenario:
         """What must stay the same for runs to belong together; the metric is not in it, nor the list of instances."""
         return {
             "seed": self.seed,
-            "target": self.target.model_dump(mode="json", exclude={"version"}),
+            # Where no function finds the program, fingerprints are as they were before there were such functions.
+            "target": self.target.model_dump(mode="json", exclude={"version"} | ({"program"} - set(self.target.given()))),
             "programs": self._programs(),
             "answer": self.answer.model_dump(mode="json"),
             "space": self.space_text,
@@ -141,7 +149,7 @@ class Scenario:
     def _programs(self) -> dict[str, str]:
         """Hashes of the programs that the scenario names by a path: a solver that was built anew is another solver."""
         words = [*(self.target.command or ()), *(self.target.check or ())]
-        words += [reference.rpartition(":")[0] for reference in (self.target.function, self.target.builder) if reference]
+        words += [reference.rpartition(":")[0] for reference in self.target.given().values()]
         found = {}
         for word in words:
             word = word.replace("{scenario}", str(self.folder))
@@ -253,23 +261,24 @@ def _check_target(scenario: Scenario) -> None:
     if (target.command is None) == (target.kind != "python") or (target.function is None) == (target.kind == "python"):
         wanted, other = ("function", "command") if target.kind == "python" else ("command", "function")
         raise InputError(f"target: expected {wanted}, and no {other}, with kind = {target.kind!r}.")
-    for key in ("function", "builder"):
-        value = getattr(target, key)
-        if value is not None and not re.fullmatch(r"[^\0]+\.py:[A-Za-z_]\w*", value):
+    for key, value in target.given().items():
+        if not re.fullmatch(r"[^\0]+\.py:[A-Za-z_]\w*", value):
             raise InputError(f"target.{key}: expected 'file.py:name', got {value!r:.80}.")
-        if value is not None and not (scenario.folder / value.rpartition(":")[0]).is_file():
+        if not (scenario.folder / value.rpartition(":")[0]).is_file():
             raise InputError(f"target.{key}: expected a file, got {value.rpartition(':')[0]!r:.80}, which is none.")
     if target.style is not None and target.builder is not None:
         raise InputError("target: expected style or builder, got both.")
     if target.style is not None and target.style not in STYLES and "{value}" not in target.style:
         known = ", ".join(map(repr, STYLES))
+        template = re.sub(r"\b(name|value)\b", r"{\1}", target.style)
+        hint = f' Write "{template}".' if "{value}" in template else ""
         raise InputError(
-            f"target.style: expected {known} or a template with {{name}} and {{value}}, got {target.style!r:.60}."
+            f"target.style: expected {known} or a template with {{name}} and {{value}}, got {target.style!r:.60}.{hint}"
         )
     columns = {column for instance in scenario.instances for column in instance.extras}
     if taken := sorted(columns & set(PLACEHOLDERS)):
         raise InputError(f"instances: expected columns other than {', '.join(PLACEHOLDERS)}, got {taken[0]!r}.")
-    everywhere = {"python", "scenario"}
+    everywhere = {"python", "scenario"} | ({"program"} if target.program is not None else set())
     allowed = {
         "command": everywhere | {"scratch"},
         "check": everywhere | columns | {"instance", "seed", "output", "scratch"},
@@ -281,13 +290,19 @@ def _check_target(scenario: Scenario) -> None:
         for word in getattr(target, key) or ():
             if "\0" in word:
                 raise InputError(f"target.{key}: expected no NUL character, got one.")
+            if lone := re.search(r"[{}].{0,20}", re.sub(r"\{\{|\}\}|\{\w+\}", "", word)):
+                raise InputError(
+                    f"target.{key}: expected braces around a placeholder, {{seed}} for instance, got {word!r:.80} with "
+                    f"{lone[0][0]!r} alone; a brace is written {{{{ or }}}}."
+                )
             if unknown := [name for name in placeholders(word) if name not in names]:
                 raise InputError(
                     f"target.{key}: expected placeholders out of {', '.join('{' + n + '}' for n in sorted(names))}, "
                     f"got {{{unknown[0]}}}; a brace is written {{{{."
                 )
-            if "{arguments}" in word and word != "{arguments}":
-                raise InputError(f"target.{key}: expected '{{arguments}}' as a word of its own, got {word!r:.80}.")
+            for several in ("{arguments}", "{program}"):
+                if several in word and word != several:
+                    raise InputError(f"target.{key}: expected {several!r} as a word of its own, got {word!r:.80}.")
     if target.kind == "command" and not {"{arguments}", "{instance}"} <= set(
         re.findall(r"\{\w+\}", " ".join(target.command or ()))
     ):
@@ -323,18 +338,32 @@ def fill(word: str, values: Mapping[str, str]) -> str:
 
 
 def _first_problem(error: pydantic.ValidationError) -> str:
-    """The first thing wrong, with the key it is wrong at, in one line."""
-    problem = error.errors(include_url=False)[0]
+    """The first thing wrong, with the key it is wrong at, in one line; a misspelt name before the one that is missing."""
+    problem = min(error.errors(include_url=False), key=lambda each: each["type"] != "extra_forbidden")
     place = [str(part) for part in problem["loc"]]
     key = ".".join(place)
+    given = problem.get("input")
     if problem["type"] == "extra_forbidden":
         near = difflib.get_close_matches(place[-1], _keys(place[:-1]), 1)
-        hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(_keys(place[:-1]))}."
-        return f"{key}: unknown key{hint}"
+        brackets = "[{}]" if isinstance(given, dict) else "'{}'"
+        hint = f"did you mean {brackets.format(near[0])}?" if near else f"known are {', '.join(_keys(place[:-1]))}."
+        return f"{key}: unknown {'table' if isinstance(given, dict) else 'key'}; {hint}"
     if problem["type"] == "missing":
         return f"{key}: expected, and not there."
+    if problem["type"] == "tuple_type":
+        what = "words" if place[0] == "target" else "numbers" if key == "answer.exit" else "names"
+        example = json.dumps(_words(given) if isinstance(given, str) else [given], default=str)
+        return f"{key}: expected a list of {what}, {example} for instance, got {given!r:.60}."
     message = problem["msg"].removeprefix("Input should be ")
-    return f"{key}: expected {message}, got {problem['input']!r:.60}."
+    return f"{key}: expected {message}, got {given!r:.60}."
+
+
+def _words(text: str) -> list[str]:
+    """The words of a command line, as a shell would take them apart."""
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
 
 
 def _keys(place: Sequence[str]) -> list[str]:

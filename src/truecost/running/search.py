@@ -109,10 +109,10 @@ class Bench:
         """Who has runs made there."""
         return Collector(self._scenario, self._book, self.pool, keep_going=self._keep_going)
 
-    def refuse_crashes(self) -> None:
+    def refuse_failures(self) -> None:
         """Refuse a scenario of which no run ever came through, though the runs were too few to say so before."""
         if "collector" in self.__dict__:
-            self.collector.refuse_crashes()
+            self.collector.refuse_failures()
 
 
 class _Item(NamedTuple):
@@ -419,7 +419,7 @@ class Search:
         How many instances and rounds is fixed here, before any of their costs is seen: as many instances as the rest of the
         budget has runs for, then as many rounds.
         """
-        self._bench.refuse_crashes()
+        self._bench.refuse_failures()
         self._phase = "held out"
         if not self._held_out:
             return "the scenario has one instance, and it was trained on; give it more to have some held out"

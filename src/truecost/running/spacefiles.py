@@ -1,6 +1,7 @@
 """Files of parameter spaces: PCS old and new, irace tables, ConfigSpace JSON; conditions and forbidden combinations."""
 
 import ast
+import difflib
 import json
 import math
 import re
@@ -269,6 +270,11 @@ def expression(text: str, parameters: Mapping[str, Parameter], kinds: Mapping[st
                     operator = OPERATORS[type(operation)]
                     operator = OPPOSITE[operator] if negated else operator
                     return _comparison((*child, parameters[words[int(name[1:])]]), operator, texts, parameters, kinds)
+            case ast.Compare(left=ast.Name(id=name), ops=[_]) if words[int(name[1:])] not in parameters:
+                word = words[int(name[1:])]
+                near = difflib.get_close_matches(word, parameters, 1)
+                hint = f"; did you mean {near[0]!r}?" if near else "."
+                raise InputError(f"expected a parameter of this file in {text!r:.80}, got {word!r:.80}{hint}")
         raise InputError(f"expected comparisons of parameters with values, got {text!r:.80}.")
 
     try:

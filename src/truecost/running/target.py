@@ -9,6 +9,7 @@ import secrets
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ class Caller:
         self._style: str | Mapping[str, str] = target.style or STYLE.get(target.kind, "")
         if target.kind == "irace" and target.style is None and scenario.space.switches is not None:
             self._style = scenario.space.switches
-        self._build = None if target.builder is None else _load(scenario.folder, target.builder)
+        self._build = None if target.builder is None else _load(scenario.folder, "builder", target.builder)
 
     def arguments(self, configuration: Configuration) -> list[str]:
         """The configuration as the target's arguments."""
@@ -91,7 +92,7 @@ class Caller:
         values = self._values(instance, seed)
         words = []
         for word in target.command or ():
-            words += self.arguments(configuration) if word == "{arguments}" else [fill(word, values)]
+            words += self.arguments(configuration) if word == "{arguments}" else self._filled(word, values)
         if target.kind == "wrapper":
             specifics = instance.extras.get("specifics", "0")
             words += [instance.argument, specifics, cutoff, str(target.runlength), str(seed)]
@@ -103,14 +104,31 @@ class Caller:
     def check_line(self, instance: Instance, seed: int, output: str) -> list[str] | None:
         """What is executed to check a solved run, whose output is in this file; None where nothing is."""
         values = {**self._values(instance, seed), "output": output}
-        return None if self.scenario.target.check is None else [fill(word, values) for word in self.scenario.target.check]
+        check = self.scenario.target.check
+        return None if check is None else [text for word in check for text in self._filled(word, values)]
 
     def version_line(self) -> list[str] | None:
         """What is executed to learn the solver's version; None where nothing is."""
         values = {"python": sys.executable, "scenario": str(self.scenario.folder)}
-        return (
-            None if self.scenario.target.version is None else [fill(word, values) for word in self.scenario.target.version]
-        )
+        version = self.scenario.target.version
+        return None if version is None else [text for word in version for text in self._filled(word, values)]
+
+    def _filled(self, word: str, values: Mapping[str, str]) -> list[str]:
+        return self.program if word == "{program}" else [fill(word, values)]
+
+    @cached_property
+    def program(self) -> list[str]:
+        """The words that the scenario's function finds on this machine to begin a command with."""
+        reference = self.scenario.target.program or ""
+        try:
+            words = _load(self.scenario.folder, "program", reference)()
+        except InputError:
+            raise
+        except Exception as error:  # whatever somebody else's code raises
+            raise InputError(f"target.program: {reference}: {type(error).__name__}: {error}.") from error
+        if not isinstance(words, list) or not words or not all(isinstance(word, str) and "\0" not in word for word in words):
+            raise InputError(f"target.program: {reference}: expected a list of texts, got {words!r:.80}.")
+        return words
 
     def _values(self, instance: Instance, seed: int) -> dict[str, str]:
         return {
@@ -123,8 +141,11 @@ class Caller:
             "seed": str(seed),
         }
 
-    def read(self, exit_code: int, stdout: bytes, stderr: bytes = b"") -> Answered:
-        """The target's answer; one that cannot be read is a crash, with what there is to say of it."""
+    def read(self, exit_code: int, stdout: bytes, stderr: bytes = b"", dropped: int = 0) -> Answered:
+        """The target's answer; one that cannot be read is a crash, with what there is to say of it.
+
+        So many bytes of the output were dropped, and the answer may have been among them.
+        """
         text = stdout.decode("utf-8", "replace")
         kind = self.scenario.target.kind
         if kind == "command":
@@ -136,12 +157,19 @@ class Caller:
         if kind in ("irace", "python") and exit_code != 0 and answered.status != Status.ABORTED:
             answered = Answered(status=Status.CRASHED)
         if answered.status == Status.CRASHED:
-            return replace(answered, detail=_explained(answered.detail, exit_code, stderr))
+            detail = answered.detail
+            if dropped and detail.startswith("no answer"):
+                detail += (
+                    f"; {dropped / 1e6:,.3g} MB in the middle of the output were dropped, perhaps with it: print less, or "
+                    "raise limits.output"
+                )
+            return replace(answered, detail=_explained(detail, exit_code, stderr))
         return answered
 
     def _read_command(self, exit_code: int, text: str) -> Answered:
         answer = self.scenario.answer
-        time, value = _last_number(answer.time, text), _last_number(answer.value, text)
+        said = {"time": _last(answer.time, text), "value": _last(answer.value, text)}
+        time, value = _number(said["time"]), _number(said["value"])
         if exit_code not in answer.exit:
             return Answered(status=Status.CRASHED, time=time, value=value)
         if answer.solved is not None and not re.search(answer.solved, text, re.MULTILINE):
@@ -154,14 +182,18 @@ class Caller:
         metric = self.scenario.metric
         needed = "value" if metric.kind != "par" else "time" if metric.clock == "reported" else None
         if (needed == "value" and value is None) or (needed == "time" and (time is None or time < 0)):
-            return Answered(status=Status.CRASHED, detail=f"no answer: no {needed} in the output", time=time, value=value)
+            found = said[needed]
+            detail = (
+                f"no {needed} in the output" if found is None else f"the {needed} {found[:80]!r} is no number that can be"
+            )
+            return Answered(status=Status.CRASHED, detail=f"no answer: {detail}", time=time, value=value)
         return Answered(status=Status.SOLVED, time=time, value=value)
 
 
-def _last_number(pattern: str | None, text: str) -> float | None:
-    """The last number the pattern finds: solvers report as they go."""
+def _last(pattern: str | None, text: str) -> str | None:
+    """The last that the pattern finds: solvers report as they go."""
     found = re.findall(pattern, text, re.MULTILINE) if pattern else []
-    return _finite(found[-1]) if found else None
+    return found[-1] if found else None
 
 
 def read_wrapper(text: str) -> Answered:
@@ -223,6 +255,7 @@ def _mapping(line: str) -> dict[str, Any] | None:
 
 
 def _number(raw: object) -> float | None:
+    """The number that was reported, None where it is none that is finite."""
     if isinstance(raw, str):
         return _finite(raw)
     if isinstance(raw, bool) or not isinstance(raw, int | float):
@@ -249,16 +282,16 @@ def _explained(detail: str, exit_code: int, stderr: bytes) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _load(folder: Path, reference: str) -> Callable[[dict[str, Any]], Any]:
+def _load(folder: Path, key: str, reference: str) -> Callable[..., Any]:
     """The function that 'file.py:name' names."""
     path, _, name = reference.rpartition(":")
     spec = importlib.util.spec_from_file_location("truecost_scenario_builder", folder / path)
     if spec is None or spec.loader is None:
-        raise InputError(f"target.builder: expected a Python file, got {path!r:.80}.")
+        raise InputError(f"target.{key}: expected a Python file, got {path!r:.80}.")
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-        function: Callable[[dict[str, Any]], Any] = getattr(module, name)
+        function: Callable[..., Any] = getattr(module, name)
     except Exception as error:  # whatever somebody else's code raises
-        raise InputError(f"target.builder: {reference}: {type(error).__name__}: {error}.") from error
+        raise InputError(f"target.{key}: {reference}: {type(error).__name__}: {error}.") from error
     return function

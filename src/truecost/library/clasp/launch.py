@@ -1,41 +1,41 @@
-"""Run clasp, as the package clingo carries it, or another one, on one ground program.
+"""Where clasp is, as the package clingo carries it in its library, and a program around that library.
 
-launch.py [--binary=PATH] --seed=N INSTANCE [--option=value ...]
+A scenario calls `find`, which names this program and the library, or a clasp on PATH where there is no such package.
 
-The exit code is clasp's own: 10 satisfiable, 20 unsatisfiable, others no answer. Without the package and without --binary, a
-clasp on PATH is taken.
+launch.py LIBRARY WORD ... calls clasp with these words; its exit code is clasp's own: 10 satisfiable, 20 unsatisfiable,
+others no answer (`python -m clingo --mode=clasp` always exits with 0). Neither site-packages nor the package's modules are
+loaded: that would take longer than many a run.
 """
 
+import ctypes
 import os
-import shutil
 import sys
 
 
-def main(words: list[str]) -> None:
-    """Become clasp, or be clasp."""
-    given = words.pop(0).removeprefix("--binary=") if words and words[0].startswith("--binary=") else None
-    options = ["--outf=0", "--quiet=0", "--verbose=1", "--stats=0"] if words != ["--version"] else []
-    try:
-        if given is None:
-            from clingo.application import Application, clingo_main
-    except ModuleNotFoundError:
-        given = shutil.which("clasp")
-        if given is None:
-            raise SystemExit("clasp not found: install the package clingo, or name a binary with --binary=PATH") from None
-    if given is not None:
-        os.execv(given, [given, *options, *words])  # noqa: S606
+def find() -> list[str]:
+    """The words to begin clasp's command line with."""
+    import shutil
+    from pathlib import Path
 
-    class Clasp(Application):
-        program_name = "clingo"
+    for folder in map(Path, sys.path):
+        for library in sorted(folder.glob("clingo/_clingo*.so")):
+            # -I -S: nothing is loaded but what stands here.
+            return [sys.executable, "-I", "-S", str(Path(__file__).absolute()), str(library.absolute())]
+    if program := shutil.which("clasp"):
+        return [program]
+    raise FileNotFoundError("clasp not found: install the package clingo, or a clasp on PATH")
 
-        def main(self, control: object, files: object) -> None:
-            """Never called in clasp mode."""
 
-    code = clingo_main(Clasp(), ["--mode=clasp", *options, *words])
-    sys.stdout.flush()
+def main(library: str, *words: str) -> None:
+    """Be clasp."""
+    texts = [word.encode("utf-8", "surrogateescape") for word in ("--mode=clasp", *words)]
+    # clingo.h: clingo_application_t is eight functions, any of which may be missing; then arguments, their number, and data.
+    application = (ctypes.c_void_p * 8)()
+    arguments = (ctypes.c_char_p * len(texts))(*texts)
+    code = ctypes.CDLL(library).clingo_main(application, arguments, ctypes.c_size_t(len(texts)), None)
     # Nothing is left to clean up: straight out, as clasp goes.
     os._exit(code)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(*sys.argv[1:])

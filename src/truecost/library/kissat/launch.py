@@ -1,6 +1,7 @@
-"""Run kissat, as the package passagemath-kissat carries it, or another one, on one formula.
+"""Where kissat is, as the package passagemath-kissat carries it.
 
-launch.py [--binary=PATH] --seed=N INSTANCE [--option=value ...]
+A scenario calls `find` and then kissat itself: the start of Python would take longer than many a run. For others,
+`launch.py WORD ...` becomes kissat.
 """
 
 import os
@@ -8,20 +9,14 @@ import sys
 from pathlib import Path
 
 
-def find() -> str:
-    """The binary in site-packages; looked for without importing anything, which would take longer than many a run."""
+def find() -> list[str]:
+    """The binary in site-packages; looked for without importing anything."""
     for folder in sys.path:
         binary = Path(folder) / "sage_wheels" / "bin" / "kissat"
         if binary.is_file():
-            return str(binary)
-    raise SystemExit("kissat not found: install the package passagemath-kissat, or name a binary with --binary=PATH")
-
-
-def main(words: list[str]) -> None:
-    """Become kissat."""
-    binary = words.pop(0).removeprefix("--binary=") if words[:1] and words[0].startswith("--binary=") else find()
-    os.execv(binary, [binary, "-q", *words] if words != ["--version"] else [binary, *words])  # noqa: S606
+            return [str(binary)]
+    raise FileNotFoundError("kissat not found: install the package passagemath-kissat")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    os.execv(find()[0], [*find(), *sys.argv[1:]])  # noqa: S606

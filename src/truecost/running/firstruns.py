@@ -1,0 +1,77 @@
+"""What a gathering's first runs say of its scenario: a wrong one stops early, with the reason and a line to try by hand."""
+
+from pathlib import Path
+
+from truecost.errors import InputError
+from truecost.running.execute import by_hand, by_hand_checked, check_broke
+from truecost.running.metric import Metric
+from truecost.running.pool import Finished
+from truecost.running.scenario import Scenario
+from truecost.running.target import Caller
+from truecost.runs import Outcome, Status
+
+# So many of the first runs are given a chance; if none comes through, it is the scenario that is wrong.
+FIRST_RUNS = 10
+FAILED = {Status.CRASHED: "crashed", Status.VETOED: "were vetoed"}
+
+
+def fault(metric: Metric, outcome: Outcome) -> str | None:
+    """Why a run says nothing of its configuration, in a word or two; None where it does."""
+    if outcome.cap is not None or metric.came_through(outcome.status, outcome.value):
+        return None
+    return FAILED.get(outcome.status, "gave no value")
+
+
+def outside(metric: Metric, outcome: Outcome) -> bool:
+    """Whether the run's cost is one that cannot be."""
+    counted = metric.kind != "par" and outcome.status in metric.counted() and outcome.value is not None
+    return counted and not metric.came_through(outcome.status, outcome.value)
+
+
+def none_came_through(scenario: Scenario, journal: Path, failed: list[Finished]) -> str:
+    """What to say when all of the first runs failed."""
+    default = scenario.space.default().name
+    ordered = sorted(failed, key=lambda run: (run.task.number, run.task.configuration.name != default))
+    kinds: dict[str, list[Finished]] = {}
+    for run in ordered:
+        kinds.setdefault(fault(scenario.metric, run.outcome) or "", []).append(run)
+    most = sorted(kinds.items(), key=lambda item: -len(item[1]))
+    told = ", ".join(
+        f"{'all' if len(runs) == len(failed) else len(runs)} {kind} ({runs[0].outcome.detail or 'no reason given'})"
+        for kind, runs in most
+    )
+    return (
+        f"expected an answer from at least one of the first {len(failed)} runs, and {told}. If the scenario is wrong, mend "
+        f"it and remove {journal}; if this is what it does, go on with keep_going. {_try(scenario, most[0][1][0])}"
+    )
+
+
+def cost_outside(scenario: Scenario, journal: Path, kind: str, run: Finished) -> str:
+    """What to say of a value outside [low, high]."""
+    low, high = scenario.metric.range()
+    then = "; no run is lost by it" if kind == "gather" else f" and remove {journal}, whose every decision rests on them"
+    return (
+        f"expected costs in [{low:g}, {high:g}], and configuration {run.task.configuration.name} on instance "
+        f"{run.task.instance.name!r} cost {run.outcome.value:g}. Change low and high in [metric]{then}. "
+        f"{_try(scenario, run)}"
+    )
+
+
+def was_aborted(scenario: Scenario, run: Finished) -> str:
+    """What to say of a run that ended for reasons that are not its own."""
+    return (
+        f"expected a run that ends by itself or at its limits, and configuration {run.task.configuration.name} on instance "
+        f"{run.task.instance.name!r} was aborted ({run.outcome.detail}); it will be done again. {_try(scenario, run)}"
+    )
+
+
+def _try(scenario: Scenario, run: Finished) -> str:
+    """The run, and its check where that is what went wrong, as a line to paste."""
+    caller, task = Caller(scenario), run.task
+    checked = run.outcome.status == Status.VETOED or check_broke(run.outcome)
+    by = by_hand_checked if checked else by_hand
+    try:
+        return f"Try by hand: {by(caller, task.configuration, task.instance, task.seed)}"
+    except InputError:
+        # The solver is on the cluster's machines only.
+        return "Try it by hand where it ran."

@@ -1,0 +1,88 @@
+"""A Dask cluster of processes of its own: a scheduler, and workers that come and go as a test wants them."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+# A machine may be slow; a test that waits so long, in seconds, waits for something that will not happen.
+PATIENCE = 300.0
+
+
+def until(there: Callable[[], object], what: str) -> None:
+    """Wait for a state of things."""
+    end = time.monotonic() + PATIENCE
+    while not there():
+        assert time.monotonic() < end, f"waited in vain for {what}"
+        time.sleep(0.02)
+
+
+class Cluster:
+    """A scheduler and its workers, each a process; `environment` is how Dask is told of certificates."""
+
+    def __init__(self, folder: Path, protocol: str, environment: Mapping[str, str]) -> None:
+        self._folder, self._protocol = folder, protocol
+        self.environment = {**os.environ, **environment}
+        self._started = 0
+        self.address = ""
+        self.scheduler: subprocess.Popen[bytes] | None = None
+        self.workers: list[subprocess.Popen[bytes]] = []
+
+    def start_scheduler(self) -> None:
+        """A scheduler; at the address of the one before, if there was one."""
+        file = self._folder / f"scheduler-{self._started}.json"
+        port = self.address.rpartition(":")[2] or "0"
+        words = ["--protocol", self._protocol, "--host", "127.0.0.1", "--port", port, "--scheduler-file", str(file)]
+        self.scheduler = self._process("scheduler", *words)
+        until(lambda: file.exists() and file.stat().st_size, "the scheduler")
+        self.address = json.loads(file.read_text())["address"]
+
+    def start_worker(self) -> None:
+        """One more worker, with one thread."""
+        words = ["--protocol", self._protocol, "--host", "127.0.0.1", "--nthreads", "1", "--nworkers", "1", "--no-nanny"]
+        words += ["--local-directory", str(self._folder), "--death-timeout", str(PATIENCE)]
+        self.workers.append(self._process("worker", self.address, *words))
+
+    def _process(self, kind: str, *words: str) -> subprocess.Popen[bytes]:
+        self._started += 1
+        with (self._folder / f"{kind}-{self._started}.log").open("wb") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "dask", kind, *words, "--no-dashboard"],
+                env=self.environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    def kill_workers(self) -> None:
+        """All of them, at once."""
+        end(self.workers)
+        self.workers = []
+
+    def kill_scheduler(self) -> None:
+        """With -9."""
+        assert self.scheduler is not None
+        end([self.scheduler])
+        self.scheduler = None
+
+
+def end(processes: list[subprocess.Popen[bytes]]) -> None:
+    """Kill, and see them dead."""
+    for process in processes:
+        process.kill()
+    for process in processes:
+        process.wait()
+
+
+@contextmanager
+def cluster(folder: Path, *, protocol: str = "tcp", environment: Mapping[str, str] | None = None) -> Iterator[Cluster]:
+    """A cluster with a scheduler and no worker yet; nothing of it is left afterwards."""
+    folder.mkdir(exist_ok=True)
+    with ExitStack() as stack:
+        made = Cluster(folder, protocol, environment or {})
+        stack.callback(lambda: end([*made.workers, *([made.scheduler] if made.scheduler else [])]))
+        made.start_scheduler()
+        yield made

@@ -1,0 +1,175 @@
+import os
+import re
+import shlex
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import daskcluster
+import pytest
+import scenarios
+from daskcluster import until
+
+from truecost import InputError, Scenario, gather
+from truecost.errors import LostClusterError
+from truecost.running import cluster as running_cluster
+
+# Answers at once the first times, then holds on until there is a file `go`.
+HOLDING = """#!/bin/sh
+touch "counted/$5-$$"
+set -- "$@" $(ls counted | wc -l)
+eval held=\\${$#}
+while [ "$held" -gt 4 ] && [ ! -e go ]; do sleep 0.05; done
+echo "Result for SMAC: SUCCESS, 0.01, 0, $(( ($5 / 7 + $7 * 31) % 9973 )), $5"
+"""
+GATHER = ["gather", "scenario.toml", "--journal", "runs.db", "--configurations", "2", "--instances", "4", "--runs", "2"]
+CONFIGURE = ["configure", "scenario.toml", "--journal", "runs.db", "--budget", "30runs", "--seed", "5"]
+
+
+def holding(folder: Path) -> Path:
+    """A scenario whose runs hold on after the first few."""
+    (folder / "counted").mkdir(parents=True)
+    path = scenarios.write(
+        folder, target={"kind": "wrapper", "command": ["./holding.sh"]}, limits={"cpu": 100.0, "wall": 1000.0}
+    )
+    (folder / "holding.sh").write_text(HOLDING)
+    (folder / "holding.sh").chmod(0o755)
+    return path
+
+
+def started(folder: Path, words: list[str], environment: dict[str, str] | None = None) -> subprocess.Popen[str]:
+    """The command line, under way."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "truecost.cli", *words],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def runs(path: Path) -> int:
+    """How many runs a journal holds."""
+    try:
+        with sqlite3.connect(path) as connection:
+            return int(connection.execute("SELECT COUNT(*) FROM runs").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+    finally:
+        connection.close()
+
+
+def lines_until(stream: Iterator[str], pattern: str) -> str:
+    """The line that says so, as soon as it is there."""
+    seen = []
+    for line in stream:
+        seen.append(line)
+        if re.search(pattern, line):
+            return line
+    raise AssertionError(f"never said {pattern!r}: {seen}")
+
+
+@pytest.mark.parametrize("words", [GATHER, CONFIGURE], ids=["gather", "configure"])
+def test_a_killed_scheduler_is_said_in_one_line_that_goes_on(tmp_path: Path, words: list[str]) -> None:
+    """Who loses the scheduler would read tracebacks of Dask, and go on locally by the line that is printed."""
+    holding(tmp_path)
+    with daskcluster.cluster(tmp_path / "dask") as dask:
+        dask.start_worker()
+        words = [*words, "--dask", dask.address, "--no-pin", "--quiet"]
+        process = started(tmp_path, words)
+        until(lambda: runs(tmp_path / "runs.db") >= 1 and len(list((tmp_path / "counted").iterdir())) > 4, "a held run")
+        there = runs(tmp_path / "runs.db")
+        dask.kill_scheduler()
+        _, said = process.communicate()
+        assert process.returncode == 2
+        assert said.count("\n") == 1
+        assert f"the Dask scheduler at {dask.address} is gone" in said
+        assert "every finished run is safe in the journal" in said
+        line = said.partition("To go on: ")[2]
+        assert shlex.split(line) == ["truecost", *words]
+        assert runs(tmp_path / "runs.db") >= there
+        if words[0] == "configure":
+            return
+        dask.kill_workers()
+        (tmp_path / "go").touch()
+        dask.start_scheduler()
+        dask.start_worker()
+        again = started(tmp_path, shlex.split(line)[1:])
+        _, said = again.communicate()
+        assert again.returncode == 0, said
+    assert runs(tmp_path / "runs.db") == 16
+
+
+def test_waiting_for_workers_shows(tmp_path: Path) -> None:
+    """A cluster without workers would look like one that works, for ten minutes."""
+    holding(tmp_path)
+    with daskcluster.cluster(tmp_path / "dask") as dask:
+        process = started(tmp_path, [*GATHER, "--dask", dask.address, "--no-pin"])
+        assert process.stderr is not None
+        lines_until(process.stderr, "^waiting for the cluster's first worker, at most 10 minutes$")
+        dask.start_worker()
+        until(lambda: len(list((tmp_path / "counted").iterdir())) > 4, "a held run")
+        dask.kill_workers()
+        line = lines_until(process.stderr, "^all workers of the cluster are gone")
+        assert "every finished run is safe in the journal; waiting for new workers, at most 10 minutes" in line
+        (tmp_path / "go").touch()
+        dask.start_worker()
+        _, said = process.communicate()
+        assert process.returncode == 0, said
+    assert runs(tmp_path / "runs.db") == 16
+
+
+def test_a_deserted_cluster_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scheduler to which no worker ever comes would be waited for without end."""
+    scenario = Scenario.read(holding(tmp_path))
+    monkeypatch.setattr(running_cluster, "DESERTED", 0.5)
+    with (
+        daskcluster.cluster(tmp_path / "dask") as dask,
+        pytest.raises(LostClusterError, match=r"has no workers, and none came in 0 minutes\. Start workers"),
+    ):
+        gather(scenario, tmp_path / "runs.db", configurations=1, instances=1, runs=1, dask=dask.address, pin=False)
+
+
+def openssl(folder: Path, *words: str) -> None:
+    """A certificate's tool."""
+    subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
+
+
+def certificates(folder: Path) -> dict[str, str]:
+    """An authority and one certificate signed by it, as Dask is told of them."""
+    folder.mkdir()
+    subject = ["-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    openssl(folder, "req", "-x509", *subject, "-keyout", "ca-key.pem", "-out", "ca.pem", "-subj", "/CN=test authority")
+    openssl(folder, "req", *subject[:3], "-keyout", "key.pem", "-out", "request.pem", "-subj", "/CN=test cluster")
+    signing = ["-CA", "ca.pem", "-CAkey", "ca-key.pem", "-CAcreateserial", "-days", "2"]
+    openssl(folder, "x509", "-req", "-in", "request.pem", *signing, "-out", "cert.pem")
+    told = {"DASK_DISTRIBUTED__COMM__TLS__CA_FILE": str(folder / "ca.pem")}
+    for who in ("SCHEDULER", "WORKER", "CLIENT"):
+        told[f"DASK_DISTRIBUTED__COMM__TLS__{who}__CERT"] = str(folder / "cert.pem")
+        told[f"DASK_DISTRIBUTED__COMM__TLS__{who}__KEY"] = str(folder / "key.pem")
+    return {**told, "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True"}
+
+
+def test_tls(tmp_path: Path) -> None:
+    """A cluster that only takes who has a certificate could not be used; or one would be taken without."""
+    holding(tmp_path)
+    (tmp_path / "go").touch()
+    told = certificates(tmp_path / "certificates")
+    with daskcluster.cluster(tmp_path / "dask", protocol="tls", environment=told) as dask:
+        assert dask.address.startswith("tls://")
+        dask.start_worker()
+        for words, number in ((GATHER, 16), (CONFIGURE, 29)):
+            journal = tmp_path / f"{words[0]}.db"
+            words = [*words[:3], str(journal), *words[4:], "--dask", dask.address, "--no-pin"]
+            process = started(tmp_path, words, dask.environment)
+            _, said = process.communicate()
+            assert process.returncode == 0, said
+            assert runs(journal) == number
+        # Without certificates nobody gets in, whatever protocol he speaks.
+        for address in (dask.address, dask.address.replace("tls:", "tcp:")):
+            with pytest.raises(InputError, match=f"expected a Dask scheduler with workers at '{address}', got none"):
+                gather(Scenario.read(tmp_path / "scenario.toml"), tmp_path / "x.db", configurations=1, runs=1, dask=address)
+    assert not os.environ.get("DASK_DISTRIBUTED__COMM__TLS__CA_FILE")

@@ -1,0 +1,112 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+import scenarios
+
+from truecost import InputError, Journal, Scenario, gather
+from truecost.running.space import Space
+from truecost.running.target import Caller
+
+COMMAND = {"kind": "command", "command": ["./print.sh", "{instance}", "{arguments}"]}
+PLAIN = "alpha {1,2} [1]\nbeta [0,1] [0.5]\n"
+
+
+@pytest.mark.parametrize(
+    ("space", "message"),
+    [
+        (
+            PLAIN + "beta | alpah in {1}\n",
+            r"line 3: expected a parameter of this file in .*, got 'alpah'; did you mean 'alpha'",
+        ),
+        (PLAIN + "{alpha=1, gammma=2}\n", r"line 3: expected a parameter of this file in .*, got 'gammma'\."),
+        ('a "--a" c (x, y)\nb "--b" i (1, 5) | aa == "x"\n', r"line 2: expected a parameter .*, got 'aa'; did you mean 'a'"),
+        ('ab "--a" c (x, y)\n[forbidden]\nabc == "x"\n', r"line 3: expected a parameter .* got 'abc'; did you mean 'ab'"),
+    ],
+)
+def test_unknown_parameters_are_named(space: str, message: str) -> None:
+    """Who misspells a parameter in a condition would have to find it himself."""
+    with pytest.raises(InputError, match=message):
+        Space.parse(space)
+
+
+@pytest.mark.parametrize(
+    ("tables", "message"),
+    [
+        (
+            {"target": {"kind": "command", "command": "minisat -x {instance} {arguments}"}},
+            r'target\.command: expected a list of words, \["minisat", "-x", "\{instance\}", "\{arguments\}"\] for instance',
+        ),
+        ({"instances": {"files": "a.cnf"}}, r'instances\.files: expected a list of names, \["a.cnf"\] for instance'),
+        (
+            {"target": COMMAND, "answer": {"exit": 10}},
+            r"answer\.exit: expected a list of numbers, \[10\] for instance, got 10",
+        ),
+        ({"limits": None, "limit": {"cpu": 1.0}}, r"limit: unknown table; did you mean \[limits\]\?"),
+        ({"metric": None, "matrics": {"kind": "par"}}, r"matrics: unknown table; did you mean \[metric\]\?"),
+        (
+            {"target": {**COMMAND, "command": ["x", "--seed={seed", "{instance}", "{arguments}"]}},
+            r"target\.command: expected braces around a placeholder, .* got '--seed=\{seed' with '\{' alone",
+        ),
+        (
+            {"target": {**COMMAND, "command": ["x", "seed}", "{instance}", "{arguments}"]}},
+            r"got 'seed\}' with '\}' alone; a brace is written",
+        ),
+        (
+            {"target": {**COMMAND, "style": "-name=value"}},
+            r'target\.style: .*, got \'-name=value\'\. Write "-\{name\}=\{value\}"\.',
+        ),
+    ],
+)
+def test_scenario_files(tmp_path: Path, tables: dict[str, Any], message: str) -> None:
+    """A mistake in a scenario file would be refused in words that do not say what to write."""
+    path = scenarios.write(tmp_path, **tables)
+    with pytest.raises(InputError, match=message):
+        Scenario.read(path)
+
+
+def test_braces_that_are_meant(tmp_path: Path) -> None:
+    """A solver that wants a brace in its arguments could not have one."""
+    words = ["x", '{{"a": {seed}}}', "{instance}", "{arguments}"]
+    scenario = Scenario.read(scenarios.write(tmp_path, target={**COMMAND, "command": words}, metric={"kind": "par"}))
+    line = Caller(scenario).command_line(scenario.space.default(), scenario.instances[0], 7)
+    assert line[1] == '{"a": 7}'
+
+
+@pytest.mark.parametrize("said", ["inf", "1e400", "1,5", "-nan", "1.5e"])
+@pytest.mark.parametrize("kind", ["command", "wrapper", "irace"])
+def test_an_answer_that_is_no_number_is_quoted(tmp_path: Path, kind: str, said: str) -> None:
+    """Who prints a number that is none would read that there was no answer, and not see his own."""
+    if (kind, said) == ("irace", "inf"):
+        return  # irace's word for a configuration to reject
+    target, answer = {"kind": kind, "command": ["./print.sh"]}, None
+    printed = said
+    if kind == "command":
+        target, answer = COMMAND, {"value": r"^(\S+)$"}
+    if kind == "wrapper":
+        printed = 'Result of this algorithm run: {"status": "SUCCESS", "cost": "' + said + '"}'
+    detail = failing(tmp_path, f"echo '{printed}'", target=target, answer=answer)
+    assert "no answer" in detail
+    assert said in detail
+
+
+def test_an_answer_lost_in_dropped_output_says_so(tmp_path: Path) -> None:
+    """Whose answer stood in the middle of too much output would look for it in vain."""
+    script = "head -c 30000 /dev/zero; echo; echo value 7; head -c 30000 /dev/zero"
+    tables: dict[str, Any] = {"target": COMMAND, "answer": {"value": r"^value (\d+)$"}}
+    detail = failing(tmp_path / "a", script, limits={"cpu": 5.0, "wall": 100.0, "output": 0.02}, **tables)
+    assert "no answer: no value in the output; 0.04 MB in the middle of the output were dropped" in detail
+    assert "raise limits.output" in detail
+    # Where nothing was dropped, nothing is said of it.
+    assert "dropped" not in failing(tmp_path / "b", "echo nothing", **tables)
+
+
+def failing(folder: Path, script: str, **tables: Any) -> str:
+    """Why a run of this script crashed."""
+    path = scenarios.write(folder, **{"limits": {"cpu": 5.0, "wall": 100.0}, **tables})
+    (folder / "print.sh").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "print.sh").chmod(0o755)
+    with pytest.raises(InputError, match="all crashed"):
+        gather(Scenario.read(path), folder / "runs.db", configurations=1, instances=1, runs=1, pin=False)
+    with Journal.read(folder / "runs.db") as journal:
+        return str(journal._connection.execute("SELECT detail FROM runs").fetchone()[0])
