@@ -227,9 +227,13 @@ def test_approximate_intervals_keep_silent_for_a_reason() -> None:
     for number, silent in ((4, True), (5, False), (25, False), (26, True)):
         late = np.arange(30) < number
         for ask in (approximate.mean_difference, approximate.mean_ratio):
-            found = ask(first, second, timeouts=(np.zeros(30), late))
+            found = ask(first, second, timeouts=(late, np.zeros(30)))
             assert bool(found.reason) == silent
             assert np.isnan(found.lower) == silent
+    # A mean that rare timeouts decide, none of them seen, is no divisor.
+    late = np.arange(30) < 8
+    assert not approximate.mean_difference(first, second, timeouts=(np.zeros(30), late)).reason
+    assert "what it is divided by" in approximate.mean_ratio(first, second, timeouts=(np.zeros(30), late)).reason
     noise = np.where(np.arange(30) == 3, 1000.0, 0.0)
     assert "every ratio is possible" in approximate.mean_ratio(noise, second).reason
 

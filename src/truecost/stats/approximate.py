@@ -3,9 +3,9 @@
 No guarantee: both take the mean of the instances' differences for normal. Right for many instances, unless rare large costs
 were never seen; no look at the runs can tell. Bootstraps (studentised, BCa) and empirical likelihood covered no better. Two
 conditions keep the worst cases out: 25 instances at least; and where runs time out, discordant timeouts, those of exactly
-one of the two, on at least 5 instances and at most n − 5. Without them there is a reason instead of an interval. There is no
-other look that helps: samples that seem clean are the ones that missed the rare timeout. docs/confidence.md has the measured
-coverage.
+one of the two, on at least 5 instances and at most n − 5; for the ratio also timeouts of the first, the divisor, on 5.
+Without them there is a reason instead of an interval. There is no other look that helps: samples that seem clean are the
+ones that missed the rare timeout. docs/confidence.md has the measured coverage.
 """
 
 import math
@@ -84,7 +84,7 @@ def mean_ratio(
 
     Parameters as in `mean_difference`; costs are not negative.
     """
-    one, two, reason = _read(first, second, delta, timeouts)
+    one, two, reason = _read(first, second, delta, timeouts, each=True)
     if (one < 0).any() or (two < 0).any():
         raise InputError("Expected costs of 0 or more for a ratio.")
     a, b = float(one.mean()), float(two.mean())
@@ -111,9 +111,13 @@ def mean_ratio(
 
 
 def _read(
-    first: ArrayLike, second: ArrayLike, delta: float, timeouts: tuple[ArrayLike, ArrayLike] | None
+    first: ArrayLike,
+    second: ArrayLike,
+    delta: float,
+    timeouts: tuple[ArrayLike, ArrayLike] | None,
+    each: bool = False,
 ) -> tuple[FloatArray, FloatArray, str]:
-    """Instance means, and the reason against an interval."""
+    """Instance means, and the reason against an interval; `each` asks for timeouts of the first, the divisor, too."""
     if not 0 < delta < 1:
         raise InputError(f"Expected delta between 0 and 1, got {delta}.")
     one, two = limits.read_pair(first, second)
@@ -132,6 +136,9 @@ def _read(
                 f"exactly one of the two timed out on {discordant} of {n} instances; it takes {DISCORDANT} to "
                 f"{n - DISCORDANT} to know the part of timeouts"
             )
+        late = int((shares[0] > 0)[both].sum())
+        if each and not reason and late < DISCORDANT:
+            reason = f"the first timed out on {late} of {n} instances; it takes {DISCORDANT} to know what it is divided by"
     return limits.row_means(one.lower), limits.row_means(two.lower), reason
 
 
