@@ -231,15 +231,15 @@ def test_limits_as_users_get_them(population: Population, side: Side) -> None:
 def test_runs_that_were_stopped_early(population: Population, side: Side) -> None:
     """Limits from censored runs would be wrong more often than δ, or those of an upper limit trust the time of the stop."""
     rng = np.random.default_rng(40_004)
-    first, second = population.draw(rng, 150, 40, 2)
-    caps = [rng.choice([1.5, 4.0, np.inf], size=costs.shape, p=[0.4, 0.3, 0.3]) for costs in (first, second)]
-    known = [
-        [Ends.of(np.minimum(c, cap), capped=c > cap) for c, cap in zip(*each, strict=True)]
-        for each in zip((first, second), caps, strict=True)
-    ]
-    for name, statement in statements(population, side).items():
-        values = [statement.limit(w, d, delta=0.2, side=side).value for w, d in zip(*known, strict=True)]
-        assert_covers(wrong(values, statement.truth, side), 0.2, name)
+    first, second = population.draw(rng, 100, 40, 2)
+    for often in ((0.8, 0.0), (0.0, 0.8), (0.5, 0.5)):
+        known = []
+        for costs, share in zip((first, second), often, strict=True):
+            caps = np.where(rng.random(costs.shape) < share, rng.choice([0.1, 1.5], size=costs.shape), np.inf)
+            known.append([Ends.of(np.minimum(c, cap), capped=c > cap) for c, cap in zip(costs, caps, strict=True)])
+        for name, statement in statements(population, side).items():
+            values = [statement.limit(w, d, delta=0.2, side=side).value for w, d in zip(*known, strict=True)]
+            assert_covers(wrong(values, statement.truth, side), 0.2, f"{name}, stopped {often}")
 
 
 def test_clopper_and_pearson_exactly() -> None:
