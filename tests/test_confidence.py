@@ -206,6 +206,7 @@ def test_small_doors() -> None:
     """Costs that a file in single precision rounded would be refused, or a limit be on the wrong side of its estimate."""
     single = np.array([0.1, 0.1, 0.05], np.float32)
     assert 0.05 < confidence.upper(single, 0, 0.1).upper <= 0.1
+    assert confidence.upper(np.full(3, np.float32(0.1)), 0, 0.1).upper == 0.1
     with pytest.raises(InputError, match="costs in"):
         confidence.upper([0.1001], 0, 0.1)
     for method in METHODS:

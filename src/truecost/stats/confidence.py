@@ -357,8 +357,8 @@ def _limits(
     with np.errstate(invalid="ignore"):
         estimate = np.where(np.isnan(read.means), 0, read.means).sum(axis=1) / instances
     # With a δ near 1 a limit may pass the estimate, which helps nobody.
-    lowest = np.fmin(read.low + width * np.clip(least, 0, 1), estimate)
-    highest = np.fmax(read.low + width * np.clip(most, 0, 1), estimate)
+    lowest = np.fmin(read.low + width * np.clip(least, 0, 1), estimate).clip(read.low, read.high)
+    highest = np.fmax(read.low + width * np.clip(most, 0, 1), estimate).clip(read.low, read.high)
     values = (estimate, lowest, highest)
     order = () if not ordered else (UNSHUFFLED,) if not shuffle else (DRAWN,) if rng is None else (SHUFFLED,)
     return Confidence(
