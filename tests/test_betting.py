@@ -29,7 +29,7 @@ def all_sequences(outcomes: list[float], chances: list[float], rounds: int) -> t
 
 def bets_of(x: FloatArray, mean: float, target: float, kind: str) -> FloatArray:
     """The bets against a mean."""
-    bets = np.empty(x.size)
+    bets = np.zeros(x.size)
     if kind == "star":
         cells = betting.cells_for(x.size)
         betting.star_bets(x, betting.cell_end(betting.cell_of(mean, cells), cells), target, bets)

@@ -136,7 +136,7 @@ def test_progressive_has_its_part_of_delta() -> None:
     """The t-th proposal would have another part of δ than 6/(π²t²)."""
     matrix = CostMatrix(coins(1, 30, seed=3), ["c"], names("i", 30), 0, 1)
     found = certify(matrix, chosen="progressive", fresh=matrix.instances[10:], proposal=3, delta=0.1, seed=4)
-    expected = confidence.upper(matrix.costs[0, 10:], 0, 1, 0.1 * 6 / (np.pi**2 * 9), shuffle=4)
+    expected = confidence.upper(matrix.costs[0, 10:], 0, 1, 0.1 * 6 / (np.pi**2 * 9), rng=4)
     assert found.upper == expected.upper
     assert found.estimate == matrix.costs[0, 10:].mean()
 
@@ -200,7 +200,7 @@ def test_delta_is_shared_out_among_the_whole_list() -> None:
     for size, m in ((None, 6), (3, 6), (50, 50)):
         found = certify(matrix, "c2", chosen="from-list", list_size=size, delta=0.1)
         assert found.configurations == m
-        assert found.upper == confidence.upper(matrix.costs[2], 0, 1, 0.1 / m).upper
+        assert found.upper == confidence.upper(matrix.costs[2], 0, 1, 0.1 / m, rng=0).upper
         assert any(f"list of {m} configurations" in text for text in found.rests_on)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import truecost
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
-from truecost.stats import confidence
+from truecost.stats import confidence, ordering
 
 FloatArray = NDArray[np.float64]
 METHODS: list[confidence.Method] = list(get_args(confidence.Method))
@@ -48,8 +48,10 @@ def test_the_default_is_named_in_the_result() -> None:
     assert found.estimate == 2
     assert 3 < found.upper < 50
     assert "every cost lies in [low, high]" in found.rests_on
-    assert any("shuffle" in line for line in found.rests_on)
-    assert not any("shuffle" in line for line in confidence.upper([1.0], 0, 1, method="hoeffding").rests_on)
+    assert confidence.DRAWN in found.rests_on
+    assert confidence.SHUFFLED in confidence.upper([1.0], 0, 1, rng=1).rests_on
+    assert confidence.UNSHUFFLED in confidence.upper([1.0], 0, 1, shuffle=False).rests_on
+    assert not any("order" in line for line in confidence.upper([1.0], 0, 1, method="hoeffding").rests_on)
     with pytest.raises(AttributeError):
         found.upper = 0  # type: ignore[misc]
 
@@ -122,8 +124,8 @@ def test_an_instance_without_runs_is_not_there(method: confidence.Method) -> Non
     """An instance that was never run would count as an instance, or as a cost of 0."""
     costs = runtimes(np.random.default_rng(4), (25, 3))
     more = np.insert(costs, [0, 7, 25], np.nan, axis=0)
-    plain = confidence.interval(costs, 0, 50, 0.1, method=method, shuffle=None)
-    found = confidence.interval(more, 0, 50, 0.1, method=method, shuffle=None)
+    plain = confidence.interval(costs, 0, 50, 0.1, method=method, shuffle=False)
+    found = confidence.interval(more, 0, 50, 0.1, method=method, shuffle=False)
     assert found.instances == 25
     np.testing.assert_allclose(ends(found), ends(plain), rtol=1e-12)
 
@@ -158,25 +160,60 @@ def test_a_configuration_without_runs_could_cost_anything(method: confidence.Met
 )
 def test_units_and_mirror(method: confidence.Method, x: FloatArray, scale: float, shift: float, delta: float) -> None:
     """Other units would change a limit, or the lower limit would not be the upper one of the negative costs."""
-    plain = confidence.interval(x, 0, 1, delta, method=method)
+    plain = confidence.interval(x, 0, 1, delta, method=method, rng=1)
     assert 0 <= plain.lower <= 1
     assert 0 <= plain.upper <= 1
     low, high = shift, scale + shift
-    moved = confidence.interval(np.clip(scale * x + shift, low, high), low, high, delta, method=method)
-    mirror = confidence.interval(-x, -1, 0, delta, method=method)
+    moved = confidence.interval(np.clip(scale * x + shift, low, high), low, high, delta, method=method, rng=1)
+    mirror = confidence.interval(-x, -1, 0, delta, method=method, rng=1)
     # A bet may tip over by rounding where it reaches its target exactly: the limits are continuous almost everywhere only.
     assert ends(moved) == pytest.approx(scale * ends(plain) + shift, abs=1e-6 * (scale + abs(shift)))
     assert -ends(mirror)[::-1] == pytest.approx(ends(plain), abs=1e-6)
 
 
-def test_the_shuffle_is_fixed() -> None:
-    """The same runs would give another answer the next time, or the seed of the shuffle would do nothing."""
+def test_the_order_is_fixed() -> None:
+    """The same runs would give another answer the next time, or a seed given for the shuffle would do nothing."""
     costs = runtimes(np.random.default_rng(7), (60, 2))
     again = {confidence.upper(costs, 0, 50).upper for _ in range(3)}
     assert len(again) == 1
-    assert confidence.upper(costs, 0, 50, shuffle=1).upper not in again
-    order = np.random.default_rng(0).permutation(60)
-    assert confidence.upper(costs[order], 0, 50, shuffle=None).upper in again
+    assert confidence.upper(costs, 0, 50, rng=1).upper not in again
+    for seed in (1, np.random.default_rng(1)):
+        order = np.random.default_rng(1).permutation(60)
+        shuffled = confidence.upper(costs, 0, 50, rng=seed).upper
+        assert confidence.upper(costs[order], 0, 50, shuffle=False).upper == shuffled
+    least, most = confidence.order_spread(costs, 0, 50)
+    assert least < most
+    assert 0.5 < most / confidence.upper(costs, 0, 50).upper < 2
+    assert confidence.order_spread(costs, 0, 50, side="lower")[1] < np.nanmean(costs) < least
+
+
+def test_the_order_comes_from_the_costs_and_not_from_their_places() -> None:
+    """Sorted instances would all come in one pattern, or the order would depend on the one in which the costs came."""
+    rows = np.random.default_rng(8).random((3, 40))
+    orders = ordering.by_content(rows)
+    assert all((np.sort(each) == np.arange(40)).all() for each in orders)
+    assert (orders[0] != orders[1]).any()
+    np.testing.assert_array_equal(ordering.by_content(rows[:, ::-1]), orders)
+    holes = np.insert(rows, [0, 5], np.nan, axis=1)
+    kept = np.take_along_axis(holes, ordering.by_content(holes), axis=1)
+    np.testing.assert_array_equal(kept[:, :40], np.take_along_axis(rows, orders, axis=1))
+    several = ordering.of_instances(None, True, rows.T, holes[:, 2:].T)
+    np.testing.assert_array_equal(ordering.of_instances(None, True, rows.T[::-1], holes[:, 2:].T[::-1]), several)
+    assert (ordering.of_instances(None, True, rows.T, rows.T) != several).any()
+
+
+def test_small_doors() -> None:
+    """Costs that a file in single precision rounded would be refused, or a limit be on the wrong side of its estimate."""
+    single = np.array([0.1, 0.1, 0.05], np.float32)
+    assert 0.05 < confidence.upper(single, 0, 0.1).upper <= 0.1
+    assert confidence.upper(np.full(3, np.float32(0.1)), 0, 0.1).upper == 0.1
+    with pytest.raises(InputError, match="costs in"):
+        confidence.upper([0.1001], 0, 0.1)
+    for method in METHODS:
+        costs = np.random.default_rng(9).random(30)
+        loose = confidence.interval(costs, 0, 1, 0.999, method=method)
+        assert loose.lower <= loose.estimate <= loose.upper
+        assert confidence.upper(costs, 0, 1, 0.999, method=method).upper >= loose.estimate
 
 
 @every_method
@@ -269,8 +306,10 @@ def test_more_instances_and_more_delta_help() -> None:
         ({"costs": [1.0, np.inf]}, "costs in"),
         ({"costs": ["a", "b"]}, "costs as numbers"),
         ({"costs": [[1.0], [2.0, 3.0]]}, "costs as numbers"),
-        ({"configurations": 0}, "at least 1 configuration, got 0"),
-        ({"shuffle": -1}, "shuffle to be a whole number"),
+        ({"configurations": 0}, "configurations to be a whole number of at least 1, got 0"),
+        ({"configurations": 2.5}, "configurations to be a whole number of at least 1, got 2.5"),
+        ({"configurations": float("nan")}, "configurations to be a whole number of at least 1, got nan"),
+        ({"rng": -1}, "rng to be a whole number"),
     ],
 )
 def test_doors(change: dict[str, Any], message: str) -> None:

@@ -89,7 +89,7 @@ def test_certificate_width() -> None:
     assert data["instances"].unique().sort().to_list() == [2, 11, 28]
     for row in data.iter_rows(named=True):
         seen = means[order[: row["instances"]]]
-        limit = confidence.upper(seen, 0, 100, 0.1, method=row["method"], shuffle=None)
+        limit = confidence.upper(seen, 0, 100, 0.1, method=row["method"], shuffle=False)
         assert row["estimate"] == pytest.approx(seen.mean())
         assert row["upper"] == pytest.approx(limit.upper)
         assert row["width"] == pytest.approx(limit.upper - seen.mean())
@@ -123,7 +123,7 @@ def test_paired_differences() -> None:
     values = np.array(list(expected.values()))
     assert one["mean"] == pytest.approx(values.mean())
     assert (one["instances"], one["gains"], one["losses"]) == (8, (values < 0).sum(), (values > 0).sum())
-    limits = confidence.difference(costs[2], costs[0], 0, 100, 0.2, shuffle=int(rng(5).integers(1 << 32)))
+    limits = confidence.difference(costs[2], costs[0], 0, 100, 0.2, rng=int(rng(5).integers(1 << 32)))
     assert (one["lower"], one["upper"]) == (pytest.approx(limits.lower), pytest.approx(limits.upper))
 
 

@@ -55,10 +55,24 @@ if TYPE_CHECKING:
     from truecost.running.space import Space
     from truecost.runs import Outcome, Run, Status, Trajectory
     from truecost.show import figures, report, reproduce
-    from truecost.stats import allocation, bounds, confidence, estimate, synthetic, variance
+    from truecost.stats import (
+        allocation,
+        approximate,
+        bounds,
+        confidence,
+        estimate,
+        forecast,
+        quantiles,
+        rates,
+        ratios,
+        synthetic,
+        variance,
+    )
     from truecost.stats.allocation import Allocation, concentrated, even, scattered
     from truecost.stats.estimate import training_cost
+    from truecost.stats.limits import Ends, Limit, LimitSequence
     from truecost.stats.synthetic import runtime_model
+    from truecost.stats.utility import Utility
     from truecost.stats.variance import VarianceComponents, bootstrap_components, variance_components
 
     __version__: str
@@ -85,6 +99,15 @@ _HOMES = {
     "training_cost": "stats.estimate",
     "bounds": "stats.bounds:",
     "confidence": "stats.confidence:",
+    "Ends": "stats.limits",
+    "Limit": "stats.limits",
+    "LimitSequence": "stats.limits",
+    "rates": "stats.rates:",
+    "quantiles": "stats.quantiles:",
+    "ratios": "stats.ratios:",
+    "Utility": "stats.utility",
+    "approximate": "stats.approximate:",
+    "forecast": "stats.forecast:",
     "synthetic": "stats.synthetic:",
     "runtime_model": "stats.synthetic",
     "exact": "experiments.exact:",
@@ -114,9 +137,12 @@ _HOMES = {
 __all__ = [
     "Allocation",
     "CostMatrix",
+    "Ends",
     "Import",
     "InputError",
     "Journal",
+    "Limit",
+    "LimitSequence",
     "Outcome",
     "Run",
     "Scenario",
@@ -124,8 +150,10 @@ __all__ = [
     "Status",
     "Trajectory",
     "TruecostError",
+    "Utility",
     "VarianceComponents",
     "allocation",
+    "approximate",
     "audit",
     "bootstrap_components",
     "bounds",
@@ -138,12 +166,16 @@ __all__ = [
     "exact",
     "figures",
     "fit",
+    "forecast",
     "gather",
     "import_runs",
     "library",
     "load_example",
     "plan",
+    "quantiles",
     "race",
+    "rates",
+    "ratios",
     "reality",
     "replay",
     "report",

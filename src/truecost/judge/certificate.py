@@ -361,7 +361,7 @@ def _limit(
             "betting, at all times",
         )
     limits = confidence.upper if side == "upper" else confidence.interval
-    found = limits(costs, low, high, delta, shuffle=seed)
+    found = limits(costs, low, high, delta, rng=seed)
     return Limits(float(found.estimate), float(found.lower), float(found.upper), int(found.instances), found.method)
 
 

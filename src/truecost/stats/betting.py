@@ -32,6 +32,8 @@ CELLS = 40
 """Cells for each root of the number of rounds. The more cells, the closer the bets fit the mean they are made against."""
 HALVINGS = 45
 """How often an interval of means is halved: to 3·10^-14 of the range."""
+STEADY = 5_000
+"""How often STaR-Bets think again at most: with more rounds a bet stands for several, which costs hardly any width."""
 BROKE = 1e-300
 """Capital below this is lost: no bet wins it back."""
 
@@ -61,22 +63,27 @@ def cell_of(mean, cells):
 
 @nb.njit(cache=True, nogil=True)
 def star_bets(x, end, target, bets):
-    """Fill in the bets made against the mean `end`, as many as it takes, 0 after; whether the capital reached the target."""
+    """Fill in the bets made against the mean `end`, all of them unless the capital reaches the target: whether it did."""
     rounds = x.size
-    capital, squares = 1.0, 0.0
-    bets[:] = 0.0
+    steady = max(1, rounds // STEADY)
+    capital, squares, bet, until = 1.0, 0.0, 0.0, 0
     for t in range(rounds):
-        # The variance about `end`: its largest possible value at first, then what was seen and a prior that fades as 1/t².
-        variance = 0.001 + end * (1 - end)
-        if t > 0:
-            variance = min(variance, squares / t + end * rounds / t**2)
-        missing = math.log(target / capital)
-        bets[t] = min(math.sqrt(2 * missing / ((rounds - t) * variance)), 1 / (end + 0.001))
-        capital *= 1 + bets[t] * (x[t] - end)
+        if t == until:
+            if capital < BROKE:
+                bets[t:] = 0.0
+                return False
+            # The variance about `end`: its largest possible value at first, then what was seen and a prior that fades as
+            # 1/t².
+            variance = 0.001 + end * (1 - end)
+            if t > 0:
+                variance = min(variance, squares / t + end * rounds / t**2)
+            missing = math.log(target / capital)
+            bet = min(math.sqrt(2 * missing / ((rounds - t) * variance)), 1 / (end + 0.001))
+            until += steady
+        bets[t] = bet
+        capital *= 1 + bet * (x[t] - end)
         if capital >= target:
             return True
-        if capital < BROKE:
-            return False
         squares += (x[t] - end) ** 2
     return False
 

@@ -172,7 +172,7 @@ def infinite(
     dimension: int,
     radius: float,
     lipschitz: float,
-    form: SpaceForm = "solved",
+    form: SpaceForm = "cover",
 ) -> Bound:
     """Theorem 3: u − û of every configuration in a ball of R^h at once, if costs are Lipschitz in the configuration.
 
@@ -189,9 +189,9 @@ def infinite(
         L_f in cost units per unit of distance, for every instance and seed, known beforehand (Assumption b). Implausible for
         categorical parameters.
     form
-        "solved": the root ε of h·ln(1 + 8·R·L_f/ε) + ln(1/δ) = Nε²/(8τ² + 4nCε/3). "cover": the least 2η + ε of Theorem 2 in
-        Bennett's form over the cover radius η, the tightest. "printed": the paper's formula, which holds only for costs
-        scaled to width 1 and under the conditions its `caveat` names.
+        "cover", the tightest: the least 2η + ε of Theorem 2 in Bennett's form over the cover radius η. "solved": the root ε
+        of h·ln(1 + 8·R·L_f/ε) + ln(1/δ) = Nε²/(8τ² + 4nCε/3), as the paper's proof goes. "printed": the paper's formula,
+        which holds only for costs scaled to width 1 and under the conditions its `caveat` names.
     """
     _checked_space(dimension, radius, lipschitz)
     width = _checked_width(width)
@@ -436,8 +436,8 @@ def _answer(value: FloatArray, components: VarianceComponents, *more: str) -> An
 
 def _checked_number(configurations: ArrayLike) -> FloatArray:
     m = np.asarray(configurations, dtype=np.float64)
-    if not (m >= 1).all():
-        raise InputError(f"Expected at least 1 configuration, got {m}.")
+    if not ((m >= 1) & np.isfinite(m) & (m == np.floor(m))).all():
+        raise InputError(f"Expected at least 1 configuration, and a whole number of them, got {m}.")
     return m
 
 

@@ -4,12 +4,15 @@ The independent unit is the *instance*: its runs are averaged first. Instance me
 the true cost u as their expectation, whatever the numbers of runs n_i, as long as nobody chose those by what the runs cost;
 their variances, across + within/n_i, may differ and nothing here minds. The estimate is the mean of the instance means.
 
-For a sample of fixed size, tightest first, with n instances, δ for one side, costs scaled to [0, 1]:
+For a sample of fixed size, with n instances, δ for one side, costs scaled to [0, 1]:
 
-* ``star-bets``: STaR-Bets of Voráček and Orabona (2025), see `truecost.stats.betting`; the default;
+* ``star-bets``: STaR-Bets of Voráček and Orabona (2025), see `truecost.stats.betting`; the default, and nearly always the
+  tightest;
 * ``betting``: the hedged capital of Waudby-Smith and Ramdas (2024) with their bets for a fixed sample;
 * ``empirical-bernstein``: √(2V·ln(2/δ)/n) + 7·ln(2/δ)/(3(n − 1)), V the sample variance (Maurer and Pontil 2009, Theorem 4);
 * ``hoeffding``: √(ln(1/δ)/(2n)); tighter than the one before where instances are few or costs vary as much as they can.
+
+Fix the method and the order before looking at costs: who tries several and keeps the best limit is wrong more often than δ.
 
 These are for one look, at a number of instances fixed beforehand. Who looks while the runs come in, or stops when the limit
 is good enough, needs `sequence`, which holds at all times at once.
@@ -25,7 +28,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
-from truecost.stats import betting
+from truecost.stats import betting, ordering
+from truecost.stats.ordering import Rng
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -45,6 +49,7 @@ SHUFFLED = (
     "the order of the instances has nothing to do with their costs, or the seed of the shuffle is a random one; it was not "
     "chosen by what comes out"
 )
+DRAWN = "the order of the instances was drawn by a hash of their costs, which is as good as random; nobody picked it"
 UNSHUFFLED = "the order of the instances has nothing to do with their costs"
 SAME_INSTANCES = "both configurations were run on the same instances"
 
@@ -111,7 +116,8 @@ def upper(
     *,
     method: Method = "star-bets",
     configurations: int | None = None,
-    shuffle: int | None = 0,
+    shuffle: bool = True,
+    rng: Rng = None,
 ) -> Confidence:
     """What the true cost does not exceed; all of delta goes to this side.
 
@@ -130,12 +136,14 @@ def upper(
         m: the limits of that many configurations hold at once, each with delta/m. As many as there are in the costs if None;
         those dropped on the way count. 1 makes M separate statements.
     shuffle
-        The betting methods take one instance after the other, so that the order changes the answer a little, and an order
-        that goes with the costs, by size for example, breaks them. This is the seed of a shuffle; None keeps the order. The
-        order in which instances were drawn is good, and so is any shuffle of it; where instances are sorted, the guarantee
-        is over random seeds, so take one of your own. To try several and pick is to cheat.
+        The betting methods take one instance after the other, so that the order changes the answer a little
+        (`order_spread`), and an order that goes with the costs, by size for example, breaks them. So instances are shuffled.
+        False keeps the order, which then must have nothing to do with costs.
+    rng
+        What the shuffle is drawn from: the costs themselves if None (`truecost.stats.ordering`), so that the same runs give
+        the same answer and sorted instances do no harm; or a seed or a Generator. To try several and pick is to cheat.
     """
-    return _confidence(costs, low, high, delta, method, "upper", configurations, shuffle)
+    return _confidence(costs, low, high, delta, method, "upper", configurations, shuffle, rng)
 
 
 def lower(
@@ -146,10 +154,11 @@ def lower(
     *,
     method: Method = "star-bets",
     configurations: int | None = None,
-    shuffle: int | None = 0,
+    shuffle: bool = True,
+    rng: Rng = None,
 ) -> Confidence:
     """What the true cost does not fall below; all of delta goes to this side. Parameters as in `upper`."""
-    return _confidence(costs, low, high, delta, method, "lower", configurations, shuffle)
+    return _confidence(costs, low, high, delta, method, "lower", configurations, shuffle, rng)
 
 
 def interval(
@@ -160,10 +169,11 @@ def interval(
     *,
     method: Method = "star-bets",
     configurations: int | None = None,
-    shuffle: int | None = 0,
+    shuffle: bool = True,
+    rng: Rng = None,
 ) -> Confidence:
     """Limits on both sides, delta/2 each. Parameters as in `upper`."""
-    return _confidence(costs, low, high, delta, method, "both", configurations, shuffle)
+    return _confidence(costs, low, high, delta, method, "both", configurations, shuffle, rng)
 
 
 def difference(
@@ -176,14 +186,65 @@ def difference(
     method: Method = "star-bets",
     side: Side = "both",
     configurations: int | None = None,
-    shuffle: int | None = 0,
+    shuffle: bool = True,
+    rng: Rng = None,
 ) -> Confidence:
     """Limits of u(first) − u(second), paired: the differences of instance means, in [low − high, high − low].
 
     `first` and `second` are shaped as `costs` in `upper` and speak of the same instances in the same order; where one has
-    none, the instance is passed over. One of them may be a single configuration that all of the other are compared with.
-    `configurations` counts the pairs. An `upper` below 0 says that the first is better.
+    none, the instance is passed over; crashes and timeouts of either are charged their penalty, never left out, or the
+    better one would be who crashes where it is hard. One of them may be a single configuration that all of the other are
+    compared with. `configurations` counts the pairs. An `upper` below 0 says that the first is better.
     """
+    pairs = _pairs(first, second, low, high)
+    return _limits(pairs, delta, method, side, configurations, shuffle, rng, (SAME_INSTANCES,))
+
+
+def difference_sequence(
+    first: ArrayLike | CostMatrix,
+    second: ArrayLike | CostMatrix,
+    low: float | None = None,
+    high: float | None = None,
+    delta: float = 0.05,
+    *,
+    method: SequenceMethod = "betting",
+    side: Side = "both",
+    configurations: int | None = None,
+) -> ConfidenceSequence:
+    """Limits of u(first) − u(second) after each instance that hold at all times at once: `difference`, as in `sequence`."""
+    pairs = _pairs(first, second, low, high)
+    return _sequence(pairs, delta, method, side, configurations, (SAME_INSTANCES,))
+
+
+def order_spread(
+    costs: ArrayLike | CostMatrix,
+    low: float | None = None,
+    high: float | None = None,
+    delta: float = 0.05,
+    *,
+    side: Literal["upper", "lower"] = "upper",
+    orders: int = 20,
+) -> tuple[float, float]:
+    """The least and the largest limit of one configuration by STaR-Bets in so many other orders of its instances.
+
+    For information: it says how much of a limit is the luck of the order. The limit to report stays the one of the order
+    that was fixed beforehand; the best of these is none.
+    """
+    if orders < 1:
+        raise InputError(f"Expected at least 1 order, got {orders}.")
+    read = _read(costs, low, high)
+    if len(read.means) > 1:
+        raise InputError(f"Expected the costs of one configuration, got {len(read.means)}.")
+    _, target = _target(delta, side, 1, read)
+    rows = np.stack([_scaled(read)[0, ordering.generator(seed).permutation(read.means.size)] for seed in range(orders)])
+    limits = betting.star_lower(rows, target) if side == "lower" else 1 - betting.star_lower(1 - rows, target)
+    estimate = (np.nanmean(read.means) - read.low) / (read.high - read.low)
+    bounded = np.minimum(limits, estimate) if side == "lower" else np.maximum(limits, estimate)
+    values = read.low + (read.high - read.low) * bounded
+    return float(values.min()), float(values.max())
+
+
+def _pairs(first: ArrayLike | CostMatrix, second: ArrayLike | CostMatrix, low: float | None, high: float | None) -> "_Read":
     one, two = _read(first, low, high), _read(second, low, high)
     if (one.low, one.high) != (two.low, two.high):
         raise InputError(
@@ -203,7 +264,7 @@ def difference(
     pairs = _Read(one.means - two.means, one.single and two.single, -width, width)
     if np.isnan(pairs.means).all():
         raise InputError("Expected at least one instance on which both have runs, got none.")
-    return _limits(pairs, delta, method, side, configurations, shuffle, (SAME_INSTANCES,))
+    return pairs
 
 
 def sequence(
@@ -222,31 +283,7 @@ def sequence(
     Both methods are those of Waudby-Smith and Ramdas (2024): plug-in bets, and their empirical Bernstein in closed form.
     Parameters as in `upper`.
     """
-    if method not in get_args(SequenceMethod):
-        raise InputError(f"Expected method to be one of {', '.join(get_args(SequenceMethod))}, got {method!r}.")
-    read = _read(costs, low, high)
-    m, target = _target(delta, side, configurations, read)
-    scaled = _scaled(read)
-    limits = betting.plug_in_lower_sequence if method == "betting" else betting.bernstein_lower_sequence
-    width, ends = read.high - read.low, np.full(scaled.shape, 1.0)
-    least = np.asarray(limits(scaled, target)) if side != "upper" else 0 * ends
-    most = 1 - np.asarray(limits(1 - scaled, target)) if side != "lower" else ends
-    there = ~np.isnan(scaled)
-    instances = there.cumsum(axis=1)
-    with np.errstate(invalid="ignore"):
-        estimate = np.where(there, read.means, 0).cumsum(axis=1) / instances
-    row = 0 if read.single else slice(None)
-    return ConfidenceSequence(
-        estimate=estimate[row],
-        lower=(read.low + width * least)[row],
-        upper=(read.low + width * most)[row],
-        instances=instances[row],
-        method=method,
-        side=side,
-        delta=delta,
-        configurations=m,
-        rests_on=(*ASSUMPTIONS, UNSHUFFLED),
-    )
+    return _sequence(_read(costs, low, high), delta, method, side, configurations)
 
 
 # ---- lower limits of the mean of each row, numbers in [0, 1], NaN passed over; target = 1/δ ----------------------------
@@ -287,9 +324,10 @@ def _confidence(
     method: Method,
     side: Side,
     configurations: int | None,
-    shuffle: int | None,
+    shuffle: bool,
+    rng: Rng,
 ) -> Confidence:
-    return _limits(_read(costs, low, high), delta, method, side, configurations, shuffle)
+    return _limits(_read(costs, low, high), delta, method, side, configurations, shuffle, rng)
 
 
 def _limits(
@@ -298,7 +336,8 @@ def _limits(
     method: Method,
     side: Side,
     configurations: int | None,
-    shuffle: int | None,
+    shuffle: bool,
+    rng: Rng,
     more: tuple[str, ...] = (),
 ) -> Confidence:
     if method not in get_args(Method):
@@ -306,8 +345,10 @@ def _limits(
     m, target = _target(delta, side, configurations, read)
     ordered = method in ("star-bets", "betting")
     scaled = _scaled(read)
-    if ordered and shuffle is not None:
-        scaled = scaled[:, _generator(shuffle).permutation(scaled.shape[1])]
+    if ordered and shuffle and rng is None:
+        scaled = np.take_along_axis(scaled, ordering.by_content(scaled), axis=1)
+    elif ordered and shuffle and rng is not None:
+        scaled = np.asarray(scaled[:, ordering.generator(rng).permutation(scaled.shape[1])])
     limits = _LOWER_LIMITS[method]
     width, instances = read.high - read.low, (~np.isnan(scaled)).sum(axis=1)
     ends = np.zeros(len(scaled))
@@ -315,8 +356,11 @@ def _limits(
     most = 1 - limits(1 - scaled, target) if side != "lower" else 1 - ends
     with np.errstate(invalid="ignore"):
         estimate = np.where(np.isnan(read.means), 0, read.means).sum(axis=1) / instances
-    values = (estimate, read.low + width * np.clip(least, 0, 1), read.low + width * np.clip(most, 0, 1))
-    order = () if not ordered else (UNSHUFFLED,) if shuffle is None else (SHUFFLED,)
+    # With a δ near 1 a limit may pass the estimate, which helps nobody.
+    lowest = np.fmin(read.low + width * np.clip(least, 0, 1), estimate).clip(read.low, read.high)
+    highest = np.fmax(read.low + width * np.clip(most, 0, 1), estimate).clip(read.low, read.high)
+    values = (estimate, lowest, highest)
+    order = () if not ordered else (UNSHUFFLED,) if not shuffle else (DRAWN,) if rng is None else (SHUFFLED,)
     return Confidence(
         estimate=float(values[0][0]) if read.single else values[0],
         lower=float(values[1][0]) if read.single else values[1],
@@ -327,6 +371,40 @@ def _limits(
         delta=delta,
         configurations=m,
         rests_on=(*ASSUMPTIONS, ONE_LOOK, *order, *more),
+    )
+
+
+def _sequence(
+    read: "_Read",
+    delta: float,
+    method: SequenceMethod,
+    side: Side,
+    configurations: int | None,
+    more: tuple[str, ...] = (),
+) -> ConfidenceSequence:
+    if method not in get_args(SequenceMethod):
+        raise InputError(f"Expected method to be one of {', '.join(get_args(SequenceMethod))}, got {method!r}.")
+    m, target = _target(delta, side, configurations, read)
+    scaled = _scaled(read)
+    limits = betting.plug_in_lower_sequence if method == "betting" else betting.bernstein_lower_sequence
+    width, ends = read.high - read.low, np.full(scaled.shape, 1.0)
+    least = np.asarray(limits(scaled, target)) if side != "upper" else 0 * ends
+    most = 1 - np.asarray(limits(1 - scaled, target)) if side != "lower" else ends
+    there = ~np.isnan(scaled)
+    instances = there.cumsum(axis=1)
+    with np.errstate(invalid="ignore"):
+        estimate = np.where(there, read.means, 0).cumsum(axis=1) / instances
+    row = 0 if read.single else slice(None)
+    return ConfidenceSequence(
+        estimate=estimate[row],
+        lower=(read.low + width * least)[row],
+        upper=(read.low + width * most)[row],
+        instances=instances[row],
+        method=method,
+        side=side,
+        delta=delta,
+        configurations=m,
+        rests_on=(*ASSUMPTIONS, UNSHUFFLED, *more),
     )
 
 
@@ -364,7 +442,9 @@ def _read(costs: ArrayLike | CostMatrix, low: float | None, high: float | None) 
     if np.isnan(runs).all():
         raise InputError("Expected at least one run, got none.")
     least, most = np.nanmin(runs), np.nanmax(runs)
-    if least < low or most > high:
+    # Half a digit of single precision: costs that were `low` or `high` before a file rounded them.
+    slack = 2.0**-23 * max(abs(low), abs(high))
+    if least < low - slack or most > high + slack:
         raise InputError(f"Expected costs in [{low:g}, {high:g}], got costs from {least:g} to {most:g}.")
     sums, counts = np.zeros(runs.shape[:2]), np.zeros(runs.shape[:2])
     for run in range(runs.shape[2]):
@@ -380,23 +460,21 @@ def _scaled(read: _Read) -> FloatArray:
     return np.clip((read.means - read.low) / (read.high - read.low), 0, 1)
 
 
+def checked_number(configurations: int) -> int:
+    """How many configurations share delta: a whole number of 1 or more."""
+    if not (configurations >= 1 and math.isfinite(configurations) and configurations == int(configurations)):
+        raise InputError(f"Expected configurations to be a whole number of at least 1, got {configurations}.")
+    return int(configurations)
+
+
 def _target(delta: float, side: Side, configurations: int | None, read: _Read) -> tuple[int, float]:
     """m, and what the capital against one end must reach: 1 over the part of delta that this end has."""
     if not 0 < delta < 1:
         raise InputError(f"Expected delta between 0 and 1, got {delta}.")
     if side not in get_args(Side):
         raise InputError(f"Expected side to be one of {', '.join(get_args(Side))}, got {side!r}.")
-    m = len(read.means) if configurations is None else configurations
-    if m < 1:
-        raise InputError(f"Expected at least 1 configuration, got {m}.")
+    m = len(read.means) if configurations is None else checked_number(configurations)
     parts = m * (2 if side == "both" else 1)
     if delta / parts < 1e-290:
         raise InputError(f"Expected delta over the number of limits to be 1e-290 at least, got {delta} over {parts}.")
     return m, parts / delta
-
-
-def _generator(seed: int) -> np.random.Generator:
-    try:
-        return np.random.default_rng(seed)
-    except (TypeError, ValueError):
-        raise InputError(f"Expected shuffle to be a whole number of 0 or more, or None, got {seed!r}.") from None

@@ -93,7 +93,7 @@ def certificate_width_data(
     for k in sorted(set(sizes)):
         for method in METHODS:
             # The order is random already.
-            limit = confidence.upper(known[:k], matrix.low, matrix.high, delta, method=method, shuffle=None)
+            limit = confidence.upper(known[:k], matrix.low, matrix.high, delta, method=method, shuffle=False)
             for name, value in zip(table, (k, method, float(limit.estimate), float(limit.upper)), strict=True):
                 table[name].append(value)
     return pl.DataFrame(table).select(
@@ -183,7 +183,7 @@ def paired_differences_data(
     if most < 2:
         raise InputError(f"Expected at least 2 instances to be shown, got {most}.")
     one, other = (matrix.select(configurations=[name]) for name in (incumbent, default))
-    limits = confidence.difference(one, other, delta=delta, shuffle=int(rng.integers(1 << 32)))
+    limits = confidence.difference(one, other, delta=delta, rng=int(rng.integers(1 << 32)))
     means, there = instance_means(matrix.select(configurations=[incumbent, default]))
     both = np.flatnonzero(there.all(axis=0))
     ours, theirs = means[:, both]

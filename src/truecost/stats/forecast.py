@@ -1,0 +1,183 @@
+"""Where the width of a limit comes from, and how many instances would show what is not shown yet.
+
+The latter is a forecast, not a promise. Every statement is a test of a mean: the instances' values lie in [0, 1], and it is
+shown when their mean is shown to exceed a number. The functions of this module make these of the runs of a pilot:
+
+| statement | values | mean above |
+| --- | --- | --- |
+| wins | share of pairs won | 1/2 |
+| solved ≥ s | share of runs solved | s |
+| quantile p ≤ x | share of runs that cost at most x | p |
+| speed-up ≥ r | share of pairs in which the second takes at least r times as long | 1/2 |
+| difference of means < 0 | (high − low − difference)/(2·(high − low)) | 1/2 |
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import bdtrc
+
+from truecost.errors import InputError
+from truecost.stats import limits, quantiles, rates, scanning
+from truecost.stats.limits import Ends
+from truecost.stats.ordering import generator
+
+FloatArray = NDArray[np.float64]
+DRAWS = 400
+MOST = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Width:
+    """How far a limit of the mean lies from its estimate, and how much of that is there for what was never seen.
+
+    Attributes
+    ----------
+    total
+        The distance between the limit and the estimate.
+    unseen
+        The part that is there because so few instances cannot rule out something rare: with a probability of `chance` a cost
+        at the end of the range could have stayed unseen in all n instances with probability delta.
+    rest
+        What is left: the spread of the costs that were seen.
+    chance
+        1 − delta^(1/n): "one in 1/chance".
+    """
+
+    total: float
+    unseen: float
+    rest: float
+    chance: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Goal:
+    """Shown when the mean of `values`, one number in [0, 1] of each instance, is shown to exceed `above`.
+
+    `exact` says that each value is 0 or 1 from one run, so that the binomial test applies.
+    """
+
+    values: FloatArray
+    above: float
+    exact: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Forecast:
+    """How many instances it takes if new ones are as those of the pilot; a forecast, not guaranteed.
+
+    Attributes
+    ----------
+    instances
+        The least number found at which the statement is shown with the power asked for; None if the pilot's own mean does
+        not reach the goal, or not with 20,000 instances.
+    power
+        The share of simulated samples of that size in which it was shown; of the largest size tried where there is none.
+    pilot
+        The number of instances that the forecast rests on.
+    observed, above
+        The mean of the pilot's values, and what it has to exceed.
+    """
+
+    instances: int | None
+    power: float
+    pilot: int
+    observed: float
+    above: float
+
+
+def width(estimate: float, limit: float, low: float, high: float, *, instances: int, delta: float = 0.05) -> Width:
+    """The parts of the distance between the estimate of a mean cost and its limit, on the side on which the limit lies.
+
+    `delta` is that of this one limit: half of an interval's, or that shared out among several configurations.
+    """
+    if not (low <= min(estimate, limit) and max(estimate, limit) <= high and low < high):
+        raise InputError(f"Expected the estimate and its limit in [{low:g}, {high:g}], got {estimate:g} and {limit:g}.")
+    if not (instances >= 1 and 0 < delta < 1):
+        raise InputError(f"Expected at least 1 instance and delta between 0 and 1, got {instances} and {delta}.")
+    chance = -math.expm1(math.log(delta) / instances)
+    total = abs(limit - estimate)
+    unseen = min(total, chance * ((high - estimate) if limit >= estimate else (estimate - low)))
+    return Width(total=total, unseen=unseen, rest=total - unseen, chance=chance)
+
+
+def wins(first: ArrayLike | Ends, second: ArrayLike | Ends, share: float = 0.5) -> Goal:
+    """The first wins in more than this share of pairs."""
+    return Goal(values=rates.win_shares(first, second).lower[:, 0], above=share)
+
+
+def solved(runs: ArrayLike | Ends, share: float) -> Goal:
+    """At least this share of runs is solved; `runs` as in `truecost.stats.rates.solved`."""
+    return _shares(limits.read(runs), share)
+
+
+def quantile(costs: ArrayLike | Ends, share: float, cost: float) -> Goal:
+    """So large a share of runs costs at most so much."""
+    return _shares(rates.within(limits.read(costs), cost), share)
+
+
+def speed_up(
+    first: ArrayLike | Ends, second: ArrayLike | Ends, factor: float, *, share: float = 0.5, resolution: float = 0.01
+) -> Goal:
+    """The first is at least so many times faster in the median, or another quantile of the ratio."""
+    pairs = quantiles.ratios(first, second, resolution)
+    return _shares(pairs.map(lambda end: np.where(np.isnan(end), np.nan, end >= factor)), 1 - share)
+
+
+def difference(first: ArrayLike, second: ArrayLike, low: float, high: float) -> Goal:
+    """The first costs less than the second on average, with costs in [low, high]."""
+    one, two = limits.read_pair(first, second)
+    differences = limits.row_means(one.upper) - limits.row_means(two.lower)
+    if not low < high or (np.abs(differences) > (high - low) * (1 + 1e-6)).any():
+        raise InputError(f"Expected costs in [{low:g}, {high:g}].")
+    return Goal(values=np.clip(0.5 - differences / (2 * (high - low)), 0, 1), above=0.5)
+
+
+def instances_needed(goal: Goal, delta: float = 0.05, *, power: float = 0.8, rng: int | np.random.Generator = 0) -> Forecast:
+    """With how many instances the statement is expected to be shown, from samples drawn out of the pilot.
+
+    Sizes double until the power is reached, then halving finds the least; the same seed is used for all of them. A pilot
+    that is small, or better than the truth by luck, makes it optimistic.
+    """
+    if not (0 < delta < 1 and 0 < power < 1):
+        raise InputError(f"Expected delta and power between 0 and 1, got {delta} and {power}.")
+    values = goal.values
+    if not (values.size and ((values >= 0) & (values <= 1)).all() and 0 <= goal.above < 1):
+        raise InputError("Expected a goal with values in [0, 1], and a number below 1 to exceed.")
+    observed, seed = float(values.mean()), int(generator(rng).integers(1 << 62))
+    shown: Callable[[int], float] = lambda n: _power(goal, n, delta, seed)  # noqa: E731
+    if observed <= goal.above:
+        return Forecast(instances=None, power=0.0, pilot=values.size, observed=observed, above=goal.above)
+    few, many = 0, 1
+    while (reached := shown(many)) < power:
+        if many == MOST:
+            return Forecast(instances=None, power=reached, pilot=values.size, observed=observed, above=goal.above)
+        few, many = many, min(2 * many, MOST)
+    while many - few > max(1, many // 100):
+        middle = (few + many) // 2
+        if shown(middle) >= power:
+            many = middle
+        else:
+            few = middle
+    return Forecast(instances=many, power=shown(many), pilot=values.size, observed=observed, above=goal.above)
+
+
+def _power(goal: Goal, n: int, delta: float, seed: int) -> float:
+    """The share of samples of n instances of the pilot in which the statement is shown."""
+    if goal.exact:
+        successes = np.arange(n + 1)
+        least = successes[(bdtrc(successes - 1, n, goal.above) <= delta) & (successes > 0)]
+        return float(bdtrc(least.min() - 1, n, goal.values.mean())) if least.size else 0.0
+    # Fewer samples where each is large: a share of 100 is known to 4 %.
+    draws = DRAWS if n <= 2000 else 100
+    samples = np.random.default_rng(seed).choice(goal.values, (draws, n))
+    return float(np.mean(scanning.star_shows(samples, max(goal.above, 1e-12), 1 / delta)))
+
+
+def _shares(ends: Ends, above: float) -> Goal:
+    if not 0 < above < 1:
+        raise InputError(f"Expected a share between 0 and 1, got {above}.")
+    return Goal(values=limits.row_means(ends.lower), above=above, exact=bool((ends.counts == 1).all()))

@@ -1,0 +1,176 @@
+"""Compiled loops that turn tests of one mean into limits of quantiles and of ratios: arrays in, arrays out, nothing else.
+
+A limit comes from a scan: from the safe end on, one point after the other is tested until one is not rejected. Nothing says
+that a test that rejects a point rejects the points before it, so that the scan must not skip any, and never bisects.
+"""
+
+import math
+
+import numba as nb
+import numpy as np
+
+from truecost.stats.betting import HALVINGS, SHARE, star_bets
+
+STEPS = 64
+"""Points of the grid of ratios between 1 and 2."""
+OCTAVES = 20
+"""The grid goes from 2^-20 to 2^20."""
+
+
+@nb.njit(cache=True, nogil=True)
+def star_shows(rows, mean, target):
+    """Whether STaR-Bets show that the mean of each row is above `mean`: one point, so that the bets are made against it."""
+    shown = np.zeros(rows.shape[0], np.bool_)
+    for i in range(rows.shape[0]):
+        x = rows[i][~np.isnan(rows[i])]
+        shown[i] = star_bets(x, mean, target, np.empty(x.size))
+    return shown
+
+
+@nb.njit(cache=True, nogil=True)
+def plug_in_time(x, mean, target):
+    """After how many numbers plug-in bets that know no end show a mean above `mean`; one more than there are if never."""
+    capital, most = 1.0, SHARE / mean
+    total, squares = 0.5, 0.25
+    doubled = 2 * math.log(target)
+    for t in range(x.size):
+        bet = min(math.sqrt(doubled / (math.log(t + 2) * squares)), most)
+        capital *= 1 + bet * (x[t] - mean)
+        if capital >= target:
+            return t + 1
+        total += x[t]
+        squares += (x[t] - total / (t + 2)) ** 2
+    return x.size + 1
+
+
+@nb.njit(cache=True, nogil=True)
+def _remove(instances, groups, at, left, counts, x):
+    """Take the values of the next group away from the shares of their instances; where the group after it begins."""
+    group = groups[at]
+    while at < groups.size and groups[at] == group:
+        i = instances[at]
+        left[i] -= 1
+        x[i] = left[i] / counts[i]
+        at += 1
+    return at
+
+
+@nb.njit(cache=True, nogil=True)
+def shares_shown(instances, groups, counts, mean, target):
+    """How many distinct values are passed, from the safe end, while the share not yet passed is shown to exceed `mean`.
+
+    `instances` and `groups` say of each value, in the order of the scan, whose it is and which of the distinct values;
+    `counts` how many an instance has.
+    """
+    left, x, bets = counts.copy(), np.ones(counts.size), np.empty(counts.size)
+    at, passed = 0, 0
+    while at < groups.size and star_bets(x, mean, target, bets):
+        passed += 1
+        at = _remove(instances, groups, at, left, counts, x)
+    return passed
+
+
+@nb.njit(cache=True, nogil=True)
+def share_times(instances, groups, counts, mean, target):
+    """As `shares_shown`, at all times: after how many instances each distinct value, and all before it, are passed."""
+    left, x = counts.copy(), np.ones(counts.size)
+    times = np.full(groups[-1] + 1, counts.size + 1)
+    at, latest = 0, 0
+    while at < groups.size and latest <= counts.size:
+        latest = max(latest, plug_in_time(x, mean, target))
+        times[groups[at]] = latest
+        at = _remove(instances, groups, at, left, counts, x)
+    return times
+
+
+@nb.njit(cache=True, nogil=True)
+def running_quantiles(instances, numbers, counts, share):
+    """The quantile of the first 1, 2, … instances, each with the same weight; `numbers` ascend."""
+    found = np.empty(counts.size)
+    for k in range(counts.size):
+        needed = share * (k + 1) - 1e-12 * (k + 1)
+        for at in range(numbers.size):
+            if instances[at] <= k:
+                needed -= 1 / counts[instances[at]]
+                found[k] = numbers[at]
+                if needed <= 0:
+                    break
+    return found
+
+
+@nb.njit(cache=True, nogil=True)
+def _against(first, second, ratio, low, high):
+    """Numbers in [0, 1] whose mean is above the second result if and only if u(second)/u(first) is above the ratio."""
+    width = (ratio + 1) * (high - low)
+    return (ratio * high - low + second - ratio * first) / width, (ratio * high - low) / width
+
+
+@nb.njit(cache=True, nogil=True)
+def ratio_ends(low, high):
+    """The grid of ratios that are possible: nothing below low/high can be wrong, nothing above high/low true."""
+    ends = 2.0 ** (np.arange(-OCTAVES * STEPS, OCTAVES * STEPS + 1) / STEPS)
+    return ends[(ends * high > low) & ((low <= 0) | (ends * low < high))]
+
+
+@nb.njit(cache=True, nogil=True)
+def ratio_reaches(first, second, bets, ratio, end, width, target):
+    """Whether bets made against the ratio `end` reach the target against a smaller one: its capital falls in the ratio."""
+    capital, scale = 1.0, 1 / ((end + 1) * width)
+    for t in range(first.size):
+        capital *= 1 + bets[t] * scale * (second[t] - ratio * first[t])
+        if capital >= target:
+            return True
+    return False
+
+
+@nb.njit(cache=True, nogil=True)
+def ratio_lower(first, second, low, high, target):
+    """The lower limit of u(second)/u(first) by STaR-Bets, from instance means in [low, high] with low ≥ 0.
+
+    As `betting.star_lower`: all ratios of a cell of the grid share the bets made against its upper end, so that inside a
+    cell the capital falls in the ratio and may be halved.
+    """
+    below = low / high
+    bets = np.empty(first.size)
+    for end in ratio_ends(low, high):
+        x, mean = _against(first, second, end, low, high)
+        if not star_bets(x, mean, target, bets):
+            kept = end
+            for _ in range(HALVINGS):
+                middle = (below + kept) / 2
+                if ratio_reaches(first, second, bets, middle, end, high - low, target):
+                    below = middle
+                else:
+                    kept = middle
+            return below
+        below = end
+    return below
+
+
+@nb.njit(cache=True, nogil=True)
+def ratio_rejects(first, second, low, high, ratio, target):
+    """Whether the test at one ratio rejects, for each row; where it does not, `ratio_lower` is at most this ratio."""
+    rejected = np.zeros(first.shape[0], np.bool_)
+    bets = np.empty(first.shape[1])
+    ends = ratio_ends(low, high)
+    end = ends[np.searchsorted(ends, ratio)]
+    for i in range(first.shape[0]):
+        x, mean = _against(first[i], second[i], end, low, high)
+        rejected[i] = star_bets(x, mean, target, bets) or ratio_reaches(
+            first[i], second[i], bets, ratio, end, high - low, target
+        )
+    return rejected
+
+
+@nb.njit(cache=True, nogil=True)
+def ratio_sequence(first, second, low, high, target):
+    """The lower limits of u(second)/u(first) after each instance, at all times, on the grid."""
+    limits = np.full(first.size, low / high)
+    latest = 0
+    for end in ratio_ends(low, high):
+        x, mean = _against(first, second, end, low, high)
+        latest = max(latest, plug_in_time(x, mean, target))
+        if latest > first.size:
+            break
+        limits[latest - 1 :] = end
+    return limits
