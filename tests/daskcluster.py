@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import time
@@ -9,6 +10,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import scenarios
+
+# Answers at once the first times, then holds on until there is a file `go`.
+HOLDING = """#!/bin/sh
+touch "counted/$5-$$"
+set -- "$@" $(ls counted | wc -l)
+eval held=\\${$#}
+while [ "$held" -gt 4 ] && [ ! -e go ]; do sleep 0.05; done
+echo "Result for SMAC: SUCCESS, 0.01, 0, $(( ($5 / 7 + $7 * 31) % 9973 )), $5"
+"""
 # A machine may be slow; a test that waits so long, in seconds, waits for something that will not happen.
 PATIENCE = 300.0
 
@@ -86,3 +97,45 @@ def cluster(folder: Path, *, protocol: str = "tcp", environment: Mapping[str, st
         stack.callback(lambda: end([*made.workers, *([made.scheduler] if made.scheduler else [])]))
         made.start_scheduler()
         yield made
+
+
+def holding(folder: Path) -> Path:
+    """A scenario whose runs hold on after the first few."""
+    (folder / "counted").mkdir(parents=True)
+    path = scenarios.write(
+        folder, target={"kind": "wrapper", "command": ["./holding.sh"]}, limits={"cpu": 100.0, "wall": 1000.0}
+    )
+    (folder / "holding.sh").write_text(HOLDING)
+    (folder / "holding.sh").chmod(0o755)
+    return path
+
+
+def runs(path: Path) -> int:
+    """How many runs a journal holds."""
+    try:
+        with sqlite3.connect(path) as connection:
+            return int(connection.execute("SELECT COUNT(*) FROM runs").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+    finally:
+        connection.close()
+
+
+def openssl(folder: Path, *words: str) -> None:
+    """A certificate's tool."""
+    subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
+
+
+def certificates(folder: Path) -> dict[str, str]:
+    """An authority and one certificate signed by it, as Dask is told of them."""
+    folder.mkdir()
+    subject = ["-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    openssl(folder, "req", "-x509", *subject, "-keyout", "ca-key.pem", "-out", "ca.pem", "-subj", "/CN=test authority")
+    openssl(folder, "req", *subject[:3], "-keyout", "key.pem", "-out", "request.pem", "-subj", "/CN=test cluster")
+    signing = ["-CA", "ca.pem", "-CAkey", "ca-key.pem", "-CAcreateserial", "-days", "2"]
+    openssl(folder, "x509", "-req", "-in", "request.pem", *signing, "-out", "cert.pem")
+    told = {"DASK_DISTRIBUTED__COMM__TLS__CA_FILE": str(folder / "ca.pem")}
+    for who in ("SCHEDULER", "WORKER", "CLIENT"):
+        told[f"DASK_DISTRIBUTED__COMM__TLS__{who}__CERT"] = str(folder / "cert.pem")
+        told[f"DASK_DISTRIBUTED__COMM__TLS__{who}__KEY"] = str(folder / "key.pem")
+    return {**told, "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True"}

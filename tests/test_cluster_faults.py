@@ -1,7 +1,6 @@
 import os
 import re
 import shlex
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,34 +8,14 @@ from pathlib import Path
 
 import daskcluster
 import pytest
-import scenarios
-from daskcluster import until
+from daskcluster import certificates, holding, runs, until
 
 from truecost import InputError, Scenario, gather
 from truecost.errors import LostClusterError
 from truecost.running import cluster as running_cluster
 
-# Answers at once the first times, then holds on until there is a file `go`.
-HOLDING = """#!/bin/sh
-touch "counted/$5-$$"
-set -- "$@" $(ls counted | wc -l)
-eval held=\\${$#}
-while [ "$held" -gt 4 ] && [ ! -e go ]; do sleep 0.05; done
-echo "Result for SMAC: SUCCESS, 0.01, 0, $(( ($5 / 7 + $7 * 31) % 9973 )), $5"
-"""
 GATHER = ["gather", "scenario.toml", "--journal", "runs.db", "--configurations", "2", "--instances", "4", "--runs", "2"]
 CONFIGURE = ["configure", "scenario.toml", "--journal", "runs.db", "--budget", "30runs", "--seed", "5"]
-
-
-def holding(folder: Path) -> Path:
-    """A scenario whose runs hold on after the first few."""
-    (folder / "counted").mkdir(parents=True)
-    path = scenarios.write(
-        folder, target={"kind": "wrapper", "command": ["./holding.sh"]}, limits={"cpu": 100.0, "wall": 1000.0}
-    )
-    (folder / "holding.sh").write_text(HOLDING)
-    (folder / "holding.sh").chmod(0o755)
-    return path
 
 
 def started(folder: Path, words: list[str], environment: dict[str, str] | None = None) -> subprocess.Popen[str]:
@@ -49,17 +28,6 @@ def started(folder: Path, words: list[str], environment: dict[str, str] | None =
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-def runs(path: Path) -> int:
-    """How many runs a journal holds."""
-    try:
-        with sqlite3.connect(path) as connection:
-            return int(connection.execute("SELECT COUNT(*) FROM runs").fetchone()[0])
-    except sqlite3.OperationalError:
-        return 0
-    finally:
-        connection.close()
 
 
 def lines_until(stream: Iterator[str], pattern: str) -> str:
@@ -131,26 +99,6 @@ def test_a_deserted_cluster_is_given_up(tmp_path: Path, monkeypatch: pytest.Monk
         pytest.raises(LostClusterError, match=r"has no workers, and none came in 0 minutes\. Start workers"),
     ):
         gather(scenario, tmp_path / "runs.db", configurations=1, instances=1, runs=1, dask=dask.address, pin=False)
-
-
-def openssl(folder: Path, *words: str) -> None:
-    """A certificate's tool."""
-    subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
-
-
-def certificates(folder: Path) -> dict[str, str]:
-    """An authority and one certificate signed by it, as Dask is told of them."""
-    folder.mkdir()
-    subject = ["-newkey", "rsa:2048", "-nodes", "-days", "2"]
-    openssl(folder, "req", "-x509", *subject, "-keyout", "ca-key.pem", "-out", "ca.pem", "-subj", "/CN=test authority")
-    openssl(folder, "req", *subject[:3], "-keyout", "key.pem", "-out", "request.pem", "-subj", "/CN=test cluster")
-    signing = ["-CA", "ca.pem", "-CAkey", "ca-key.pem", "-CAcreateserial", "-days", "2"]
-    openssl(folder, "x509", "-req", "-in", "request.pem", *signing, "-out", "cert.pem")
-    told = {"DASK_DISTRIBUTED__COMM__TLS__CA_FILE": str(folder / "ca.pem")}
-    for who in ("SCHEDULER", "WORKER", "CLIENT"):
-        told[f"DASK_DISTRIBUTED__COMM__TLS__{who}__CERT"] = str(folder / "cert.pem")
-        told[f"DASK_DISTRIBUTED__COMM__TLS__{who}__KEY"] = str(folder / "key.pem")
-    return {**told, "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True"}
 
 
 def test_tls(tmp_path: Path) -> None:

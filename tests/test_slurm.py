@@ -1,0 +1,121 @@
+"""Both recipes of docs/how-to/slurm.md, taken from the page, on a SLURM of one node.
+
+A job that hits its time limit takes a minute, which is the least limit there is: TRUECOST_SLURM=all waits for it, else the
+same job is ended by scancel, which kills it as the limit does.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import slurmcluster
+from daskcluster import certificates, holding, runs, until
+from pages import ROOT
+from slurmcluster import Slurm
+
+pytestmark = pytest.mark.skipif(slurmcluster.missing() is not None, reason=slurmcluster.missing() or "")
+LIMITS = {"scancel": "300", "time limit": "1"}  # in minutes
+PAGE = ROOT / "docs" / "how-to" / "slurm.md"
+HUNGRY = """#!/bin/sh
+# The first time too much for the job, in a child that the job's limit counts.
+if mkdir eaten 2>/dev/null; then exec {python} -c "x = bytearray(b'x') * 1200000000; import time; time.sleep(1000)"; fi
+echo "Result for SMAC: SUCCESS, 0.01, 0, 5, $5"
+"""
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[Slurm]:
+    """SLURM, with truecost on the PATH of its jobs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+        with slurmcluster.slurm() as made:
+            yield made
+
+
+def block(language: str, start: str) -> str:
+    """The block of the page that begins so."""
+    found = [
+        code for code in re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(), re.M | re.S) if code.startswith(start)
+    ]
+    assert len(found) == 1
+    return str(found[0])
+
+
+def changed(text: str, changes: dict[str, str]) -> str:
+    """A recipe for a test; what is changed must stand in it."""
+    for before, after in changes.items():
+        assert before in text, before
+        text = text.replace(before, after)
+    return text
+
+
+def prepared(folder: Path) -> None:
+    """A scenario whose runs hold on after the first few, and the certificates of the page in its folder."""
+    holding(folder)
+    certificates(folder / "tls")
+    (folder / "dask.yaml").write_text(block('text title="dask.yaml"', "distributed:").replace("tls/", f"{folder}/tls/"))
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        "scancel",
+        pytest.param(
+            "time limit",
+            marks=pytest.mark.skipif(os.environ.get("TRUECOST_SLURM") != "all", reason="takes minutes: TRUECOST_SLURM=all"),
+        ),
+    ],
+)
+def test_by_hand(slurm: Slurm, tmp_path: Path, ends: str) -> None:
+    """The batch script of the page would not work, or a job that is ended lose runs, or a search not run there."""
+    prepared(tmp_path)
+    everywhere = {"/local/disk/": "", "--dask": "--no-pin --dask"}
+    sizes = {"--configurations 50 --instances 40 --runs 5": "--configurations 2 --instances 4 --runs 2"}
+    job = changed(block("bash", "#!/bin/bash"), {**everywhere, **sizes, "ntasks=32": "ntasks=1", "24:00:00": LIMITS[ends]})
+    search = changed(block("sh", "truecost configure"), {**everywhere, "20h": "30runs"})
+    (tmp_path / "first.sh").write_text(job)
+    first = slurm.submit(tmp_path / "first.sh")
+    # On a slow machine the least limit there is may come first.
+    held = tmp_path / "counted"
+    until(lambda: len(list(held.iterdir())) > 4 or slurm.state(first) == "TIMEOUT", "a held run, or the limit")
+    there = runs(tmp_path / "runs.db")
+    if ends == "scancel":
+        slurm.run("scancel", first)
+    slurm.wait(first, "CANCELLED" if ends == "scancel" else "TIMEOUT")
+    assert there <= runs(tmp_path / "runs.db") < 16
+    (tmp_path / "go").touch()
+    (tmp_path / "second.sh").write_text(job.replace("--time=1\n", "--time=300\n") + search)
+    second = slurm.submit(tmp_path / "second.sh")
+    slurm.wait(second, "COMPLETED", "FAILED", "TIMEOUT", "CANCELLED")
+    log = (tmp_path / "second.sh.log").read_text()
+    assert slurm.state(second) == "COMPLETED", log
+    assert "tls://" in log
+    assert runs(tmp_path / "runs.db") == 16
+    assert runs(tmp_path / "search.db") > 20
+
+
+def test_dask_jobqueue(slurm: Slurm, tmp_path: Path) -> None:
+    """The recipe with dask-jobqueue would not work, or a worker that SLURM kills for its memory not be replaced."""
+    prepared(tmp_path)
+    (tmp_path / "holding.sh").write_text(HUNGRY.format(python=sys.executable))
+    sizes = {
+        "_jobs=64": "_jobs=1",
+        "configurations=50": "configurations=2",
+        "instances=40": "instances=2",
+        "runs=5": "runs=2",
+    }
+    # A node reaches itself by one way only; and the cores of a busy machine may all be claimed.
+    here = {"/local/disk/": "", 'queue="short",': 'queue="short", interface="lo",', "dask=": "pin=False, dask="}
+    recipe = changed(block("python", "from dask_jobqueue"), {**sizes, **here, "4GB": "800MB"})
+    (tmp_path / "recipe.py").write_text(recipe)
+    environment = {**slurm.environment, "DASK_CONFIG": str(tmp_path / "dask.yaml")}
+    ended = subprocess.run(
+        [sys.executable, "recipe.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert (tmp_path / "eaten").is_dir()
+    assert runs(tmp_path / "runs.db") == 8
