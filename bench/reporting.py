@@ -6,9 +6,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from truecost.judge.audit import audit
+from truecost.judge.assess import audit
 from truecost.matrix import CostMatrix
-from truecost.show import report
+from truecost.show.html import page as render
+from truecost.show.report import report
 from truecost.stats.synthetic import runtime_model
 
 Answer = TypeVar("Answer")
@@ -19,14 +20,14 @@ def reporting(matrix: CostMatrix) -> None:
     rng = np.random.default_rng(1)
     small = runtime_model(configurations=500, rng=rng).draw(instances=250, runs=5, rng=rng)
     few = small.select(configurations=small.configurations[:4], instances=small.instances[:10])
-    report.render(report.report(few, name="few", splits=10))  # compiles, and puts together the JavaScript
+    render(report(few, name="few", splits=10))  # compiles, and puts together the JavaScript
     default = matrix.configurations[0]
 
     def made(matrix: CostMatrix) -> bytes:
-        return report.render(report.report(matrix, name="bench", default=default, chosen="from-list"))
+        return render(report(matrix, name="bench", default=default, chosen="from-list")).encode()
 
     def audited() -> object:
-        return audit(matrix, rng=np.random.default_rng(1), default=default, chosen="from-list")
+        return audit(matrix, default=default, chosen="from-list")
 
     page, ours = _timed(lambda: made(matrix))
     _, reference = _timed(audited)

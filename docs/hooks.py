@@ -3,6 +3,7 @@
 import html
 import logging
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,9 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     markdown = UNEXECUTED.sub(r'<p class="unexecuted">Not executed by the tests: \1.</p>\n\n', markdown)
     for name, target in {**ROOT_PAGES, "README.md": "index.md"}.items():
         markdown = markdown.replace(f"](../{up}{name}", f"]({up}{target}")
-    return markdown.replace("<!-- commands -->", command_line()) if "<!-- commands -->" in markdown else markdown
+    for mark, made in (("<!-- commands -->", command_line), ("<!-- options -->", options)):
+        markdown = markdown.replace(mark, made()) if mark in markdown else markdown
+    return markdown
 
 
 def on_page_content(html: str, page: Page, **_: Any) -> str:
@@ -83,6 +86,31 @@ def command_line() -> str:
     from truecost.cli import app
 
     return "\n".join(_command("truecost", typer.main.get_command(app)))
+
+
+def options() -> str:
+    """Every option that several commands have: its meaning, which is the same in all, and which they are."""
+    import typer
+
+    from truecost.cli import app
+
+    found: dict[str, tuple[str, list[str]]] = {}
+    for name, command in _commands("", typer.main.get_command(app)):
+        for each in command.params:
+            if each.param_type_name == "option" and each.name != "help":
+                flags = ", ".join(f"`{flag}`" for flag in (*each.opts, *each.secondary_opts))
+                found.setdefault(flags, (each.help.split(";")[0].rstrip("."), []))[1].append(name)
+    shared = sorted((flags, *entry) for flags, entry in found.items() if len(entry[1]) > 1)
+    rows = [f"| {flags} | {_cell(html.escape(meaning))} | {', '.join(names)} |" for flags, meaning, names in shared]
+    return "\n".join(["| option | meaning | commands |", "| --- | --- | --- |", *rows])
+
+
+def _commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+    if not hasattr(command, "commands"):
+        yield name, command
+        return
+    for word, each in command.commands.items():
+        yield from _commands(f"{name} {word}".strip(), each)
 
 
 def _command(name: str, command: Any) -> list[str]:

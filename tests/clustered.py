@@ -15,7 +15,7 @@ from distributed.core import Status
 
 from truecost import Scenario, gather
 from truecost.running.configuring import configure
-from truecost.running.gathering import Progress
+from truecost.running.gathering import GatherProgress
 
 
 def busy_workers(cluster: LocalCluster) -> list[int]:
@@ -24,7 +24,8 @@ def busy_workers(cluster: LocalCluster) -> list[int]:
         nannies = [nanny for nanny in list(cluster.workers.values()) if nanny.process is not None]
         if len([each for each in nannies if each.process.status == each.status == Status.running]) == 2:
             break
-        time.sleep(0.01)
+        cluster.scale(2)  # a worker that was too slow to start is given up by Dask, and a new one taken
+        time.sleep(0.05)
     assert cluster.scheduler is not None
     known = cluster.scheduler.workers
     return [each.process.pid for each in nannies if (its := known.get(each.worker_address)) is not None and its.processing]
@@ -35,7 +36,7 @@ def main() -> None:
     how, path, journal, number = sys.argv[1:]
     killed: list[int] = []
 
-    def kill(progress: Progress) -> None:
+    def kill(progress: GatherProgress) -> None:
         if len(killed) < int(number) and progress.done >= 20 + 60 * len(killed):
             # What was under way may have been finished meanwhile: then with the next report.
             for victim in busy_workers(cluster)[:1]:

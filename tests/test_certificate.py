@@ -6,7 +6,8 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from truecost.errors import InputError
-from truecost.judge.certificate import Chosen, RefusedError, certify
+from truecost.judge.assess import assess, certify
+from truecost.judge.evidence import Chosen, RefusedError
 from truecost.matrix import CostMatrix
 from truecost.runs import Trajectory
 from truecost.stats import confidence
@@ -46,7 +47,7 @@ def memory(costs: NDArray[np.float64]) -> CostMatrix:
     return CostMatrix(np.concatenate([costs, built]), [*names("c", len(costs)), "built"], names("i", costs.shape[1]), 0, 1)
 
 
-@pytest.mark.parametrize("chosen", ["before", "from-list", "on-half"])
+@pytest.mark.parametrize("chosen", ["before", "from-list", "on-part"])
 def test_limits_hold_for_every_way_of_choosing(chosen: Chosen) -> None:
     """A limit of the winner of an over-tuned choice would be below its true cost more often than δ."""
     model, rng, delta, misses = over_tuned(), np.random.default_rng(11), 0.2, 0
@@ -88,9 +89,9 @@ def test_union_over_adaptive_proposals_misses_every_time_and_is_refused() -> Non
         # On an instance it has never seen, what was built from results knows nothing: its true cost is 1/2.
         misses += certify(matrix, "built", chosen="from-list", delta=0.05).upper < 0.5
         if seed < 3:
-            ways: list[Chosen | None] = [None, "from-list", "on-half"]
+            ways: list[Chosen | None] = [None, "from-list", "on-part"]
             for chosen in ways:
-                with pytest.raises(RefusedError, match="proposed from the costs of others"):
+                with pytest.raises(RefusedError, match="a tuned on these instances"):
                     certify(matrix, "built", chosen=chosen, trajectory=ADAPTIVE)
     assert misses == 200
 
@@ -102,7 +103,7 @@ def test_what_a_search_built_was_not_fixed_before() -> None:
     with pytest.raises(RefusedError, match="'built' was not fixed before these costs were seen"):
         certify(matrix, "built", chosen="before", trajectory=search)
     assert certify(matrix, "c0", chosen="before", trajectory=search).upper > 0.5
-    with pytest.raises(InputError, match="the name of the configuration that was fixed before"):
+    with pytest.raises(InputError, match="the name of the `configuration` that was fixed before"):
         certify(matrix, chosen="before")
 
 
@@ -135,8 +136,9 @@ def test_progressive_holds_for_all_proposals_at_once() -> None:
 def test_progressive_has_its_part_of_delta() -> None:
     """The t-th proposal would have another part of δ than 6/(π²t²)."""
     matrix = CostMatrix(coins(1, 30, seed=3), ["c"], names("i", 30), 0, 1)
-    found = certify(matrix, chosen="progressive", fresh=matrix.instances[10:], proposal=3, delta=0.1, seed=4)
-    expected = confidence.upper(matrix.costs[0, 10:], 0, 1, 0.1 * 6 / (np.pi**2 * 9), rng=4)
+    found = certify(matrix, chosen="progressive", fresh=matrix.instances[10:], proposal=3, delta=0.1, rng=4)
+    shuffle = int(np.random.default_rng([4, 1]).integers(2**63))
+    expected = confidence.upper(matrix.costs[0, 10:], 0, 1, 0.1 * 6 / (np.pi**2 * 9), rng=shuffle)
     assert found.upper == expected.upper
     assert found.estimate == matrix.costs[0, 10:].mean()
 
@@ -166,41 +168,75 @@ def test_races_need_limits_that_hold_at_all_times() -> None:
     assert not holds(one_look, repetitions, delta)
 
 
-def test_a_race_with_uneven_runs_is_refused() -> None:
-    """Instance means whose numbers of runs depended on costs would be taken for unbiased."""
-    costs = np.full((2, 4, 2), 1.0)
-    costs[1, 1:, 1] = np.nan
-    matrix = CostMatrix(costs, ["a", "b"], names("i", 4), 0, 2)
+def test_in_a_race_every_instance_counts_with_as_many_runs() -> None:
+    """Runs whose number depended on costs would weigh in, or a second round be looked at with all of δ again."""
+    costs = coins(2, 40, 2, seed=4)
+    costs[1, 5:, 1] = np.nan
+    matrix = CostMatrix(costs, ["a", "b"], names("i", 40), 0, 1)
     trajectory = Trajectory(tool="race", proposed="beforehand", raced=True)
-    assert certify(matrix, "a", trajectory=trajectory).instances == 4
-    with pytest.raises(RefusedError, match="different numbers of runs"):
-        certify(matrix, "b", trajectory=trajectory)
+    for row, name, rounds in ((0, "a", 2), (1, "b", 1)):
+        found = certify(matrix, name, trajectory=trajectory, delta=0.2)
+        part = 6 / (np.pi * rounds) ** 2 / 2
+        means = costs[row, :, :rounds].mean(axis=1)
+        assert found.upper == confidence.sequence(means, 0, 1, 0.2 * part, side="upper").upper[-1]
+        assert found.estimate == means.mean()
     with pytest.raises(RefusedError, match="race"):
-        certify(matrix, "a", chosen="on-half", trajectory=trajectory)
+        certify(matrix, "a", chosen="on-part", trajectory=trajectory)
 
 
 def test_a_race_in_another_order_is_refused() -> None:
     """A limit that holds at all times would be computed in an order in which the instances did not come."""
-    costs = coins(3, 12, seed=1)
+    costs = coins(4, 12, seed=1)
     costs[1, 6:] = np.nan
     costs[2, [1, 4, 7, 8]] = np.nan
-    matrix = CostMatrix(costs, ["all", "first", "some"], names("i", 12), 0, 1)
+    costs[3, :3] = np.nan
+    matrix = CostMatrix(costs, ["all", "first", "some", "late"], names("i", 12), 0, 1)
     trajectory = Trajectory(tool="race", proposed="beforehand", raced=True)
     assert [certify(matrix, name, trajectory=trajectory).instances for name in ("all", "first")] == [12, 6]
-    with pytest.raises(RefusedError, match="order"):
-        certify(matrix, "some", trajectory=trajectory)
+    for name in ("some", "late"):
+        with pytest.raises(RefusedError, match="order"):
+            certify(matrix, name, trajectory=trajectory)
     words = {"chosen": "progressive", "proposal": 1, "trajectory": trajectory}
-    forth, back = (certify(matrix, "all", fresh=names("i", 12)[::step], **words) for step in (1, -1))  # type: ignore[arg-type]
+    forth, back = (certify(matrix, "all", fresh=names("i", 12)[::step], **words) for step in (1, -1))
     assert forth == back
+
+
+def test_uneven_runs_of_unknown_origin_are_taken_for_a_race() -> None:
+    """A race that nobody called one would be certified by a limit for one look, wrong more often than δ."""
+    repetitions, delta, misses, one_look = 300, 0.2, 0, 0
+    for seed in range(repetitions):
+        matrix = raced(seed)
+        words = {"delta": delta, "chosen": "from-list"}
+        misses += any(certify(matrix, name, **words).upper < 0.5 for name in "ab")
+        one_look += any(certify(matrix, name, raced=False, **words).upper < 0.5 for name in "ab")
+    assert holds(misses, repetitions, delta)
+    assert not holds(one_look, repetitions, delta)
+    with pytest.raises(RefusedError, match="say so"):
+        certify(raced(3))
+
+
+def test_an_unfinished_plan_may_be_looked_at_at_any_time() -> None:
+    """Runs that are still being made would be certified at every look as if it were the only one."""
+    going_on = Trajectory(tool="truecost gather", proposed="beforehand", raced=False, unfinished=True)
+    finished = Trajectory(tool="truecost gather", proposed="beforehand", raced=False)
+    repetitions, delta, misses, one_look = 200, 0.2, 0, 0
+    for seed in range(repetitions):
+        costs = coins(1, 60, seed=seed)
+        seen = [CostMatrix(costs[:, :k], ["a"], names("i", k), 0, 1) for k in range(5, 61, 5)]
+        misses += any(certify(part, trajectory=going_on, delta=delta).upper < 0.5 for part in seen)
+        one_look += any(certify(part, trajectory=finished, delta=delta).upper < 0.5 for part in seen)
+    assert holds(misses, repetitions, delta)
+    assert not holds(one_look, repetitions, delta)
 
 
 def test_delta_is_shared_out_among_the_whole_list() -> None:
     """Configurations that were dropped from the list, or all but the best, would not count."""
     matrix = CostMatrix(coins(6, 30, seed=1), names("c", 6), names("i", 30), 0, 1)
     for size, m in ((None, 6), (3, 6), (50, 50)):
-        found = certify(matrix, "c2", chosen="from-list", list_size=size, delta=0.1)
+        found = certify(matrix, "c2", chosen="from-list", list_size=size, delta=0.1, rng=9)
         assert found.configurations == m
-        assert found.upper == confidence.upper(matrix.costs[2], 0, 1, 0.1 / m, rng=0).upper
+        shuffle = int(np.random.default_rng([9, 1]).integers(2**63))
+        assert found.upper == confidence.upper(matrix.costs[2], 0, 1, 0.1 / m, rng=shuffle).upper
         assert any(f"list of {m} configurations" in text for text in found.rests_on)
 
 
@@ -208,22 +244,44 @@ def test_the_trajectory_decides_where_nothing_is_said() -> None:
     """Runs of a list fixed beforehand, and runs of unknown origin, would be treated alike."""
     matrix = CostMatrix(coins(6, 30, seed=1), names("c", 6), names("i", 30), 0, 1)
     assert certify(matrix, trajectory=BEFOREHAND).chosen == "from-list"
-    assert certify(matrix, trajectory=Trajectory(tool="?")).chosen == certify(matrix).chosen == "on-half"
+    assert certify(matrix, trajectory=Trajectory(tool="?")).chosen == certify(matrix).chosen == "on-part"
     assert certify(matrix, trajectory=Trajectory(tool="?", proposed="beforehand", incumbent="c4")).configuration == "c4"
 
 
-def test_on_half_keeps_the_halves_apart() -> None:
-    """The half that chose would also certify, or another than its winner be certified."""
+def test_unknown_origin_is_certified_with_an_if() -> None:
+    """A table that may come from a search would be certified as if it did not, and a tuned winner with it."""
+    matrix = memory(coins(100, 60, seed=1))
+    found = certify(matrix)
+    assert found.condition == "these configurations were not tuned on these instances"
+    assert str(found).startswith("If these configurations were not tuned on these instances: with 95 % confidence")
+    assert certify(matrix, chosen="on-part").condition is None
+    judged = assess(matrix, default="c0")
+    assert judged.comparison is not None
+    assert judged.comparison.upper is not None
+    assert not judged.better
+
+
+def test_the_part_that_chooses_does_not_judge() -> None:
+    """The instances that chose would also certify, or another than their winner be certified."""
     matrix = CostMatrix(coins(20, 31, seed=2), names("c", 20), names("i", 31), 0, 1)
-    found = certify(matrix, chosen="on-half", seed=7)
-    chosen = np.random.default_rng(7).permutation(31)
-    half = matrix.costs[:, chosen[:15], 0].mean(axis=1)
-    assert found.configuration == matrix.configurations[int(half.argmin())]
-    assert found.instances == 16
-    assert found.estimate == pytest.approx(matrix.costs[int(half.argmin()), chosen[15:], 0].mean())
-    other = matrix.configurations[int(half.argmax())]
+    found = certify(matrix, chosen="on-part", rng=7)
+    order = np.random.default_rng([7, 0]).permutation(31)
+    part = matrix.costs[:, order[:6], 0].mean(axis=1)
+    assert found.configuration == matrix.configurations[int(part.argmin())]
+    assert found.instances == 25
+    assert found.estimate == pytest.approx(matrix.costs[int(part.argmin()), order[6:], 0].mean())
+    other = matrix.configurations[int(part.argmax())]
     with pytest.raises(RefusedError, match=f"'{found.configuration}' and not '{other}'"):
-        certify(matrix, other, chosen="on-half", seed=7)
+        certify(matrix, other, chosen="on-part", rng=7)
+
+
+def test_sorted_instances_do_no_harm() -> None:
+    """Instances that come sorted by their costs would make the default order of betting miss more often than δ."""
+    repetitions, delta, misses = 1000, 0.2, 0
+    for seed in range(repetitions):
+        costs = np.sort((np.random.default_rng(seed).random((1, 80)) < 0.1).astype(float), axis=1)
+        misses += certify(CostMatrix(costs, ["a"], names("i", 80), 0, 1), chosen="before", delta=delta).upper < 0.1
+    assert holds(misses, repetitions, delta)
 
 
 def test_test_instances_must_be_fresh() -> None:
@@ -240,16 +298,16 @@ def test_test_instances_must_be_fresh() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"chosen": "union"}, "one of before, from-list"),
+        ({"chosen": "union"}, "one of test, before, from-list"),
         ({"configuration": "d1"}, "got 'd1'"),
-        ({"delta": 1.5}, "delta between 0 and 1"),
-        ({"chosen": "progressive"}, "--fresh"),
+        ({"delta": 1.5}, "`delta` between 0 and 1"),
+        ({"chosen": "progressive"}, "`fresh`"),
         ({"chosen": "progressive", "fresh": ["i1"], "proposal": 0}, "from 1"),
         ({"chosen": "progressive", "fresh": ["x"], "proposal": 1}, "name of a instance"),
         ({"fresh": ["i1"]}, "for progressive only"),
         ({"chosen": "before", "list_size": 9}, "from-list only"),
         ({"chosen": "from-list", "list_size": 0}, "1 or more"),
-        ({"seed": -1}, "seed of 0 or more"),
+        ({"rng": -1}, "a number from 0"),
         ({"test": "other range"}, "costs in \\[0, 1\\]"),
         ({"test": "same", "chosen": "from-list"}, "with test runs"),
     ],

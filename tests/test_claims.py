@@ -8,10 +8,9 @@ import pytest
 from test_figures import named
 from test_resample import runtimes
 
-from truecost.experiments import exact, fit, reality, resample, results
+from truecost.experiments import bounds_observed, claims, exact, fit, resample, tables
+from truecost.experiments.claims import Verdict
 from truecost.matrix import CostMatrix
-from truecost.show import claims
-from truecost.show.claims import Verdict
 from truecost.stats.variance import variance_components
 
 
@@ -26,7 +25,7 @@ def compared(matrix: CostMatrix, splits: int = 200) -> tuple[pl.DataFrame, pl.Da
     simulated = resample.compare_estimators(
         matrix, splits=splits, rng=np.random.default_rng(1), runs=n[-1], train=int(k[-1, 0]), estimators=exact.ESTIMATORS[:3]
     )
-    return results.exact_table(k, n, closed), results.estimator_table(simulated)
+    return tables.exact_table(k, n, closed), tables.estimator_table(simulated)
 
 
 def antithetic(configurations: int = 6, instances: int = 40) -> CostMatrix:
@@ -163,7 +162,7 @@ def test_steady_on_matrices() -> None:
     rare[np.arange(40), np.arange(40)] = 100.0
     for matrix, verdict in ((named(rare), Verdict.HOLDS), (runtimes(20, 40, 5, within_share=0.9), Verdict.FAILS)):
         sweep = resample.sweep_n(matrix, splits=200, rng=np.random.default_rng(1))
-        assert claims.steady_from_half(results.sweep_table(sweep), train=20).verdict == verdict
+        assert claims.steady_from_half(tables.sweep_table(sweep), train=20).verdict == verdict
 
 
 def test_selection() -> None:
@@ -197,7 +196,7 @@ def test_all_claims_on_a_synthetic_matrix() -> None:
     sweeps: dict[fit.Kind, pl.DataFrame] = {}
     for kind in fit.FORMULAS:
         sweep = getattr(resample, f"sweep_{kind}")(matrix, splits=100, rng=np.random.default_rng(1))
-        sweeps[kind] = results.sweep_table(sweep, reality.bounds_against_reality(matrix, sweep))
+        sweeps[kind] = tables.sweep_table(sweep, bounds_observed.bounds_against_reality(matrix, sweep))
     found = claims.judge(exact=closed, simulated=simulated, sweeps=sweeps, train=15, delta=0.05)
     assert [claim.name for claim in found] == [
         "best",

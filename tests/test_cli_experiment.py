@@ -12,7 +12,7 @@ from commands import run
 from test_cli import TRUECOST
 from test_resample import runtimes, with_gaps
 
-from truecost.experiments import exact, fit, resample, results
+from truecost.experiments import exact, fit, resample, tables
 from truecost.matrix import CostMatrix
 
 
@@ -42,7 +42,7 @@ def test_sweeps_print_what_the_package_computes(kind: fit.Kind, stored: Path, tm
     np.testing.assert_allclose(table["uniform"], sweep.uniform)
     np.testing.assert_allclose(table["selection_q80"], sweep.quantiles["selection"][1])
     np.testing.assert_allclose(table["bound_bennett"], answer["bounds"]["bennett"])
-    said = results.about(out)
+    said = tables.about(out)
     assert (said["seed"], said["splits"], said["experiment"]) == (5, 70, kind)
     assert said["version"]
     shown = run("experiment", kind, stored, "--splits", 70).stdout
@@ -74,7 +74,7 @@ def test_estimators_on_any_size(tmp_path: Path) -> None:
     """An odd number of instances, one's own training set, or an empty cell would be refused for a wrong reason."""
     path = tmp_path / "odd.npz"
     runtimes(4, 13, 4).save(path)
-    for words, train in (([], 7), (["--train", 3], 3)):
+    for words, train in (([], 7), (["--train-instances", 3], 3)):
         ended = run("experiment", "estimators", path, "--splits", 20, "--json", *words)
         assert ended.returncode == 0, ended.stderr
         simulated = pl.DataFrame(json.loads(ended.stdout)["simulated"])
@@ -99,7 +99,7 @@ def test_bad_input_costs_no_work(stored: Path, tmp_path: Path) -> None:
     for words in (
         ["experiment", "m", stored, "--splits", 1],
         ["experiment", "m", stored, "--delta", 0],
-        ["experiment", "n", stored, "--train", 19, "--test", 5],
+        ["experiment", "n", stored, "--train-instances", 19, "--test-instances", 5],
         ["experiment", "k", stored, "--threads", 999],
         ["experiment", "k", stored, "--out", tmp_path / "curve.csv"],
         ["experiment", "k", stored, "--out", tmp_path / "nowhere" / "curve.parquet"],

@@ -35,8 +35,8 @@ def pilot(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_numbers_are_the_packages(pilot: Path, run: RunCommand) -> None:
     """`plan --json` would print other numbers than the package computes, or of another configuration."""
     matrix = CostMatrix.load(pilot)
-    best = matrix.configurations[int(training_cost(matrix).cost.argmin())]
-    answer = json.loads(run("plan", pilot, "--error", 1, "--price-instance", 5, "--json").stdout)
+    best = matrix.configurations[int(training_cost(matrix, weights="instances").cost.argmin())]
+    answer = json.loads(run("plan", pilot, "--error", 1, "--price-instance", 5, "--json").stdout)["plan"]
     components = variance_components(matrix.select(configurations=best))
     expected = plan.runs_needed(components=components, error=1, price_instance=5, width=matrix.width)
     assert expected.bound is not None
@@ -55,7 +55,7 @@ def test_current_waste_is_shown(pilot: Path, run: RunCommand) -> None:
     """Uneven counts of the pilot would go unmentioned."""
     matrix = CostMatrix.load(pilot)
     name = matrix.configurations[1]
-    answer = json.loads(run("plan", pilot, "--configuration", name, "--budget", "100runs", "--json").stdout)
+    answer = json.loads(run("plan", pilot, "--configuration", name, "--budget", "100runs", "--json").stdout)["plan"]
     assert answer["current"]["runs"] == 28
     assert answer["current"]["variance_ratio"] > 1
     assert answer["current"]["even_runs"] < 28
@@ -71,9 +71,9 @@ def test_the_answer_for_people(pilot: Path, run: RunCommand) -> None:
     assert ended.returncode == 0, ended.stderr
     for words in (
         "A bound of 20 takes",
-        "at δ = 0.1 (Lemma 4)",
+        "with 90 % confidence true − training cost below",
         "classical optimum",
-        "Other numbers of instances to the same end",
+        "Other numbers of instances K and runs N to the same end",
         "→",
         "one standard error higher",
         "Now: 60 runs on 20 instances",
@@ -87,14 +87,15 @@ def test_the_answer_for_people(pilot: Path, run: RunCommand) -> None:
 
 def test_assumed_components(run: RunCommand) -> None:
     """Assumed components would need a matrix, or be called estimates."""
-    answer = json.loads(run("plan", "--within", 50, "--across", 400, "--error", 2, "--json").stdout)
+    answer = json.loads(run("plan", "--within", 50, "--across", 400, "--error", 2, "--json").stdout)["plan"]
     assert (answer["recommendation"]["runs"], answer["recommendation"]["bound"]) == (113, None)
     assert answer["guaranteed"] is True
     assert answer["if_noisier"] is None
-    bounded = json.loads(run("plan", "--within", 50, "--across", 400, "--high", 250, "--bound", 9, "--json").stdout)
+    bounded = json.loads(run("plan", "--within", 50, "--across", 400, "--high", 250, "--bound", 9, "--json").stdout)["plan"]
     expected = plan.runs_needed(components=VarianceComponents.known(within=50, across=400), bound=9, width=250)
     assert bounded["recommendation"]["runs"] == expected.runs
-    free = json.loads(run("plan", "--within", 5, "--across", 0, "--error", 1, "--price-instance", 1, "--json").stdout)
+    words = ["plan", "--within", 5, "--across", 0, "--error", 1, "--price-instance", 1, "--json"]
+    free = json.loads(run(*words).stdout)["plan"]
     assert free["recommendation"]["classical_runs_per_instance"] is None  # infinite
     assert run("plan", "--within", 0, "--across", 0, "--error", 1, "--price-instance", 1).returncode == 0
 
@@ -104,16 +105,16 @@ def test_budgets_in_runs_and_hours(run: RunCommand) -> None:
     noise = ["--within", 3, "--across", 1, "--json"]
 
     def runs(*words: object) -> int:
-        return int(json.loads(run("plan", *noise, *words).stdout)["recommendation"]["runs"])
+        return int(json.loads(run("plan", *noise, *words).stdout)["plan"]["recommendation"]["runs"])
 
-    assert runs("--budget", "500runs") == runs("--budget", "500") == runs("--budget", "500 runs", "--price-run", 7) == 500
-    assert runs("--budget", "1,200") == 1200
+    assert runs("--budget", "500runs") == runs("--budget", "500 runs", "--price-run", 7) == 500
+    assert runs("--budget", "1,200runs") == 1200
     assert runs("--budget", "2h", "--seconds-per-run", 10) == 720
     assert runs("--budget", "30min", "--seconds-per-run", 10) == runs("--budget", "1800s", "--seconds-per-run", 10) == 180
     assert runs("--budget", "500runs", "--configurations", 10) == 50
-    priced = json.loads(run("plan", *noise, "--budget", "500runs", "--price-instance", 2).stdout)["recommendation"]
+    priced = json.loads(run("plan", *noise, "--budget", "500runs", "--price-instance", 2).stdout)["plan"]["recommendation"]
     assert priced["runs"] + 2 * priced["instances"] <= 500
-    hours = json.loads(run("plan", *noise, "--budget", "2h", "--seconds-per-run", 10).stdout)
+    hours = json.loads(run("plan", *noise, "--budget", "2h", "--seconds-per-run", 10).stdout)["plan"]
     assert hours["recommendation"]["cpu_hours"] == 2
 
 
@@ -133,7 +134,7 @@ def test_a_journal_knows_the_seconds(tmp_path: Path, run: RunCommand) -> None:
             runs.append((Run(**names, number=n, seed=1, outcome=outcome), machine))
         journal.add(runs, "2026-01-01")
     for place, words in enumerate(([], ["--configuration", whole.configurations[1].name])):
-        answer = json.loads(run("plan", tmp_path / "runs.db", "--budget", "1h", *words, "--json").stdout)
+        answer = json.loads(run("plan", tmp_path / "runs.db", "--budget", "1h", *words, "--json").stdout)["plan"]
         assert answer["seconds_per_run"] == 4 * (place + 1)
         assert answer["recommendation"]["runs"] == 3600 / (4 * (place + 1))
 
@@ -144,7 +145,7 @@ def test_two_configurations(pilot: Path, run: RunCommand) -> None:
     first, second = matrix.configurations[0], matrix.configurations[3]
     components = variance_components(apart.paired_differences(matrix, first, second))
     words = ["plan", pilot, "--apart", first, second, "--power", 0.9, "--level", 0.01, "--price-instance", 2]
-    answer = json.loads(run(*words, "--difference", 6, "--json").stdout)
+    answer = json.loads(run(*words, "--difference", 6, "--json").stdout)["tell_apart"]
     expected = apart.runs_to_tell_apart(components=components, difference=6, power=0.9, level=0.01, price_instance=2)
     assert (answer["instances"], answer["runs_each"], answer["runs"]) == (
         expected.instances,
@@ -155,7 +156,7 @@ def test_two_configurations(pilot: Path, run: RunCommand) -> None:
     assert "the pilot's own" in own
     assert "level 0.01" in own
     assert "the pilot's own" not in " ".join(run(*words, "--difference", 6).stdout.split())
-    assumed = json.loads(run("plan", "--sd", 5, "--difference", 1, "--json").stdout)
+    assumed = json.loads(run("plan", "--sd", 5, "--difference", 1, "--json").stdout)["tell_apart"]
     assert (assumed["instances"], assumed["runs"]) == (199, 398)
 
 
@@ -180,7 +181,7 @@ def test_exports(pilot: Path, run: RunCommand, tmp_path: Path) -> None:
     listed = run(*assumed, "--names", tmp_path / "names.txt").stdout.splitlines()
     assert {line.split()[1] for line in listed} == {f"n{i}" for i in range(12)}
     answer = json.loads(run(*assumed, "--names", tmp_path / "names.txt", "--instances", 5, "--json").stdout)
-    assert answer["recommendation"]["instances"] == 5
+    assert answer["plan"]["recommendation"]["instances"] == 5
     assert len(answer["export"]["content"].splitlines()) == 30
 
 
@@ -270,11 +271,11 @@ def test_single_runs_are_planned_as_if_all_were_across(pilot: Path, tmp_path: Pa
     single.save(tmp_path / "single.npz")
     best = int(training_cost(single).cost.argmin())
     total = float(single.costs[best, :, 0].var(ddof=1))
-    answer = json.loads(run("plan", tmp_path / "single.npz", "--error", 0.1, "--json").stdout)
+    answer = json.loads(run("plan", tmp_path / "single.npz", "--error", 0.1, "--json").stdout)["plan"]
     assert answer["recommendation"]["instances"] == answer["recommendation"]["runs"] == math.ceil(total / 0.1**2)
     assert answer["across"] is None
     printed = run("plan", tmp_path / "single.npz", "--error", 0.1).stdout
-    assert "within and across cannot be told apart" in printed
+    assert "single runs cannot tell seeds from instances" in " ".join(printed.split())
     assert "all variance is taken for across" in " ".join(printed.split())
     few = run("plan", tmp_path / "single.npz", "--error", 0.1, "--instances", 2)
     assert few.returncode == 2

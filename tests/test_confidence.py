@@ -309,7 +309,7 @@ def test_more_instances_and_more_delta_help() -> None:
         ({"configurations": 0}, "configurations to be a whole number of at least 1, got 0"),
         ({"configurations": 2.5}, "configurations to be a whole number of at least 1, got 2.5"),
         ({"configurations": float("nan")}, "configurations to be a whole number of at least 1, got nan"),
-        ({"rng": -1}, "rng to be a whole number"),
+        ({"rng": -1}, "a number from 0"),
     ],
 )
 def test_doors(change: dict[str, Any], message: str) -> None:

@@ -16,12 +16,14 @@ import scenarios
 from commands import Ended, run
 
 from truecost import InputError, Journal, Scenario, Status, gather, import_runs
-from truecost.judge.certificate import Chosen, certify
+from truecost.judge.assess import AUDITED, certify
+from truecost.judge.evidence import Chosen
 from truecost.race import policy as race
-from truecost.race.policy import Cut, Decision, Schedule, Standing, Stretch
+from truecost.race.policy import Cut, Decision, RunOrder, Standing, Stretch
 from truecost.running import searchlog
+from truecost.running.budget import Budget
 from truecost.running.configuring import Configured, configure
-from truecost.running.search import Budget, Progress
+from truecost.running.search import SearchProgress
 from truecost.running.space import Space
 
 HERE = Path(__file__).parent
@@ -85,8 +87,9 @@ def way(path: Path) -> list[list[tuple[Any, ...]]]:
 
 def statement(found: Configured) -> dict[str, Any]:
     """What a search came to, without the seconds it took."""
-    plain = dataclasses.asdict(found)
-    return json.loads(json.dumps({key: value for key, value in plain.items() if key not in ("cpu", "notes")}))  # type: ignore[no-any-return]
+    told = {each.name: getattr(found, each.name) for each in dataclasses.fields(found)}
+    told["assessment"] = found.assessment.to_dict(*AUDITED)
+    return json.loads(json.dumps({key: repr(value) for key, value in told.items() if key not in ("cpu", "notes")}))  # type: ignore[no-any-return]
 
 
 class Allowed(Cut):
@@ -108,7 +111,7 @@ def some(number: int, runs: int, most: float | None = None) -> Any:
     Proposals may cost no more than `most` in all.
     """
 
-    def decide(standing: Standing, schedule: Schedule, **_: float) -> Decision:
+    def decide(standing: Standing, schedule: RunOrder, **_: float) -> Decision:
         size = len(standing.costs)
         means = [row[: min(runs, len(row))].mean() for row in np.nan_to_num(standing.costs, nan=math.inf)]
         best = int(np.argmin(means)) if size else None
@@ -129,9 +132,9 @@ def some(number: int, runs: int, most: float | None = None) -> Any:
 def test_what_the_policy_sees_and_what_is_run(tmp_path: Path) -> None:
     """The policy would decide by rows with gaps or by others' costs, or its runs be made elsewhere than it said."""
     scenario = toy(tmp_path, 9)
-    standings: list[tuple[Standing, Schedule, dict[str, float]]] = []
+    standings: list[tuple[Standing, RunOrder, dict[str, float]]] = []
 
-    def watched(standing: Standing, schedule: Schedule, **more: Any) -> Decision:
+    def watched(standing: Standing, schedule: RunOrder, **more: Any) -> Decision:
         standings.append((standing, schedule, more))
         return race.decide(standing, schedule, **more)
 
@@ -194,9 +197,9 @@ def test_a_finished_search_runs_nothing(tmp_path: Path) -> None:
     first = configure(scenario, tmp_path / "s.db", budget="30runs", pin=False, keep_going=True, policy=some(4, 4))
     (tmp_path / "solver.sh").chmod(0o644)
     again = configure(scenario, tmp_path / "s.db", workers=1, delta=0.2, policy=some(4, 4))
-    assert again.certificate is not None
-    assert first.certificate is not None
-    assert again.certificate.upper < first.certificate.upper
+    assert again.assessment.certificate is not None
+    assert first.assessment.certificate is not None
+    assert again.assessment.certificate.upper < first.assessment.certificate.upper
     assert statement(first)["incumbent"] == statement(again)["incumbent"]
 
 
@@ -221,12 +224,12 @@ def test_statements_rest_on_fresh_instances(tmp_path: Path) -> None:
     assert set(held_out.configurations) == {found.default.name, found.incumbent.name}
     # A search that ends early leaves more rounds: 52 runs are left for 2 x 4 x 2.
     assert found.held_out == np.isfinite(held_out.costs).sum() == 16
-    assert found.certificate is not None
-    assert found.certificate.instances == 4
-    assert found.certificate.estimate == pytest.approx(np.nanmean(held_out.select([found.incumbent.name]).costs))
-    assert found.audit.comparison is not None
-    assert (found.audit.comparison.on, found.audit.comparison.instances) == ("test", 4)
-    assert found.audit.true_from == "test runs"
+    assert found.assessment.certificate is not None
+    assert found.assessment.certificate.instances == 4
+    assert found.assessment.certificate.estimate == pytest.approx(np.nanmean(held_out.select([found.incumbent.name]).costs))
+    assert found.assessment.comparison is not None
+    assert (found.assessment.comparison.on, found.assessment.comparison.instances) == ("test", 4)
+    assert found.assessment.optimism.source == "test runs"
 
 
 def test_what_other_commands_see(tmp_path: Path) -> None:
@@ -243,11 +246,11 @@ def test_what_other_commands_see(tmp_path: Path) -> None:
     assert taken.test is not None
     assert taken.matrix.shape[0] == 8
     assert not set(taken.test.instances) & set(taken.matrix.instances)
-    ways: list[Chosen | None] = ["from-list", "on-half", None]
+    ways: list[Chosen | None] = ["from-list", "on-part", None]
     for chosen in ways:
-        with pytest.raises(InputError, match="configurations were proposed from the costs of others"):
+        with pytest.raises(InputError, match="truecost tuned on these instances"):
             certify(taken.matrix, chosen=chosen, trajectory=trajectory)
-    assert certify(taken.matrix, trajectory=trajectory, test=taken.test) == found.certificate
+    assert certify(taken.matrix, trajectory=trajectory, test=taken.test) == found.assessment.certificate
 
 
 # ---- budgets -----------------------------------------------------------------------------------------------------------
@@ -274,7 +277,7 @@ def test_budgets(text: str, amount: float, unit: str, said: str) -> None:
 @pytest.mark.parametrize("text", ["", "5000", "2 hours", "-1h", "0runs", "1.5runs", "nanh", "1e3runs", "2h30min", "infs"])
 def test_bad_budgets(text: str) -> None:
     """A budget that says nothing would be guessed at."""
-    with pytest.raises(InputError, match="expected a budget"):
+    with pytest.raises(InputError, match="expected a `budget`"):
         Budget.parse(text)
 
 
@@ -284,10 +287,10 @@ def test_budgets_smaller_than_a_round(tmp_path: Path, runs: int) -> None:
     scenario = toy(tmp_path, 12, target="#!/bin/sh\necho Result for SMAC: SUCCESS, 0, 0, $7, 1\n")
     found = configure(scenario, tmp_path / "s.db", budget=f"{runs}runs", pin=False, workers=2)
     assert 1 <= found.runs <= runs
-    assert (found.certificate is None) == (found.held_out == 0)
+    assert (found.assessment.certificate is None) == (found.held_out == 0)
     if runs == 1:
         assert found.incumbent == found.default
-        assert found.no_certificate == "the budget left no runs for the instances held out; give a larger one"
+        assert found.untested == "the budget left no runs for the instances held out; give a larger one"
         assert found.reason == "the budget is spent"
 
 
@@ -297,7 +300,7 @@ def test_time_is_counted_from_the_journal(tmp_path: Path) -> None:
     scenario = toy(tmp_path, 6, target=target, limits={"cpu": 10.0, "wall": 10.0})
     seen: list[float] = []
 
-    def watched(standing: Standing, schedule: Schedule, **more: Any) -> Decision:
+    def watched(standing: Standing, schedule: RunOrder, **more: Any) -> Decision:
         seen.append(more["runs_left"])
         return inner(standing, schedule, **more)  # type: ignore[no-any-return]
 
@@ -324,7 +327,7 @@ def test_time_is_counted_from_the_journal(tmp_path: Path) -> None:
 def test_capped_runs_are_kept_apart(tmp_path: Path, workers: int, capped: int) -> None:
     """A run stopped at a cap would count as a timeout, be lost, be done again, or be followed by more of its kind."""
     scenario = toy(tmp_path, 6, target=BURNER, limits={"cpu": 5.0}, metric={"kind": "par"})
-    told: list[Progress] = []
+    told: list[SearchProgress] = []
     options: dict[str, Any] = {"workers": workers, "pin": False, "policy": some(3, 4, most=0.2)}
     found = configure(scenario, tmp_path / "s.db", budget="40runs", runs=1, progress=told.append, **options)
     kept = rows(tmp_path / "s.db", "SELECT cap, cpu FROM capped")
@@ -360,7 +363,7 @@ def test_a_capped_run_leaves_no_gap(tmp_path: Path) -> None:
     last: list[Standing] = []
     inner = some(3, 8, most=0.3)
 
-    def watched(standing: Standing, schedule: Schedule, **more: Any) -> Decision:
+    def watched(standing: Standing, schedule: RunOrder, **more: Any) -> Decision:
         last[:] = [standing]
         return inner(standing, schedule, **more)  # type: ignore[no-any-return]
 
@@ -386,7 +389,7 @@ def test_costs_above_a_cap_put_out(tmp_path: Path) -> None:
     last: list[Standing] = []
     inner = some(5, 4, most=3.0)
 
-    def watched(standing: Standing, schedule: Schedule, **more: Any) -> Decision:
+    def watched(standing: Standing, schedule: RunOrder, **more: Any) -> Decision:
         last[:] = [standing]
         return inner(standing, schedule, **more)  # type: ignore[no-any-return]
 
@@ -401,7 +404,7 @@ def test_no_caps_where_costs_are_no_times(tmp_path: Path) -> None:
     """A run would be stopped for a quality that has nothing to do with seconds."""
     told = set()
 
-    def watched(standing: Standing, schedule: Schedule, **more: Any) -> Decision:
+    def watched(standing: Standing, schedule: RunOrder, **more: Any) -> Decision:
         told.add(more["capping"])
         return some(4, 4)(standing, schedule, **more)  # type: ignore[no-any-return]
 
@@ -420,19 +423,19 @@ def test_no_caps_where_costs_are_no_times(tmp_path: Path) -> None:
 def test_one_instance(tmp_path: Path) -> None:
     """A scenario with one instance would be certified on what it was trained on, or end in a fault."""
     found = configure(toy(tmp_path, 1), tmp_path / "s.db", budget="30runs", pin=False, keep_going=True)
-    assert found.certificate is None
-    assert found.no_certificate is not None
-    assert "the scenario has one instance, and it was trained on" in found.no_certificate
+    assert found.assessment.certificate is None
+    assert found.untested is not None
+    assert "the scenario has one instance, and it was trained on" in found.untested
     assert found.runs <= 30
-    assert not found.audit.better
+    assert not found.assessment.better
 
 
 @pytest.mark.parametrize("instances", [2, 3])
 def test_one_run_on_few_instances(tmp_path: Path, instances: int) -> None:
     """One run per instance would be too little for the report, or be exceeded."""
     found = configure(toy(tmp_path, instances), tmp_path / "s.db", budget="60runs", runs=1, pin=False, keep_going=True)
-    assert found.certificate is not None
-    assert found.certificate.instances == 1
+    assert found.assessment.certificate is not None
+    assert found.assessment.certificate.instances == 1
     assert rows(tmp_path / "s.db", "SELECT max(number) FROM runs") == [(0,)]
 
 
@@ -443,7 +446,7 @@ def test_a_deterministic_target_is_told(tmp_path: Path) -> None:
     )
     found = configure(scenario, tmp_path / "s.db", budget="80runs", runs=2, pin=False, policy=some(6, 8))
     assert any(note.startswith("seeds seem to change nothing") for note in found.notes)
-    assert found.audit.noise.within == 0
+    assert found.assessment.noise.within == 0
 
 
 def test_everything_times_out(tmp_path: Path) -> None:
@@ -452,9 +455,9 @@ def test_everything_times_out(tmp_path: Path) -> None:
     scenario = toy(tmp_path, 6, target="#!/bin/sh\nsleep 1000000\n", limits=limits, metric={"kind": "par", "clock": "wall"})
     found = configure(scenario, tmp_path / "s.db", budget="40runs", pin=False, workers=2)
     assert found.notes[0].startswith("every run cost the most there is, 0.2: nothing could be told apart")
-    assert not found.audit.better
-    assert found.certificate is not None
-    assert found.certificate.upper == pytest.approx(0.2)
+    assert not found.assessment.better
+    assert found.assessment.certificate is not None
+    assert found.assessment.certificate.upper == pytest.approx(0.2)
 
 
 def test_a_default_that_crashes(tmp_path: Path) -> None:
@@ -462,12 +465,12 @@ def test_a_default_that_crashes(tmp_path: Path) -> None:
     target = '#!/bin/sh\n[ "$7" = 1 ] && { echo no one >&2; exit 3; }\necho Result for SMAC: SUCCESS, 0, 0, $7, 1\n'
     scenario = toy(tmp_path, 30, target=target, limits=FAR)
     options: dict[str, Any] = {"pin": False, "workers": 1, "runs": 1, "policy": some(3, 20)}
-    with pytest.raises(InputError, match=r"all crashed \(.*no one\)\. If .* keep_going\. Try by hand: "):
+    with pytest.raises(InputError, match=r"all crashed \(.*no one\)\. If .* `keep_going=True`\. Try by hand: "):
         configure(scenario, tmp_path / "s.db", budget="100runs", **options)
     assert 10 <= len(rows(tmp_path / "s.db", "SELECT 1 FROM runs")) < 20
     found = configure(scenario, tmp_path / "s.db", keep_going=True, **options)
     assert found.incumbent != found.default
-    assert found.audit.better
+    assert found.assessment.better
     assert found.notes[0].startswith("the default cost the most there is, 10000, in all its 20 training runs")
 
 
@@ -485,7 +488,7 @@ def test_a_small_space_is_tried_out(tmp_path: Path) -> None:
     scenario = Scenario.read(tmp_path / "scenario.toml")
     left: list[float] = []
 
-    def greedy(standing: Standing, _: Schedule, **more: float) -> Decision:
+    def greedy(standing: Standing, _: RunOrder, **more: float) -> Decision:
         left.append(more["proposals_left"])
         size = len(standing.costs)
         new = tuple(Stretch(configuration=size + i, start=0, stop=1) for i in range(4)) if more["proposals_left"] else ()
@@ -550,7 +553,7 @@ def test_another_search_is_refused(tmp_path: Path) -> None:
         configure(dataclasses.replace(scenario, metric=metric), tmp_path / "s.db", **options)
     with pytest.raises(InputError, match=r"expected the instances the search was begun with, and .* is not there"):
         configure(dataclasses.replace(scenario, instances=scenario.instances[:3]), tmp_path / "s.db", **options)
-    with pytest.raises(InputError, match="expected a budget for a new search"):
+    with pytest.raises(InputError, match="expected a `budget` for a new search"):
         configure(scenario, tmp_path / "new.db", **options)
     with pytest.raises(InputError, match="expected delta between 0 and 1"):
         configure(scenario, tmp_path / "s.db", delta=1.0, **options)
@@ -578,25 +581,25 @@ def test_the_command_line(tmp_path: Path) -> None:
     flat = " ".join(said.split())
     assert flat.startswith("toy: 60 runs, at most 12 s of CPU time; 9 instances, a third of them held out.")
     assert "As arguments: -alpha " in flat
-    assert "Certified: with 95 % confidence the true cost of " in flat
-    assert "Against the default: " in flat
-    assert "Audit: true cost (on held-out instances) − training cost = " in flat
+    assert "With 95 % confidence the mean cost of " in flat
+    assert " the default (" in flat
+    assert "On new instances it costs " in flat
     assert "Next: truecost audit toy-configure.db" in flat
     report = json.loads(truecost("configure", "scenario.toml", "--json", "--delta", 0.1, folder=tmp_path).stdout)
     assert report["certificate"]["delta"] == 0.1
-    assert report["runs"] <= 60
-    assert set(report["incumbent"]["values"]) == {"alpha", "beta"}
-    assert report["better"] == report["audit"]["better"]
+    assert report["search"]["runs"] <= 60
+    assert set(report["search"]["incumbent"]["values"]) == {"alpha", "beta"}
+    assert report["incumbent"]["configuration"] == report["search"]["incumbent"]["name"]
     info = " ".join(truecost("info", "toy-configure.db", folder=tmp_path).stdout.split())
-    assert f"toy: {report['runs']} runs" in info
+    assert f"toy: {report['search']['runs']} runs" in info
     assert "of a search" in info
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["scenario.toml"], "expected a budget for a new search"),
-        (["scenario.toml", "--budget", "2 fortnights"], "expected a budget such as 2h"),
+        (["scenario.toml"], "expected a --budget for a new search"),
+        (["scenario.toml", "--budget", "2 fortnights"], "expected a --budget such as 5000runs"),
         (["scenario.toml", "--budget", "9runs", "--workers", "2", "--dask", "tcp://x"], "got both"),
     ],
 )
@@ -643,7 +646,7 @@ def test_proposals_depend_on_their_number_only() -> None:
     from truecost.running.propose import propose
 
     space = Space.parse("a {x,y,z} [x]\nb [0,1] [0.5]\nc [1,100] [10]il\n")
-    parents = space.configurations(3, seed=9)
+    parents = space.configurations(3, rng=9)
     first = [propose(space, parents, set(), seed=1, number=number) for number in range(20)]
     assert first == [propose(space, parents, set(), seed=1, number=number) for number in reversed(range(20))][::-1]
     assert first[0] is not None
@@ -658,7 +661,7 @@ def test_the_mix_of_proposals() -> None:
     from truecost.running.propose import RANDOM, propose
 
     space = Space.parse("a {x,y,z} [x]\nb [0,1] [0.5]\nc [1,100] [10]il\n")
-    parents = space.configurations(4, seed=9)
+    parents = space.configurations(4, rng=9)
     origins = [found.origin for number in range(1, 601) if (found := propose(space, parents, set(), seed=5, number=number))]
     randoms = origins.count("random")
     assert stats.binomtest(randoms, 600, RANDOM).pvalue > 1e-4

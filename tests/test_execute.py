@@ -96,7 +96,7 @@ def test_torture(slot: Slot, mode: str, limits: Limits | None, status: Status, v
     else:
         ended = torture(slot, mode, limits, marker)
     answered = read_wrapper(ended.stdout.decode(errors="replace"))
-    assert execute.judge(ended, answered)[0] == status
+    assert execute.verdict(ended, answered)[0] == status
     assert answered.value == value
     assert processes(marker) == []
     # And the slot is as good as before.
@@ -338,5 +338,5 @@ def test_cores_are_claimed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             pass
     with execute.claimed_cores(None) as again:
         assert again == first
-    with pytest.raises(InputError, match=r"expected at most \d+ workers, one per core"), execute.claimed_cores(number + 1):
+    with pytest.raises(InputError, match=r"expected at most \d+ `workers`, one per core"), execute.claimed_cores(number + 1):
         pass

@@ -11,7 +11,9 @@ import pytest
 from test_resample import runtimes, with_gaps
 
 from truecost.errors import InputError
-from truecost.experiments import exact, fit, reality, resample, results
+from truecost.experiments import bounds_observed, exact, fit, resample
+from truecost.experiments import tables as experiment_tables
+from truecost.experiments.one_split import one_split
 from truecost.matrix import CostMatrix
 from truecost.show import figures, saving
 from truecost.show.theme import Chart
@@ -39,7 +41,26 @@ def named(costs: Any, low: float = 0, high: float = 100, evil: bool = False) -> 
 def tables(matrix: CostMatrix, splits: int = 40) -> list[pl.DataFrame]:
     """Tables of the three sweeps, as an experiment writes them."""
     sweeps = [getattr(resample, f"sweep_{kind}")(matrix, splits=splits, rng=np.random.default_rng(1)) for kind in "mnk"]
-    return [results.sweep_table(sweep, reality.bounds_against_reality(matrix, sweep)) for sweep in sweeps]
+    return [experiment_tables.sweep_table(sweep, bounds_observed.bounds_against_reality(matrix, sweep)) for sweep in sweeps]
+
+
+def curves_data(swept: list[pl.DataFrame], error: figures.ErrorName = "uniform", **settings: Any) -> pl.DataFrame:
+    """The data of error curves with the fits to the tables."""
+    return figures.error_curves_data(swept, [fit.to_table(table, error) for table in swept], error, **settings)
+
+
+def shares_data(matrix: CostMatrix) -> pl.DataFrame:
+    """The data of variance shares."""
+    costs = np.nanmean(np.nanmean(matrix.costs, axis=2), axis=1)
+    found = variance_components(matrix)
+    return figures.variance_shares_data(
+        matrix.configurations, costs=costs, within=found.within, across=found.across, share=found.within_share
+    )
+
+
+def split_data(matrix: CostMatrix, seed: int | list[int], **settings: Any) -> pl.DataFrame:
+    """The data of one split."""
+    return figures.overtuning_data(one_split(matrix, rng=np.random.default_rng(seed), **settings))
 
 
 def charts(matrix: CostMatrix) -> dict[str, Chart]:
@@ -48,7 +69,7 @@ def charts(matrix: CostMatrix) -> dict[str, Chart]:
     fewest = int(matrix.counts().min())
     chosen = [name for name in exact.ESTIMATORS[:3] if fewest == matrix.shape[2] or name != "concentrated"]
     compared = pl.concat(
-        results.estimator_table(
+        experiment_tables.estimator_table(
             resample.compare_estimators(
                 matrix, splits=10, rng=np.random.default_rng(1), runs=range(1, k * fewest + 1), train=k, estimators=chosen
             )
@@ -57,11 +78,11 @@ def charts(matrix: CostMatrix) -> dict[str, Chart]:
     )
     return {
         "matrix": figures.matrix_chart(figures.matrix_data(matrix)),
-        "shares": figures.variance_shares_chart(figures.variance_shares_data(matrix)),
-        "overtuning": figures.overtuning_chart(figures.overtuning_data(matrix, rng=np.random.default_rng(1))),
+        "shares": figures.variance_shares_chart(shares_data(matrix)),
+        "overtuning": figures.overtuning_chart(split_data(matrix, 1)),
         "estimators": figures.estimators_chart(figures.estimators_data(compared)),
-        "uniform": figures.error_curves_chart(figures.error_curves_data(swept)),
-        "selection": figures.error_curves_chart(figures.error_curves_data(swept, "selection"), error="selection"),
+        "uniform": figures.error_curves_chart(curves_data(swept)),
+        "selection": figures.error_curves_chart(curves_data(swept, "selection"), error="selection"),
         "bounds": figures.bounds_chart(figures.bounds_data(swept)),
     }
 
@@ -121,7 +142,7 @@ def test_variance_shares() -> None:
     """A bar would stand at another configuration, or show another share, than `variance_components` has."""
     matrix = runtimes(9, 20, 3, within_share=0.4)
     components = variance_components(matrix)
-    data = figures.variance_shares_data(matrix)
+    data = shares_data(matrix)
     assert data["configuration"].to_list() == [matrix.configurations[i] for i in matrix.costs.mean(axis=(1, 2)).argsort()]
     for row in data.iter_rows(named=True):
         i = matrix.configurations.index(row["configuration"])
@@ -129,7 +150,7 @@ def test_variance_shares() -> None:
         assert row["share"] == pytest.approx(components.within[i] / (components.within[i] + across))
         assert row["cost"] == pytest.approx(matrix.costs[i].mean())
     with pytest.raises(InputError, match="cannot be told apart"):
-        figures.variance_shares_data(runtimes(3, 8, 1))
+        shares_data(runtimes(3, 8, 1))
 
 
 def test_overtuning_runs_are_even_and_different() -> None:
@@ -137,7 +158,7 @@ def test_overtuning_runs_are_even_and_different() -> None:
     instances, runs = 8, 3
     bits = 2.0 ** np.arange(instances * runs).reshape(instances, runs)
     matrix = named(np.broadcast_to(bits, (6, instances, runs)), high=2.0**30)
-    data = figures.overtuning_data(matrix, rng=np.random.default_rng(5), runs=[1, 3, 4, 6, 11, 12])
+    data = split_data(matrix, 5, runs=[1, 3, 4, 6, 11, 12])
     test = np.random.default_rng(5).permutation(instances)
     truth = bits[test[4:]].mean(axis=1).mean()
     choices = set()
@@ -155,7 +176,7 @@ def test_overtuning_runs_are_even_and_different() -> None:
 
 def test_overtuning_marks_the_winner() -> None:
     """The winner or the best would be another configuration than the one with the least training or test cost."""
-    data = figures.overtuning_data(runtimes(20, 30, 4), rng=np.random.default_rng(2))
+    data = split_data(runtimes(20, 30, 4), 2)
     assert data["runs"].unique().sort().to_list() == [4, 60]
     for n in (4, 60):
         part = data.filter(pl.col("runs") == n)
@@ -163,17 +184,17 @@ def test_overtuning_marks_the_winner() -> None:
         assert winner["training"].to_list() == [part["training"].min()]
         assert [*best["test"], *winner["test"]][0] == part["test"].min()
     with pytest.raises(InputError, match="at most 4 runs"):
-        figures.overtuning_data(runtimes(20, 30, 4), rng=np.random.default_rng(2), runs=[61])
+        split_data(runtimes(20, 30, 4), 2, runs=[61])
 
 
 @pytest.mark.parametrize("error", figures.ERRORS)
 def test_error_curves(error: figures.ErrorName) -> None:
     """A curve would show other numbers than the sweep, the fit to all its points, and the bound at the same place."""
     matrix = runtimes(15, 40, 4)
-    data = figures.error_curves_data(tables(matrix), error, most=12)
+    data = curves_data(tables(matrix), error, most=12)
     for kind in fit.FORMULAS:
         sweep = getattr(resample, f"sweep_{kind}")(matrix, splits=40, rng=np.random.default_rng(1))
-        beside = reality.bounds_against_reality(matrix, sweep)
+        beside = bounds_observed.bounds_against_reality(matrix, sweep)
         curve = fit.curve(sweep.values, getattr(sweep, error), kind=kind)
         part = data.filter(pl.col("against") == kind)
         seen = part.filter(pl.col("series") == "observed")
@@ -194,7 +215,7 @@ def test_bounds_beside_quantiles() -> None:
     matrix = runtimes(10, 24, 3)
     data = figures.bounds_data(tables(matrix), delta=0.1)
     sweep = resample.sweep_n(matrix, splits=40, rng=np.random.default_rng(1))
-    beside = reality.bounds_against_reality(matrix, sweep, delta=0.05)
+    beside = bounds_observed.bounds_against_reality(matrix, sweep, delta=0.05)
     for error, series, expected in (
         ("uniform", "observed", sweep.quantiles["uniform"][1]),
         ("selection", "observed", sweep.quantiles["selection"][1]),
@@ -213,7 +234,7 @@ def test_estimators_of_figure_1() -> None:
     errors = resample.compare_estimators(
         runtimes(5, 20, 3), splits=30, rng=np.random.default_rng(1), runs=[2, 8, 16], train=8, estimators=exact.ESTIMATORS
     )
-    data = figures.estimators_data(results.estimator_table(errors))
+    data = figures.estimators_data(experiment_tables.estimator_table(errors))
     assert "pairs" not in data["estimator"]
     dagger = data.filter(pl.col("estimator") == "concentrated")
     np.testing.assert_allclose(dagger["error"], errors.absolute[1])
@@ -275,7 +296,7 @@ def test_names_are_data() -> None:
 def test_unit_is_text() -> None:
     """A unit from the command line would be taken for an expression, or not stand at the axis."""
     unit = "</script>{{1+1}} datum"
-    chart = figures.overtuning_chart(figures.overtuning_data(runtimes(5, 8, 2), rng=np.random.default_rng(1)), unit=unit)
+    chart = figures.overtuning_chart(split_data(runtimes(5, 8, 2), 1), unit=unit)
     texts = [each.text for each in ElementTree.fromstring(saving.render(chart, "svg")).iter()]  # noqa: S314
     assert f"training cost ({unit})" in texts
     assert saving.render(chart, "html").decode().count("</script") == 2
@@ -304,7 +325,7 @@ def test_series_differ_without_colour() -> None:
 
 def test_save_by_ending(tmp_path: Path) -> None:
     """A file would not be what its ending says, or a wrong ending would write something."""
-    chart = figures.variance_shares_chart(figures.variance_shares_data(runtimes(4, 8, 2)))
+    chart = figures.variance_shares_chart(shares_data(runtimes(4, 8, 2)))
     for ending, start in (("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("html", b"<!DOCTYPE html>")):
         figures.save(chart, tmp_path / f"figure.{ending}")
         assert (tmp_path / f"figure.{ending}").read_bytes().startswith(start)
@@ -318,7 +339,7 @@ def test_save_by_ending(tmp_path: Path) -> None:
 
 def test_the_same_chart_gives_the_same_bytes() -> None:
     """A figure would change from one call to the next though nothing did."""
-    chart = figures.error_curves_chart(figures.error_curves_data(tables(runtimes(4, 8, 2))[:1]))
+    chart = figures.error_curves_chart(curves_data(tables(runtimes(4, 8, 2))[:1]))
     for kind in ("svg", "png", "html"):
         assert saving.render(chart, kind) == saving.render(chart, kind)
 
@@ -327,7 +348,7 @@ def test_numbering_leaves_texts_alone() -> None:
     """Giving the parts of an SVG stable names would break what refers to them, or change what a name says."""
     texts = ['id="clip1"', '"url(#clip1)"']
     matrix = CostMatrix(np.random.default_rng(1).uniform(1, 9, (2, 3, 2)), texts, list("abc"), 0, 10)
-    table = figures.variance_shares_data(matrix)
+    table = shares_data(matrix)
     alt_chart = (
         alt.Chart(alt.InlineData(values=table.to_dicts())).mark_point(clip=True).encode(x="rank:Q", y="configuration:N")
     )

@@ -12,12 +12,15 @@ from test_figures import EVIL, named, outside_data, ranges, without_library
 from test_resample import runtimes
 
 from truecost.errors import InputError
-from truecost.judge.audit import Audit, audit
+from truecost.judge.assess import assess
+from truecost.judge.costs import instance_means
+from truecost.judge.optimism import OverTuning
 from truecost.matrix import CostMatrix
 from truecost.plan import sizes as plan
 from truecost.race.replay import EVERYTHING, HALVING, OURS, SMAC, STUDENT, Replay, replay
 from truecost.runs import Step, Trajectory
 from truecost.show import figures, saving
+from truecost.show.text import visible
 from truecost.show.theme import Chart
 from truecost.stats import confidence
 from truecost.stats.variance import VarianceComponents, variance_components
@@ -26,7 +29,7 @@ HOSTILE = ("<img src=x onerror=alert(1)>", "one\nline\r\x1b[31mmore", *EVIL)
 KNOWN = VarianceComponents.known(within=9.0, across=4.0)
 
 
-def rng(seed: int = 1) -> np.random.Generator:
+def rng(seed: int | list[int] = 1) -> np.random.Generator:
     """Seeded."""
     return np.random.default_rng(seed)
 
@@ -40,12 +43,15 @@ def hostile(configurations: int = 8, instances: int = 12) -> CostMatrix:
     return CostMatrix(rng().uniform(1, 99, (configurations, instances, 2)), names[0], names[1], 0, 100)
 
 
-def audited(matrix: CostMatrix, *, counted: bool = True, test: CostMatrix | None = None, order: Any = None) -> Audit:
-    """An audit of a search that took its configurations in this order, one better than the other."""
+def searched(matrix: CostMatrix, *, counted: bool = True, test: CostMatrix | None = None, order: Any = None) -> OverTuning:
+    """What a search that took its configurations in this order, one better than the other, went past."""
     order = list(matrix.configurations if order is None else order)
     steps = tuple(Step(10 * 3**i if counted else None, (name,)) for i, name in enumerate(order))
     trajectory = Trajectory(tool="a search", proposed="adaptively", incumbent=order[-1], steps=steps)
-    return audit(matrix, rng=rng(), trajectory=trajectory, test=test, splits=20)
+    if test is None:
+        fresh = [f"new {name}" for name in matrix.instances]
+        test = CostMatrix(matrix.costs[:, ::-1] * 0.9 + 1, matrix.configurations, fresh, matrix.low, matrix.high)
+    return assess(matrix, trajectory=trajectory, test=test).over_tuning
 
 
 def played(rules: int = 3, repetitions: int = 40) -> Replay:
@@ -57,21 +63,42 @@ def played(rules: int = 3, repetitions: int = 40) -> Replay:
     return Replay(rules=names, budgets=budgets, regret=regret, missed=np.zeros(3, dtype=np.int64), delta=0.05)
 
 
+def width_data(
+    matrix: CostMatrix, configuration: str, seed: int | list[int] = 1, delta: float = 0.05, **settings: Any
+) -> pl.DataFrame:
+    """The data of certificate widths."""
+    means, there = instance_means(matrix.select(configurations=[configuration]))
+    costs = rng(seed).permutation(means[0, there[0]])
+    limits = confidence.upper_by_size(costs, matrix.low, matrix.high, delta, **settings)
+    return figures.certificate_width_data(configuration, limits.instances, limits.estimate, limits.upper)
+
+
+def paired_data(matrix: CostMatrix, incumbent: str, default: str, **settings: Any) -> pl.DataFrame:
+    """The data of paired differences, with limits for two that were fixed beforehand."""
+    means, there = instance_means(matrix.select(configurations=list(dict.fromkeys([incumbent, default]))))
+    both = np.flatnonzero(there.all(axis=0))
+    if both.size and incumbent != default:
+        limits = confidence.difference(means[0, both], means[1, both], matrix.low, matrix.high)
+        settings = {"lower": limits.lower, "upper": limits.upper, **settings}
+    names = [matrix.instances[i] for i in both]
+    return figures.paired_differences_data(incumbent, default, instances=names, costs=means[:, both], **settings)
+
+
 def charts(matrix: CostMatrix) -> dict[str, Chart]:
     """Every figure of this file."""
     first, second = matrix.configurations[:2]
     components = VarianceComponents.known(within=9.0, across=4.0)
     return {
-        "width": figures.certificate_width_chart(figures.certificate_width_data(matrix, first, rng=rng())),
-        "paired": figures.paired_differences_chart(figures.paired_differences_data(matrix, first, second, rng=rng())),
+        "width": figures.certificate_width_chart(width_data(matrix, first)),
+        "paired": figures.paired_differences_chart(paired_data(matrix, first, second)),
         "plan": figures.plan_curve_chart(
             figures.plan_curve_data(plan.runs_needed(error=0.5, components=components, price_instance=5, width=100))
         ),
         "budget": figures.plan_curve_chart(
             figures.plan_curve_data(plan.best_for(budget=500, components=components, price_instance=5))
         ),
-        "along": figures.overtuning_along_chart(figures.overtuning_along_data(audited(matrix))),
-        "steps": figures.overtuning_along_chart(figures.overtuning_along_data(audited(matrix, counted=False))),
+        "along": figures.overtuning_along_chart(figures.overtuning_along_data(searched(matrix))),
+        "steps": figures.overtuning_along_chart(figures.overtuning_along_data(searched(matrix, counted=False))),
         "regret": figures.regret_chart(figures.regret_data(played())),
     }
 
@@ -82,7 +109,7 @@ def test_certificate_width() -> None:
     costs[1, [4, 9]] = np.nan
     costs[1, 5, 1:] = np.nan
     matrix = named(costs)
-    data = figures.certificate_width_data(matrix, "c1", rng=rng(7), sizes=[2, 28, 11, 11], delta=0.1)
+    data = width_data(matrix, "c1", 7, 0.1, sizes=[2, 28, 11, 11])
     means = np.array([np.nanmean(cell) for cell in costs[1] if not np.isnan(cell).all()])
     order = rng(7).permutation(28)
     assert data.height == 3 * 4
@@ -100,7 +127,7 @@ def test_certificate_width() -> None:
 
 def test_certificate_width_reaches_from_few_to_all_instances() -> None:
     """The curve would not end at all instances, or have so many points that it takes minutes."""
-    data = figures.certificate_width_data(runtimes(2, 300, 1), runtimes(2, 300, 1).configurations[1], rng=rng())
+    data = width_data(runtimes(2, 300, 1), runtimes(2, 300, 1).configurations[1])
     sizes = data["instances"].unique().sort().to_list()
     assert (sizes[0], sizes[-1]) == (2, 300)
     assert 30 <= len(sizes) <= 40
@@ -111,7 +138,7 @@ def test_paired_differences() -> None:
     costs = rng().uniform(0, 100, (3, 9, 2))
     costs[0, 3], costs[2, 5, 0], costs[2, 7] = np.nan, np.nan, costs[0, 7]
     matrix = named(costs)
-    data = figures.paired_differences_data(matrix, "c2", "c0", rng=rng(5), delta=0.2)
+    data = paired_data(matrix, "c2", "c0", lower=-1.5, upper=None)
     expected = {f"i{i}": np.nanmean(costs[2, i]) - np.nanmean(costs[0, i]) for i in range(9) if i != 3}
     assert dict(zip(data["instance"], data["difference"], strict=True)) == {k: pytest.approx(v) for k, v in expected.items()}
     assert data["difference"].is_sorted()
@@ -123,14 +150,13 @@ def test_paired_differences() -> None:
     values = np.array(list(expected.values()))
     assert one["mean"] == pytest.approx(values.mean())
     assert (one["instances"], one["gains"], one["losses"]) == (8, (values < 0).sum(), (values > 0).sum())
-    limits = confidence.difference(costs[2], costs[0], 0, 100, 0.2, rng=int(rng(5).integers(1 << 32)))
-    assert (one["lower"], one["upper"]) == (pytest.approx(limits.lower), pytest.approx(limits.upper))
+    assert (one["lower"], one["upper"]) == (-1.5, None)
 
 
 def test_few_small_gains_are_drawn() -> None:
     """Gains that are small beside the losses would be drawn outside of the axes."""
     costs = np.stack([np.array([[9.0], [60.0], [90.0]]), np.array([[10.0], [10.0], [10.0]])])
-    data = figures.paired_differences_data(named(costs), "c0", "c1", rng=rng())
+    data = paired_data(named(costs), "c0", "c1")
     chart = figures.paired_differences_chart(data.with_columns(lower=pl.lit(5.0), upper=pl.lit(70.0)))
 
     def domains(spec: Any) -> list[list[float]]:
@@ -147,7 +173,7 @@ def test_few_small_gains_are_drawn() -> None:
 def test_paired_differences_of_many_instances_stay_light() -> None:
     """Thousands of instances would make a file that is slow to open, or lose the extremes or the mean of all."""
     costs = rng().uniform(0, 100, (2, 3000, 1))
-    data = figures.paired_differences_data(named(costs), "c0", "c1", rng=rng())
+    data = paired_data(named(costs), "c0", "c1")
     apart = costs[0, :, 0] - costs[1, :, 0]
     assert data.height == 500
     assert (data["difference"][0], data["difference"][-1]) == (apart.min(), apart.max())
@@ -203,7 +229,7 @@ def test_overtuning_along() -> None:
     names = matrix.configurations
     test = CostMatrix(fresh.costs[[0, 1, 3]], [names[i] for i in (0, 1, 3)], [f"t{i}" for i in range(40)], 0, matrix.high)
     order = [names[i] for i in (2, 0, 1, 3)]
-    found = audited(matrix, test=test, order=order)
+    found = searched(matrix, test=test, order=order)
     data = figures.overtuning_along_data(found)
     assert data["configuration"].to_list() == order
     assert data["runs"].to_list() == [10, 30, 90, 270]
@@ -221,14 +247,13 @@ def test_overtuning_along() -> None:
 def test_overtuning_along_by_steps() -> None:
     """Incumbents whose runs nobody counted would be left out, or the axis would call their places runs."""
     matrix = runtimes(5, 12, 2)
-    data = figures.overtuning_along_data(audited(matrix, counted=False))
+    data = figures.overtuning_along_data(searched(matrix, counted=False))
     assert data["runs"].null_count() == data.height == 5
     assert data["step"].to_list() == [1, 2, 3, 4, 5]
     drawn = saving.render(figures.overtuning_along_chart(data), "svg").decode()
     assert "incumbents, in their order" in drawn
-    assert "training cost + what choosing errs by" in drawn
-    partly = audited(matrix)
-    partly = dataclasses.replace(partly, along=(*partly.along[:-1], dataclasses.replace(partly.along[-1], runs=None)))
+    partly = searched(matrix)
+    partly = dataclasses.replace(partly, along=(*partly.along[:-1], partly.along[-1]._replace(runs=None)))
     data = figures.overtuning_along_data(partly)
     assert data["runs"].to_list() == [10, 30, 90, 270, None]
     assert "incumbents, in their order" in saving.render(figures.overtuning_along_chart(data), "svg").decode()
@@ -297,16 +322,16 @@ def test_names_stay_text() -> None:
         if name in ("width", "paired"):
             # Where the configurations are named, their names can be read.
             assert any("<img src=x onerror=alert(1)>" in (each.text or "") for each in root.iter()), name
-    broken = figures.certificate_width_chart(figures.certificate_width_data(matrix, HOSTILE[1], rng=rng()))
+    broken = figures.certificate_width_chart(width_data(matrix, HOSTILE[1]))
     texts = [each.text for each in ElementTree.fromstring(saving.render(broken, "svg")).iter()]  # noqa: S314
-    assert f"95 % certificates of {saving.visible(HOSTILE[1])}" in texts
+    assert f"95 % certificates of {visible(HOSTILE[1])}" in texts
 
 
 def test_names_are_no_expressions() -> None:
     """A name would be looked up or computed by the drawing instead of being shown."""
     for name in ("datum.cost > 0", "__proto__", "{{1+1}}", '{"expr": "1+1"}'):
         matrix = CostMatrix(rng().uniform(1, 9, (2, 6, 1)), [name, "other"], list("abcdef"), 0, 10)
-        chart = figures.paired_differences_chart(figures.paired_differences_data(matrix, name, "other", rng=rng()))
+        chart = figures.paired_differences_chart(paired_data(matrix, name, "other"))
         texts = [each.text for each in ElementTree.fromstring(saving.render(chart, "svg")).iter()]  # noqa: S314
         assert f"{name} against other, instance by instance" in texts
 
@@ -343,13 +368,11 @@ def test_units_stand_at_the_axes() -> None:
     recommended = plan.runs_needed(error=0.5, components=KNOWN)
     for chart, label in (
         (
-            figures.certificate_width_chart(figures.certificate_width_data(matrix, names[0], rng=rng()), unit=unit),
+            figures.certificate_width_chart(width_data(matrix, names[0]), unit=unit),
             f"certified limit − estimate ({unit})",
         ),
         (
-            figures.paired_differences_chart(
-                figures.paired_differences_data(matrix, names[0], names[1], rng=rng()), unit=unit
-            ),
+            figures.paired_differences_chart(paired_data(matrix, names[0], names[1]), unit=unit),
             f"cost of the incumbent − cost of the default ({unit})",
         ),
         (
@@ -357,7 +380,7 @@ def test_units_stand_at_the_axes() -> None:
             f"standard error of a training cost ({unit})",
         ),
         (figures.plan_curve_chart(figures.plan_curve_data(recommended), price_unit=unit), f"price ({unit})"),
-        (figures.overtuning_along_chart(figures.overtuning_along_data(audited(matrix)), unit=unit), f"cost ({unit})"),
+        (figures.overtuning_along_chart(figures.overtuning_along_data(searched(matrix)), unit=unit), f"cost ({unit})"),
     ):
         texts = [each.text for each in ElementTree.fromstring(saving.render(chart, "svg")).iter()]  # noqa: S314
         assert label in texts
@@ -368,30 +391,26 @@ def test_what_cannot_be_shown_is_refused() -> None:
     costs = rng().uniform(1, 99, (4, 4, 1))
     costs[0, 1:], costs[1, 0], costs[3] = np.nan, np.nan, np.nan
     matrix = named(costs)
-    with pytest.raises(InputError, match="'c0' on at least 2 instances, it has some on 1"):
-        figures.certificate_width_data(matrix, "c0", rng=rng())
-    with pytest.raises(InputError, match="every cost is missing"):
-        figures.certificate_width_data(matrix, "c3", rng=rng())
+    with pytest.raises(InputError, match="on at least 2 instances, got 1"):
+        width_data(matrix, "c0")
     for sizes, got in (([], "none"), ([0], "0 to 0"), ([2, 5], "2 to 5")):
         with pytest.raises(InputError, match=f"from 1 to 4, .* got {got}"):
-            figures.certificate_width_data(matrix, "c2", rng=rng(), sizes=sizes)
+            width_data(matrix, "c2", sizes=sizes)
     with pytest.raises(InputError, match="delta"):
-        figures.certificate_width_data(matrix, "c2", rng=rng(), delta=0)
-    with pytest.raises(InputError, match="nobody"):
-        figures.certificate_width_data(matrix, "nobody", rng=rng())
+        width_data(matrix, "c2", delta=0)
     with pytest.raises(InputError, match="'c2' twice"):
-        figures.paired_differences_data(matrix, "c2", "c2", rng=rng())
+        paired_data(matrix, "c2", "c2")
     with pytest.raises(InputError, match="both have runs"):
-        figures.paired_differences_data(matrix, "c0", "c1", rng=rng())
+        paired_data(matrix, "c0", "c1")
     with pytest.raises(InputError, match="at least 2 instances to be shown"):
-        figures.paired_differences_data(matrix, "c1", "c2", rng=rng(), most=1)
-    found = audited(runtimes(3, 8, 2))
-    unknown = tuple(dataclasses.replace(point, true=math.nan) for point in found.along)
+        paired_data(matrix, "c1", "c2", most=1)
+    found = searched(runtimes(3, 8, 2))
+    unknown = tuple(point._replace(true=math.nan) for point in found.along)
     for along in ((), unknown):
-        with pytest.raises(InputError, match="incumbents along the way"):
+        with pytest.raises(InputError, match="incumbents on the way"):
             figures.overtuning_along_data(dataclasses.replace(found, along=along))
     recommended = plan.runs_needed(error=0.5, components=KNOWN)
-    none = plan.Curve(
+    none = plan.SizeCurve(
         instances=np.zeros(0, dtype=np.int64),
         runs=np.zeros(0, dtype=np.int64),
         standard_error=np.zeros(0),

@@ -83,7 +83,7 @@ def test_nothing_but_vetoes_stops_with_the_reason(tmp_path: Path, run: Run, monk
     ended = run(*words)
     assert ended.returncode == 2
     assert "first 9 runs, and all were vetoed (wrong by " in ended.stderr
-    assert "go on with keep_going" in ended.stderr
+    assert "go on: --keep-going" in ended.stderr
     again = tried(ended.stderr)
     assert again.returncode == 1
     assert again.stderr.startswith("wrong by ")

@@ -16,7 +16,7 @@ import scenarios
 from commands import Ended, run
 
 from truecost import InputError, Journal, Scenario, Status, gather
-from truecost.running.gathering import Progress, forecast, plan_of, tasks
+from truecost.running.gathering import GatherProgress, forecast, plan_of, tasks
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.usefixtures("own_locks")
@@ -88,7 +88,7 @@ def test_a_killed_supervisor_costs_no_run(tmp_path: Path) -> None:
     killed: set[str] = set()
     due = 10
 
-    def kill(progress: Progress) -> None:
+    def kill(progress: GatherProgress) -> None:
         nonlocal due
         if progress.done >= due:
             due += 20
@@ -134,7 +134,7 @@ def test_a_journal_grows_in_any_direction(tmp_path: Path) -> None:
     path = tmp_path / "runs.db"
     seen: list[tuple[Any, ...]] = []
     for size in [(2, 2, 1), (3, 2, 1), (3, 4, 1), (3, 4, 2), (2, 5, 3)]:
-        told: list[Progress] = []
+        told: list[GatherProgress] = []
         gather(
             scenario,
             path,
@@ -164,9 +164,10 @@ def test_the_command_line_from_scenario_to_matrix(tmp_path: Path) -> None:
     assert "4 configurations × 3 instances × 2 runs = 24 runs" in said
     report = json.loads(truecost("info", "runs.db", "--json", folder=tmp_path).stdout)
     assert report["journal"]["runs"] == 24
-    assert report["matrix"] == json.loads(truecost("info", "m.npz", "--json", folder=tmp_path).stdout)
+    alone = json.loads(truecost("info", "m.npz", "--json", folder=tmp_path).stdout)
+    assert report["configurations"] == alone["configurations"]
     lower = json.loads(truecost("info", "runs.db", "--json", "--par", 1, "--cutoff", 0.05, folder=tmp_path).stdout)
-    assert lower["matrix"]["high"] == 0.05
+    assert lower["runs"]["high"] == 0.05
     truecost("import", "runs.db", "-o", "taken.parquet", "--par", 1, folder=tmp_path)
     taken = json.loads(truecost("import", "taken.parquet", "--json", folder=tmp_path).stdout)
     assert (taken["runs"], taken["high"], taken["trajectory"]["proposed"]) == (24, 0.2, "beforehand")

@@ -1,4 +1,6 @@
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,87 @@ def test_version_is_one() -> None:
     """The version of the package, of the citation and of the changelog would differ."""
     for file in ("pyproject.toml", "CITATION.cff", "CHANGELOG.md"):
         assert truecost.__version__ in (ROOT / file).read_text(), file
+
+
+SOURCE = ROOT / "src" / "truecost"
+# Programs of their own: they call solvers, whose words begin with dashes, and answer on stdout.
+SCRIPTS = ("library/", "running/_supervisor.py", "running/_call.py")
+# Whole strings that are words of other programs, which we read or write.
+THEIRS = {
+    "importers/acl.py": {"--instance", "--config", "--cutoff", "--seed"},
+    "running/target.py": {"--name=value", "--name value"},
+    "running/space.py": {"--name=value", "--name value", "--{name}={value}", "--{name} {value}"},
+}
+# Not a variable of CSS; an f-string may go on with the name.
+FLAG = re.compile(r"(?<!var\()(?<![\w-])--(?:[a-z][\w-]*|(?=\{|$))")
+
+
+def modules(*without: str) -> list[tuple[str, ast.Module]]:
+    """The modules outside the command line, by their paths."""
+    paths = [path.relative_to(SOURCE).as_posix() for path in sorted(SOURCE.rglob("*.py"))]
+    kept = [path for path in paths if not path.startswith(("cli/", *without))]
+    return [(path, ast.parse((SOURCE / path).read_text())) for path in kept]
+
+
+def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Every string that is no docstring."""
+    documents = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documents:
+            yield node.lineno, node.value
+
+
+def test_only_the_command_line_names_flags() -> None:
+    """A message of the library would tell a user of Python to type a flag."""
+    named = [
+        f"{path}:{line}: {flag}"
+        for path, tree in modules(*SCRIPTS)
+        for line, text in texts(tree)
+        for flag in FLAG.findall(text)
+        if text not in THEIRS.get(path, ())
+    ]
+    assert named == []
+
+
+def test_only_the_command_line_prints() -> None:
+    """A function called from a notebook or a server would write to its terminal."""
+    printed = [
+        f"{path}:{node.lineno}"
+        for path, tree in modules(*SCRIPTS)
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.Name) and node.id == "print")
+        or (isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.stdout", "sys.stderr"))
+    ]
+    assert printed == []
+
+
+# One thing with several makers, called with its module: smac.load, irace.load; the limit rates.wins and its forecast.wins.
+ALIKE = {
+    "load",
+    "fragment",
+    "wins",
+    "solved",
+    "quantile",
+    "speed_up",
+    "difference",
+    "read",
+    "save",
+    "render",
+    "instance",
+    "export",
+    "pack",
+}
+
+
+def test_one_name_one_thing() -> None:
+    """Two classes or functions would bear one name, and a reader take one for the other."""
+    homes: dict[str, list[str]] = {}
+    for path, tree in modules(*(script for script in SCRIPTS if script != "library/")):
+        if path.count("/") < 2 or not path.startswith("library/"):  # what is exported knows nothing of the rest
+            for node in tree.body:
+                if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
+                    homes.setdefault(node.name, []).append(path)
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1 and name not in ALIKE} == {}
 
 
 def test_continuous_integration_runs_what_is_claimed() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from truecost.errors import InputError
 from truecost.importers.detect import import_runs
-from truecost.importers.record import Import
+from truecost.matrix.imported import Import
 
 # How a file is spoilt: where it ends, and which bytes are changed to what.
 CUT = st.one_of(st.none(), st.floats(0, 1))

@@ -14,8 +14,8 @@ import rwriter as r
 from truecost.errors import InputError
 from truecost.importers import rdata
 from truecost.importers.detect import import_runs
-from truecost.importers.record import Import
 from truecost.matrix import CostMatrix
+from truecost.matrix.imported import Import
 from truecost.runs import Status, Step
 
 ROOT = Path(__file__).parent.parent
@@ -76,7 +76,7 @@ def test_what_else_the_log_says(log: Path) -> None:
 
 def test_a_bound_without_capping_is_no_cutoff(tmp_path: Path) -> None:
     """Tour lengths would be taken for running times because the scenario bounds the time of a run."""
-    with pytest.raises(InputError, match=r"possible range: low and high \(seen in the log: 1 to 7\)"):
+    with pytest.raises(InputError, match=r"`low` and `high` \(seen in the log: 1 to 7\)"):
         import_runs(write(tmp_path / "log", r.irace_log()))
     capped = r.irace_log(scenario={"capping": r.logicals([1]), "boundMax": r.doubles([5.0]), "boundPar": r.doubles([2.0])})
     found = import_runs(write(tmp_path / "log", capped)).matrix

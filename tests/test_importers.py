@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 import rwriter
@@ -19,6 +20,7 @@ from truecost.errors import InputError
 from truecost.importers.detect import import_runs
 from truecost.matrix import CostMatrix, provenance
 from truecost.runs import Status, Step, Trajectory
+from truecost.stats.synthetic import runtime_model
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(__file__).parent / "data"
@@ -88,7 +90,7 @@ def test_aslib_quality_is_turned_round(tmp_path: Path) -> None:
     found = import_runs(aslib(tmp_path / "demo"), objective="quality", low=-20, high=0)
     np.testing.assert_array_equal(found.matrix.costs[0], [[-10, -11], [0, np.nan]])
     np.testing.assert_array_equal(found.matrix.costs[1], [[0, 0], [-7, -8]])  # failed without a value: the worst
-    with pytest.raises(InputError, match="give the metric's possible range: low and high"):
+    with pytest.raises(InputError, match="range: `low` and `high`"):
         import_runs(tmp_path / "demo", objective="quality")
 
 
@@ -179,7 +181,7 @@ def test_wrapper_answers_in_folders(tmp_path: Path) -> None:
     assert found.configurations == ("a", "b")
     assert set(found.instances) == {"x.cnf", "sub/y.cnf"}
     assert (found.costs == [1.5, 2.5]).all()
-    with pytest.raises(InputError, match=r"pass cutoff \(--cutoff SECONDS\)"):
+    with pytest.raises(InputError, match="Give the `cutoff`"):
         import_runs(tmp_path)
     with pytest.raises(InputError, match=r"the call of the wrapper before its answer"):
         import_runs(tmp_path / "a" / "x.cnf.log", cutoff=5)
@@ -230,7 +232,7 @@ def test_pm_array(tmp_path: Path) -> None:
     assert found.matrix.seeds[1, 0].tolist() == [6, 7]
     assert found.matrix.configurations[1] == "configuration-1"
     assert import_runs(tmp_path, objective="quality", low=0, high=9).matrix.costs[0, 0, 0] == 4
-    with pytest.raises(InputError, match=r"pass cutoff"):
+    with pytest.raises(InputError, match="Give the `cutoff`"):
         import_runs(path)
 
 
@@ -348,7 +350,7 @@ def test_guesses_can_be_put_right(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="on the left of a column, got 'price'"):
         import_runs(path, low=0, high=50, columns={"price": "Time"})
     path.write_text("Solver\tTime\na\t1\n")
-    with pytest.raises(InputError, match=r"a column for the instance, .* \(--column instance=NAME\)"):
+    with pytest.raises(InputError, match=r"a column for the instance, .* `columns` \(instance=NAME\)"):
         import_runs(path, low=0, high=50)
 
 
@@ -368,8 +370,49 @@ def test_frames() -> None:
     np.testing.assert_array_equal(found.matrix.costs[:, 0, 0], [1, 5])
     with pytest.raises(InputError, match="a path or a data frame, got int"):
         import_runs(7)
-    pandas = pytest.importorskip("pandas")
-    assert import_runs(pandas.DataFrame(frame.to_dict(as_series=False)), low=0, high=5).matrix == found.matrix
+    assert import_runs(pd.DataFrame(frame.to_dict(as_series=False)), low=0, high=5).matrix == found.matrix
+
+
+def test_pandas_frames() -> None:
+    """What pandas has for missing values and for words that repeat would be taken for names, or refused."""
+    frame = pd.DataFrame(
+        {
+            "solver": pd.Categorical(["a", "b", "a", "b"]),
+            "problem": ["x", "x", "y", "y"],
+            "seconds": [1.0, np.nan, 2.0, 3.0],
+            "status": ["ok", "timeout", np.nan, pd.NA],
+            "seed": pd.array([1, 1, 2, 2], dtype="Int64"),
+        },
+        index=[7, 7, 8, 9],
+    )
+    found = import_runs(frame, cutoff=5)
+    np.testing.assert_array_equal(found.matrix.costs[:, :, 0], [[1, 2], [50, 3]])
+    assert found.matrix.configurations == ("a", "b")
+    frame["problem"] = pd.Categorical(["x", None, "y", "y"])
+    with pytest.raises(InputError, match="instance"):
+        import_runs(frame, cutoff=5)
+    with pytest.raises(InputError, match="a data frame of polars or pandas"):
+        import_runs(pd.concat([frame, frame], axis=1))
+
+
+def test_there_and_back_with_pandas() -> None:
+    """A matrix handed over to pandas would lose runs, statuses or digits of seeds."""
+    matrix = runtime_model(configurations=3, rng=1).draw(instances=4, runs=2, rng=2)
+    costs, seeds = matrix.costs.copy(), np.arange(matrix.costs.size).reshape(matrix.costs.shape) + 2**60
+    costs[0, 1, 1] = np.nan
+    seeds[0, 1, 1] = -1
+    holes = CostMatrix(costs, matrix.configurations, matrix.instances, matrix.low, matrix.high, seeds=seeds)
+    for each in (matrix, holes):
+        frame = each.to_pandas()
+        assert list(frame.columns) == each.to_table().columns
+        assert import_runs(frame).matrix == each
+
+
+def test_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where pandas is not installed, `to_pandas` would end in a traceback."""
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(InputError, match="expected pandas"):
+        runtime_model(configurations=1, rng=1).draw(instances=1, runs=1, rng=2).to_pandas()
 
 
 def test_damaged_parquet_does_not_end_the_process(tmp_path: Path) -> None:

@@ -218,7 +218,7 @@ def test_range_must_be_said(tmp_path: Path) -> None:
     """The cost range would be guessed from the costs seen."""
     path = tmp_path / "runs.csv"
     path.write_text("configuration,instance,run,cost\na,x,1,1\n")
-    with pytest.raises(InputError, match=r"pass low \(--low NUMBER\)"):
+    with pytest.raises(InputError, match="Give the least cost a run can have, `low`"):
         CostMatrix.load(path)
     path.write_text("configuration,instance,run,cost,low\na,x,1,1,0\nb,x,1,1,2\n")
     with pytest.raises(InputError, match="the same number in the column 'low', got 2"):

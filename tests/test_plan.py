@@ -273,7 +273,7 @@ def test_plans_refuse_nonsense() -> None:
 
 
 def rejections(
-    rng: np.random.Generator, found: apart.Comparison, within: float, across: float, difference: float, repeats: int
+    rng: np.random.Generator, found: apart.Power, within: float, across: float, difference: float, repeats: int
 ) -> int:
     """How often the paired t-test finds a difference, on simulated normal runs."""
     spread = rng.normal(difference, math.sqrt(across), (repeats, found.instances))

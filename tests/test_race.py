@@ -19,7 +19,7 @@ def standing(costs: np.ndarray, counts: list[int], granted: float = 1e6, low: fl
     return race.Standing(costs=known, out=zeros.astype(bool), heats=zeros, granted=(granted,), low=low)
 
 
-def plan(instances: int, runs: int) -> race.Schedule:
+def plan(instances: int, runs: int) -> race.RunOrder:
     """A schedule."""
     return race.schedule(instances, runs, np.random.default_rng(1))
 
@@ -249,5 +249,5 @@ def test_shares_are_means_over_the_runs_of_an_instance() -> None:
     """Runs taken for instances make a contender look surer than it is."""
     instances = np.array([2, 0, 2, 5])
     costs = np.array([[1.0, 2.0, 3.0, 4.0]])
-    assert race.instance_means(costs, instances).tolist() == [[2.0, 2.0, 4.0]]
-    assert race.instance_means(costs, np.array([3, 1, 0, 2])) is costs
+    assert race.means_by_instance(costs, instances).tolist() == [[2.0, 2.0, 4.0]]
+    assert race.means_by_instance(costs, np.array([3, 1, 0, 2])) is costs

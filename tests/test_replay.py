@@ -165,7 +165,7 @@ def test_the_command_prints_what_it_computes(tmp_path: Path) -> None:
     """A table that does not carry the numbers of --json, or of the parquet file, says something else."""
     path, out = tmp_path / "m.npz", tmp_path / "replay.parquet"
     matrix_of().save(path)
-    arguments = ["experiment", "configure", str(path), "--repetitions", "10", "--budget", "0.2"]
+    arguments = ["experiment", "configure", str(path), "--repetitions", "10", "--share", "0.2"]
     answer = run(*arguments, "--json", "--out", str(out))
     assert answer.returncode == 0, answer.stderr
     data = json.loads(answer.stdout)
@@ -180,6 +180,6 @@ def test_the_command_prints_what_it_computes(tmp_path: Path) -> None:
     refused = run(*arguments, "--figure", str(tmp_path / "regret.gif"))
     assert refused.returncode == 2
     assert "expected a name that ends in .html, .svg" in refused.stderr
-    wrong = run(*arguments[:3], "--budget", "1.5")
+    wrong = run(*arguments[:3], "--share", "1.5")
     assert wrong.returncode == 2
     assert wrong.stderr.count("\n") == 1

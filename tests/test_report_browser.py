@@ -9,11 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, sync_playwright
+from test_figures import shares_data
 
 from truecost import CostMatrix, report
 from truecost.examples import load_example
+from truecost.matrix.imported import Import
 from truecost.runs import Trajectory
-from truecost.show.content import Report
+from truecost.show import figures, html
+from truecost.show.blocks import Document, Figure, Fold, Section, Text
 
 ARTEFACTS = Path(__file__).parent.parent / "test-artefacts"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -59,37 +62,37 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def kissat() -> Report:
+def kissat() -> Document:
     """A report on real runs, with every figure there is."""
     matrix = load_example("kissat")
     origin = Trajectory(tool="truecost gather", proposed="beforehand", default=matrix.configurations[0])
-    return report.report(matrix, name="kissat", unit="PAR10 s", trajectory=origin, splits=100)
+    return report(matrix, name="kissat", unit="PAR10 s", trajectory=origin, splits=100)
 
 
 @pytest.fixture(scope="module")
-def hostile() -> Report:
+def hostile() -> Document:
     """A report in which every name, of configurations, instances, units and the page, tries to be more than a name."""
     rng = np.random.default_rng(1)
     matrix = CostMatrix(
         rng.uniform(1, 9, (8, 12, 2)), HOSTILE, [f"{name}{i}" for i in range(2) for name in HOSTILE][:12], 0, 10
     )
-    return report.report(
-        matrix,
+    origin = Trajectory(tool=HOSTILE[0])
+    return report(
+        Import(kind="table", matrix=matrix, trajectory=origin, notes=tuple(HOSTILE)),
         name=HOSTILE[0],
         title=HOSTILE[1],
         unit=HOSTILE[0],
         default=HOSTILE[0],
-        incumbent=HOSTILE[5],
+        configuration=HOSTILE[5],
         chosen="from-list",
         splits=20,
-        notes=HOSTILE,
     )
 
 
-def opened(browser: Browser, found: Report, folder: Path, width: int, scheme: str = "light") -> Seen:
+def opened(browser: Browser, found: Document, folder: Path, width: int, scheme: str = "light") -> Seen:
     """A report from disk, without a network, once its charts are drawn."""
     path = folder / "page.html"
-    report.save(found, path)
+    path.write_text(html.page(found))
     context = browser.new_context(
         viewport={"width": width, "height": 900},
         color_scheme="dark" if scheme == "dark" else "light",
@@ -108,7 +111,7 @@ def opened(browser: Browser, found: Report, folder: Path, width: int, scheme: st
 
 
 @pytest.fixture(scope="module")
-def wide(browser: Browser, kissat: Report, tmp_path_factory: pytest.TempPathFactory) -> Page:
+def wide(browser: Browser, kissat: Document, tmp_path_factory: pytest.TempPathFactory) -> Page:
     """A page for tests that leave it as it was."""
     return opened(browser, kissat, tmp_path_factory.mktemp("wide"), 1280).page
 
@@ -127,7 +130,7 @@ def clean(seen: Seen) -> None:
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
-def test_the_page_is_drawn(browser: Browser, kissat: Report, width: int, scheme: str, tmp_path: Path) -> None:
+def test_the_page_is_drawn(browser: Browser, kissat: Document, width: int, scheme: str, tmp_path: Path) -> None:
     """A chart would be missing, the page would scroll sideways, or it would complain or fetch something."""
     seen = opened(browser, kissat, tmp_path, width, scheme)
     page = seen.page
@@ -157,7 +160,7 @@ def test_axis_texts_follow_the_theme(wide: Page) -> None:
     """The button would change the page and leave the charts black on black."""
     page = wide
     axis = "getComputedStyle(document.querySelector('#figure-plan .role-axis-title text')).fill"
-    line = "getComputedStyle(document.querySelector('#figure-along .mark-line path')).stroke"
+    line = "getComputedStyle(document.querySelector('#figure-certificate-width .mark-line path')).stroke"
     light = [page.evaluate(axis), page.evaluate(line)]
     page.click("#theme")
     dark = [page.evaluate(axis), page.evaluate(line)]
@@ -167,7 +170,7 @@ def test_axis_texts_follow_the_theme(wide: Page) -> None:
     assert [page.evaluate(axis), page.evaluate(line)] == light
 
 
-def test_a_tooltip_says_what_the_data_say(wide: Page, kissat: Report) -> None:
+def test_a_tooltip_says_what_the_data_say(wide: Page, kissat: Document) -> None:
     """The pointer would find nothing on a chart, or other numbers than the chart was drawn from."""
     bar = wide.locator("#figure-paired .mark-rect path").nth(1)
     bar.scroll_into_view_if_needed()
@@ -182,7 +185,7 @@ def test_a_tooltip_says_what_the_data_say(wide: Page, kissat: Report) -> None:
     assert f"{best['incumbent_cost']:.4g}" in text
 
 
-def test_tables_sort(wide: Page, kissat: Report) -> None:
+def test_tables_sort(wide: Page, kissat: Document) -> None:
     """A click on the head of a column would not sort by it, or by the letters of numbers."""
     table = wide.locator("#table-configurations")
 
@@ -208,12 +211,12 @@ def test_tables_sort(wide: Page, kissat: Report) -> None:
     assert sorted(names) == sorted(str(row[1].value) for row in rows)
 
 
-def test_numbers_are_explained_on_demand(browser: Browser, wide: Page, kissat: Report, tmp_path: Path) -> None:
+def test_numbers_are_explained_on_demand(browser: Browser, wide: Page, kissat: Document, tmp_path: Path) -> None:
     """The button beside a number would not say what the number means, to a mouse, a keyboard or a finger."""
     narrow = opened(browser, kissat, tmp_path, 390).page
     for page, how in ((wide, "click"), (wide, "keyboard"), (narrow, "touch")):
-        words = page.locator("#why-corrected-cost")
-        button = page.locator("#verdict [popovertarget=why-corrected-cost]")
+        words = page.locator("#why-true-cost")
+        button = page.locator("#verdict [popovertarget=why-true-cost]")
         assert not words.is_visible()
         if how == "click":
             button.click()
@@ -223,7 +226,7 @@ def test_numbers_are_explained_on_demand(browser: Browser, wide: Page, kissat: R
             button.focus()
             page.keyboard.press("Enter")
         words.wait_for(state="visible")
-        assert "Training cost + selection error" in words.inner_text()
+        assert "training cost + selection error" in words.inner_text()
         page.wait_for_timeout(100)  # it is moved beside the button in the next frame
         box, asked, room = words.bounding_box(), button.bounding_box(), page.viewport_size
         assert box is not None
@@ -237,7 +240,7 @@ def test_numbers_are_explained_on_demand(browser: Browser, wide: Page, kissat: R
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_hostile_names_stay_names(browser: Browser, hostile: Report, width: int, tmp_path: Path) -> None:
+def test_hostile_names_stay_names(browser: Browser, hostile: Document, width: int, tmp_path: Path) -> None:
     """A name from a file would run as a script, become an element, or push the page out of its width."""
     seen = opened(browser, hostile, tmp_path, width)
     page = seen.page
@@ -269,7 +272,7 @@ def report_text(name: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
 
 
-def test_paper(browser: Browser, kissat: Report, tmp_path: Path) -> None:
+def test_paper(browser: Browser, kissat: Document, tmp_path: Path) -> None:
     """On paper there would be buttons to press, a table cut off at the edge of its box, or white text on white."""
     page = opened(browser, kissat, tmp_path, 1280, "dark").page
     page.click("#theme")
@@ -295,7 +298,7 @@ def test_paper(browser: Browser, kissat: Report, tmp_path: Path) -> None:
     picture(page, "report-print")
 
 
-def test_charts_follow_the_window(browser: Browser, kissat: Report, tmp_path: Path) -> None:
+def test_charts_follow_the_window(browser: Browser, kissat: Document, tmp_path: Path) -> None:
     """A window that is made narrow would scroll sideways, since charts stay as wide as they were drawn."""
     page = opened(browser, kissat, tmp_path, 1280).page
     page.set_viewport_size({"width": 390, "height": 900})
@@ -304,3 +307,62 @@ def test_charts_follow_the_window(browser: Browser, kissat: Report, tmp_path: Pa
     page.wait_for_timeout(300)
     assert page.locator("#figure-plan svg").bounding_box()["width"] <= 358  # type: ignore[index]
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.fixture(scope="module")
+def folded() -> Document:
+    """A page with a fold in a section, and a section that is folded and has a chart."""
+    shares = shares_data(load_example("kissat"))
+    figure = Figure(
+        name="shares", title="Shares", notes=(), draw=lambda: (shares, figures.variance_shares_chart(shares, unit="s"))
+    )
+    inside = Fold(title="What does it rest on?", blocks=(Text(text="Independent seeds."),))
+    sections = (
+        Section(name="sure", title="How sure?", lead="Quite.", blocks=(inside,)),
+        Section(name="noise", title="Where is the noise?", lead="In the seeds.", blocks=(figure,), folded=True),
+    )
+    return Document(
+        title="t", subtitle="", tone="good", badge="b", verdict="v", more="", key=(), sections=sections, version="1"
+    )
+
+
+def test_folds_open_on_demand(browser: Browser, folded: Document, tmp_path: Path) -> None:
+    """What is folded would be shown at once, stay hidden when asked for, or have no chart in it."""
+    seen = opened(browser, folded, tmp_path, 1280)
+    page = seen.page
+    answer, lead, chart = (
+        page.get_by_text("Independent seeds."),
+        page.get_by_text("In the seeds."),
+        page.locator(".chart svg"),
+    )
+    assert not answer.is_visible()
+    assert not lead.is_visible()
+    page.locator("nav a", has_text="How sure?").click()
+    assert not answer.is_visible()  # the section was open, and its fold is another question
+    page.get_by_text("What does it rest on?").click()
+    answer.wait_for(state="visible")
+    # A link to a section opens it.
+    page.locator("nav a", has_text="Where is the noise?").click()
+    chart.wait_for(state="visible")
+    assert lead.is_visible()
+    box = chart.bounding_box()
+    assert box is not None
+    assert 600 < box["width"] < 1100
+    clean(seen)
+
+
+def test_folds_are_open_on_paper(browser: Browser, folded: Document, tmp_path: Path) -> None:
+    """Paper would have questions without answers, with scripts and without; or the screen would stay unfolded after."""
+    page = opened(browser, folded, tmp_path, 1280).page
+    page.emulate_media(media="print")
+    assert page.get_by_text("Independent seeds.").is_visible()
+    assert page.locator(".chart svg").bounding_box()["height"] > 100  # type: ignore[index]
+    assert page.pdf(format="A4").startswith(b"%PDF")
+    page.emulate_media(media="screen")
+    assert page.locator("details[open]").count() == 0
+    still = browser.new_context(java_script_enabled=False).new_page()
+    still.goto((tmp_path / "page.html").as_uri())
+    assert not still.get_by_text("In the seeds.").is_visible()
+    still.emulate_media(media="print")
+    assert still.get_by_text("Independent seeds.").is_visible()
+    assert still.get_by_text("In the seeds.").is_visible()

@@ -14,11 +14,12 @@ from test_cli import TRUECOST
 from test_figures import named
 from test_resample import runtimes, with_gaps
 
+import truecost
 from truecost.errors import InputError
-from truecost.experiments import results
+from truecost.experiments import tables
 from truecost.matrix import CostMatrix
-from truecost.show import page
-from truecost.show.reproduce import reproduce
+from truecost.show import results_page
+from truecost.show.reproducing import reproduce
 
 FIGURES = (
     "matrix",
@@ -84,7 +85,7 @@ def test_interrupted_work_goes_on(tmp_path: Path) -> None:
     (out / "results.md").unlink()
     (out / "data" / "error-k.parquet").unlink()
     (out / "data" / "error-m.parquet").write_bytes(b"PAR1 and no more")
-    results.save(pl.DataFrame({"n": [1]}), out / "data" / "error-n.parquet", seed=1, splits=20)
+    tables.save(pl.DataFrame({"n": [1]}), out / "data" / "error-n.parquet", seed=1, splits=20)
     kept = again()
     assert len(kept) == len(list((out / "data").iterdir())) - 3
     assert not {"error-k", "error-m", "error-n"} & set(kept)
@@ -191,10 +192,15 @@ def test_bad_input(tmp_path: Path) -> None:
     assert not out.exists()
 
 
+def test_it_is_reached_from_the_top() -> None:
+    """`truecost.reproduce` would be a module that nobody can call."""
+    assert truecost.reproduce is reproduce
+
+
 def test_names_are_no_markup() -> None:
     """A name on the page would become a link, a heading, a table cell or HTML."""
     name = "a_b*c*[x](http://x)<b>`|\n# y\x1b"
-    shown = page.plain(name)
+    shown = results_page.escaped(name)
     assert "\n" not in shown
     assert "\x1b" not in shown
     assert re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", shown) == name.replace("\n", "\\n").replace("\x1b", "\\x1b")

@@ -10,6 +10,7 @@ from test_variance import matrix_of
 
 from truecost.errors import InputError
 from truecost.experiments import exact, resample
+from truecost.experiments.one_split import one_split
 from truecost.matrix import CostMatrix
 from truecost.stats.synthetic import runtime_model
 
@@ -324,3 +325,15 @@ def test_missing_runs_are_refused_with_a_reason() -> None:
             sweep(matrix_of(costs), rng=rng)
     with pytest.raises(InputError, match="'c2' has none on 'i3': select"):
         exact.mean_squared_error(matrix_of(costs), instances=2, runs=2)
+
+
+def test_a_seed_is_as_good_as_a_generator() -> None:
+    """A whole number as `rng` would be refused, or start other random numbers than a generator of that seed."""
+    matrix = runtimes(6, 12, 3)
+    for seeded, drawn in (
+        (resample.sweep_n(matrix, splits=20, rng=3), resample.sweep_n(matrix, splits=20, rng=np.random.default_rng(3))),
+        (one_split(matrix, rng=3), one_split(matrix, rng=np.random.default_rng(3))),
+    ):
+        np.testing.assert_array_equal(seeded.training, drawn.training)
+        np.testing.assert_array_equal(seeded.test, drawn.test)
+    assert one_split(matrix).training.shape == (2, 6)

@@ -338,7 +338,7 @@ def test_smac_is_needed_for_this_only() -> None:
     """Without SMAC3 the package would not load, or this module fail without saying what to install."""
     code = (
         "import sys; sys.modules['smac'] = None\n"
-        "import truecost; truecost.worth.runs_worth; truecost.CostMatrix\n"
+        "import truecost; truecost.plan.worth.runs_worth; truecost.CostMatrix\n"
         "try:\n    truecost.smac\n"
         "except ImportError as error:\n    print(error)\n"
     )

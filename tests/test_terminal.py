@@ -29,7 +29,7 @@ from test_cli import TRUECOST
 from truecost.cli import app, printing, progress
 from truecost.experiments import resample
 from truecost.matrix import CostMatrix
-from truecost.show.reproduce import reproduce
+from truecost.show.reproducing import reproduce
 from truecost.stats.synthetic import runtime_model
 
 # Escape sequences that style text; others move the cursor.
@@ -112,9 +112,8 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setattr(
-        "truecost.show.reproduce.reproduce", lambda *runs, **asked: reproduce(*runs, **{**asked, "formats": ()})
-    )
+    for place in ("truecost.reproduce", "truecost.show.reproducing.reproduce"):
+        monkeypatch.setattr(place, lambda *runs, **asked: reproduce(*runs, **{**asked, "formats": ()}))
 
 
 def wide(text: str, columns: int) -> list[str]:

@@ -1,3 +1,4 @@
+import dataclasses
 from itertools import product
 
 import numpy as np
@@ -255,3 +256,11 @@ def test_bad_known_components() -> None:
             VarianceComponents.known(within=within, across=1)
     with pytest.raises(InputError, match="at least 100 resamples, got 5"):
         bootstrap_components(matrix_of(np.ones((1, 3, 2))), rng=np.random.default_rng(0), resamples=5)
+
+
+def test_share_of_within() -> None:
+    """A negative estimate would make a share above 1, or nothing that varies would count as some share."""
+    known = VarianceComponents.known(within=[1.0, 0.0, 0.0], across=[3.0, 2.0, 0.0])
+    np.testing.assert_array_equal(known.within_share, [0.25, 0.0, np.nan])
+    negative = dataclasses.replace(known, across=np.array([-1.0, 2.0, 0.0]))
+    np.testing.assert_array_equal(negative.within_share, [1.0, 0.0, np.nan])

@@ -42,11 +42,14 @@ if TYPE_CHECKING:
     from truecost import smac as smac
     from truecost.errors import InputError, TruecostError
     from truecost.examples import load_example
-    from truecost.experiments import exact, fit, reality, resample
+    from truecost.experiments import bounds_observed as reality
+    from truecost.experiments import exact, fit, resample
     from truecost.importers.detect import import_runs
-    from truecost.importers.record import Import
-    from truecost.judge import audit, certificate
+    from truecost.judge.assess import Assessment, assess, audit, certify
+    from truecost.judge.evidence import RefusedError
+    from truecost.judge.statements import Certificate
     from truecost.matrix import CostMatrix
+    from truecost.matrix.imported import Import
     from truecost.race import replay
     from truecost.running.configuring import configure
     from truecost.running.gathering import gather
@@ -54,7 +57,9 @@ if TYPE_CHECKING:
     from truecost.running.scenario import Scenario
     from truecost.running.space import Space
     from truecost.runs import Outcome, Run, Status, Trajectory
-    from truecost.show import figures, report, reproduce
+    from truecost.show import figures
+    from truecost.show.report import report
+    from truecost.show.reproducing import reproduce
     from truecost.stats import (
         allocation,
         approximate,
@@ -113,9 +118,13 @@ _HOMES = {
     "exact": "experiments.exact:",
     "resample": "experiments.resample:",
     "fit": "experiments.fit:",
-    "reality": "experiments.reality:",
-    "certificate": "judge.certificate:",
-    "audit": "judge.audit:",
+    "reality": "experiments.bounds_observed:",
+    "Assessment": "judge.assess",
+    "assess": "judge.assess",
+    "audit": "judge.assess",
+    "Certificate": "judge.statements",
+    "certify": "judge.assess",
+    "RefusedError": "judge.evidence",
     "plan": "plan:",
     "race": "race:",
     "replay": "race.replay:",
@@ -126,16 +135,18 @@ _HOMES = {
     "gather": "running.gathering",
     "load_example": "examples",
     "configure": "running.configuring",
-    "Import": "importers.record",
+    "Import": "matrix.imported",
     "import_runs": "importers.detect",
     "figures": "show.figures:",
-    "report": "show.report:",
+    "report": "show.report",
     "smac": "smac:",  # not in __all__: it needs SMAC3
-    "reproduce": "show.reproduce:",
+    "reproduce": "show.reproducing",
 }
 
 __all__ = [
     "Allocation",
+    "Assessment",
+    "Certificate",
     "CostMatrix",
     "Ends",
     "Import",
@@ -144,6 +155,7 @@ __all__ = [
     "Limit",
     "LimitSequence",
     "Outcome",
+    "RefusedError",
     "Run",
     "Scenario",
     "Space",
@@ -154,10 +166,11 @@ __all__ = [
     "VarianceComponents",
     "allocation",
     "approximate",
+    "assess",
     "audit",
     "bootstrap_components",
     "bounds",
-    "certificate",
+    "certify",
     "concentrated",
     "confidence",
     "configure",

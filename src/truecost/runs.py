@@ -107,6 +107,8 @@ class Trajectory:
         The default configuration and the one the tool chose in the end, where known.
     steps
         The best so far, in the order of time.
+    unfinished
+        Whether more runs were planned when these were looked at.
     """
 
     tool: str
@@ -115,6 +117,7 @@ class Trajectory:
     default: str | None = None
     incumbent: str | None = None
     steps: tuple[Step, ...] = ()
+    unfinished: bool = False
 
     def __post_init__(self) -> None:
         if self.proposed not in PROPOSED:
@@ -123,6 +126,8 @@ class Trajectory:
             raise InputError(f"Expected the name of a tool, got {self.tool!r}.")
         if not (self.raced is None or isinstance(self.raced, bool)):
             raise InputError(f"Expected raced to be true, false or None, got {self.raced!r}.")
+        if not isinstance(self.unfinished, bool):
+            raise InputError(f"Expected unfinished to be true or false, got {self.unfinished!r}.")
         for name in (self.default, self.incumbent, *(name for step in self.steps for name in step.configurations)):
             if not (name is None or isinstance(name, str)):
                 raise InputError(f"Expected names of configurations in a trajectory, got {name!r:.60}.")

@@ -12,19 +12,19 @@ from typing import Annotated
 
 import typer
 
-from truecost.cli import experiment, scenario
+from truecost.cli import experiment, experiment_configure, scenario
 from truecost.cli.audit import audit
 from truecost.cli.bound import bound
 from truecost.cli.certify import certify
 from truecost.cli.configure import configure
 from truecost.cli.demo import demo
 from truecost.cli.doctor import doctor
+from truecost.cli.flags import Command, flagged
 from truecost.cli.gather import gather
 from truecost.cli.import_ import import_
 from truecost.cli.info import info
 from truecost.cli.plan import plan
 from truecost.cli.printing import visible
-from truecost.cli.replayed import configure as replayed
 from truecost.cli.report import report
 from truecost.cli.reproduce import reproduce
 from truecost.errors import TruecostError
@@ -42,11 +42,14 @@ app = typer.Typer(
 for command in (demo, doctor, gather, configure, info, bound, plan, certify, audit):
     app.command()(command)
 app.command("import")(import_)
-experiment.app.command("configure")(replayed)
+experiment.app.command("configure")(experiment_configure.configure)
 app.add_typer(experiment.app, name="experiment")
 app.command()(report)
 app.command()(reproduce)
 app.add_typer(scenario.app, name="scenario")
+for each in (app, experiment.app, scenario.app):
+    for registered in each.registered_commands:
+        registered.cls = Command
 
 
 @app.callback(invoke_without_command=True)
@@ -110,6 +113,6 @@ def _run() -> int:
 def _refuse(message: str) -> int:
     # Whoever closed stderr still gets the exit code.
     with suppress(OSError):
-        sys.stderr.write(f"truecost: {visible(' '.join(message.split()))}\n")
+        sys.stderr.write(f"truecost: {visible(flagged(' '.join(message.split())))}\n")
         sys.stderr.flush()
     return 2

@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truecost.cli.audit import tone_of
-from truecost.cli.gather import Dask, KeepGoing, Pin, ScenarioFile, Workers, exported, file_name, going_on
-from truecost.cli.printing import Json, duration, number, print_json, print_line, print_table
-from truecost.cli.progress import Meter, Quiet, progress
+from truecost.cli import options
+from truecost.cli.gather import exported, file_name, going_on
+from truecost.cli.options import Dask, Delta, Json, KeepGoing, Pin, Quiet, ScenarioFile, Workers
+from truecost.cli.printing import duration, number, print_json, print_line, print_table
+from truecost.cli.progress import Meter, progress
 from truecost.errors import InputError
 
 if TYPE_CHECKING:
+    from truecost.running.budget import Budget
     from truecost.running.configuring import Configured
     from truecost.running.scenario import Scenario
-    from truecost.running.search import Budget, Progress
+    from truecost.running.search import SearchProgress
 
 # So many parameters that differ from the default are shown.
 SHOWN = 12
@@ -26,29 +28,29 @@ def configure(
     budget: Annotated[
         str | None,
         typer.Option(
-            help="5000runs; or 2h, 90min, 30s: the wall time of all runs, shared among the workers. As before, if a search "
+            help=f"{options.BUDGET}; times are the wall time of all runs, shared among the workers. As before, if a search "
             "goes on.",
             show_default=False,
         ),
     ] = None,
     journal: Annotated[
-        Path | None, typer.Option(help="Where runs are kept; NAME-configure.db if not given.", show_default=False)
+        Path | None, typer.Option(help=f"{options.JOURNAL}; NAME-configure.db if not given.", show_default=False)
     ] = None,
     runs: Annotated[
         int | None,
         typer.Option(
-            help="Most runs of a configuration on an instance; 5 if not given. 1 for a deterministic target.",
+            help=f"{options.RUNS}; at most, 5 if not given. 1 for a deterministic target.",
             min=1,
             show_default=False,
         ),
     ] = None,
-    delta: Annotated[float, typer.Option(help="The probability with which each statement may be wrong.")] = 0.05,
+    delta: Delta = 0.05,
     workers: Workers = None,
     dask: Dask = None,
     pin: Pin = True,
     seed: Annotated[
         int | None,
-        typer.Option(help="Of proposals, the order of runs, held-out instances; the scenario's if not given.", min=0),
+        typer.Option(help=f"{options.SEED}; the scenario's if not given.", min=0, show_default=False),
     ] = None,
     keep_going: KeepGoing = False,
     quiet: Quiet = False,
@@ -62,8 +64,8 @@ def configure(
     Interrupted or killed, the same line goes on, and ends where it would have ended.
     """
     from truecost.running import configuring
+    from truecost.running.budget import Budget
     from truecost.running.scenario import Scenario
-    from truecost.running.search import Budget
 
     if dask is not None and workers is not None:
         raise InputError("expected --workers or --dask, got both: a cluster has the workers it has.")
@@ -104,10 +106,10 @@ def _announce(scenario: "Scenario", path: Path, budget: "Budget", workers: int |
     print_line(f"{scenario.name}: {budget}, {most}; {instances}. Journal: {path}")
 
 
-def _reported(meter: Meter) -> "Callable[[Progress], None]":
+def _reported(meter: Meter) -> "Callable[[SearchProgress], None]":
     """Reports of a search, as a meter takes them; who is the incumbent, and what it cost so far, as a note."""
 
-    def tell(progress: "Progress") -> None:
+    def tell(progress: "SearchProgress") -> None:
         amount = progress.budget.amount
         meter.tell(
             progress.spent / amount,
@@ -120,19 +122,25 @@ def _reported(meter: Meter) -> "Callable[[Progress], None]":
     return tell
 
 
-def _state(progress: "Progress") -> str:
+def _state(progress: "SearchProgress") -> str:
     cost = f"{number(progress.training_cost)} ± {number(progress.standard_error, 2)}"
     where = ", now on held-out instances" if progress.phase == "held out" else ""
     return f"{progress.configurations:,} configurations, incumbent {progress.incumbent}: {cost}{where}"
 
 
 def _plain(found: "Configured", path: Path) -> dict[str, Any]:
-    from dataclasses import asdict
+    from dataclasses import asdict, fields
 
-    return {"journal": str(path), "better": found.audit.better, **asdict(found)}
+    from truecost.judge.assess import AUDITED
+
+    told = {each.name: getattr(found, each.name) for each in fields(found) if each.name != "assessment"}
+    told |= {name: asdict(told[name]) for name in ("incumbent", "default", "budget")}
+    return {"journal": str(path), "search": told, **found.assessment.to_dict(*AUDITED)}
 
 
 def _print(found: "Configured", scenario: "Scenario", path: Path) -> None:
+    from truecost.show.document import Context, audited
+
     capped = f", {found.capped:,} of them stopped at a cap" if found.capped else ""
     print_line(
         f"{found.scenario}: {found.runs:,} runs of {found.configurations:,} configurations{capped}; {duration(found.cpu)} "
@@ -140,22 +148,13 @@ def _print(found: "Configured", scenario: "Scenario", path: Path) -> None:
     )
     print_line()
     _print_configuration(found, scenario)
-    print_line(
-        f"Training cost {number(found.training_cost)} ± {number(found.standard_error, 2)}, on the instances it was chosen "
-        "by: as a rule too good."
-    )
-    if found.certificate is None:
-        print_line(f"Not certified: {found.no_certificate}.", "open")
-    else:
-        print_line(
-            f"Certified: {found.certificate.statement[0].lower()}{found.certificate.statement[1:]}; its mean on "
-            f"{found.certificate.instances:,} instances it was not trained on is {number(found.certificate.estimate)}."
-        )
-    print_line(f"Against the default: {found.audit.verdict}", tone_of(found.audit))
-    _print_audit(found)
-    for note in found.notes:
+    said = audited(found.assessment, Context(name=found.scenario))
+    print_line(said.verdict, said.tone)
+    print_line(said.more)
+    print_line(next(section.lead for section in said.sections if section.name == "sure"))
+    for note in [*([] if found.untested is None else [f"no held-out runs: {found.untested}."]), *found.notes]:
         print_line(f"Doubtful: {note}", "open")
-    print_line(f"Next: truecost audit {path}; truecost certify {path}; truecost info {path}", wrap=False)
+    print_line(f"Next: truecost audit {path}; truecost report {path}", wrap=False)
 
 
 def _print_configuration(found: "Configured", scenario: "Scenario") -> None:
@@ -184,11 +183,3 @@ def _print_configuration(found: "Configured", scenario: "Scenario") -> None:
 
         print_line(f"As arguments: {shlex.join(Caller(scenario).arguments(found.incumbent))}", wrap=False)
     print_line()
-
-
-def _print_audit(found: "Configured") -> None:
-    report = found.audit
-    where = "on held-out instances" if report.true_from == "test runs" else "estimated from splits"
-    percent = "" if report.gap_percent != report.gap_percent else f" ({number(report.gap_percent, 3)} %)"
-    lost = "" if report.over_tuning != report.over_tuning else f"; over-tuning {number(report.over_tuning)}"
-    print_line(f"Audit: true cost ({where}) − training cost = {number(report.gap)}{percent}{lost}.")

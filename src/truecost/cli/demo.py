@@ -1,33 +1,29 @@
 """`truecost demo`."""
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truecost.cli.printing import Json, Toned, number, print_json, print_line, print_table
-from truecost.cli.progress import Quiet, steps
-from truecost.errors import InputError
+from truecost.cli.options import SPLITS, Json, Quiet
+from truecost.cli.printing import Tone, Toned, number, print_json, print_line, print_table
+from truecost.cli.progress import steps
+from truecost.show.numbers import at_most, percent
 
 if TYPE_CHECKING:
-    from truecost.show.reproduce import Reproduction
+    from truecost.judge.assess import Assessment
 
 # What to try on one's own runs.
-NEXT = (
-    "truecost import smac3_output/my-run/0 --cutoff 5 -o runs.parquet",
-    "truecost report runs.parquet -o report.html",
-    "truecost plan runs.parquet --error 0.1",
-)
+NEXT = ("truecost report irace.Rdata", "truecost report smac3_output/my-run/0 --cutoff 5", "truecost report runs.csv")
 # From here on optimism is worth a warning, in per cent of the training cost.
 TOO_GOOD = 10.0
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the demo's files.")] = Path("truecost-demo"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write; a folder.")] = Path("truecost-demo"),
     splits: Annotated[
-        int, typer.Option(help="Also the paper's experiments on the same runs, with so many splits; minutes.")
-    ] = 0,
+        int | None, typer.Option(min=2, help=f"{SPLITS}; also the paper's experiments on the same runs, which take minutes.")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -35,12 +31,10 @@ def demo(
 
     Writes a report on each into a folder, and says how to have one on your own runs.
     """
-    if splits < 0 or splits == 1:
-        raise InputError(f"Expected at least 2 splits, or 0 for none, got {splits}.")
     from truecost import examples
 
     out.mkdir(parents=True, exist_ok=True)
-    drawn = _drawn(out / "synthetic.npz")
+    _draw(out / "synthetic.npz")
     names = examples.names()
     if not quiet and not json:
         print_line(
@@ -54,74 +48,47 @@ def demo(
         ]
     claims = _claims(out / "reproduce", splits, quiet) if splits else {}
     if json:
-        told = {name: {claim.name: claim.verdict for claim in found.claims} for name, found in claims.items()}
-        print_json({"matrices": judged, "synthetic": drawn, "claims": told})
+        told = {name: {claim.name: claim.verdict for claim in found} for name, found in claims.items()}
+        print_json({"matrices": judged, "claims": told})
         return
     _print(judged)
     if claims:
         _print_claims(claims, out / "reproduce")
-    _print_next(judged, drawn)
+    print_line()
+    print_line(f"The reports, for any browser: {', '.join(each['report'] for each in judged)}")
+    print_line("Next, on your own runs, of irace, of SMAC3, or in a csv file:")
+    for line in NEXT:
+        print_line(f"  {line}", "strong", wrap=False)
 
 
-def _drawn(path: Path) -> dict[str, Any]:
-    """A matrix whose truth is known, written to a file; the README speaks of it."""
+def _draw(path: Path) -> None:
+    """A matrix drawn from a model, written to a file; the README and the docs speak of it."""
     import numpy as np
 
-    from truecost.stats.estimate import training_cost
     from truecost.stats.synthetic import runtime_model
 
     rng = np.random.default_rng(2020)
     model = runtime_model(configurations=40, rng=rng, within_share=0.4, timeout_rate=0.1)
-    matrix = model.draw(instances=60, runs=5, rng=rng)
-    matrix.save(path)
-    costs = training_cost(matrix).cost
-    best = int(np.argmin(costs))
-    errors = model.true_cost - costs
-    return {
-        "file": str(path),
-        "configuration": matrix.configurations[best],
-        "training_cost": costs[best],
-        "true_cost": model.true_cost[best],
-        "uniform_error": errors.max(),
-    }
+    model.draw(instances=60, runs=5, rng=rng).save(path)
 
 
-def _judged(name: str, page: Path, tell: Any) -> dict[str, Any]:
+def _judged(name: str, path: Path, tell: Any) -> dict[str, Any]:
     """The report on an example, written to a file, and what the summary takes from it."""
-    from truecost import examples
-    from truecost.importers.detect import import_runs
-    from truecost.judge.certificate import certify
-    from truecost.show import report as reporting
+    from truecost.cli.asking import assessed, setting
+    from truecost.cli.reading import Source
+    from truecost.show.report import write_page
 
-    found = import_runs(examples.path_of(name))
-    made = reporting.report(
-        found.matrix,
-        name=name,
-        unit="PAR10 s",
-        trajectory=found.trajectory,
-        source=reporting.Source(name, found.kind),
-        progress=lambda what, share: tell(f"{name}: {what}", share),
-    )
-    reporting.save(made, page)
-    audit = made.numbers["audit"]
-    certificate = certify(found.matrix, audit["incumbent"], trajectory=found.trajectory)
-    noise = audit["noise"]
-    configurations, instances, runs = found.matrix.shape
+    source = Source(path=Path(name))
+    found: Assessment = assessed(source)
+    write_page(found, path, setting(source), lambda what, share: tell(f"{name}: {what}", share))
+    comparison, certificate = found.comparison, found.certificate
+    assert comparison is not None  # noqa: S101 - examples have a default
+    assert certificate is not None  # noqa: S101
     return {
         "name": name,
-        "configurations": configurations,
-        "instances": instances,
-        "runs": runs,
-        "configuration": audit["incumbent"],
-        "training_cost": audit["training_cost"],
-        "corrected_cost": audit["corrected_cost"],
-        "held_out_cost": audit["held_out_cost"],
-        "optimism_percent": audit["gap_percent"],
-        "within_share": noise["within"] / (noise["within"] + noise["across"]),
-        "true_cost_at_most": certificate.upper,
-        "confidence": 1 - certificate.delta,
-        "better_than_default": audit["better"],
-        "report": str(page),
+        **found.to_dict("certificate", "comparison", "optimism"),
+        "better": found.better,
+        "report": str(path),
     }
 
 
@@ -129,28 +96,28 @@ def _print(judged: list[dict[str, Any]]) -> None:
     print_line()
     rows: list[list[str | Toned]] = []
     for each in judged:
-        optimism = f"{each['optimism_percent']:+.{0 if abs(each['optimism_percent']) >= 1 else 1}f} %"
+        runs, optimism, compared = each["runs"], each["optimism"], each["comparison"]
+        tone: Tone = "open" if optimism["percent"] >= TOO_GOOD else "good"
         rows.append(
             [
                 each["name"],
-                f"{each['configurations']} × {each['instances']} × {each['runs']}",
-                number(each["training_cost"], 3),
-                f"≈ {number(each['corrected_cost'], 3)}",
-                Toned(optimism, "open" if each["optimism_percent"] >= TOO_GOOD else "good"),
-                f"{each['within_share']:.0%}",
-                f"≤ {number(each['true_cost_at_most'], 3)}",
+                f"{runs['configurations']} × {runs['instances']} × {runs['runs_per_cell']}",
+                number(each["default"]["training_cost"]),
+                number(each["incumbent"]["training_cost"]),
+                Toned(f"≈ {number(each['incumbent']['true_cost'])}", tone),
+                f"≤ {at_most(each['certificate']['upper'])}",
+                f"{compared['gains']} of {compared['instances']}",
             ]
         )
     print_table(
-        "The configuration with the least training cost, and what it is worth",
-        ["solver", "runs", "training cost", "true cost", "optimism", "within", "certified"],
+        "The best of 50 configurations, and what it is worth",
+        ["solver", "runs", "default", "best in training", "really", "95 % sure", "wins on"],
         rows,
         left=2,
     )
     print_line(
-        "runs: configurations × instances × runs. Costs are PAR10 seconds. true cost: corrected by what choosing on one "
-        "half of the instances and looking at the other shows, in 1,000 splits. within: share of a run's variance that its "
-        "seed makes, not its instance. certified: an upper limit of the true cost, with 95 % confidence.",
+        "runs: configurations × instances × runs each. Costs are PAR10 seconds. really: corrected for having been chosen. "
+        "95 % sure: a guaranteed upper limit. wins on: instances on which the best costs less than the default.",
         "aside",
     )
     print_line()
@@ -159,60 +126,40 @@ def _print(judged: list[dict[str, Any]]) -> None:
 
 def _said(judged: list[dict[str, Any]]) -> str:
     """What the table says, in words."""
-    worst = max(judged, key=lambda each: each["optimism_percent"])
-    least = min(judged, key=lambda each: each["optimism_percent"])
-    better = sum(each["better_than_default"] for each in judged)
-    shown = f"{better} of the {len(judged)} winners can be shown to be better than their solver's default."
+    worst = max(judged, key=lambda each: each["optimism"]["percent"])
+    least = min(judged, key=lambda each: each["optimism"]["percent"])
+    better = sum(each["better"] for each in judged)
+    shown = f"{better} of the {len(judged)} winners can be shown to have a lower mean cost than their default."
     if not better:
-        shown = (
-            f"none of the {len(judged)} winners is shown to be better than its solver's default: {worst['instances']} "
-            "instances are too few to be sure."
-        )
+        shown = f"None of the {len(judged)} is shown to have a lower mean cost than its default: 50 instances are too few."
+    own, true = (number(worst["incumbent"][name]) for name in ("training_cost", "true_cost"))
     return (
-        f"Over-tuning is real: the best of {worst['configurations']} configurations of {worst['name']} costs "
-        f"{number(worst['training_cost'], 3)} s on the instances it was chosen by and about "
-        f"{number(worst['corrected_cost'], 3)} s on others, {worst['optimism_percent']:.0f} % more; for {least['name']} it "
-        f"is {abs(least['optimism_percent']):.1f} %. And {shown}"
+        f"Over-tuning is real: {worst['name']}'s best configuration costs {own} s on the instances it was chosen by and "
+        f"about {true} s on others, {percent(worst['optimism']['percent'] / 100)} more; for {least['name']} it is "
+        f"{percent(least['optimism']['percent'] / 100, 1)}. {shown}"
     )
 
 
-def _claims(out: Path, splits: int, quiet: bool) -> dict[str, "Reproduction"]:
+def _claims(out: Path, splits: int, quiet: bool) -> dict[str, Any]:
     """What the paper claims, on each example."""
-    from truecost import examples
-    from truecost.show.reproduce import reproduce
+    from truecost import examples, reproduce
 
     found = {}
     for name in examples.names():
         with steps(name, quiet=quiet) as tell:
-            found[name] = reproduce(
-                examples.load_example(name), out=out / name, splits=splits, name=name, unit="PAR10 s", progress=tell
-            )
+            matrix = examples.load_example(name)
+            done = reproduce(matrix, out=out / name, splits=splits, name=name, unit="PAR10 s", progress=tell)
+            found[name] = done.claims
     return found
 
 
-def _print_claims(found: dict[str, "Reproduction"], out: Path) -> None:
+def _print_claims(found: dict[str, Any], out: Path) -> None:
     from truecost.cli.reproduce import TONES
 
     rows: list[list[str | Toned]] = [
         [row[0].says, *(Toned(claim.verdict, TONES[claim.verdict]) for claim in row)]
-        for row in zip(*(each.claims for each in found.values()), strict=True)
+        for row in zip(*found.values(), strict=True)
     ]
     print_line()
     print_table("The paper's claims on these runs", ["claim", *found], rows)
     print_line(f"Figures, data and numbers: {out}/*/results.md", wrap=False)
-
-
-def _print_next(judged: list[dict[str, Any]], drawn: dict[str, Any]) -> None:
-    print_line()
-    print_line(f"The reports, for any browser: {', '.join(each['report'] for each in judged)}")
-    print_line(
-        f"And {Path(drawn['file']).name}, drawn from a model, so that the truth is known: the true cost of "
-        f"{drawn['configuration']} is {number(drawn['true_cost'])} (training cost {number(drawn['training_cost'])}); the "
-        f"uniform error of all is {number(drawn['uniform_error'])}. Try: truecost info {shlex.quote(drawn['file'])}",
-        "aside",
-    )
-    print_line()
-    print_line("Next, on your own runs, of SMAC3, of irace (its .Rdata), or in a csv file:")
-    for line in NEXT:
-        print_line(f"  {line}", "strong", wrap=False)
-    print_line("--cutoff: costs are seconds, censored there. Other costs have --low and --high.", "aside")

@@ -1,6 +1,7 @@
 """`truecost doctor`."""
 
-from truecost.cli.printing import Json, Toned, print_json, print_table
+from truecost.cli.options import Json
+from truecost.cli.printing import Toned, print_json, print_table
 
 
 def doctor(json: Json = False) -> None:

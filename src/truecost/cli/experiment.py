@@ -7,101 +7,96 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truecost.cli.inputs import check_out, load_matrix
-from truecost.cli.printing import High, Json, Low, number, print_json, print_line, print_table
-from truecost.cli.progress import Quiet, progress
+from truecost.cli import options
+from truecost.cli.options import Delta, Json, Quiet, Seed, Splits, Threads
+from truecost.cli.printing import number, print_json, print_line, print_table
+from truecost.cli.progress import progress
+from truecost.cli.reading import Source, check_out, reads_runs
 from truecost.errors import InputError
 
 if TYPE_CHECKING:
+    from truecost.experiments.bounds_observed import Reality
     from truecost.experiments.exact import SquaredError
-    from truecost.experiments.fit import Fit
-    from truecost.experiments.reality import Reality
+    from truecost.experiments.fit import Fit, Kind
     from truecost.experiments.resample import EstimatorErrors, Sweep
     from truecost.matrix import CostMatrix
 
 app = typer.Typer(help="The paper's experiments on any matrix: estimators compared, and the error against m, N and K.")
 
-Matrix = Annotated[Path, typer.Argument(help="A matrix: .npz, or a long table as .parquet or .csv.", show_default=False)]
-Splits = Annotated[int, typer.Option(help="Random splits into training and test instances.", min=2)]
-Seed = Annotated[int, typer.Option(help="Where the random numbers come from.", min=0)]
-Train = Annotated[int | None, typer.Option(help="Training instances K; half of them if not given.", min=1)]
-Test = Annotated[int | None, typer.Option(help="Test instances; half of them if not given.", min=1)]
-Threads = Annotated[int | None, typer.Option(help="Threads; all if not given. The results do not depend on it.", min=1)]
-Out = Annotated[Path | None, typer.Option(help="Write every number to this parquet file.")]
-Delta = Annotated[float, typer.Option(help="Bounds and quantiles at probability 1 − δ.")]
+Train = Annotated[
+    int | None, typer.Option("--train-instances", help="Training instances K; half of them if not given.", min=1)
+]
+Test = Annotated[int | None, typer.Option("--test-instances", help="Test instances; half of them if not given.", min=1)]
+Out = Annotated[
+    Path | None, typer.Option("--out", "-o", help=f"{options.OUT}; a .parquet file takes every number.", show_default=False)
+]
 
 NAMES = {"even": "S*", "concentrated": "S†", "scattered": "S°", "pairs": "S° pairs"}
 # Nothing moves meanwhile.
 COMPILING = "compiling, if this is the first start"
-AXES = {"m": "m", "n": "N", "k": "K"}
 
 
 @app.command()
+@reads_runs
 def estimators(
-    matrix: Matrix,
+    source: Source,
     splits: Annotated[
-        int, typer.Option(help="Also simulate, with so many splits, at K = --train; 0: closed forms only.", min=0)
-    ] = 0,
+        int | None, typer.Option(min=2, help=f"{options.SPLITS}; without, closed forms only.", show_default=False)
+    ] = None,
     seed: Seed = 1,
     train: Train = None,
     test: Test = None,
     threads: Threads = None,
     out: Out = None,
-    low: Low = None,
-    high: High = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """S*, S† and S° compared: the exact mean squared error over the paper's grid of K and N."""
-    from truecost.experiments import exact, results
+    """S*, S† and S° compared: the exact mean squared error over the paper's grid of K and N.
 
-    loaded = load(matrix, low, high, out)
+    With --splits it is simulated too, at K = --train-instances.
+    """
+    from truecost.experiments import exact, tables
+
+    loaded = load(source, out)
     exact.check_complete(loaded)
-    instances, fewest = loaded.shape[1], int(loaded.counts().min())
-    k, n = exact.grid(instances)
-    # A matrix with fewer runs than the paper's five ends the grid earlier.
-    keep = (n <= k * fewest).all(axis=0)
-    k, n = k[:, keep], n[:, keep]
-    chosen = [name for name in exact.ESTIMATORS if fewest == loaded.shape[2] or name in ("even", "scattered")]
-    errors: dict[str, SquaredError] = {
-        name: exact.mean_squared_error(loaded, estimator=name, instances=k, runs=n, test_instances=test) for name in chosen
-    }
+    k, n = exact.grid_within(loaded)
+    errors = exact.by_estimator(loaded, k, n, test)
+    found = {"exact": tables.exact_table(k, n, errors)}
     simulated = None
     if splits:
         from truecost.experiments import resample
 
         train = int(k[-1, 0]) if train is None else train
-        _, runs = exact.grid(instances, r1=[train / instances])
+        _, runs = exact.grid(loaded.shape[1], r1=[train / loaded.shape[1]])
         with splits_done(splits, quiet) as tell:
             simulated = resample.compare_estimators(
                 loaded,
                 splits=splits,
-                rng=generator(seed),
-                runs=runs[runs <= train * fewest],
+                rng=seed,
+                runs=runs[runs <= train * int(loaded.counts().min())],
                 train=train,
                 test=test,
-                estimators=chosen,
+                estimators=exact.defined_on(loaded),
                 threads=threads,
                 progress=tell,
             )
+        found["simulated"] = tables.estimator_table(simulated)
     if out is not None:
-        table = results.exact_table(k, n, errors)
+        table = found["exact"]
         if simulated is not None:
-            beside = results.estimator_table(simulated).rename({"squared": "squared_simulated"})
+            beside = found["simulated"].rename({"squared": "squared_simulated"})
             table = table.join(beside, on=["estimator", "k", "n"], how="full", coalesce=True, maintain_order="left")
-        results.save(table, out, experiment="estimators", seed=seed, splits=splits, matrix=str(matrix))
+        tables.save(table, out, experiment="estimators", seed=seed, splits=splits or 0, matrix=str(source.path))
     if json:
-        tables = {"exact": results.exact_table(k, n, errors).to_dicts()}
-        if simulated is not None:
-            tables["simulated"] = results.estimator_table(simulated).to_dicts()
-        print_json({"seed": seed, "splits": splits, **tables})
+        print_json({"seed": seed, "splits": splits or 0, **{name: table.to_dicts() for name, table in found.items()}})
     else:
         _print_estimators(k[-1], n[-1], errors, simulated)
 
 
 @app.command()
+@reads_runs
 def m(
-    matrix: Matrix,
+    source: Source,
     splits: Splits = 2500,
     seed: Seed = 1,
     train: Train = None,
@@ -109,20 +104,17 @@ def m(
     delta: Delta = 0.05,
     threads: Threads = None,
     out: Out = None,
-    low: Low = None,
-    high: High = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """The error against m, the number of configurations chosen from."""
-    _sweep(
-        "m", matrix, low, high, delta, out, json, quiet, splits=splits, seed=seed, train=train, test=test, threads=threads
-    )
+    _sweep("m", **locals())
 
 
 @app.command()
+@reads_runs
 def n(
-    matrix: Matrix,
+    source: Source,
     splits: Splits = 2500,
     seed: Seed = 1,
     train: Train = None,
@@ -133,34 +125,17 @@ def n(
     ] = False,
     threads: Threads = None,
     out: Out = None,
-    low: Low = None,
-    high: High = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """The error against N, the number of runs of each configuration."""
-    extra = {"common_seeds": common_seeds}
-    _sweep(
-        "n",
-        matrix,
-        low,
-        high,
-        delta,
-        out,
-        json,
-        quiet,
-        splits=splits,
-        seed=seed,
-        train=train,
-        test=test,
-        threads=threads,
-        **extra,
-    )
+    _sweep("n", **locals())
 
 
 @app.command()
+@reads_runs
 def k(
-    matrix: Matrix,
+    source: Source,
     splits: Splits = 2500,
     seed: Seed = 1,
     train: Train = None,
@@ -168,71 +143,52 @@ def k(
     delta: Delta = 0.05,
     threads: Threads = None,
     out: Out = None,
-    low: Low = None,
-    high: High = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """The error against K, the number of training instances."""
-    _sweep(
-        "k", matrix, low, high, delta, out, json, quiet, splits=splits, seed=seed, train=train, test=test, threads=threads
-    )
+    _sweep("k", **locals())
 
 
 def _sweep(
-    kind: str,
-    matrix: Path,
-    low: float | None,
-    high: float | None,
+    kind: "Kind",
+    *,
+    source: Source,
     delta: float,
     out: Path | None,
     json: bool,
     quiet: bool,
-    *,
     splits: int,
     seed: int,
     **settings: Any,
 ) -> None:
+    """What the three commands do with their options."""
     if not 0 < delta < 1:
         raise InputError(f"Expected delta between 0 and 1, got {delta}.")
-    loaded = load(matrix, low, high, out)
-    from truecost.experiments import fit, reality, resample, results
+    loaded = load(source, out)
+    from truecost.experiments import bounds_observed, fit, resample, tables
 
-    levels = sorted({*resample.LEVELS, 1 - delta})
-    run: Callable[..., Sweep] = getattr(resample, f"sweep_{kind}")
+    levels = bounds_observed.levels_for(delta)
     with splits_done(splits, quiet) as tell:
-        sweep = run(loaded, splits=splits, rng=generator(seed), levels=levels, progress=tell, **settings)
-    beside = reality.bounds_against_reality(loaded, sweep, delta=delta)
+        sweep = resample.SWEEPS[kind](loaded, splits=splits, rng=seed, levels=levels, progress=tell, **settings)
+    beside = bounds_observed.bounds_against_reality(loaded, sweep, delta=delta)
     fits: dict[str, Fit] = {}
     if sweep.values.size >= 4:
-        fits = {name: fit.curve(sweep.values, getattr(sweep, name), kind=sweep.kind) for name in ("uniform", "selection")}
+        fits = {name: fit.curve(sweep.values, getattr(sweep, name), kind=kind) for name in ("uniform", "selection")}
     if out is not None:
-        about = {"experiment": kind, "seed": seed, "splits": splits, "train": sweep.train, "test": sweep.test_instances}
-        results.save(
-            results.sweep_table(sweep, beside),
-            out,
-            **about,
-            delta=delta,
-            common_seeds=sweep.common_seeds,
-            matrix=str(matrix),
-        )
+        done = {"train": sweep.train, "test": sweep.test_instances, "common_seeds": sweep.common_seeds}
+        about = {"experiment": kind, "seed": seed, "splits": splits, "delta": delta, "matrix": str(source.path)}
+        tables.save(tables.sweep_table(sweep, beside), out, **about, **done)
     if json:
         print_json(_sweep_data(sweep, beside, fits, seed))
     else:
         _print_sweep(sweep, beside, fits)
 
 
-def load(matrix: Path, low: float | None, high: float | None, out: Path | None) -> "CostMatrix":
+def load(source: Source, out: Path | None) -> "CostMatrix":
     """The matrix, and a place for results that can be written."""
-    check_out(out, matrix, endings=(".parquet",))
-    return load_matrix(matrix, low, high)
-
-
-def generator(seed: int) -> Any:
-    """Random numbers from a seed."""
-    import numpy as np
-
-    return np.random.default_rng(seed)
+    check_out(out, source.path, endings=(".parquet",))
+    return source.read().matrix
 
 
 @contextmanager
@@ -252,19 +208,13 @@ def splits_done(splits: int, quiet: bool) -> Iterator[Callable[[int], None]]:
 def _sweep_data(sweep: "Sweep", beside: "Reality", fits: "dict[str, Fit]", seed: int) -> dict[str, Any]:
     from dataclasses import asdict
 
+    done = ("splits", "train", "test_instances", "common_seeds", "values")
+    curves = ("uniform", "selection", "training", "test", "standard_errors", "levels", "quantiles")
     return {
         "kind": sweep.kind,
         "seed": seed,
-        "splits": sweep.splits,
-        "train": sweep.train,
-        "test_instances": sweep.test_instances,
-        "common_seeds": sweep.common_seeds,
-        "values": sweep.values,
-        **{name: getattr(sweep, name) for name in ("uniform", "selection", "training", "test")},
-        "standard_errors": sweep.standard_errors,
-        "levels": sweep.levels,
-        "quantiles": sweep.quantiles,
-        "bounds": {name: getattr(beside, name) for name in ("bennett", "printed", "bennett_own", "printed_own")},
+        **{name: getattr(sweep, name) for name in (*done, *curves)},
+        "bounds": beside.bounds,
         "delta": beside.delta,
         "caveat": beside.caveat,
         "fits": {name: asdict(each) for name, each in fits.items()},
@@ -274,9 +224,9 @@ def _sweep_data(sweep: "Sweep", beside: "Reality", fits: "dict[str, Fit]", seed:
 def _print_sweep(sweep: "Sweep", beside: "Reality", fits: "dict[str, Fit]") -> None:
     import numpy as np
 
-    from truecost.experiments.fit import FORMULAS
+    from truecost.experiments.fit import FORMULAS, letter
 
-    axis, level = AXES[sweep.kind], f"{1 - beside.delta:.4g}"
+    axis, level = letter(sweep.kind), f"{1 - beside.delta:.4g}"
 
     def with_error(name: str, place: int) -> str:
         return f"{number(getattr(sweep, name)[place])} ± {number(sweep.standard_errors[name][place], 2)}"

@@ -9,41 +9,43 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truecost.cli.inputs import MATRICES, check_out
-from truecost.cli.printing import Json, duration, print_json, print_line, visible
-from truecost.cli.progress import Meter, Quiet, progress
+from truecost.cli import options
+from truecost.cli.options import Dask, Json, KeepGoing, Pin, Quiet, ScenarioFile, Workers
+from truecost.cli.printing import duration, print_json, print_line, visible
+from truecost.cli.progress import Meter, progress
+from truecost.cli.reading import MATRICES, check_out
 from truecost.errors import InputError, LostClusterError
 
 if TYPE_CHECKING:
-    from truecost.running.gathering import Forecast, Progress
+    from truecost.running.gathering import GatherForecast, GatherProgress
     from truecost.running.journal import Journal
-    from truecost.running.runtable import Table
+    from truecost.running.runtable import RunTable
     from truecost.running.scenario import Scenario
-
-ScenarioFile = Annotated[
-    Path, typer.Argument(help="The scenario file, or the name of a built-in scenario.", show_default=False)
-]
-Workers = Annotated[int | None, typer.Option(help="Runs at a time; one per core if not given.", min=1)]
-Dask = Annotated[str | None, typer.Option(help="Address of a Dask scheduler: its workers execute the runs.")]
-Pin = Annotated[bool, typer.Option(help="Pin each worker to a core of its own.")]
-KeepGoing = Annotated[bool, typer.Option("--keep-going", help="Go on though all of the first runs crash.")]
 
 
 def gather(
     scenario: ScenarioFile,
     journal: Annotated[
-        Path | None, typer.Option(help="Where runs are kept; NAME.db if not given.", show_default=False)
+        Path | None, typer.Option(help=f"{options.JOURNAL}; NAME.db if not given.", show_default=False)
     ] = None,
     configurations: Annotated[
         int | None,
-        typer.Option(help="The default and so many - 1 random ones; as before, or 50.", min=1, show_default=False),
+        typer.Option(
+            min=1,
+            help=f"{options.CONFIGURATIONS}; the default and random ones. As before, or 50, if not given.",
+            show_default=False,
+        ),
     ] = None,
     instances: Annotated[
         int | None,
-        typer.Option(help="The first so many of the shuffled list; as before, or all.", min=1, show_default=False),
+        typer.Option(
+            min=1,
+            help=f"{options.INSTANCES}; the first of the shuffled list. As before, or all, if not given.",
+            show_default=False,
+        ),
     ] = None,
     runs: Annotated[
-        int | None, typer.Option(help="Runs of each on each; as before, or 5.", min=1, show_default=False)
+        int | None, typer.Option(min=1, help=f"{options.RUNS}; as before, or 5, if not given.", show_default=False)
     ] = None,
     workers: Workers = None,
     dask: Dask = None,
@@ -52,7 +54,10 @@ def gather(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only forecast, from a pilot of 20 runs, what it takes.")
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="Write the matrix here: .npz, .parquet or .csv.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help=f"{options.OUT}; the matrix, as .npz, .parquet or .csv.", show_default=False),
+    ] = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -69,16 +74,16 @@ def gather(
     read = Scenario.read(exported(scenario, quiet))
     path = journal if journal is not None else Path(f"{file_name(read.name)}.db")
     size = _size(path, read, configurations, instances, runs)
-    options: dict[str, Any] = {**size, "workers": workers, "pin": pin, "dask": dask, "keep_going": keep_going}
+    settings: dict[str, Any] = {**size, "workers": workers, "pin": pin, "dask": dask, "keep_going": keep_going}
     if dry_run:
         with going_on(), progress("pilot runs", quiet=quiet) as meter:
-            told = gathering.forecast(read, path, **options, progress=reported(meter), waiting=meter.say)
+            told = gathering.forecast(read, path, **settings, progress=reported(meter), waiting=meter.say)
         _print_forecast(told, path, json)
         return
     if not quiet and not json:
         _announce(read, path, size)
     with going_on(), progress("runs", quiet=quiet) as meter:
-        gathering.gather(read, path, **options, progress=reported(meter), waiting=meter.say)
+        gathering.gather(read, path, **settings, progress=reported(meter), waiting=meter.say)
     from truecost.running.journal import Journal
 
     with Journal.read(path) as book:
@@ -159,17 +164,17 @@ def _announce(scenario: "Scenario", path: Path, size: dict[str, int | None]) -> 
     )
 
 
-def reported(meter: Meter) -> "Callable[[Progress], None]":
+def reported(meter: Meter) -> "Callable[[GatherProgress], None]":
     """Reports of `gather` and `forecast`, as a meter takes them."""
 
-    def tell(progress: "Progress") -> None:
+    def tell(progress: "GatherProgress") -> None:
         there = progress.before + progress.done
         meter.tell(there / max(progress.planned, 1), count=there, total=progress.planned, cpu=progress.cpu)
 
     return tell
 
 
-def _print_forecast(forecast: "Forecast", path: Path, json: bool) -> None:
+def _print_forecast(forecast: "GatherForecast", path: Path, json: bool) -> None:
     if json:
         from dataclasses import asdict
 
@@ -183,7 +188,7 @@ def _print_forecast(forecast: "Forecast", path: Path, json: bool) -> None:
     )
 
 
-def summary(journal: "Journal", table: "Table") -> dict[str, Any]:
+def summary(journal: "Journal", table: "RunTable") -> dict[str, Any]:
     """What a journal holds, as plain data."""
     from dataclasses import asdict
 

@@ -5,109 +5,45 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truecost.cli.inputs import MATRICES, check_out, example_or
-from truecost.cli.printing import High, Json, Low, print_json, print_line, visible
-from truecost.cli.progress import Quiet, progress
+from truecost.cli import options
+from truecost.cli.options import Json, Quiet
+from truecost.cli.printing import print_json, print_line, visible
+from truecost.cli.progress import progress
+from truecost.cli.reading import MATRICES, Source, check_out, reads_runs
 from truecost.errors import InputError
 
 if TYPE_CHECKING:
-    from truecost.importers.record import Import
     from truecost.matrix import CostMatrix
-
-TIMES = "Running times"
-WHAT = "What to take"
+    from truecost.matrix.imported import Import
 
 
+@reads_runs
 def import_(
-    path: Annotated[
-        Path,
-        typer.Argument(
-            help="A folder of SMAC3, ASlib, CAVE or AClib wrapper logs, irace's .Rdata, a PM.npy, a table, a journal.",
-            show_default=False,
-        ),
-    ],
+    source: Source,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Where the runs go: .parquet or .npz, which keep the trajectory, or .csv."),
+        typer.Option("--out", "-o", help=f"{options.OUT}; .parquet and .npz keep the trajectory, .csv does not."),
     ] = None,
     test_out: Annotated[Path | None, typer.Option(help="Where runs on test instances go, if the log has some.")] = None,
-    cutoff: Annotated[
-        float | None, typer.Option(help="Costs are running times, censored at so many seconds.", rich_help_panel=TIMES)
-    ] = None,
-    par: Annotated[
-        float | None,
-        typer.Option(
-            help="A run not solved by the cutoff costs so many times it; 10 if neither this nor the log says.",
-            rich_help_panel=TIMES,
-        ),
-    ] = None,
-    objective: Annotated[
-        str | None,
-        typer.Option(
-            help="Which cost, where there are several; 'time': elapsed time of SMAC3's trials.", rich_help_panel=WHAT
-        ),
-    ] = None,
-    budget: Annotated[
-        float | None,
-        typer.Option(help="Which budget of a multi-fidelity log; the largest if not given.", rich_help_panel=WHAT),
-    ] = None,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(help="A column of a table, cost=PAR10 for instance; several times for several.", rich_help_panel=WHAT),
-    ] = None,
-    default: Annotated[
-        str | None,
-        typer.Option(help="The name of the default configuration, where the log does not say.", rich_help_panel=WHAT),
-    ] = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            help="smac, irace, aslib, acl, table, matrix or journal, where the content should not tell.",
-            rich_help_panel=WHAT,
-        ),
-    ] = None,
-    low: Low = None,
-    high: High = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Take over runs that SMAC3, irace, ASlib, AClib wrappers or a table recorded; without -o, say what is there."""
-    from truecost.importers.detect import import_runs
-
+    assert source.path is not None  # noqa: S101 - not optional here
     for place in (out, test_out):
-        check_out(place, path, endings=MATRICES)
-    with progress(f"reading {visible(path.name)}", quiet=quiet):
-        found = import_runs(
-            example_or(path),
-            low=low,
-            high=high,
-            cutoff=cutoff,
-            par=par,
-            objective=objective,
-            budget=budget,
-            columns=_columns(column or []),
-            default=default,
-            kind=kind,
-        )
+        check_out(place, source.path, endings=MATRICES)
+    with progress(f"reading {visible(source.path.name)}", quiet=quiet):
+        found = source.read()
     if test_out is not None and found.test is None:
-        raise InputError(f"{path}: expected runs on test instances for {test_out}, and the log has none.")
-    if out is not None:
-        found.matrix.save(out, trajectory=None if out.suffix == ".csv" else found.trajectory)
-    if test_out is not None and found.test is not None:
-        found.test.save(test_out, trajectory=None if test_out.suffix == ".csv" else found.trajectory)
+        raise InputError(f"{source.path}: expected runs on test instances for {test_out}, and the log has none.")
+    for place, matrix in ((out, found.matrix), (test_out, found.test)):
+        if place is not None and matrix is not None:
+            matrix.save(place, trajectory=None if place.suffix == ".csv" else found.trajectory)
     summary = _summary(found, out, test_out)
     if json:
         print_json(summary)
     else:
         _print(summary)
-
-
-def _columns(words: list[str]) -> dict[str, str]:
-    pairs = [word.partition("=") for word in words]
-    for word, (ours, sign, theirs) in zip(words, pairs, strict=True):
-        if not (ours and sign and theirs):
-            raise InputError(f"Expected --column OURS=THEIRS, cost=PAR10 for instance, got {word!r}.")
-    return {ours: theirs for ours, _, theirs in pairs}
 
 
 def _size(matrix: "CostMatrix") -> dict[str, Any]:

@@ -6,11 +6,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from truecost.cli.printing import WIDTH, console, duration, number, visible
+from truecost.cli.printing import console, duration, number, visible
+from truecost.show.text import WIDTH
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -20,8 +19,6 @@ LINE_EVERY = 60.0
 NARROWEST_BAR = 8
 # Forecasts end here, in seconds: three years.
 LONGEST = 1e8
-
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
 
 
 class Meter:

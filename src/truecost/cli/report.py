@@ -1,91 +1,71 @@
 """`truecost report`."""
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
-from truecost.cli.certify import Chosen, Cutoff, Default, Delta, Halvings, ListSize, Par, Runs, Test, own_test, read_runs
-from truecost.cli.inputs import check_out
-from truecost.cli.printing import High, Json, Low, print_json, print_line
-from truecost.cli.progress import Quiet, steps
+from truecost.cli.asking import assessed, setting
+from truecost.cli.options import (
+    OUT,
+    Chosen,
+    Configuration,
+    ContentSeed,
+    Delta,
+    Json,
+    ListSize,
+    Quiet,
+    Raced,
+    Splits,
+    Test,
+    Unit,
+)
+from truecost.cli.printing import print_json, print_line
+from truecost.cli.progress import steps
+from truecost.cli.reading import Source, check_out, reads_runs
 
-if TYPE_CHECKING:
-    from truecost.importers.record import Import
 
-
+@reads_runs
 def report(
-    runs: Runs,
+    source: Source,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="The file; by default NAME-report.html here.", show_default=False),
+        Path | None, typer.Option("--out", "-o", help=f"{OUT}; NAME-report.html here if not given.", show_default=False)
     ] = None,
-    incumbent: Annotated[
-        str | None,
-        typer.Option(
-            help="Who it is about; by default the log's incumbent, else the least training cost.", show_default=False
-        ),
-    ] = None,
-    default: Default = None,
+    configuration: Configuration = None,
+    title: Annotated[str | None, typer.Option(help="Of the page.", show_default=False)] = None,
+    unit: Unit = None,
+    delta: Delta = 0.05,
     test: Test = None,
     chosen: Chosen = None,
+    raced: Raced = None,
     list_size: ListSize = None,
-    title: Annotated[str | None, typer.Option(help="Of the page.", show_default=False)] = None,
-    unit: Annotated[
-        str | None, typer.Option(help="What a unit of cost is called, 'PAR10 s' for instance.", show_default=False)
-    ] = None,
-    splits: Halvings = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Of every random number.")] = 1,
-    delta: Delta = 0.05,
-    cutoff: Cutoff = None,
-    par: Par = None,
-    low: Low = None,
-    high: High = None,
+    splits: Splits = 1000,
+    seed: ContentSeed = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """One page about recorded runs, as a file of its own: what was run, how noisy, how sure, over-tuned or not, what next.
+    """One page about recorded runs, as a file of its own: the verdict, how sure it is, over-tuned or not, what to do next.
 
-    It opens from disk without a network, prints, and has a word of explanation for every number. For instance: truecost
-    report kissat -o kissat.html, truecost report runs.db, truecost report smac3_output/run/0 --cutoff 5.
+    It opens from disk without a network, prints, and explains every number. For instance: truecost report kissat,
+    truecost report runs.db, truecost report irace.Rdata, truecost report smac3_output/run/0 --cutoff 5.
     """
-    from truecost import examples
-    from truecost.show import report as reporting
+    from truecost.show.report import write_page
 
-    path = Path(f"{_stem(runs)}-report.html") if out is None else out
-    check_out(path, runs, test)
-    found = read_runs(runs, low, high, cutoff, par, default)
-    example = not runs.exists() and runs.name in examples.names()
-    limits = {"--low": low, "--high": high}
-    metric = {"--cutoff": cutoff, "--par": par}
-    asked = {"--test": test, "--chosen": chosen, "--list": list_size, "--delta": None if delta == 0.05 else delta}
-    audited = {"--incumbent": incumbent, "--default": default, "--splits": None if splits == 1000 else splits}
-    audited["--seed"] = None if seed == 1 else seed
+    path = Path(f"{_stem(source.path or Path())}-report.html") if out is None else out
+    check_out(path, source.path, test)
+    asked: dict[str, Any] = {
+        "test": test,
+        "chosen": chosen,
+        "raced": raced,
+        "list_size": list_size,
+        "configuration": configuration,
+    }
     with steps("the runs", quiet=quiet) as tell:
-        made = reporting.report(
-            found.matrix,
-            name=runs.name or str(runs.resolve().name),
-            title=title,
-            unit=unit or ("PAR10 s" if example else "cost"),
-            default=default,
-            incumbent=incumbent,
-            test=own_test(found, incumbent, chosen) if test is None else read_runs(test, low, high, cutoff, par).matrix,
-            trajectory=found.trajectory,
-            chosen=None if chosen is None else chosen.value,
-            list_size=list_size,
-            delta=delta,
-            splits=splits,
-            seed=seed,
-            source=reporting.Source(str(runs), found.kind, *(_words(part) for part in (limits, metric, asked, audited))),
-            notes=_notes(found),
-            progress=tell,
-        )
-        tell("the page", 0.9)
-        reporting.save(made, path)
+        found = assessed(source, delta=delta, splits=splits, rng=seed, **asked)
+        made = write_page(found, path, setting(source, unit=unit, title=title, **asked), tell)
     if json:
-        print_json(made.numbers)
+        print_json(made.data)
         return
     print_line(made.verdict, made.tone)
     print_line(made.more)
@@ -95,16 +75,3 @@ def report(
 def _stem(runs: Path) -> str:
     """The name of the file or folder, without its ending and without what a file name should not have."""
     return re.sub(r"[^\w.-]+", "-", runs.resolve().stem).strip("-.") or "runs"
-
-
-def _words(options: Mapping[str, object]) -> tuple[str, ...]:
-    return tuple(
-        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
-        for name, value in options.items()
-        if value is not None
-    )
-
-
-def _notes(found: "Import") -> tuple[str, ...]:
-    left_out = [f"{count:,} runs are left out: {reason}." for reason, count in found.left_out.items()]
-    return (*left_out, *found.notes)

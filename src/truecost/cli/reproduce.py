@@ -1,18 +1,20 @@
 """`truecost reproduce`."""
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from truecost.cli.experiment import Seed, Splits, Threads
-from truecost.cli.inputs import load_matrix
-from truecost.cli.printing import High, Json, Low, Tone, Toned, print_json, print_line, print_table
-from truecost.cli.progress import Quiet, steps
+from truecost.cli import options
+from truecost.cli.options import Json, Quiet, Seed, Splits, Threads, Unit
+from truecost.cli.printing import Tone, Toned, print_json, print_line, print_table
+from truecost.cli.progress import steps
+from truecost.cli.reading import Source, reads_runs
 
 if TYPE_CHECKING:
-    from truecost.show.reproduce import Reproduction
+    from truecost.show.reproducing import Reproduction
 
 TONES: dict[str, Tone] = {"holds": "good", "holds in part": "open", "cannot be judged": "open", "fails": "bad"}
 
@@ -26,21 +28,15 @@ class FigureFormat(StrEnum):
     HTML = "html"
 
 
+@reads_runs(without="every example of the package if not given")
 def reproduce(
-    out: Annotated[Path, typer.Option(help="Folder for figures, data and results.md; made if it is not there.")],
-    matrix: Annotated[
-        Path | None,
-        typer.Argument(
-            help="A matrix, a journal, or the name of an example; every example of the package if not given.",
-            show_default=False,
-        ),
-    ] = None,
+    source: Source,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help=f"{options.OUT}; a folder for figures, data and results.md, made if needed.")
+    ],
     splits: Splits = 2500,
     seed: Seed = 1,
-    unit: Annotated[
-        str | None,
-        typer.Option(help="What a unit of cost is called in figures, 'PAR10 s' for instance.", show_default=False),
-    ] = None,
+    unit: Unit = None,
     formats: Annotated[
         list[FigureFormat] | None,
         typer.Option(
@@ -48,8 +44,6 @@ def reproduce(
         ),
     ] = None,
     threads: Threads = None,
-    low: Low = None,
-    high: High = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -58,30 +52,32 @@ def reproduce(
     Interrupted, the same call goes on where it stopped.
     """
     from truecost import examples
-    from truecost.show.reproduce import reproduce as run
+    from truecost.show.reproducing import reproduce as run
 
-    chosen = [(matrix, out)] if matrix is not None else [(Path(name), out / name) for name in examples.names()]
+    alone = source.path is not None
+    chosen = [(source, out)] if alone else [(replace(source, path=Path(name)), out / name) for name in examples.names()]
     data: dict[str, object] = {}
-    for source, folder in chosen:
-        loaded = load_matrix(source, low, high)
-        called = unit or ("PAR10 s" if str(source) in examples.names() else "cost")
+    for each, folder in chosen:
+        loaded = each.read().matrix
+        name = "" if each.path is None else each.path.name
+        called = unit or ("PAR10 s" if each.is_example else "cost")
         with steps("the matrix", quiet=quiet) as tell:
             found = run(
                 loaded,
                 out=folder,
                 splits=splits,
                 seed=seed,
-                name=source.name,
+                name=name,
                 unit=called,
                 formats=[each.value for each in formats or (FigureFormat.PDF, FigureFormat.PNG, FigureFormat.SVG)],
                 threads=threads,
                 progress=tell,
             )
-        data[source.name] = _data(found, splits, seed)
+        data[name] = _data(found, splits, seed)
         if not json:
-            print_claims(found, source.name)
+            print_claims(found, name)
     if json:
-        print_json(data if matrix is None else data[matrix.name])
+        print_json(data[name] if alone else data)
 
 
 def _data(found: "Reproduction", splits: int, seed: int) -> dict[str, object]:

@@ -5,8 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from truecost.cli.printing import Json, print_json, print_line, print_table
-from truecost.cli.progress import Quiet, progress
+from truecost.cli import options
+from truecost.cli.options import Json, Quiet, Seed
+from truecost.cli.printing import print_json, print_line, print_table
+from truecost.cli.progress import progress
 
 app = typer.Typer(help="Built-in scenarios: solvers that packages carry, with instances drawn from a seed.")
 
@@ -50,17 +52,20 @@ def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write, new or empty.", show_default=False)],
     size: Annotated[str, typer.Option(help="small or paper.")] = "small",
     instances: Annotated[
-        int | None, typer.Option(help="Another number of instances than the size has.", min=1, show_default=False)
+        int | None, typer.Option(min=1, help=f"{options.INSTANCES}; as many as the size has.", show_default=False)
     ] = None,
-    seed: Annotated[int, typer.Option(help="Another seed gives fresh instances of the same kind.", min=0)] = 1,
+    seed: Seed = 1,
     target: Annotated[
         Path | None, typer.Option(help="Run this solver instead of the one a package carries.", show_default=False)
     ] = None,
-    workers: Annotated[int, typer.Option(help="Reference lengths computed at a time (LKH).", min=1)] = 1,
+    workers: Annotated[int, typer.Option(min=1, help=f"{options.WORKERS}; for the reference lengths of LKH.")] = 1,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Write a scenario with its instances into a folder. Interrupted, it goes on when it is started again."""
+    """Write a scenario with its instances into a folder. Interrupted, it goes on when it is started again.
+
+    Another seed gives fresh instances of the same kind.
+    """
     from truecost import library
 
     with progress("instances", quiet=quiet) as meter:

@@ -1,5 +1,6 @@
 """Closed forms: the paper's estimator comparison without Monte Carlo error, and expectations over m-subsets."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -73,13 +74,12 @@ def mean_squared_error(
         T, half of all if not given.
     """
     total_instances, stored_runs = matrix.shape[1], matrix.shape[2]
-    test = total_instances // 2 if test_instances is None else test_instances
     moments = _moments(matrix)
     if isinstance(estimator, Allocation):
         if instances is not None or runs is not None:
             raise InputError("Expected either an allocation or instances and runs, got both.")
         k, n = np.asarray(estimator.instances), np.asarray(estimator.runs)
-        check_split(total_instances, int(k), test)
+        _, test = split_sizes(total_instances, int(k), test_instances)
         check_counts(estimator.largest, moments.fewest)
         q: FloatArray = np.asarray(estimator.sum_of_squares / n**2)
     else:
@@ -88,7 +88,7 @@ def mean_squared_error(
         k, n = np.broadcast_arrays(np.asarray(instances, np.int64), np.asarray(runs, np.int64))
         if k.size == 0 or k.min() < 1 or n.min() < 1:
             raise InputError("Expected at least 1 instance and 1 run.")
-        check_split(total_instances, int(k.max()), test)
+        _, test = split_sizes(total_instances, int(k.max()), test_instances)
         q = _concentration(estimator, k, n, stored_runs, moments.fewest)
     q, per_run = q[..., np.newaxis], 1 / n[..., np.newaxis]
     if estimator == "scattered":
@@ -100,6 +100,16 @@ def mean_squared_error(
     return SquaredError(across=across, within=within + 0 * across, floor=moments.spread / test + 0 * across)
 
 
+def by_estimator(
+    matrix: CostMatrix, instances: ArrayLike, runs: ArrayLike, test_instances: int | None = None
+) -> dict[str, SquaredError]:
+    """The exact mean squared error of every estimator that is defined on the matrix."""
+    return {
+        name: mean_squared_error(matrix, estimator=name, instances=instances, runs=runs, test_instances=test_instances)
+        for name in defined_on(matrix)
+    }
+
+
 def grid(instances: int, r1: ArrayLike | None = None, r2: ArrayLike | None = None) -> tuple[IntArray, IntArray]:
     """The paper's grid of K = r₁P and N = r₂K, both rounded up: r₁ = 0.10 … 0.50 by 0.05, r₂ = 0.25 … 4 by 0.25."""
     shares = np.arange(2, 11) / 20 if r1 is None else np.asarray(r1, dtype=np.float64)
@@ -108,6 +118,19 @@ def grid(instances: int, r1: ArrayLike | None = None, r2: ArrayLike | None = Non
     k = np.ceil(shares * instances - 1e-9).astype(np.int64)[:, np.newaxis]
     n = np.ceil(factors * k - 1e-9).astype(np.int64)
     return np.broadcast_to(k, n.shape).copy(), n
+
+
+def grid_within(matrix: CostMatrix) -> tuple[IntArray, IntArray]:
+    """The paper's grid without the N that some configuration's runs do not reach: fewer than five runs end it earlier."""
+    k, n = grid(matrix.shape[1])
+    reached = (n <= k * int(matrix.counts().min())).all(axis=0)
+    return k[:, reached], n[:, reached]
+
+
+def defined_on(matrix: CostMatrix, estimators: Sequence[Estimator] = ESTIMATORS) -> list[Estimator]:
+    """The estimators that the matrix allows: S† and S° of pairs are defined only where no run is missing."""
+    complete = int(matrix.counts().min()) == matrix.shape[2]
+    return [name for name in estimators if complete or name in ("even", "scattered")]
 
 
 def subset_weights(configurations: int, sizes: ArrayLike) -> FloatArray:
@@ -127,12 +150,14 @@ def subset_weights(configurations: int, sizes: ArrayLike) -> FloatArray:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-def check_split(instances: int, train: int, test: int) -> None:
-    """Refuse a split that the instances do not suffice for."""
+def split_sizes(instances: int, train: int | None, test: int | None) -> tuple[int, int]:
+    """K and T, half of the instances each if not given; refuse a split that the instances do not suffice for."""
+    train, test = instances // 2 if train is None else train, instances // 2 if test is None else test
     if train < 1 or test < 1:
         raise InputError(f"Expected at least 1 training and 1 test instance, got {train} and {test}.")
     if train + test > instances:
         raise InputError(f"Expected training and test instances to fit into {instances}, got {train} + {test}.")
+    return train, test
 
 
 def check_complete(matrix: CostMatrix) -> None:

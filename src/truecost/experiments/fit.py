@@ -1,9 +1,10 @@
 """The paper's curves, fitted by least squares."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from truecost.errors import InputError
@@ -11,6 +12,11 @@ from truecost.errors import InputError
 FloatArray = NDArray[np.float64]
 Kind = Literal["m", "n", "k"]
 FORMULAS: dict[Kind, str] = {"m": "a·ln m + b·√ln m", "n": "a + b/√N", "k": "a/K + b/√K"}
+
+
+def letter(kind: str) -> str:
+    """m, N or K, as the paper writes it."""
+    return kind if kind == "m" else kind.upper()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -58,6 +64,12 @@ def curve(values: ArrayLike, errors: ArrayLike, *, kind: Kind) -> Fit:
         b_error=float(np.sqrt(covariance[1, 1])),
         r_squared=1 - float(residuals @ residuals) / spread if spread > 0 else float("nan"),
     )
+
+
+def to_table(table: pl.DataFrame, error: str) -> Fit:
+    """The curve of an error in a table of `tables.sweep_table`, whose first column is what was swept."""
+    kind = cast(Kind, table.columns[0])
+    return curve(table[kind].to_numpy(), table[error].to_numpy(), kind=kind)
 
 
 def _basis(x: FloatArray, kind: Kind) -> FloatArray:

@@ -8,17 +8,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Literal
 
 import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from truecost.errors import InputError
-from truecost.experiments import _kernels
-from truecost.experiments.curves import Curve, over_splits, over_subsets
-from truecost.experiments.exact import ESTIMATORS, Estimator, check_complete, check_counts, check_split
+from truecost.experiments import _resample_kernels as kernels
+from truecost.experiments.exact import ESTIMATORS, Estimator, check_complete, check_counts, split_sizes
+from truecost.experiments.fit import Kind
+from truecost.experiments.resample_curves import Curve, over_splits, over_subsets
 from truecost.matrix import CostMatrix
+from truecost.stats.random import Rng, generator
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -61,7 +62,7 @@ class Sweep:
         What was done: K and T, the runs of a training instance at the last value, and whether the order was common.
     """
 
-    kind: Literal["m", "n", "k"]
+    kind: Kind
     values: IntArray
     uniform: FloatArray
     selection: FloatArray
@@ -102,7 +103,7 @@ def sweep_m(
     matrix: CostMatrix,
     *,
     splits: int = 2500,
-    rng: np.random.Generator,
+    rng: Rng = None,
     values: ArrayLike | None = None,
     train: int | None = None,
     test: int | None = None,
@@ -139,21 +140,16 @@ def sweep_m(
     with _threads(setting.threads):
         for part in setting.chunks(setting.means.size, progress):
             pieces = (training[part], tests[part])
-            _kernels.splits_of(setting.means, everywhere, setting.seeds[part], setting.train, setting.test, *pieces)
-    return _sweep(
-        "m",
-        sizes,
-        over_subsets(training, tests, sizes, setting.levels, setting.threads),
-        setting,
-        runs=int(setting.counts.min()),
-    )
+            kernels.splits_of(setting.means, everywhere, setting.seeds[part], setting.train, setting.test, *pieces)
+    curves = over_subsets(training, tests, sizes, setting.levels, setting.threads)
+    return _sweep("m", sizes, curves, setting, runs=int(setting.counts.min()))
 
 
 def sweep_k(
     matrix: CostMatrix,
     *,
     splits: int = 2500,
-    rng: np.random.Generator,
+    rng: Rng = None,
     values: ArrayLike | None = None,
     train: int | None = None,
     test: int | None = None,
@@ -171,7 +167,7 @@ def sweep_k(
     with _threads(setting.threads):
         for part in setting.chunks(setting.means.size, progress):
             whole = [np.empty((part.stop - part.start, setting.train)) for _ in range(3)]
-            _kernels.k_sweep(setting.means, setting.seeds[part], setting.train, setting.test, *whole)
+            kernels.k_sweep(setting.means, setting.seeds[part], setting.train, setting.test, *whole)
             for curve, piece in zip(curves, whole, strict=True):
                 curve[part] = piece[:, sizes - 1]
     return _sweep("k", sizes, over_splits(curves, setting.levels, setting.threads), setting, runs=int(setting.counts.min()))
@@ -181,7 +177,7 @@ def sweep_n(
     matrix: CostMatrix,
     *,
     splits: int = 2500,
-    rng: np.random.Generator,
+    rng: Rng = None,
     values: ArrayLike | None = None,
     train: int | None = None,
     test: int | None = None,
@@ -218,19 +214,21 @@ def sweep_n(
             pieces = [curve[part] for curve in curves]
             common = (setting.means, setting.seeds[part], setting.train, setting.test, rounds, sizes, *pieces)
             if by_run is not None:
-                _kernels.n_sweep_common(by_run, *common)
+                kernels.n_sweep_common(by_run, *common)
             else:
-                _kernels.n_sweep(setting.costs, setting.counts, setting.orders, *common)
-    return _sweep(
-        "n", sizes, over_splits(curves, setting.levels, setting.threads), setting, runs=rounds, common_seeds=common_seeds
-    )
+                kernels.n_sweep(setting.costs, setting.counts, setting.orders, *common)
+    found = over_splits(curves, setting.levels, setting.threads)
+    return _sweep("n", sizes, found, setting, runs=rounds, common_seeds=common_seeds)
+
+
+SWEEPS: dict[str, Callable[..., Sweep]] = {"m": sweep_m, "n": sweep_n, "k": sweep_k}
 
 
 def compare_estimators(
     matrix: CostMatrix,
     *,
     splits: int = 2500,
-    rng: np.random.Generator,
+    rng: Rng = None,
     runs: ArrayLike,
     train: int | None = None,
     test: int | None = None,
@@ -258,32 +256,20 @@ def compare_estimators(
     with _threads(setting.threads):
         for part in setting.chunks(setting.costs.size, progress):
             for row, estimator in enumerate(estimators):
-                kind = ESTIMATORS.index(estimator)
-                _kernels.estimators(
-                    setting.costs,
-                    setting.counts,
-                    setting.orders,
-                    setting.means,
-                    setting.seeds[part],
-                    kind,
-                    setting.train,
-                    setting.test,
-                    numbers,
-                    absolute[row, part],
-                    squared[row, part],
-                )
+                given = (setting.costs, setting.counts, setting.orders, setting.means, setting.seeds[part])
+                asked = (ESTIMATORS.index(estimator), setting.train, setting.test, numbers)
+                kernels.estimators(*given, *asked, absolute[row, part], squared[row, part])
+    spread = {"absolute": absolute.std(axis=1, ddof=1), "squared": squared.std(axis=1, ddof=1)}
     return EstimatorErrors(
         estimators=tuple(estimators),
         train=setting.train,
         test_instances=setting.test,
         runs=numbers,
         absolute=absolute.mean(axis=1),
-        absolute_spread=absolute.std(axis=1, ddof=1),
-        absolute_error=absolute.std(axis=1, ddof=1) / np.sqrt(splits),
         squared=squared.mean(axis=1),
-        squared_spread=squared.std(axis=1, ddof=1),
-        squared_error=squared.std(axis=1, ddof=1) / np.sqrt(splits),
         splits=splits,
+        **{f"{name}_spread": each for name, each in spread.items()},
+        **{f"{name}_error": each / np.sqrt(splits) for name, each in spread.items()},
     )
 
 
@@ -325,15 +311,13 @@ class _Setting:
 def _setting(
     matrix: CostMatrix,
     splits: int,
-    rng: np.random.Generator,
+    rng: Rng,
     train: int | None,
     test: int | None,
     levels: Sequence[float],
     threads: int | None,
 ) -> _Setting:
-    half = matrix.shape[1] // 2
-    train, test = half if train is None else train, half if test is None else test
-    check_split(matrix.shape[1], train, test)
+    train, test = split_sizes(matrix.shape[1], train, test)
     if splits < 2:
         raise InputError(f"Expected at least 2 splits, got {splits}.")
     if not all(0 < level < 1 for level in levels):
@@ -356,7 +340,7 @@ def _setting(
         orders=_orders(matrix.shape[2] if complete else MOST_LISTED + 1),
         costs=costs,
         means=np.ascontiguousarray((np.einsum("ijk->ij", costs) / counts).T),
-        seeds=rng.integers(0, 2**64, size=splits, dtype=np.uint64),
+        seeds=generator(rng).integers(0, 2**64, size=splits, dtype=np.uint64),
     )
 
 
@@ -389,20 +373,12 @@ def _values(asked: ArrayLike | None, most: int, name: str) -> IntArray:
 
 
 def _sweep(
-    kind: Literal["m", "n", "k"],
-    values: IntArray,
-    curves: dict[str, Curve],
-    setting: _Setting,
-    runs: int,
-    common_seeds: bool = False,
+    kind: Kind, values: IntArray, curves: dict[str, Curve], setting: _Setting, *, runs: int, common_seeds: bool = False
 ) -> Sweep:
     return Sweep(
         kind=kind,
         values=values,
-        uniform=curves["uniform"].mean,
-        selection=curves["selection"].mean,
-        training=curves["training"].mean,
-        test=curves["test"].mean,
+        **{name: curve.mean for name, curve in curves.items()},
         standard_errors={name: curve.error for name, curve in curves.items()},
         quantiles={name: curve.quantiles for name, curve in curves.items()},
         levels=setting.levels,

@@ -19,8 +19,9 @@ import numpy as np
 import polars as pl
 
 from truecost.errors import InputError
-from truecost.importers.record import Import, Options, Scalar, charge, matrix_of, number_or_nan, status_of
+from truecost.importers.record import Options, charge, matrix_of, number_or_nan, status_of
 from truecost.matrix import npz
+from truecost.matrix.imported import Import, Scalar
 from truecost.runs import NO_STATUS, Status, Trajectory
 
 ANSWER: Final = re.compile(r"Result (?:for (?:SMAC|ParamILS)|of (?:this )?algorithm run)\s*:\s*(.*)", re.IGNORECASE)
@@ -41,7 +42,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Result:
     """What it answered; a value it did not give is NaN."""
 
     status: Status | None
@@ -74,9 +75,7 @@ def load_logs(path: Path, options: Options) -> Import:
         raise InputError("expected answers of wrappers ('Result for SMAC: …'), got none of a run that ended.")
     cutoff = _cutoff(cutoffs, options) if measure == "runtime" else None
     if measure == "runtime" and cutoff is None and options.cutoff is None:
-        raise InputError(
-            "expected the cutoff of the running times, and no call in the log says it: pass cutoff (--cutoff SECONDS)."
-        )
+        raise InputError("Give the `cutoff` of the running times, in seconds: no call in the log says it.")
     usable = [row for row in rows if not (np.isnan(row[3]) and row[4] == Status.SOLVED)]
     if not usable:
         raise InputError(f"expected a number as {measure} in the answers, got none.")
@@ -108,9 +107,7 @@ def load_array(path: Path, options: Options) -> Import:
     if missing.all():
         raise InputError("expected at least one run with a running time above 0, got none.")
     if measure == "runtime" and options.cutoff is None:
-        raise InputError(
-            "expected the cutoff of the running times, which the file does not say: pass cutoff (--cutoff SECONDS)."
-        )
+        raise InputError("Give the `cutoff` of the running times, in seconds: the file does not say it.")
     there = ~missing
     charged = charge(values[there], statuses[there], options)
     configuration, instance, run = np.nonzero(there)
@@ -158,7 +155,7 @@ def has_answers(path: Path) -> bool:
     return ANSWER.search(start.decode(errors="replace")) is not None
 
 
-def _answers(path: Path) -> Iterator[tuple[Call | None, Answer]]:
+def _answers(path: Path) -> Iterator[tuple[Call | None, Result]]:
     """Each answer in a file with the last call before it, if there is one."""
     call = None
     with path.open("rb") as file:
@@ -171,7 +168,7 @@ def _answers(path: Path) -> Iterator[tuple[Call | None, Answer]]:
                 call = _call(line) or call
 
 
-def _answer(text: str, name: str) -> Answer:
+def _answer(text: str, name: str) -> Result:
     if text.startswith("{"):
         try:
             stored = json.loads(text)
@@ -180,7 +177,7 @@ def _answer(text: str, name: str) -> Answer:
         if not isinstance(stored, dict) or not isinstance(stored.get("status"), str):
             raise InputError(f"expected an answer with a status in {name}, got {text!r:.80}.")
         quality = stored.get("cost", stored.get("quality"))
-        return Answer(
+        return Result(
             status=status_of(stored["status"]),
             runtime=number_or_nan(stored.get("runtime")),
             quality=number_or_nan(quality),
@@ -189,7 +186,7 @@ def _answer(text: str, name: str) -> Answer:
     fields = [field.strip() for field in text.split(",")]
     if len(fields) < 5:
         raise InputError(f"expected status, runtime, runlength, quality and seed in an answer in {name}, got {text!r:.80}.")
-    return Answer(
+    return Result(
         status=status_of(fields[0]),
         runtime=number_or_nan(fields[1]),
         quality=number_or_nan(fields[3]),
@@ -247,9 +244,7 @@ def _names(file: Path, root: Path) -> tuple[str, str]:
 
 def _cutoff(seen: set[float], options: Options) -> float | None:
     if options.cutoff is None and len(seen) > 1:
-        raise InputError(
-            f"expected one cutoff in all calls, got {len(seen)}: pass cutoff (--cutoff SECONDS) to say which counts."
-        )
+        raise InputError(f"expected one cutoff in all calls, got {len(seen)}: `cutoff` says which counts.")
     return next(iter(seen), None)
 
 

@@ -10,7 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
-from truecost.importers.record import Import, Options, charge, matrix_of, number_or_nan, status_of
+from truecost.importers.record import Options, charge, matrix_of, number_or_nan, status_of
+from truecost.matrix.imported import Import
 from truecost.runs import Status, Trajectory
 
 RUNS: Final = "algorithm_runs.arff"
@@ -35,7 +36,7 @@ def load(folder: Path, options: Options) -> Import:
     notes = []
     if place < len(maximise) and maximise[place].lower() == "true":
         values = -values
-        notes.append(f"{measure} is to be maximised, so the cost is −{measure}: low and high are meant of that.")
+        notes.append(f"{measure} is to be maximised, so the cost is −{measure}: `low` and `high` are meant of that.")
     statuses = _statuses(columns["runstatus"])
     keep = ~(np.isnan(values) & (statuses == Status.SOLVED))
     left_out = {"no value though run status ok": int((~keep).sum())} if not keep.all() else {}

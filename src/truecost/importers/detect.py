@@ -1,17 +1,20 @@
 """The door: looks at what a path holds, and has the right importer read it."""
 
 import os
+import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from truecost.errors import InputError
-from truecost.importers import acl, aslib, irace, rdata, smac, table
-from truecost.importers.record import Import, Options
+from truecost.importers.record import Options
 from truecost.matrix import provenance
 from truecost.matrix.cost_matrix import PACKED, CostMatrix
+from truecost.matrix.imported import Import
 from truecost.running.journalfile import HEADER
 from truecost.runs import Trajectory
 
@@ -30,7 +33,7 @@ def import_runs(
     cutoff: float | None = None,
     par: float | None = None,
     objective: str | None = None,
-    budget: float | None = None,
+    fidelity: float | None = None,
     columns: Mapping[str, str] | None = None,
     default: str | None = None,
     kind: str | None = None,
@@ -48,7 +51,7 @@ def import_runs(
         Costs are running times, censored at `cutoff` seconds; a run that was not solved by then costs `par` times that.
     objective
         Which cost, where a log has several.
-    budget
+    fidelity
         Which budget of a multi-fidelity log; the largest if not given.
     columns
         For tables: ours to theirs, `{"cost": "PAR10"}`.
@@ -63,25 +66,45 @@ def import_runs(
         cutoff=cutoff,
         par=par,
         objective=objective,
-        budget=budget,
+        fidelity=fidelity,
         columns=dict(columns or {}),
         default=default,
     )
     if kind is not None and kind not in KINDS:
         raise InputError(f"Expected one of the kinds {', '.join(KINDS)}, got {kind!r}.")
     if not isinstance(source, str | os.PathLike):
-        return table.from_frame(source, options)
+        from truecost.importers.table import from_frame
+
+        return _with_default(from_frame(source, options), default)
     path = Path(source)
     try:
         where, read = _reader(path, kind)
-        found = read(where, options)
+        return _with_default(read(where, options), default)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     except MemoryError:
         raise InputError(f"{path}: expected runs that fit into memory, and they do not.") from None
-    if default is not None and default not in found.matrix.configurations:
-        raise InputError(f"{path}: expected the name of a configuration as default, got {default!r}.")
-    return found
+
+
+def _with_default(found: Import, default: str | None) -> Import:
+    if default is None:
+        return found
+    if default not in found.matrix.configurations:
+        raise InputError(f"expected the name of a configuration as `default`, got {default!r:.60}.")
+    return replace(found, trajectory=replace(found.trajectory, default=default))
+
+
+def holds_runs(path: Path) -> bool:
+    """Whether a file or folder looks like runs, as far as its first lines tell."""
+    try:
+        _, found = _in_folder(path) if path.is_dir() else _in_file(path)
+    except (InputError, OSError):
+        return False
+    if found != "table" or path.is_dir() or _starts(path, b"PAR1"):
+        return found is not None
+    with path.open("rb") as file:
+        # Some text is a table if its first line has room for configuration, instance and cost.
+        return len(re.split(rb"[,;\t]", file.readline(START))) > 2
 
 
 def _reader(path: Path, kind: str | None) -> tuple[Path, Reader]:
@@ -95,25 +118,24 @@ def _reader(path: Path, kind: str | None) -> tuple[Path, Reader]:
         if kind in ("smac", "aslib") or path.is_dir():
             raise InputError(f"expected what {kind} leaves, got {found or 'something else'}.")
         where, found = path, kind
-    array = found == "acl" and not path.is_dir() and _starts(path, b"\x93NUMPY")
-    readers: dict[str, Reader] = {
-        "smac": smac.load,
-        "irace": irace.load,
-        "aslib": aslib.load,
-        "acl": acl.load_array if array or where.name == "PM.npy" else acl.load_logs,
-        "table": table.load,
-        "matrix": _matrix,
-        "journal": _journal,
-    }
     if found is None:
         raise InputError(
             "expected a folder of SMAC3 (runhistory.json), ASlib (algorithm_runs.arff), CAVE (runhistory.csv) or wrapper "
             "logs of AClib, and it holds none of them."
         )
-    return where, readers[found]
+    if found in ("matrix", "journal"):
+        return where, _matrix if found == "matrix" else _journal
+    # Loaded here, since a matrix needs none of them.
+    module = import_module(f"truecost.importers.{found}")
+    if found != "acl":
+        return where, module.load
+    array = where.name == "PM.npy" or (not path.is_dir() and _starts(path, b"\x93NUMPY"))
+    return where, module.load_array if array else module.load_logs
 
 
 def _in_folder(path: Path) -> tuple[Path, str | None]:
+    from truecost.importers import acl, aslib, smac, table
+
     if (path / smac.HISTORY).is_file():
         return path, "smac"
     if (path / aslib.RUNS).is_file():
@@ -134,7 +156,13 @@ def _in_folder(path: Path) -> tuple[Path, str | None]:
 def _in_file(path: Path) -> tuple[Path, str | None]:
     with path.open("rb") as file:
         start = file.read(START)
-        file.seek(0)
+    if start.startswith(HEADER):
+        return path, "journal"
+    if start.startswith(b"PK\x03\x04"):
+        return path, "matrix"
+    from truecost.importers import acl, aslib, rdata, smac
+
+    with path.open("rb") as file:
         if rdata.is_workspace(file):
             return path, "irace"
     if not start.strip():
@@ -143,10 +171,6 @@ def _in_file(path: Path) -> tuple[Path, str | None]:
         raise InputError("expected a log, a table or a workspace of R, got a packed file: unpack it first.")
     if start.startswith(b"\x93NUMPY"):
         return path, "acl"
-    if start.startswith(HEADER):
-        return path, "journal"
-    if start.startswith(b"PK\x03\x04"):
-        return path, "matrix"
     if start.startswith(b"PAR1"):
         return path, "table"
     if b"\0" in start:
@@ -172,15 +196,18 @@ def _starts(path: Path, mark: bytes) -> bool:
 
 def _matrix(path: Path, options: Options) -> Import:
     """A matrix of truecost, as it is."""
+    for name in ("cutoff", "par", "objective", "fidelity"):
+        if getattr(options, name) is not None:
+            raise InputError(f"expected no `{name}` with a matrix, whose costs are settled; give it with the log itself.")
     found = CostMatrix.load(path, low=options.low, high=options.high)
     kept = provenance.read(path)
-    return Import(kind="matrix", matrix=found, trajectory=kept or Trajectory(tool="truecost", default=options.default))
+    return Import(kind="matrix", matrix=found, trajectory=kept or Trajectory(tool="truecost"))
 
 
 def _journal(path: Path, options: Options) -> Import:
     """A journal: of `gather`, with configurations fixed before any cost was seen, or of `configure`, a search."""
     if options.low is not None or options.high is not None:
-        raise InputError("expected no low and high with a journal: they follow from its metric.")
+        raise InputError("expected no `low` and `high` with a journal: they follow from its metric.")
     # Here, since it loads what runs solvers, and no other log needs that.
     from truecost.running import searchlog
     from truecost.running.journal import Journal
@@ -207,7 +234,7 @@ def _journal(path: Path, options: Options) -> Import:
                 left_out={reason: count for reason, count in left_out.items() if count},
             )
     ahead = int(table.ahead.sum())
-    default = options.default or next(iter(parameters))
+    default = next(iter(parameters))
     return Import(
         kind="journal",
         matrix=matrix,

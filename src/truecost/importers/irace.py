@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from truecost.errors import InputError
 from truecost.importers import rdata
 from truecost.importers.rdata import NA_INTEGER, RValue
-from truecost.importers.record import Charged, Import, Options, Scalar, charge, matrix_of
+from truecost.importers.record import Charged, Options, charge, matrix_of
 from truecost.matrix import CostMatrix
+from truecost.matrix.imported import Import, Scalar
 from truecost.runs import NO_STATUS, Status, Step, Trajectory
 
 VARIABLE: Final = "iraceResults"

@@ -3,17 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
-from truecost.runs import NO_STATUS, Status, Trajectory
+from truecost.runs import NO_STATUS, Status
 
-Scalar = str | int | float | bool | None
+if TYPE_CHECKING:
+    import polars as pl
+
 # The factor of the paper, and of most papers on running times.
 USUAL_PAR: Final = 10.0
 # Common seeds stand in line while that takes at most so many times the room.
@@ -44,7 +45,7 @@ class Options:
         Costs are running times, censored at `cutoff` seconds; a run that was not solved by then costs `par` times that.
     objective
         Which cost, where a log has several: its name or its place from 0; `"time"` is the elapsed time of a SMAC3 trial.
-    budget
+    fidelity
         Which budget of a multi-fidelity log; the largest if not given.
     columns
         For tables: ours to theirs, `{"cost": "PAR10"}`.
@@ -57,7 +58,7 @@ class Options:
     cutoff: float | None = None
     par: float | None = None
     objective: str | None = None
-    budget: float | None = None
+    fidelity: float | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     default: str | None = None
 
@@ -67,43 +68,6 @@ class Options:
             least = 0 if name == "cutoff" else 1
             if value is not None and not (np.isfinite(value) and value >= least and value > 0):
                 raise InputError(f"Expected a {name} of at least {least}, and above 0, got {value:g}.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Import:
-    """What was in a log.
-
-    Parameters
-    ----------
-    kind
-        `"smac"`, `"irace"`, `"aslib"`, `"acl"`, `"table"`, `"matrix"` or `"journal"`.
-    matrix
-        The runs.
-    trajectory
-        Where the configurations come from.
-    parameters
-        The values of the parameters of each configuration, where the log has them.
-    origins
-        How each configuration was proposed, in the tool's own words.
-    test
-        Runs the tool made on test instances.
-    left_out
-        How many runs are not in the matrix, by reason.
-    notes
-        What was assumed or changed on the way, in sentences.
-    columns
-        For tables: which column was taken for what.
-    """
-
-    kind: str
-    matrix: CostMatrix
-    trajectory: Trajectory
-    parameters: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
-    origins: Mapping[str, str] = field(default_factory=dict)
-    test: CostMatrix | None = None
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    columns: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -143,7 +107,7 @@ def charge(
     """
     cutoff = options.cutoff if options.cutoff is not None else cutoff
     if cutoff is None and options.par is not None:
-        raise InputError("expected a cutoff for the PAR score, and the log has none: pass cutoff (--cutoff SECONDS).")
+        raise InputError("Give the `cutoff` for `par`, in seconds: the log has none.")
     failed = (statuses != Status.SOLVED) & (statuses != NO_STATUS)
     statuses, costs, notes = statuses.copy(), values.copy(), []
     if cutoff is not None:
@@ -182,12 +146,14 @@ def _given_range(options: Options, like: Charged | None, costs: NDArray[np.float
     seen = costs[np.isfinite(costs)]
     between = f" (seen in the log: {seen.min():.3g} to {seen.max():.3g})" if seen.size else ""
     raise InputError(
-        f"give the metric's possible range: low and high{between}; where costs are running times, cutoff and par instead."
+        f"Give the metric's possible range: `low` and `high`{between}. For running times give `cutoff` instead."
     )
 
 
-def matrix_of(runs: pl.DataFrame, charged: Charged) -> CostMatrix:
+def matrix_of(runs: "pl.DataFrame", charged: Charged) -> CostMatrix:
     """The matrix of runs with the columns configuration, instance, and run, seed or neither, one row for each cost."""
+    import polars as pl
+
     labels = pl.Series([*(status.label for status in Status), None], dtype=pl.String)
     columns = [pl.Series("cost", charged.costs)]
     if (charged.statuses != NO_STATUS).any():
@@ -198,8 +164,10 @@ def matrix_of(runs: pl.DataFrame, charged: Charged) -> CostMatrix:
     return CostMatrix.from_table(table, low=charged.low, high=charged.high)
 
 
-def _places(table: pl.DataFrame) -> pl.Expr:
+def _places(table: "pl.DataFrame") -> "pl.Expr":
     """Which run of its configuration on its instance each row is."""
+    import polars as pl
+
     cell = ("configuration", "instance")
     if "seed" not in table.columns:
         return pl.int_range(pl.len()).over(cell)

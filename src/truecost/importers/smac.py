@@ -14,7 +14,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
-from truecost.importers.record import Import, Options, Scalar, charge, matrix_of
+from truecost.importers.record import Options, charge, matrix_of
+from truecost.matrix.imported import Import, Scalar
 from truecost.runs import NO_STATUS, Status, Step, Trajectory
 
 HISTORY: Final = "runhistory.json"
@@ -43,7 +44,7 @@ def load(folder: Path, options: Options) -> Import:
     statuses = _stopped(_statuses(columns["status"]), columns, scenario, notes)
     keep = statuses != NO_STATUS
     left_out["still running"] = int((~keep).sum())
-    keep &= _at_budget(columns["budget"], keep, options.budget, left_out, notes)
+    keep &= _at_budget(columns["budget"], keep, options.fidelity, left_out, notes)
     without = keep & np.isnan(values) & (statuses == Status.SOLVED)
     left_out["no cost"] = int(without.sum())
     keep &= ~without
@@ -158,7 +159,7 @@ def _place(objective: str | None, names: list[str], width: int) -> int:
     came = "none was named" if objective is None else f"got {objective!r}"
     raise InputError(
         f"expected one of the objectives {', '.join(names):.200}, since trials have {width} costs, and {came}: "
-        "pass objective (--objective NAME)."
+        "name it with `objective`."
     )
 
 
@@ -217,7 +218,7 @@ def _at_budget(
     at: NDArray[np.bool_] = budgets == chosen
     if other := int((keep & ~at).sum()):
         left_out["at another budget"] = other
-        notes.append(f"Runs at the budget {chosen:g} are kept, of {seen.size} budgets; --budget takes another.")
+        notes.append(f"Runs at the budget {chosen:g} are kept, of {seen.size} budgets; `fidelity` takes another.")
     return at
 
 

@@ -17,8 +17,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
-from truecost.importers.record import Import, Options, Scalar, charge, matrix_of, status_of
+from truecost.importers.record import Options, charge, matrix_of, status_of
 from truecost.matrix import longtable, provenance
+from truecost.matrix.imported import Import, Scalar
 from truecost.runs import NO_STATUS, Status, Trajectory
 
 # Ours, and what others call it; the first that is there counts.
@@ -139,7 +140,7 @@ def guess(there: list[str], given: Mapping[str, str]) -> dict[str, str]:
     if missing := [ours for ours in NEEDED if ours not in found]:
         raise InputError(
             f"expected a column for the {missing[0]}, and none of {_shown(there):.200} looks like it: name it "
-            f"(--column {missing[0]}=NAME)."
+            f"with `columns` ({missing[0]}=NAME)."
         )
     return {ours: found[ours] for ours in GUESSES if ours in found}
 
@@ -168,9 +169,14 @@ def _polars(frame: Any) -> pl.DataFrame:
     if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
         raise InputError(f"expected a path or a data frame, got {type(frame).__name__}.")
     try:
-        return pl.DataFrame({str(name): pl.Series(frame[name].tolist(), strict=False) for name in frame.columns})
+        return pl.DataFrame({str(name): pl.Series(_values(frame[name]), strict=False) for name in frame.columns})
     except (TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
         raise InputError(f"expected a data frame of polars or pandas, and it cannot be read ({error!r:.80}).") from error
+
+
+def _values(column: Any) -> list[Any]:
+    """A column of pandas; what is missing there, NaN in a column of words among it, is None."""
+    return column.astype(object).where(column.notna(), None).tolist()  # type: ignore[no-any-return]
 
 
 def _statuses(table: pl.DataFrame) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:

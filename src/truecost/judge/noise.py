@@ -7,22 +7,25 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from truecost.judge.costs import Costs
 from truecost.matrix import CostMatrix
 from truecost.stats.allocation import even
-from truecost.stats.variance import variance_components
+
+Bottleneck = Literal["runs", "instances"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
-    """Where the noise in the incumbent's training cost comes from, and what as many runs again would buy.
+    """Where the noise in a training cost comes from, and what as many runs again would buy.
 
-    `within` and `across` are NaN where no instance has two runs. Standard errors: now, with as many runs again on the same
-    instances, and on as many new ones. The bottleneck is what adds more variance now.
+    `within` and `across` are NaN where too few instances have two runs. Standard errors: now, with as many runs again on the
+    same instances, and on as many new ones. The bottleneck is what adds more variance now; None where nothing varies, or
+    nothing tells.
     """
 
     within: float
     across: float
-    bottleneck: Literal["runs", "instances"] | None
+    bottleneck: Bottleneck | None
     standard_error: float
     same_instances_again: float
     new_instances: float
@@ -30,69 +33,75 @@ class Noise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """How the runs were spread.
+    """How the runs of a configuration were spread.
 
     Attributes
     ----------
     runs, instances
-        Of the incumbent.
+        Of the configuration.
+    repeated
+        On how many of the instances it has two runs or more.
     never_used
-        Instances on which others have runs and the incumbent has none.
+        Instances on which others have runs and it has none.
     variance_over_even
         The variance of its training cost over that of S*, as many runs evenly on all instances; NaN is unknown. Below 1 only
         where `across` is so small that fewer instances with equal runs do better than more with unequal ones.
     on_other_instances
-        How many configurations have runs on other instances than the incumbent, so that their costs are not comparable.
+        How many configurations have runs on other instances than it.
     """
 
     runs: int
     instances: int
+    repeated: int
     never_used: tuple[str, ...]
     variance_over_even: float
     on_other_instances: int
 
 
-def noise_of(matrix: CostMatrix, own: int) -> Noise:
+def noise_of(matrix: CostMatrix, costs: Costs, own: int) -> Noise:
     """Of the configuration in this row."""
     counts = matrix.counts()[own]
-    within, across, total = _components(matrix, own)
+    components = _components(costs, own)
     used = counts[counts > 0]
-    now = _variance_of_mean(used, within, across, total)
-    again = _variance_of_mean(2 * used, within, across, total)
-    bottleneck: Literal["runs", "instances"] | None = None
-    if math.isfinite(within) and math.isfinite(across):
-        bottleneck = "runs" if within * float(np.mean(1 / used)) > across else "instances"
+    now, again = (_variance_of_mean(times * used, *components) for times in (1, 2))
+    within, across, _ = components
+    from_runs = within * float(np.mean(1 / used))
+    bottleneck: Bottleneck | None = None
+    if math.isfinite(within + across) and within + across > 0:
+        bottleneck = "runs" if from_runs > across else "instances"
+    error = float(costs.standard_error[own])
     return Noise(
         within=within,
         across=across,
         bottleneck=bottleneck,
-        standard_error=math.sqrt(now),
-        same_instances_again=math.sqrt(again),
-        new_instances=math.sqrt(now / 2),
+        standard_error=error,
+        same_instances_again=error * math.sqrt(again / now) if now > 0 else error,
+        new_instances=error / math.sqrt(2),
     )
 
 
-def spread_of(matrix: CostMatrix, own: int) -> Spread:
+def spread_of(matrix: CostMatrix, costs: Costs, own: int) -> Spread:
     """Of the runs in this row."""
     counts = matrix.counts()
-    there = counts > 0
     runs = int(counts[own].sum())
-    components = _components(matrix, own)
+    components = _components(costs, own)
     best = _variance_of_mean(even(runs, len(matrix.instances)).counts, *components)
     paid = _variance_of_mean(counts[own], *components)
+    there = costs.there
     return Spread(
         runs=runs,
         instances=int(there[own].sum()),
+        repeated=int((counts[own] > 1).sum()),
         never_used=tuple(matrix.instances[i] for i in np.flatnonzero(there.any(axis=0) & ~there[own])),
         variance_over_even=paid / best if best > 0 else math.nan,
         on_other_instances=int((there != there[own]).any(axis=1).sum()),
     )
 
 
-def _components(matrix: CostMatrix, own: int) -> tuple[float, float, float]:
+def _components(costs: Costs, own: int) -> tuple[float, float, float]:
     """within, across and total of one configuration, 0 where they came out below."""
-    found = variance_components(matrix.select(configurations=[matrix.configurations[own]]))
-    within, across, total = (float(np.maximum(values[0], 0)) for values in (found.within, found.across, found.total))
+    found = costs.components
+    within, across, total = (float(np.maximum(values[own], 0)) for values in (found.within, found.across, found.total))
     return within, across, total
 
 

@@ -111,13 +111,13 @@ def _binary(builtin: Builtin, target: str | os.PathLike[str] | None) -> str | No
     if given is None:
         if builtin.needs_binary:
             raise InputError(
-                f"{builtin.name}: expected the path of a UBCSAT binary with SATenstein, as --target PATH or in the "
+                f"{builtin.name}: expected the path of a UBCSAT binary with SATenstein, as `target` or in the "
                 f"environment variable {VARIABLE}, got none; no package carries one. kissat-qcp runs without it: kissat on "
                 "quasigroup completion."
             )
         return None
     if builtin.suffix == ".tsp":
-        raise InputError(f"{builtin.name}: expected no --target: LKH is run from the package LKHpy.")
+        raise InputError(f"{builtin.name}: expected no `target`: LKH is run from the package LKHpy.")
     found = shutil.which(given)
     if found is None:
         raise InputError(f"{builtin.name}: expected a program that can be executed, got {given!r:.120}.")

@@ -16,6 +16,7 @@ from truecost.matrix.files import whole_file
 from truecost.runs import NO_SEED, NO_STATUS, Status, Trajectory
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
 
 FloatArray = NDArray[np.float64]
@@ -248,6 +249,19 @@ class CostMatrix:
             self.costs, self.configurations, self.instances, self.low, self.high, statuses=self.statuses, seeds=self.seeds
         )
 
+    def to_pandas(self) -> "pd.DataFrame":
+        """The runs as a long table of pandas, which `import_runs` reads; pandas has to be installed."""
+        try:
+            import pandas as pd
+        except ModuleNotFoundError:
+            raise InputError("expected pandas for a frame of it, and it is not installed; `to_table` needs none.") from None
+
+        columns = {column.name: column for column in self.to_table()}
+        whole = {name for name, column in columns.items() if column.dtype.is_integer() and column.null_count()}
+        return pd.DataFrame(
+            {name: pd.array(column.to_list(), dtype="Int64" if name in whole else None) for name, column in columns.items()}
+        )
+
     @classmethod
     def from_table(cls, table: "pl.DataFrame", *, low: float | None = None, high: float | None = None) -> "CostMatrix":
         """A matrix from a polars long table; `truecost.matrix.longtable` says which columns it has."""
@@ -286,7 +300,7 @@ def _from_npz(stored: dict[str, NDArray[Any]], low: float | None, high: float | 
         ends = stored.get("range", np.empty(0))
         if ends.shape != (2,) or ends.dtype.kind not in "fiu":
             raise InputError(
-                "expected the array 'range' in the npz file to hold low and high; --low and --high say them too."
+                "expected the array 'range' in the npz file to hold low and high; `low` and `high` say them too."
             )
         low, high = float(ends[0]) if low is None else low, float(ends[1]) if high is None else high
     return CostMatrix(

@@ -295,9 +295,7 @@ def end_of_range(table: pl.DataFrame, name: str, given: float | None) -> float:
         return given
     if name not in table.columns:
         what = "least" if name == "low" else "largest"
-        raise InputError(
-            f"expected the {what} cost a run can have, and there is no column {name!r}: pass {name} (--{name} NUMBER)."
-        )
+        raise InputError(f"Give the {what} cost a run can have, `{name}`: the table has no column {name!r}.")
     values = numbers(table, name).drop_nulls().unique()
     if values.len() != 1:
         raise InputError(f"expected one and the same number in the column {name!r}, got {values.len()} different ones.")

@@ -23,7 +23,7 @@ MOST_RUNS_EACH = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Comparison:
+class Power:
     """So many runs of both configurations on so many instances show a difference with this power.
 
     Attributes
@@ -66,7 +66,7 @@ def runs_to_tell_apart(
     price_run: float = 1.0,
     price_instance: float = 0.0,
     instances: int | None = None,
-) -> Comparison:
+) -> Power:
     """The cheapest number of instances, and of runs of both configurations on each, that shows a difference.
 
     Parameters
@@ -110,7 +110,7 @@ def runs_to_tell_apart(
         )
     price_paid, number_of_instances, runs_each = best
     spread = math.sqrt(across + within / runs_each)
-    return Comparison(
+    return Power(
         instances=number_of_instances,
         runs_each=runs_each,
         runs=2 * runs_each * number_of_instances,

@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-import numpy as np
-
 from truecost.errors import InputError
+from truecost.stats.random import Rng, generator
 
 Kind = Literal["irace", "paramils", "smac"]
 # The seeds of 32-bit solvers, 0 left out: some take it for "draw one".
@@ -47,7 +46,7 @@ class Schedule:
         return [(self.order[i % len(self.order)], seed) for i, seed in enumerate(self.seeds)]
 
 
-def draw(names: Iterable[str], *, instances: int, runs: int, rng: np.random.Generator) -> Schedule:
+def draw(names: Iterable[str], *, instances: int, runs: int, rng: Rng = None) -> Schedule:
     """A schedule of `runs` on `instances` of the names, chosen and put in order at random."""
     available = list(names)
     if repeated := len(available) - len(set(available)):
@@ -56,6 +55,7 @@ def draw(names: Iterable[str], *, instances: int, runs: int, rng: np.random.Gene
         raise InputError(f"Expected a plan for 1 to {len(available):,} instances, as many as have names, got {instances:,}.")
     if not instances <= runs <= LONGEST:
         raise InputError(f"Expected {instances:,} to {LONGEST:,} runs, got {runs:,}.")
+    rng = generator(rng)
     chosen = rng.permutation(len(available))[:instances]
     seeds = rng.choice(MOST_SEED - 1, size=runs, replace=False) + 1
     return Schedule(order=tuple(available[i] for i in chosen), seeds=tuple(seeds.tolist()))

@@ -37,7 +37,7 @@ SINGLE_RUNS = "no two instances have two runs, so all variance is taken for acro
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Curve:
+class SizeCurve:
     """What other numbers of instances come to: for each the N, its errors and its price, as arrays."""
 
     instances: IntArray
@@ -84,7 +84,7 @@ class Recommendation:
     within: float
     across: float
     classical_runs_per_instance: float
-    curve: Curve
+    curve: SizeCurve
     guaranteed: bool
     caveat: str
 
@@ -336,7 +336,7 @@ def _bound(problem: Problem, sizes: AllocationSizes) -> Bound | None:
     return stated(allocation=sizes, components=problem.components, width=problem.width, delta=problem.delta)
 
 
-def _curve(problem: Problem, instances: int, most: int, runs_of: Callable[[IntArray], FloatArray]) -> Curve:
+def _curve(problem: Problem, instances: int, most: int, runs_of: Callable[[IntArray], FloatArray]) -> SizeCurve:
     # From the least K that can do it, at most four times fewer than recommended, to four times more.
     fewest, enough = max(1, instances // 4), instances
     while fewest < enough:
@@ -350,7 +350,7 @@ def _curve(problem: Problem, instances: int, most: int, runs_of: Callable[[IntAr
     around, runs = around[kept], needed[kept].astype(np.int64)
     sizes = even_sizes(runs, around)
     unknown = np.full(around.size, np.nan)
-    return Curve(
+    return SizeCurve(
         instances=around,
         runs=runs,
         standard_error=standard_error_at(problem, sizes),

@@ -28,6 +28,7 @@ from scipy.sparse import csr_array
 from scipy.special import ndtr, stdtrit
 
 from truecost.errors import InputError
+from truecost.stats.random import Rng, generator
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -46,7 +47,7 @@ STEP: Final = 1.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Schedule:
+class RunOrder:
     """One order of runs for all configurations: position -> instance and the run's number on it."""
 
     instances: IntArray
@@ -133,17 +134,18 @@ class Decision:
     cut: Cut | None = None
 
 
-def schedule(instances: int, runs: int, rng: np.random.Generator) -> Schedule:
+def schedule(instances: int, runs: int, rng: Rng = None) -> RunOrder:
     """S*: rounds over all instances, each in a random order of its own."""
     if instances < 1 or runs < 1:
         raise InputError(f"Expected at least 1 instance and 1 run on each, got {instances} and {runs}.")
+    rng = generator(rng)
     order = [rng.permutation(instances) for _ in range(runs)]
-    return Schedule(instances=np.concatenate(order), numbers=np.repeat(np.arange(runs), instances))
+    return RunOrder(instances=np.concatenate(order), numbers=np.repeat(np.arange(runs), instances))
 
 
 def decide(
     standing: Standing,
-    schedule: Schedule,
+    schedule: RunOrder,
     *,
     runs_left: float,
     proposals_left: float,
@@ -215,7 +217,7 @@ def decide(
 
 def _open(
     standing: Standing,
-    schedule: Schedule,
+    schedule: RunOrder,
     incumbent: int | None,
     runs_left: float,
     proposals_left: float,
@@ -255,7 +257,7 @@ def _affordable(entered: int, spent: int, granted: float) -> int:
 class _Look:
     """The contenders at one level, where everybody has the same runs; `ranked` are their places, the best first."""
 
-    def __init__(self, standing: Standing, schedule: Schedule, contenders: IntArray, level: int) -> None:
+    def __init__(self, standing: Standing, schedule: RunOrder, contenders: IntArray, level: int) -> None:
         self.level = level
         self.costs = standing.costs[contenders, :level]
         # Ties go to the one that was there first.
@@ -263,7 +265,7 @@ class _Look:
         self.best = int(self.ranked[0])
         self.leader = int(contenders[self.best])
         self.low = standing.low
-        means = instance_means(self.costs, schedule.instances[:level])
+        means = means_by_instance(self.costs, schedule.instances[:level])
         self.met = means.shape[1]
         self.tells = level >= FIRST_TEST and self.met >= 2
         if self.tells:
@@ -292,7 +294,7 @@ class _Look:
         return "more runs are not worth it" if float(gain.sum()) <= WORTH * abs(cost) else None
 
 
-def instance_means(costs: FloatArray, instances: IntArray) -> FloatArray:
+def means_by_instance(costs: FloatArray, instances: IntArray) -> FloatArray:
     """(C, n) costs, run on these instances -> (C, K) means over the runs on each instance met."""
     counts = np.bincount(instances)
     if counts.max(initial=0) <= 1:

@@ -20,6 +20,7 @@ from truecost.matrix import CostMatrix
 from truecost.race import _rules
 from truecost.race import policy as race
 from truecost.stats import confidence
+from truecost.stats.random import Rng, generator
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -90,7 +91,7 @@ def fixed_numbers(last: int) -> list[int]:
 def replay(
     matrix: CostMatrix,
     *,
-    rng: np.random.Generator,
+    rng: Rng = None,
     budgets: Sequence[float] = BUDGETS,
     repetitions: int = 1000,
     cutoff: float | None = None,
@@ -116,7 +117,7 @@ def replay(
         Told the number of repetitions done.
     """
     _check(matrix, budgets, repetitions, cutoff, delta)
-    costs = matrix.costs
+    rng, costs = generator(rng), matrix.costs
     configurations, instances, runs = costs.shape
     half = instances // 2
     numbers = fixed_numbers(half * runs)
@@ -157,7 +158,7 @@ def replay(
     return Replay(rules=rules, budgets=tuple(budgets), regret=regret, missed=missed, delta=delta)
 
 
-def run_race(course: "Course", schedule: race.Schedule, budget: float, low: float) -> tuple[int, IntArray]:
+def run_race(course: "Course", schedule: race.RunOrder, budget: float, low: float) -> tuple[int, IntArray]:
     """Our policy on recorded costs: the configuration chosen, and how often each was run."""
     granted, led = (), None  # type: tuple[float, ...], int | None
     while True:

@@ -45,7 +45,7 @@ class DaskPool:
         try:
             import distributed
         except ImportError as error:
-            raise InputError("dask: expected the package distributed; install truecost[cluster].") from error
+            raise InputError("expected the package distributed for `dask`; install truecost[cluster].") from error
         self._distributed = distributed
         self._scenario = scenario
         self._address = address

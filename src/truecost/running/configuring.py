@@ -16,15 +16,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from truecost.errors import InputError
-from truecost.judge import certificate
-from truecost.judge.audit import Audit, audit
-from truecost.judge.certificate import Certificate
+from truecost.judge.assess import Assessment, assess
+from truecost.matrix.imported import Import
 from truecost.race import policy as race
 from truecost.running import searchlog
+from truecost.running.budget import Budget
 from truecost.running.doubts import doubts
 from truecost.running.journal import Journal
 from truecost.running.scenario import Scenario
-from truecost.running.search import Bench, Budget, Policy, Progress, Search
+from truecost.running.search import Bench, Policy, Search, SearchProgress
 from truecost.running.searchlog import Settings
 from truecost.running.space import Configuration
 
@@ -32,8 +32,8 @@ from truecost.running.space import Configuration
 RUNS = 5
 # One instance in so many is held out.
 HELD_OUT = 3
-# What the choice of these is drawn from, beside the seed; and the splits of the audit.
-SPLIT, AUDIT = 1, 1
+# What the choice of these is drawn from, beside the seed.
+SPLIT = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +48,8 @@ class Configured:
         What it is compared with.
     training_cost, standard_error
         Mean of the incumbent's instance means on the instances it was chosen by: too good, as a rule.
-    certificate, no_certificate
-        What its true cost does not exceed, from runs on instances it did not train on; where there is none, None and why.
-    audit
-        The over-tuning report of this very search: its comparison with the default is the one that counts.
+    assessment
+        What may be said of it, from runs on instances it did not train on; `untested` says why there are none.
     budget, spent, runs, capped, held_out, configurations, cpu
         What there was to spend, and what was spent, in the same unit; runs in all, those stopped at a cap, and those on
         held-out instances; configurations that were tried; CPU seconds of all runs.
@@ -67,9 +65,8 @@ class Configured:
     default: Configuration
     training_cost: float
     standard_error: float
-    certificate: Certificate | None
-    no_certificate: str | None
-    audit: Audit
+    assessment: Assessment
+    untested: str | None
     budget: Budget
     spent: float
     runs: int
@@ -93,7 +90,7 @@ def configure(
     dask: str | None = None,
     seed: int | None = None,
     keep_going: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[SearchProgress], None] | None = None,
     waiting: Callable[[str], None] | None = None,
     policy: Policy = race.decide,
 ) -> Configured:
@@ -144,7 +141,7 @@ def configure(
 
 def _settings(scenario: Scenario, budget: Budget | None, runs: int | None, seed: int | None, workers: int) -> Settings:
     if budget is None:
-        raise InputError("expected a budget for a new search, --budget 2h or --budget 5000runs for instance, got none.")
+        raise InputError("expected a `budget` for a new search, 2h or 5000runs for instance, got none.")
     runs = RUNS if runs is None else runs
     seed = scenario.seed if seed is None else seed
     if runs < 1 or seed < 0:
@@ -179,7 +176,7 @@ def _check_settings(
         if now is not None and now != before:
             raise InputError(
                 f"{book.path}: expected what the search was begun with, {what} {before}, got {now}: every decision rests on "
-                "it. Leave it as it was, or give another --journal."
+                "it. Leave it as it was, or begin another `journal`."
             )
     missing = {*settings.training, *settings.held_out} - {instance.name for instance in scenario.instances}
     if missing:
@@ -197,12 +194,7 @@ def _report(
     table = book.table()
     matrix = book.matrix(table=table)
     test = book.matrix(held_out=True, table=table) if untested is None else None
-    trajectory = searchlog.trajectory_of(book)
-    certified = None
-    if test is not None:
-        # With the seeds that the commands certify and audit have: on the journal they say the same.
-        certified = certificate.certify(matrix, incumbent.name, delta=delta, trajectory=trajectory, test=test)
-    found = audit(matrix, rng=np.random.default_rng(AUDIT), test=test, trajectory=trajectory, delta=delta)
+    log = Import(kind="journal", matrix=matrix, trajectory=searchlog.trajectory_of(book), test=test)
     cost, error = search.training_cost()
     seconds = search.wall / settings.workers
     return Configured(
@@ -212,9 +204,8 @@ def _report(
         default=search.configurations[0],
         training_cost=cost,
         standard_error=error,
-        certificate=certified,
-        no_certificate=untested,
-        audit=found,
+        assessment=assess(log, configuration=incumbent.name, delta=delta),
+        untested=untested,
         budget=Budget(amount=settings.budget, unit=settings.unit),
         spent=search.made if settings.unit == "runs" else seconds,
         runs=search.made,

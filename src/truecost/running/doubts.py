@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from truecost.running.journal import Machine
 from truecost.running.metric import Metric
-from truecost.running.runtable import Table
+from truecost.running.runtable import RunTable
 from truecost.runs import Status
 
 # A run that waited for more than half its time, and half a second, did not have its core for itself; some may.
@@ -14,7 +14,7 @@ WAITED, WAITED_SECONDS, WAITED_SHARE = 1.5, 0.5, 0.05
 ALIKE, ALIKE_SECONDS, ALIKE_SHARE, ALIKE_CELLS = 0.05, 0.01, 0.95, 10
 
 
-def doubts(table: Table, machines: list[Machine], metric: Metric) -> list[str]:
+def doubts(table: RunTable, machines: list[Machine], metric: Metric) -> list[str]:
     """Everything that looks wrong, the worst first; empty where nothing does."""
     used = [machines[place - 1] for place in np.unique(table.machine)] if len(machines) else []
     found = []
@@ -51,7 +51,7 @@ def doubts(table: Table, machines: list[Machine], metric: Metric) -> list[str]:
     return found
 
 
-def _alike(table: Table) -> tuple[int, int]:
+def _alike(table: RunTable) -> tuple[int, int]:
     """In how many cells runs can be compared, and in how many they are all alike."""
     # Where every run ended at a limit, seeds had no chance to show.
     told = (table.status == Status.SOLVED) & (~np.isnan(table.value) | (table.cpu > 2 * ALIKE_SECONDS))

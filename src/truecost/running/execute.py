@@ -201,7 +201,7 @@ def execute(
         environment=scenario.target.environment,
     )
     answered = caller.read(ended.exit_code, ended.stdout, ended.stderr, ended.dropped)
-    status, detail = judge(ended, answered)
+    status, detail = verdict(ended, answered)
     if status == Status.SOLVED and scenario.target.check is not None:
         status, detail = _check(slot, caller, instance, seed, ended.stdout)
     capped = cap is not None and ended.exceeded == clock
@@ -219,7 +219,7 @@ def execute(
     )
 
 
-def judge(ended: Ended, answered: Answered) -> tuple[Status, str]:
+def verdict(ended: Ended, answered: Answered) -> tuple[Status, str]:
     """How the run ended, and why: a limit that was passed goes before whatever the target said."""
     if ended.exceeded == "memory":
         return Status.MEMORY, "memory limit"
@@ -335,8 +335,8 @@ def claimed_cores(number: int | None) -> Iterator[list[int]]:
     usable = cores()
     if number is not None and number > len(usable):
         raise InputError(
-            f"expected at most {len(usable)} workers, one per core, got {number}: two solvers on one core disturb each "
-            "other's times. --no-pin does it all the same."
+            f"expected at most {len(usable)} `workers`, one per core, got {number}: two solvers on one core disturb each "
+            "other's times. `pin=False` does it all the same."
         )
     with contextlib.ExitStack() as stack:
         claimed: list[int] = []
@@ -350,7 +350,7 @@ def claimed_cores(number: int | None) -> Iterator[list[int]]:
         if not claimed or (number is not None and len(claimed) < number):
             raise InputError(
                 f"expected {number or 'a'} free core{'s' if number and number > 1 else ''}, got {len(claimed)} of "
-                f"{len(usable)}: another truecost runs solvers on the others. Wait for it, or --no-pin."
+                f"{len(usable)}: another truecost runs solvers on the others. Wait for it, or share cores: `pin=False`."
             )
         yield claimed
 

@@ -42,7 +42,7 @@ def none_came_through(scenario: Scenario, journal: Path, failed: list[Finished])
     )
     return (
         f"expected an answer from at least one of the first {len(failed)} runs, and {told}. If the scenario is wrong, mend "
-        f"it and remove {journal}; if this is what it does, go on with keep_going. {_try(scenario, most[0][1][0])}"
+        f"it and remove {journal}; if this is what it does, go on: `keep_going=True`. {_try(scenario, most[0][1][0])}"
     )
 
 

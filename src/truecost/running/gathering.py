@@ -21,7 +21,7 @@ PILOT = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class GatherProgress:
     """How far the gathering is: runs planned, there already at the start, done since, and the CPU seconds of the latter."""
 
     planned: int
@@ -32,7 +32,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
+class GatherForecast:
     """What the rest of a plan will take, from the runs that are there.
 
     `cpu` is in seconds, with a 95 % interval for the mean of a run carried over to all of them; `worst` is if every run went
@@ -58,7 +58,7 @@ def plan_of(scenario: Scenario, configurations: int, instances: int | None, runs
     if instances is not None and not 1 <= instances <= available:
         raise InputError(f"expected 1 to {available} instances, as many as the scenario has, got {instances}.")
     return Plan(
-        configurations=tuple(scenario.space.configurations(configurations, seed=scenario.seed)),
+        configurations=tuple(scenario.space.configurations(configurations, rng=scenario.seed)),
         instances=scenario.instances[:instances],
         runs=runs,
     )
@@ -87,7 +87,7 @@ def gather(
     pin: bool = True,
     dask: str | None = None,
     keep_going: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[GatherProgress], None] | None = None,
     waiting: Callable[[str], None] | None = None,
 ) -> None:
     """Run what a plan asks for and the journal does not have yet.
@@ -128,9 +128,9 @@ def forecast(
     pin: bool = True,
     dask: str | None = None,
     keep_going: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[GatherProgress], None] | None = None,
     waiting: Callable[[str], None] | None = None,
-) -> Forecast:
+) -> GatherForecast:
     """What `gather` with the same arguments would take, from a pilot: 20 runs of the plan, drawn at random.
 
     They are journaled as any other run, so that nothing is done twice; runs that are there count as pilot.
@@ -149,13 +149,13 @@ def forecast(
         return _forecast(scenario, book, plan, workers or len(cores()))
 
 
-def _forecast(scenario: Scenario, book: Journal, plan: Plan, workers: int) -> Forecast:
+def _forecast(scenario: Scenario, book: Journal, plan: Plan, workers: int) -> GatherForecast:
     left = int((~book.done(plan)).sum())
     table = book.table()
     mean, wall = float(table.cpu.mean()), float(table.wall.mean())
     error = 1.96 * float(table.cpu.std(ddof=1)) / math.sqrt(len(table.cpu)) if len(table.cpu) > 1 else math.inf
     most = scenario.limits.cpu or scenario.limits.wall or math.inf
-    return Forecast(
+    return GatherForecast(
         planned=plan.size,
         left=left,
         pilot=len(table.cpu),
@@ -211,7 +211,7 @@ def _collect(
     before: int,
     keep_going: bool,
     scenario: Scenario,
-    progress: Callable[[Progress], None] | None,
+    progress: Callable[[GatherProgress], None] | None,
 ) -> None:
     """Do the runs that wait, and tell how far they are."""
     done, cpu = 0, 0.0
@@ -221,7 +221,7 @@ def _collect(
         done += len(finished)
         cpu += sum(run.outcome.cpu for run in finished)
         if progress is not None:
-            progress(Progress(planned=planned, before=before, done=done, cpu=cpu, workers=pool.workers))
+            progress(GatherProgress(planned=planned, before=before, done=done, cpu=cpu, workers=pool.workers))
 
     tell([])
     collector = Collector(scenario, book, pool, keep_going=keep_going)

@@ -13,12 +13,12 @@ from typing import Annotated
 from pydantic import Field
 
 from truecost.errors import InputError
-from truecost.running.metric import Table
+from truecost.running.metric import TomlTable
 
 Words = Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
 
 
-class InstanceTable(Table):
+class InstanceTable(TomlTable):
     """The table [instances] of the scenario file: exactly one of these."""
 
     glob: str | None = None

@@ -31,13 +31,13 @@ from truecost.running.journalfile import (
     SCHEMAS,
     VERSIONS,
     check_header,
-    difference,
     enter,
     statements,
     told,
+    what_changed,
 )
 from truecost.running.metric import Metric
-from truecost.running.runtable import Table, ahead_of, first_of, places_of
+from truecost.running.runtable import RunTable, ahead_of, first_of, places_of
 from truecost.running.scenario import Scenario
 from truecost.running.space import Configuration
 from truecost.runs import NO_SEED, NO_STATUS, Run, Status
@@ -156,14 +156,14 @@ class Journal:
         if self.kind != kind:
             raise InputError(
                 f"{self.path}: expected a journal of truecost {kind}, got one of truecost {self.kind}, which chose its runs "
-                "otherwise: give another --journal."
+                "otherwise: begin another `journal`."
             )
         before = self._connection.execute("SELECT value FROM meta WHERE key = 'fingerprint'").fetchone()[0]
         if before != fingerprint:
             raise InputError(
                 f"{self.path}: expected the scenario the journal was begun with; "
-                f"{difference(json.loads(before), json.loads(fingerprint))}. "
-                "Its runs and new ones must not be mixed: put that back, or give another --journal."
+                f"{what_changed(json.loads(before), json.loads(fingerprint))}. "
+                "Its runs and new ones must not be mixed: put that back, or begin another `journal`."
             )
 
     def _check_kind(self) -> None:
@@ -203,7 +203,7 @@ class Journal:
                 if known.get(instance.name, digest) != digest:
                     raise InputError(
                         f"{self.path}: expected the instance {instance.name!r} to be what it was when its runs were made, "
-                        "got another content: put it back, or give another --journal."
+                        "got another content: put it back, or begin another `journal`."
                     )
                 extras = json.dumps(dict(instance.extras))
                 row = (instance.name, digest, extras)
@@ -359,7 +359,7 @@ class Journal:
         names = ("host", "cpu", "system", "method", "solver", "truecost")
         return [Machine(**dict(zip(names, row, strict=True))) for row in rows]
 
-    def table(self) -> Table:
+    def table(self) -> RunTable:
         """All runs that are not aborted, as columns."""
         try:
             return self._table()
@@ -367,7 +367,7 @@ class Journal:
             # Whatever SQLite let through and is not what we write.
             raise InputError(f"{self.path}: expected a sound journal, got damaged rows ({error}).") from error
 
-    def _table(self) -> Table:
+    def _table(self) -> RunTable:
         with self.transaction(reading=True) as connection:
             configurations = connection.execute("SELECT id, name FROM configurations ORDER BY id").fetchall()
             instances = connection.execute("SELECT id, name FROM instances ORDER BY id").fetchall()
@@ -393,7 +393,7 @@ class Journal:
         elif plan is not None:
             size = len(json.loads(plan[0])), len(json.loads(plan[1])), int(plan[2])
             ahead = ahead_of(size, configuration, instance, columns["number"], columns["id"] > plan[3])
-        return Table(
+        return RunTable(
             configurations=tuple(names[0][identity] for identity in order[0]),
             instances=tuple(names[1][identity] for identity in order[1]),
             configuration=configuration,
@@ -437,7 +437,7 @@ class Journal:
         *,
         ahead: bool = False,
         held_out: bool = False,
-        table: Table | None = None,
+        table: RunTable | None = None,
     ) -> CostMatrix:
         """The costs by the journal's own metric or another.
 

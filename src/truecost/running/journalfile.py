@@ -113,7 +113,7 @@ def enter(connection: sqlite3.Connection, name: str, values: Mapping[str, Any]) 
     connection.execute('INSERT OR IGNORE INTO configurations (name, "values") VALUES (?, ?)', row)
 
 
-def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+def what_changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """The first things in which two fingerprints differ, in words."""
     old, new = _flat(before), _flat(now)
     parts = []

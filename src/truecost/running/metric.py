@@ -13,13 +13,13 @@ from truecost.runs import Status
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-class Table(pydantic.BaseModel):
+class TomlTable(pydantic.BaseModel):
     """A table of the scenario file: no unknown keys, no text where a number belongs, never changed."""
 
     model_config = pydantic.ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class Metric(Table):
+class Metric(TomlTable):
     """What a run costs.
 
     "par": the time of a solved run, `factor` times the cutoff of any other. "quality": the value the target reported, also

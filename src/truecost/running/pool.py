@@ -79,7 +79,7 @@ def check_memory(scenario: Scenario, workers: int) -> None:
         raise InputError(
             f"limits.memory: expected at most {there / workers:,.0f} MB with {workers} workers on one with "
             f"{there:,.0f} MB, got {scenario.limits.memory:,.0f}: it could not be enforced. Lower it, or use fewer "
-            "--workers."
+            "`workers`."
         )
 
 

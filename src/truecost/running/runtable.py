@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class RunTable:
     """The runs of a journal as columns; `configuration` and `instance` are places in the lists of names."""
 
     configurations: tuple[str, ...]

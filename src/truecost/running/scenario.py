@@ -17,14 +17,14 @@ from pydantic import Field
 
 from truecost.errors import InputError
 from truecost.running.instances import Instance, InstanceTable, Words, os_reason, read_instances
-from truecost.running.metric import Metric, Seconds, Table
+from truecost.running.metric import Metric, Seconds, TomlTable
 from truecost.running.space import STYLES, Space
 
 # What a command may ask for, beside the instance's own columns.
 PLACEHOLDERS = ("arguments", "cutoff", "instance", "output", "program", "python", "scenario", "scratch", "seed")
 
 
-class Target(Table):
+class Target(TomlTable):
     """How the solver is called; docs/running.md describes each key."""
 
     kind: Literal["command", "wrapper", "irace", "python"]
@@ -45,7 +45,7 @@ class Target(Table):
         return {key: value for key, value in named.items() if value is not None}
 
 
-class Answer(Table):
+class AnswerFormat(TomlTable):
     """How the output of a command is read: the exit codes that count, and regular expressions with one group."""
 
     exit: Annotated[tuple[int, ...], Field(strict=False)] = (0,)
@@ -54,7 +54,7 @@ class Answer(Table):
     value: str | None = None
 
 
-class Limits(Table):
+class Limits(TomlTable):
     """What a run may use: seconds of CPU time of the whole tree, seconds passed, MB resident; MB of output kept.
 
     `cutoff` is the time the target is told, `cpu` (or `wall`) where it is not given; `grace` the seconds between SIGTERM and
@@ -69,17 +69,17 @@ class Limits(Table):
     grace: Annotated[float, Field(ge=0, le=60)] = 0.0
 
 
-class _SpaceTable(Table):
+class _SpaceTable(TomlTable):
     file: str
 
 
-class _File(Table):
+class _File(TomlTable):
     """The scenario file as it is written."""
 
     name: str
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     target: Target
-    answer: Answer | None = None
+    answer: AnswerFormat | None = None
     space: _SpaceTable
     instances: InstanceTable
     limits: Limits
@@ -105,7 +105,7 @@ class Scenario:
     name: str
     seed: int
     target: Target
-    answer: Answer
+    answer: AnswerFormat
     space: Space
     space_text: str
     instances: tuple[Instance, ...]
@@ -183,7 +183,7 @@ def _from_file(file: _File, path: Path) -> Scenario:
     answer = file.answer
     if answer is not None and file.target.kind != "command":
         raise InputError(f"answer: expected only with target.kind = 'command', which {file.target.kind!r} is not.")
-    answer = answer or Answer()
+    answer = answer or AnswerFormat()
     for key in ("solved", "time", "value"):
         _check_expression(f"answer.{key}", getattr(answer, key), groups=key != "solved")
     if not file.name.strip() or not file.name.isprintable():

@@ -5,7 +5,6 @@ same way again, with the runs that are in the journal.
 """
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,15 +16,16 @@ from numpy.typing import NDArray
 
 from truecost.errors import InputError, TruecostError
 from truecost.race import policy as race
-from truecost.race.policy import Decision, Schedule, Standing, Stretch
+from truecost.race.policy import Decision, RunOrder, Standing, Stretch
 from truecost.running import searchlog
+from truecost.running.budget import Budget
 from truecost.running.gathering import Collector, pool_for
 from truecost.running.instances import Instance
 from truecost.running.journal import Journal, Plan
 from truecost.running.pool import Finished, Pool, Task
 from truecost.running.propose import propose
 from truecost.running.scenario import Scenario
-from truecost.running.searchlog import Cell, Recorded, Settings, Unit
+from truecost.running.searchlog import Cell, Recorded, Settings
 from truecost.running.space import Configuration
 from truecost.runs import Status
 
@@ -38,44 +38,10 @@ KEPT = 0.2
 PARENTS = 5
 # What the order of runs is drawn from, beside the seed.
 ORDER = 2
-UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
-    """How much a search may spend: so many runs, or so many seconds with all its workers at work.
-
-    Seconds are those of the runs' own wall time, summed and divided by the workers: what is resumed counts as if it had
-    never stopped. What truecost itself takes, and a worker that waits for the last run of a batch, are not in it.
-    """
-
-    amount: float
-    unit: Unit
-
-    def __post_init__(self) -> None:
-        whole = self.unit != "runs" or self.amount == int(self.amount)
-        if not (math.isfinite(self.amount) and self.amount > 0 and whole):
-            raise InputError(f"expected a budget above 0, whole if it is of runs, got {self.amount:g} {self.unit}.")
-
-    @classmethod
-    def parse(cls, text: str) -> "Budget":
-        """From `2h`, `90min`, `30s`, `1.5d` or `5000runs`."""
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(runs?|s|min|h|d)\s*", text.replace(",", "").replace("_", ""))
-        if found is None:
-            raise InputError(f"expected a budget such as 2h, 90min, 30s or 5000runs, got {text!r:.40}.")
-        if found[2].startswith("run"):
-            return cls(amount=float(found[1]), unit="runs")
-        return cls(amount=float(found[1]) * UNITS[found[2]], unit="seconds")
-
-    def __str__(self) -> str:
-        if self.unit == "runs":
-            return f"{self.amount:,.0f} run{'s' if self.amount > 1 else ''}"
-        name = next((name for name in ("d", "h", "min") if self.amount >= 2 * UNITS[name]), "s")
-        return f"{self.amount / UNITS[name]:,.4g} {name}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class SearchProgress:
     """How far a search is: spent in the budget's unit and in CPU seconds; the incumbent and its training cost so far."""
 
     phase: Literal["training", "held out"]
@@ -132,7 +98,7 @@ class Search:
         book: Journal,
         settings: Settings,
         bench: Bench,
-        progress: Callable[[Progress], None] | None,
+        progress: Callable[[SearchProgress], None] | None,
         policy: Policy,
     ) -> None:
         self._scenario, self._book, self.settings, self._bench = scenario, book, settings, bench
@@ -145,7 +111,7 @@ class Search:
         )
         self._seen = searchlog.recorded(book)
         rng = np.random.default_rng([settings.seed, ORDER])
-        self._schedule: Schedule = race.schedule(len(self._training), settings.runs, rng)
+        self._schedule: RunOrder = race.schedule(len(self._training), settings.runs, rng)
         self.configurations: list[Configuration] = []
         self.origins: list[str] = []
         self._exhausted, self._size = False, scenario.space.size()
@@ -377,7 +343,7 @@ class Search:
         if len(outside):
             raise InputError(
                 f"expected costs in [{low:g}, {high:g}], got {outside[0]:g}: every statement rests on these ends. Change "
-                "low and high in [metric], and give another --journal."
+                "low and high in [metric], and begin another `journal`."
             )
         return costs
 
@@ -387,7 +353,7 @@ class Search:
         settings = self.settings
         cost, error = self.training_cost()
         self._progress(
-            Progress(
+            SearchProgress(
                 phase=self._phase,
                 spent=runs if settings.unit == "runs" else wall / settings.workers,
                 budget=Budget(amount=settings.budget, unit=settings.unit),

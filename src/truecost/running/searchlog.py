@@ -6,16 +6,16 @@ runs that are there; what is noted here is compared on the way, and another outc
 
 import json
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from truecost.errors import InputError
+from truecost.running.budget import Unit
 from truecost.running.journal import Journal
 from truecost.running.journalfile import enter
 from truecost.running.propose import Proposal
 from truecost.runs import Outcome, Status, Step, Trajectory
 
 TOOL = "truecost configure"
-Unit = Literal["runs", "seconds"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +142,7 @@ def _elsewhere(journal: Journal, how: str) -> InputError:
     made = sorted({machine.truecost for machine in journal.machines()})
     return InputError(
         f"{journal.path}: expected the search to go the way it went, and {how}: it was made by truecost "
-        f"{', '.join(made) or 'unknown'}, which may decide otherwise. Go on with that, or give another --journal."
+        f"{', '.join(made) or 'unknown'}, which may decide otherwise. Go on with that, or begin another `journal`."
     )
 
 

@@ -43,6 +43,7 @@ from truecost.running.spacefiles import (
     reason,
     with_default,
 )
+from truecost.stats.random import Rng, generator, seed_of
 
 STYLES = {"-name value": "-{name} {value}", "--name value": "--{name} {value}", "--name=value": "--{name}={value}"}
 ATTEMPTS = 10_000
@@ -148,17 +149,18 @@ class Space:
         """The default configuration."""
         return self._configuration(lambda parameter: plain(parameter.default_value))
 
-    def configurations(self, number: int, *, seed: int) -> list[Configuration]:
+    def configurations(self, number: int, *, rng: Rng = None) -> list[Configuration]:
         """The default and number - 1 different random configurations: a longer list begins with the shorter ones.
 
-        Each is drawn from generators of its own, made of the seed, its place and the attempt; what is forbidden or was there
+        Each is drawn from generators of its own, made of `rng`, its place and the attempt; what is forbidden or was there
         already is drawn again.
         """
-        if number < 1 or seed < 0:
-            raise InputError(f"expected at least 1 configuration and a seed from 0, got {number} and the seed {seed}.")
+        if number < 1:
+            raise InputError(f"expected at least 1 configuration, got {number}.")
+        first = seed_of(rng)
         found = {(default := self.default()).name: default}
         while len(found) < number:
-            seeds = (np.random.SeedSequence(seed, spawn_key=(len(found), attempt)) for attempt in range(ATTEMPTS))
+            seeds = (np.random.SeedSequence(first, spawn_key=(len(found), attempt)) for attempt in range(ATTEMPTS))
             draws = (self.draw(np.random.default_rng(seed)) for seed in seeds)
             new = next((draw for draw in draws if draw.name not in found and self.allows(draw)), None)
             if new is None:
@@ -169,11 +171,12 @@ class Space:
             found[new.name] = new
         return list(found.values())
 
-    def draw(self, rng: np.random.Generator) -> Configuration:
+    def draw(self, rng: Rng = None) -> Configuration:
         """One random configuration, which may be forbidden."""
+        rng = generator(rng)
         return self._configuration(lambda parameter: _sample(parameter, rng, self.decimals))
 
-    def neighbour(self, configuration: Configuration, rng: np.random.Generator) -> Configuration:
+    def neighbour(self, configuration: Configuration, rng: Rng = None) -> Configuration:
         """The configuration with one active parameter changed, which may be forbidden; itself where nothing can change.
 
         A categorical parameter takes another value, a number (and the place in an ordinal's list) makes a step from a normal
@@ -183,6 +186,7 @@ class Space:
         free = [name for name in self.parameters if name in configuration.values and _varies(self.configspace[name])]
         if not free:
             return configuration
+        rng = generator(rng)
         changed = free[rng.integers(len(free))]
         value = _other(self.configspace[changed], configuration.values[changed], rng, self.decimals)
 

@@ -60,7 +60,9 @@ TERMS: Final[dict[str, Term]] = {
         (
             "true-cost",
             "true cost",
-            "The expected cost over all instances and seeds: what the configuration will really cost.",
+            "The expected cost over all instances and seeds: what the configuration will really cost. Estimated by its "
+            "mean on test runs; without any, by training cost + selection error; unknown where it was tuned on these "
+            "instances.",
         ),
         (
             "standard-error",

@@ -52,7 +52,8 @@
   }
 
   async function draw(box) {
-    const room = Math.floor(box.getBoundingClientRect().width);
+    // What is folded away has no width where browsers do not lay it out; it is drawn all the same, for paper.
+    const room = Math.floor(box.getBoundingClientRect().width || document.getElementById("verdict").getBoundingClientRect().width);
     if (!room || box.dataset.room === String(room)) return;
     box.dataset.room = String(room);
     try {
@@ -76,6 +77,21 @@
   drawAll();
   let waiting;
   window.addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(drawAll, 200); });
+
+  // ---- folds: opened by links to them, and for paper ----
+
+  function open(name) {
+    for (const fold of document.getElementById(name)?.querySelectorAll(":scope > details:first-child") ?? []) fold.open = true;
+  }
+  for (const link of document.querySelectorAll("nav a")) link.addEventListener("click", () => open(link.hash.slice(1)));
+  open(location.hash.slice(1));
+  document.addEventListener("toggle", drawAll, true);
+  let closed = [];
+  window.addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details:not([open])")];
+    for (const fold of closed) fold.open = true;
+  });
+  window.addEventListener("afterprint", () => { for (const fold of closed) fold.open = false; });
 
   // ---- tables ----
 

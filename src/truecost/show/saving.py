@@ -15,6 +15,7 @@ import vl_convert
 
 from truecost.errors import InputError
 from truecost.matrix.files import whole_file
+from truecost.show.text import visible
 from truecost.show.theme import Chart
 
 Format = Literal["html", "svg", "png", "pdf"]
@@ -104,15 +105,10 @@ def _numbered(svg: str) -> str:
     return re.sub(pattern, lambda match: match[1] + names.get(match[2], match[2]), svg)
 
 
-def visible(text: str) -> str:
-    """The text with control characters shown instead of obeyed."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
 def _all_visible(value: Any) -> Any:
     # SVG cannot carry control characters: the renderer would take the whole process down with it.
     if isinstance(value, str):
-        return value if value.isprintable() else visible(value)
+        return visible(value)
     if isinstance(value, dict):
         return {key: _all_visible(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -1,8 +1,8 @@
 """One look for all figures: colours that the colour-blind tell apart, and dashes and shapes for those who print in grey."""
 
 import math
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import altair as alt
 import polars as pl
@@ -16,6 +16,10 @@ PURPLE, AMBER = "#CC79A7", "#E69F00"
 SOLID, DASHED, DOTTED, DASH_DOTTED = [1, 0], [7, 3], [2, 2], [8, 3, 2, 3]
 # Used reversed, from light, which is cheap, to dark: the lightness alone tells the order.
 COSTS = "viridis"
+# A line at a mean.
+MEAN: dict[str, Any] = {"color": BLACK, "strokeDash": [6, 3], "strokeWidth": 1.5}
+# Points that the pointer finds but nobody sees: a line alone would answer with its first point only.
+UNSEEN: dict[str, Any] = {"opacity": 0, "size": 60, "filled": True}
 
 _CONFIG: dict[str, Any] = {
     "background": "white",
@@ -65,6 +69,50 @@ def records(table: pl.DataFrame) -> alt.InlineData:
     # Columns of a table need no look at every record; the specification that they go into is validated.
     with debug_mode(False):
         return _Records(values=table.to_dicts())
+
+
+class Look(NamedTuple):
+    """What a series is called, and what it is told from others by."""
+
+    label: str
+    color: str
+    dash: Sequence[int] = SOLID
+    shape: str = "circle"
+
+
+class Series:
+    """The series of a figure in the order of their legend; `field` is the column that has their labels."""
+
+    def __init__(self, looks: Mapping[str, Look], field: str = "what") -> None:
+        self._looks, self._field = looks, field
+        self._labels = [look.label for look in looks.values()]
+
+    def labels(self, names: str) -> pl.Expr:
+        """The column of labels, from the column of names."""
+        return pl.col(names).replace_strict({name: look.label for name, look in self._looks.items()}).alias(self._field)
+
+    def color(self, **legend: Any) -> alt.Color:
+        """Colours, with the legend that the others join."""
+        return alt.Color(**self._channel("color"), legend=alt.Legend(**legend))
+
+    def dash(self, **more: Any) -> alt.StrokeDash:
+        """Dashes, for lines."""
+        return alt.StrokeDash(**self._channel("dash"), **more)
+
+    def shape(self) -> alt.Shape:
+        """Shapes, for points."""
+        return alt.Shape(**self._channel("shape"))
+
+    def _channel(self, part: str) -> dict[str, Any]:
+        scale = alt.Scale(domain=self._labels, range=[getattr(look, part) for look in self._looks.values()])
+        return {"shorthand": f"{self._field}:N", "sort": self._labels, "scale": scale}
+
+
+def tip(field: str, title: str = "", form: str = ",.4~g") -> alt.Tooltip:
+    """What the pointer shows of a column; the format is for numbers."""
+    more = {"title": title, "format": form if field.endswith(":Q") else ""}
+    said: dict[str, Any] = {name: value for name, value in more.items() if value}
+    return alt.Tooltip(field, **said)
 
 
 def labelled(what: str, unit: str, *more: str) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from truecost.errors import InputError
+from truecost.stats.random import Rng, generator
 
 IntArray = NDArray[np.int64]
 # The square of more runs does not fit into 64 bits.
@@ -108,7 +109,7 @@ class AllocationSizes:
         return AllocationSizes(runs=self.runs[[row]], largest=self.largest[[row]], sum_of_squares=self.sum_of_squares[[row]])
 
 
-def even(runs: int, instances: int, rng: np.random.Generator | None = None) -> Allocation:
+def even(runs: int, instances: int, rng: Rng = None) -> Allocation:
     """S*: counts that differ by at most one (Theorem 1: both Σ n_i² and max n_i are as small as they can be).
 
     Parameters
@@ -124,7 +125,7 @@ def even(runs: int, instances: int, rng: np.random.Generator | None = None) -> A
     counts = np.full(instances, share, dtype=np.int64)
     counts[:odd] += 1
     if rng is not None:
-        rng.shuffle(counts)
+        generator(rng).shuffle(counts)
     return Allocation(counts)
 
 
@@ -140,11 +141,11 @@ def concentrated(runs: int, per_instance: int) -> Allocation:
     return Allocation(counts)
 
 
-def scattered(runs: int, instances: int, rng: np.random.Generator) -> Allocation:
+def scattered(runs: int, instances: int, rng: Rng = None) -> Allocation:
     """S°: every run on an instance drawn with replacement."""
     _check_runs(runs)
     _check_instances(instances)
-    counts = np.bincount(rng.integers(instances, size=runs), minlength=instances)
+    counts = np.bincount(generator(rng).integers(instances, size=runs), minlength=instances)
     return Allocation(counts.astype(np.int64))
 
 

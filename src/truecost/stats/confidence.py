@@ -19,7 +19,7 @@ is good enough, needs `sequence`, which holds at all times at once.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.stats import betting, ordering
-from truecost.stats.ordering import Rng
+from truecost.stats.random import Rng, generator
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -52,6 +52,8 @@ SHUFFLED = (
 DRAWN = "the order of the instances was drawn by a hash of their costs, which is as good as random; nobody picked it"
 UNSHUFFLED = "the order of the instances has nothing to do with their costs"
 SAME_INSTANCES = "both configurations were run on the same instances"
+# Numbers of instances on a curve: more would not be seen.
+MOST_SIZES = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -106,6 +108,15 @@ class ConfidenceSequence:
     delta: float
     configurations: int
     rests_on: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class UpperBySize:
+    """Estimate and upper limit, by method, from the first K instances, for every K of `instances`; each is for one look."""
+
+    instances: IntArray
+    estimate: FloatArray
+    upper: dict[str, FloatArray]
 
 
 def upper(
@@ -236,7 +247,7 @@ def order_spread(
     if len(read.means) > 1:
         raise InputError(f"Expected the costs of one configuration, got {len(read.means)}.")
     _, target = _target(delta, side, 1, read)
-    rows = np.stack([_scaled(read)[0, ordering.generator(seed).permutation(read.means.size)] for seed in range(orders)])
+    rows = np.stack([_scaled(read)[0, generator(seed).permutation(read.means.size)] for seed in range(orders)])
     limits = betting.star_lower(rows, target) if side == "lower" else 1 - betting.star_lower(1 - rows, target)
     estimate = (np.nanmean(read.means) - read.low) / (read.high - read.low)
     bounded = np.minimum(limits, estimate) if side == "lower" else np.maximum(limits, estimate)
@@ -265,6 +276,40 @@ def _pairs(first: ArrayLike | CostMatrix, second: ArrayLike | CostMatrix, low: f
     if np.isnan(pairs.means).all():
         raise InputError("Expected at least one instance on which both have runs, got none.")
     return pairs
+
+
+def upper_by_size(
+    costs: ArrayLike, low: float, high: float, delta: float = 0.05, *, sizes: Sequence[int] | None = None
+) -> UpperBySize:
+    """What every method certifies from growing parts of the costs: what more instances buy.
+
+    Parameters
+    ----------
+    costs
+        Instance means of one configuration, all there and in random order: that is the order the parts grow in.
+    low, high, delta
+        As in `upper`.
+    sizes
+        The numbers of instances; about 40 from 2 up to all, evenly on a logarithmic scale, if not given.
+    """
+    means = np.asarray(costs, dtype=np.float64)
+    if means.size < 2:
+        raise InputError(f"Expected costs on at least 2 instances, got {means.size}.")
+    if sizes is None:
+        sizes = np.rint(np.geomspace(2, means.size, MOST_SIZES)).astype(int).tolist()
+    if not sizes or min(sizes) < 1 or max(sizes) > means.size:
+        got = f"{min(sizes)} to {max(sizes)}" if sizes else "none"
+        raise InputError(f"Expected numbers of instances from 1 to {means.size}, which have costs, got {got}.")
+    instances = np.unique(np.asarray(sizes, dtype=np.int64))
+    found = {
+        method: [upper(means[:k], low, high, delta, method=method, shuffle=False) for k in instances]
+        for method in get_args(Method)
+    }
+    return UpperBySize(
+        instances=instances,
+        estimate=np.array([each.estimate for each in next(iter(found.values()))]),
+        upper={method: np.array([each.upper for each in limits]) for method, limits in found.items()},
+    )
 
 
 def sequence(
@@ -348,7 +393,7 @@ def _limits(
     if ordered and shuffle and rng is None:
         scaled = np.take_along_axis(scaled, ordering.by_content(scaled), axis=1)
     elif ordered and shuffle and rng is not None:
-        scaled = np.asarray(scaled[:, ordering.generator(rng).permutation(scaled.shape[1])])
+        scaled = np.asarray(scaled[:, generator(rng).permutation(scaled.shape[1])])
     limits = _LOWER_LIMITS[method]
     width, instances = read.high - read.low, (~np.isnan(scaled)).sum(axis=1)
     ends = np.zeros(len(scaled))

@@ -23,7 +23,7 @@ from scipy.special import bdtrc
 from truecost.errors import InputError
 from truecost.stats import limits, quantiles, rates, scanning
 from truecost.stats.limits import Ends
-from truecost.stats.ordering import generator
+from truecost.stats.random import generator
 
 FloatArray = NDArray[np.float64]
 DRAWS = 400

@@ -12,13 +12,11 @@ is a hash of the costs, and of nothing else: not of the order in which they came
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.errors import InputError
+from truecost.stats.random import Rng, generator
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 CodeArray = NDArray[np.uint64]
-Rng = int | np.random.Generator | None
-
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -49,14 +47,6 @@ def of_instances(rng: Rng, shuffle: bool, *runs: FloatArray) -> IntArray:
         each = _mix(each * GOLDEN + codes)
     seed = _mix(each.sum(dtype=np.uint64, keepdims=True))
     return _mix(seed + np.arange(1, n + 1, dtype=np.uint64) * GOLDEN).argsort(kind="stable")
-
-
-def generator(rng: int | np.random.Generator) -> np.random.Generator:
-    """At the door: a whole number or a Generator becomes a Generator."""
-    try:
-        return np.random.default_rng(rng)
-    except (TypeError, ValueError):
-        raise InputError(f"Expected rng to be a whole number of 0 or more, a Generator or None, got {rng!r}.") from None
 
 
 def _mix(codes: CodeArray) -> CodeArray:

@@ -27,7 +27,7 @@ from scipy.special import bdtr, bdtrc
 from truecost.errors import InputError
 from truecost.stats import confidence, limits, ordering, scanning
 from truecost.stats.limits import Ends, Limit, LimitSequence, Side
-from truecost.stats.ordering import Rng
+from truecost.stats.random import Rng
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -21,7 +21,7 @@ from scipy.special import betaincinv
 from truecost.errors import InputError
 from truecost.stats import betting, confidence, limits, ordering
 from truecost.stats.limits import Ends, Limit, LimitSequence, Side
-from truecost.stats.ordering import Rng
+from truecost.stats.random import Rng
 from truecost.stats.utility import Utility
 
 FloatArray = NDArray[np.float64]

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from truecost.errors import InputError
 from truecost.stats import confidence, limits, ordering, scanning
 from truecost.stats.limits import Ends, Limit, LimitSequence, Side
-from truecost.stats.ordering import Rng
+from truecost.stats.random import Rng
 
 FloatArray = NDArray[np.float64]
 RANGE = confidence.ASSUMPTIONS[2]

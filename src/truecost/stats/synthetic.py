@@ -14,6 +14,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.runs import Status
+from truecost.stats.random import Rng, generator
 from truecost.stats.variance import VarianceComponents
 
 FloatArray = NDArray[np.float64]
@@ -72,11 +73,12 @@ class RuntimeModel:
     def _spread(self) -> float:
         return math.hypot(self._across, self.noise)
 
-    def draw(self, *, instances: int, runs: int, rng: np.random.Generator) -> CostMatrix:
+    def draw(self, *, instances: int, runs: int, rng: Rng = None) -> CostMatrix:
         """A matrix of this model: fresh instances, fresh runs."""
         if instances < 1 or runs < 1:
             raise InputError(f"Expected at least 1 instance and 1 run, got {instances} and {runs}.")
         configurations = self.locations.size
+        rng = generator(rng)
         log_seconds = self.noise * rng.standard_normal((configurations, instances, runs))
         cell = self.hardness * rng.standard_normal(instances)
         cell = self.locations[:, np.newaxis] + cell + self.interaction * rng.standard_normal((configurations, instances))
@@ -95,7 +97,7 @@ class RuntimeModel:
 def runtime_model(
     *,
     configurations: int,
-    rng: np.random.Generator,
+    rng: Rng = None,
     within_share: float = 0.5,
     timeout_rate: float = 0.2,
     spread: float = 1.5,
@@ -139,7 +141,7 @@ def runtime_model(
     noise = spread * math.sqrt(_noise_share(within_share, middle, spread, cutoff, factor))
     across = math.sqrt(max(0.0, spread**2 - noise**2))
     return RuntimeModel(
-        locations=middle + quality * rng.standard_normal(configurations),
+        locations=middle + quality * generator(rng).standard_normal(configurations),
         hardness=across * math.sqrt(1 - interaction_share),
         interaction=across * math.sqrt(interaction_share),
         noise=noise,

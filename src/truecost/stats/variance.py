@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.stats.allocation import Sizes
+from truecost.stats.random import Rng, generator
 
 FloatArray = NDArray[np.float64]
 
@@ -69,6 +70,13 @@ class VarianceComponents:
             estimated=self.estimated,
         )
 
+    @property
+    def within_share(self) -> FloatArray:
+        """within/(within + across), negative estimates as 0; NaN where the runs cannot tell, or nothing varies."""
+        within, across = np.maximum(self.within, 0), np.maximum(self.across, 0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(within / (within + across))
+
     def tau_squared(self, allocation: Sizes) -> FloatArray:
         """τ² = within + (Σ n_i²/N)·across of Lemma 4, N times the variance of Lemma 2.
 
@@ -111,7 +119,7 @@ class ComponentIntervals:
 
 
 def bootstrap_components(
-    matrix: CostMatrix, *, rng: np.random.Generator, resamples: int = 2000, level: float = 0.95
+    matrix: CostMatrix, *, rng: Rng = None, resamples: int = 2000, level: float = 0.95
 ) -> ComponentIntervals:
     """Percentile intervals from resampling whole instances, the independent unit.
 
@@ -124,7 +132,7 @@ def bootstrap_components(
         raise InputError(f"Expected a level between 0 and 1, got {level}.")
     instances = matrix.shape[1]
     # One set of draws for all configurations: rows are how often each instance is in a resample.
-    weights = rng.multinomial(instances, np.full(instances, 1 / instances), size=resamples).astype(np.float64)
+    weights = generator(rng).multinomial(instances, np.full(instances, 1 / instances), size=resamples).astype(np.float64)
     tails = [(1 - level) / 2, (1 + level) / 2]
     quantiles = [_bootstrap_quantiles(block, weights, tails) for block in instance_summaries(matrix)]
     within, across = (np.concatenate([pair[i] for pair in quantiles], axis=1) for i in (0, 1))

@@ -1,142 +1,77 @@
 """Figures of how sure one can be: what instances buy a certificate, and where two configurations differ."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import altair as alt
 import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike
 
 from truecost.errors import InputError
-from truecost.judge.selection import instance_means
-from truecost.matrix import CostMatrix
-from truecost.show.theme import (
-    AMBER,
-    BLACK,
-    BLUE,
-    DASH_DOTTED,
-    DASHED,
-    DOTTED,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    SOLID,
-    Chart,
-    axis,
-    labelled,
-    records,
-    themed,
-    whole_ticks,
-)
-from truecost.stats import confidence
-from truecost.stats.confidence import Method
+from truecost.show import numbers, theme
+from truecost.show.theme import Chart, Look, Series, axis, labelled, records, themed, tip, whole_ticks
 
-METHODS: dict[Method, tuple[str, str, list[int]]] = {
-    "star-bets": ("star-bets: STaR-Bets, the default", BLUE, SOLID),
-    "betting": ("betting: hedged capital", ORANGE, DASHED),
-    "empirical-bernstein": ("empirical-bernstein: from the sample variance", GREEN, DOTTED),
-    "hoeffding": ("hoeffding: from the cost range alone", PURPLE, DASH_DOTTED),
+METHODS = {
+    "star-bets": Look("star-bets: STaR-Bets, the default", theme.BLUE, theme.SOLID),
+    "betting": Look("betting: hedged capital", theme.ORANGE, theme.DASHED),
+    "empirical-bernstein": Look("empirical-bernstein: from the sample variance", theme.GREEN, theme.DOTTED),
+    "hoeffding": Look("hoeffding: from the cost range alone", theme.PURPLE, theme.DASH_DOTTED),
 }
-SIDES = {
-    "incumbent": ("the incumbent costs less", BLUE),
-    "default": ("the default costs less", AMBER),
-    "neither": ("both cost the same", GREY),
-}
-# Numbers of instances on a curve, and instances of a comparison, that are drawn: more would not be seen.
-MOST_SIZES = 40
+SIDES = Series(
+    {
+        "incumbent": Look("the incumbent costs less", theme.BLUE),
+        "default": Look("the default costs less", theme.AMBER),
+        "neither": Look("both cost the same", theme.GREY),
+    }
+)
+# Instances of a comparison that are drawn: more would not be seen.
 MOST_INSTANCES = 500
 # How much of a name a title shows, in pixels.
 TITLE_LIMIT = 600
 
 
 def certificate_width_data(
-    matrix: CostMatrix,
-    configuration: str,
-    *,
-    rng: np.random.Generator,
-    sizes: Sequence[int] | None = None,
-    delta: float = 0.05,
+    configuration: str, instances: ArrayLike, estimate: ArrayLike, upper: Mapping[str, ArrayLike]
 ) -> pl.DataFrame:
-    """What each method certifies of one configuration from the first K instances of one random order.
-
-    Parameters
-    ----------
-    matrix
-        Instances on which the configuration has no run are passed over.
-    configuration
-        Its name; as if it had been chosen before any of these costs was seen.
-    rng
-        Draws the order, the same for every K and method.
-    sizes
-        The K; about 40 from 2 up to all, evenly on a logarithmic scale, if not given.
-    delta
-        The probability with which each limit may be wrong.
+    """What each method certifies of one configuration from the first K instances, as `confidence.upper_by_size` finds it.
 
     Returns
     -------
     DataFrame
         `configuration`, `instances` (K), `method`, `estimate`, `upper`, `width` (upper − estimate).
     """
-    row = matrix.select(configurations=[configuration])
-    means, there = instance_means(row)
-    known = rng.permutation(means[0, there[0]])
-    if known.size < 2:
-        raise InputError(f"Expected runs of {configuration!r} on at least 2 instances, it has some on {known.size}.")
-    if sizes is None:
-        sizes = np.unique(np.rint(np.geomspace(2, known.size, MOST_SIZES)).astype(int)).tolist()
-    if not sizes or min(sizes) < 1 or max(sizes) > known.size:
-        got = f"{min(sizes)} to {max(sizes)}" if sizes else "none"
-        raise InputError(
-            f"Expected numbers of instances from 1 to {known.size}, on which {configuration!r} has runs, got {got}."
-        )
-    table: dict[str, list[str | float]] = {"instances": [], "method": [], "estimate": [], "upper": []}
-    for k in sorted(set(sizes)):
-        for method in METHODS:
-            # The order is random already.
-            limit = confidence.upper(known[:k], matrix.low, matrix.high, delta, method=method, shuffle=False)
-            for name, value in zip(table, (k, method, float(limit.estimate), float(limit.upper)), strict=True):
-                table[name].append(value)
-    return pl.DataFrame(table).select(
-        pl.lit(configuration).alias("configuration"), pl.all(), (pl.col("upper") - pl.col("estimate")).alias("width")
+    points = {"configuration": configuration, "instances": instances, "estimate": estimate, **upper}
+    table = pl.DataFrame(points).unpivot(
+        list(upper), index=["configuration", "instances", "estimate"], variable_name="method", value_name="upper"
     )
+    table = table.select("configuration", "instances", "method", "estimate", "upper").sort("instances", maintain_order=True)
+    return table.with_columns(width=pl.col("upper") - pl.col("estimate"))
 
 
 def certificate_width_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost") -> Chart:
     """How far the certified limit lies above the estimate against K, a line for every method."""
-    present = [method for method in METHODS if method in data["method"]]
-    labels = [METHODS[method][0] for method in present]
-    shown = data.with_columns(what=pl.col("method").replace_strict({method: METHODS[method][0] for method in METHODS}))
+    series = Series({method: look for method, look in METHODS.items() if method in data["method"]})
     widths = data["width"].to_list()
     x_scale, x_axis = axis(data["instances"].to_list(), log=True)
     y_scale, y_axis = axis(widths, log=min(widths) > 0)
-    base = alt.Chart(records(shown)).encode(
+    base = alt.Chart(records(data.with_columns(series.labels("method")))).encode(
         x=alt.X("instances:Q", title="K, the number of instances", scale=x_scale, axis=x_axis),
         y=alt.Y("width:Q", title=labelled("certified limit − estimate", unit), scale=y_scale, axis=y_axis),
-        color=alt.Color(
-            "what:N",
-            sort=labels,
-            scale=alt.Scale(domain=labels, range=[METHODS[method][1] for method in present]),
-            legend=alt.Legend(symbolType="stroke", symbolSize=400, columns=2),
-        ),
+        color=series.color(symbolType="stroke", symbolSize=400, columns=2),
     )
-    lines = base.mark_line(strokeWidth=2).encode(
-        strokeDash=alt.StrokeDash(
-            "what:N", sort=labels, scale=alt.Scale(domain=labels, range=[METHODS[method][2] for method in present])
-        )
-    )
-    # What the pointer finds; a line alone would answer with its first point only.
-    points = base.mark_point(opacity=0, size=60, filled=True).encode(
+    lines = base.mark_line(strokeWidth=2).encode(strokeDash=series.dash())
+    points = base.mark_point(**theme.UNSEEN).encode(
         tooltip=[
-            alt.Tooltip("configuration:N"),
-            alt.Tooltip("what:N", title="method"),
-            alt.Tooltip("instances:Q", title="K, the number of instances", format=",d"),
-            alt.Tooltip("estimate:Q", title="estimate: mean of the instance means", format=",.4~g"),
-            alt.Tooltip("upper:Q", title=f"the true cost is at most, with {1 - delta:.10g} confidence", format=",.4~g"),
-            alt.Tooltip("width:Q", title=labelled("width: that limit − estimate", unit), format=",.4~g"),
+            tip("configuration:N"),
+            tip("what:N", "method"),
+            tip("instances:Q", "K, the number of instances", ",d"),
+            tip("estimate:Q", "estimate: mean of the instance means"),
+            tip("upper:Q", f"the true cost is at most ({numbers.confidence(delta)} sure)"),
+            tip("width:Q", labelled("width: that limit − estimate", unit)),
         ]
     )
     title = alt.TitleParams(
-        f"{100 * (1 - delta):.10g} % certificates of {data['configuration'][0]}",
+        f"{numbers.confidence(delta)} certificates of {data['configuration'][0]}",
         subtitle=[
             "Growing parts of one random order of the instances; each limit is for one look, at K fixed beforehand.",
             "No limit exceeds the highest possible cost: a line is flat where its method knows no better.",
@@ -147,29 +82,27 @@ def certificate_width_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: st
 
 
 def paired_differences_data(
-    matrix: CostMatrix,
     incumbent: str,
     default: str,
     *,
-    rng: np.random.Generator,
-    delta: float = 0.05,
+    instances: Sequence[str],
+    costs: ArrayLike,
+    lower: float | None = None,
+    upper: float | None = None,
     most: int = MOST_INSTANCES,
 ) -> pl.DataFrame:
     """Cost of the incumbent − cost of the default on every common instance, the largest gain first.
 
     Parameters
     ----------
-    matrix
-        Test runs, if the interval is to be valid: both configurations must have been fixed before any of these costs was
-        seen.
     incumbent, default
         The names of two configurations.
-    rng
-        Draws the order in which the interval takes the instances.
-    delta
-        The probability with which the interval may be wrong.
+    instances, costs
+        On which both have runs, and their mean costs there: (2, K), the incumbent's first.
+    lower, upper
+        Limits of the difference of their true costs; None where no valid ones are known.
     most
-        Of more instances so many are kept, evenly along the order; mean, interval and counts are of all.
+        Of more instances so many are kept, evenly along the order; mean and counts are of all.
 
     Returns
     -------
@@ -182,11 +115,9 @@ def paired_differences_data(
         raise InputError(f"Expected two configurations to compare, got {incumbent!r} twice.")
     if most < 2:
         raise InputError(f"Expected at least 2 instances to be shown, got {most}.")
-    one, other = (matrix.select(configurations=[name]) for name in (incumbent, default))
-    limits = confidence.difference(one, other, delta=delta, rng=int(rng.integers(1 << 32)))
-    means, there = instance_means(matrix.select(configurations=[incumbent, default]))
-    both = np.flatnonzero(there.all(axis=0))
-    ours, theirs = means[:, both]
+    if not instances:
+        raise InputError("Expected at least one instance on which both have runs, got none.")
+    ours, theirs = np.asarray(costs, dtype=np.float64)
     apart = ours - theirs
     order = np.argsort(apart, kind="stable")
     kept = np.unique(np.rint(np.linspace(0, order.size - 1, min(most, order.size))).astype(int))
@@ -194,23 +125,21 @@ def paired_differences_data(
     better = np.where(apart < 0, "incumbent", np.where(apart > 0, "default", "neither"))
     table = {
         "place": kept + 1,
-        "instance": [matrix.instances[both[i]] for i in rows],
+        "instance": [instances[i] for i in rows],
         "incumbent_cost": ours[rows],
         "default_cost": theirs[rows],
         "difference": apart[rows],
         "better": better[rows].tolist(),
-    }
-    same = {
         "incumbent": incumbent,
         "default": default,
         "mean": float(apart.mean()),
-        "lower": float(np.ravel(limits.lower)[0]),
-        "upper": float(np.ravel(limits.upper)[0]),
+        "lower": lower,
+        "upper": upper,
         "instances": int(apart.size),
         "gains": int((apart < 0).sum()),
         "losses": int((apart > 0).sum()),
     }
-    return pl.DataFrame(table).with_columns(pl.lit(value).alias(name) for name, value in same.items())
+    return pl.DataFrame(table, schema_overrides={"lower": pl.Float64, "upper": pl.Float64})
 
 
 def paired_differences_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost") -> Chart:
@@ -221,7 +150,6 @@ def paired_differences_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: s
     one = data.row(0, named=True)
     limited = one["lower"] is not None and one["upper"] is not None
     size = one["instances"]
-    labels = [label for label, _ in SIDES.values()]
     # Bars of a thinned order reach as far as the next one.
     places = data["place"].to_numpy()
     edges = np.concatenate([[0.5], (places[:-1] + places[1:]) / 2, [size + 0.5]])
@@ -231,7 +159,7 @@ def paired_differences_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: s
         "incumbent_cost",
         "default_cost",
         "difference",
-        pl.col("better").replace_strict({side: label for side, (label, _) in SIDES.items()}).alias("what"),
+        SIDES.labels("better"),
         pl.Series("left", edges[:-1]),
         pl.Series("right", edges[1:]),
     )
@@ -254,44 +182,33 @@ def paired_differences_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: s
             x2="right:Q",
             y=alt.Y("zero:Q", title=y_title, scale=y_scale, axis=alt.Axis(tickCount=6)),
             y2="difference:Q",
-            color=alt.Color(
-                "what:N",
-                sort=labels,
-                scale=alt.Scale(domain=labels, range=[color for _, color in SIDES.values()]),
-                legend=alt.Legend(),
-            ),
+            color=SIDES.color(),
             tooltip=[
-                alt.Tooltip("instance:N"),
-                alt.Tooltip("incumbent_cost:Q", title="incumbent: mean cost of its runs there", format=",.4~g"),
-                alt.Tooltip("default_cost:Q", title="default: mean cost of its runs there", format=",.4~g"),
-                alt.Tooltip("difference:Q", title=labelled("incumbent − default", unit), format=",.4~g"),
-                alt.Tooltip("place:Q", title="place, by the difference", format=",d"),
+                tip("instance:N"),
+                tip("incumbent_cost:Q", "incumbent: mean cost of its runs there"),
+                tip("default_cost:Q", "default: mean cost of its runs there"),
+                tip("difference:Q", labelled("incumbent − default", unit)),
+                tip("place:Q", "place, by the difference", ",d"),
             ],
         )
     )
     rule_of = records(data.head(1).select("mean", "lower", "upper").with_columns(left=0.5, right=size + 0.5))
-    sure = f"{100 * (1 - delta):.10g} %"
-    tooltip = [alt.Tooltip("mean:Q", title="mean difference over all common instances", format=",.4~g")]
+    sure = numbers.confidence(delta)
+    tooltip = [tip("mean:Q", "mean difference over all common instances")]
     if limited:
-        tooltip += [
-            alt.Tooltip("lower:Q", title=f"with {sure} confidence the true costs differ by at least", format=",.4~g"),
-            alt.Tooltip("upper:Q", title="and by at most", format=",.4~g"),
-        ]
+        tooltip.append(tip("lower:Q", f"with {sure} confidence the true costs differ by at least"))
+        tooltip.append(tip("upper:Q", "and by at most"))
     across = {"x": alt.X("left:Q", scale=x_scale), "x2": "right:Q"}
     band = (
         alt.Chart(rule_of)
-        .mark_rect(color=BLACK, opacity=0.15)
+        .mark_rect(color=theme.BLACK, opacity=0.15)
         .encode(**across, y=alt.Y("lower:Q", scale=y_scale), y2="upper:Q", tooltip=tooltip)
     )
-    mean = (
-        alt.Chart(rule_of)
-        .mark_rule(color=BLACK, strokeDash=[6, 3], strokeWidth=1.5)
-        .encode(**across, y=alt.Y("mean:Q", scale=y_scale), tooltip=tooltip)
-    )
-    zero = alt.Chart(records(pl.DataFrame({"zero": [0.0]}))).mark_rule(color=BLACK, strokeWidth=0.8)
-    said = [f"Mean {_signed(one['mean'])} (dashed)"]
+    mean = alt.Chart(rule_of).mark_rule(**theme.MEAN).encode(**across, y=alt.Y("mean:Q", scale=y_scale), tooltip=tooltip)
+    zero = alt.Chart(records(pl.DataFrame({"zero": [0.0]}))).mark_rule(color=theme.BLACK, strokeWidth=0.8)
+    said = [f"Mean {numbers.number(one['mean'])} (dashed)"]
     if limited:
-        said.append(f"{sure} interval {_signed(one['lower'])} to {_signed(one['upper'])} (shaded)")
+        said.append(f"{sure} interval {numbers.between(one['lower'], one['upper'])} (shaded)")
         said.append("valid if both were fixed before these runs")
     title = alt.TitleParams(
         f"{one['incumbent']} against {one['default']}, instance by instance",
@@ -305,7 +222,3 @@ def paired_differences_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: s
     rules = [zero.encode(y=alt.Y("zero:Q", scale=y_scale)), mean]
     chart = alt.layer(*([band] if limited else []), bars, *rules)
     return themed(chart.properties(width=600, height=320, title=title))
-
-
-def _signed(value: float) -> str:
-    return f"{value:.3g}".replace("-", "−")

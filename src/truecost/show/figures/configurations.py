@@ -1,7 +1,7 @@
 """Figures of a matrix and its configurations: all costs at a glance, where the noise comes from, what over-tuning is."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import altair as alt
 import numpy as np
@@ -9,16 +9,30 @@ import polars as pl
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
-from truecost.experiments.exact import check_complete, check_counts, check_split
 from truecost.matrix import CostMatrix
 from truecost.runs import NO_STATUS, Status
-from truecost.show.numbers import counted
-from truecost.show.theme import BLACK, BLUE, COSTS, GREY, ORANGE, Chart, axis, labelled, records, themed, whole_ticks
-from truecost.stats.variance import variance_components
+from truecost.show import theme
+from truecost.show.numbers import counted, number, percent
+from truecost.show.theme import Chart, Look, Series, axis, labelled, records, themed, tip, whole_ticks
+
+if TYPE_CHECKING:
+    from truecost.experiments.one_split import OneSplit
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+MARKS = {
+    "other": Look("configuration", theme.GREY, theme.SOLID, "circle"),
+    "best": Look("least test cost", theme.BLUE, theme.SOLID, "square"),
+    "winner": Look("least training cost: the winner", theme.ORANGE, theme.SOLID, "triangle-up"),
+}
+NOISE = Series(
+    {
+        "within": Look("within: between runs on an instance", theme.BLUE),
+        "across": Look("across: between instances", "#F0C987"),
+    },
+    field="part",
+)
 # Rows and columns of the picture of a matrix: what a page shows, and what a browser draws at once.
 MOST_BINS = 100
 
@@ -72,8 +86,7 @@ def matrix_data(matrix: CostMatrix, *, most: int = MOST_BINS) -> MatrixPicture:
 def matrix_chart(data: MatrixPicture, *, unit: str = "cost") -> Chart:
     """Every cost at a glance: the darker the dearer, on a logarithmic scale; white dots where runs failed."""
     height, width = data.configurations.height, data.instances.height
-    side = max(1, 500 // max(height, width, 1))
-    side = min(side, 24)
+    side = min(max(1, 500 // max(height, width, 1)), 24)
     named = ("configurations", "instances")
     bins = [table.rename({"name": name}) for table, name in zip(data[1:3], named, strict=True)]
     base = (
@@ -88,10 +101,10 @@ def matrix_chart(data: MatrixPicture, *, unit: str = "cost") -> Chart:
     log = min(cost) > 0
     what = "runs have the highest cost" if data.by_cost else "runs timed out or failed"
     tooltip = [
-        alt.Tooltip("configurations:N", title="configuration, by mean cost"),
-        alt.Tooltip("instances:N", title="instance, by mean cost over all configurations"),
-        alt.Tooltip("cost:Q", title=labelled("mean cost", unit), format=",.4~g"),
-        alt.Tooltip("failed:Q", title=f"how many {what}", format=".1%"),
+        tip("configurations:N", "configuration, by mean cost"),
+        tip("instances:N", "instance, by mean cost over all configurations"),
+        tip("cost:Q", labelled("mean cost", unit)),
+        tip("failed:Q", f"how many {what}", ".1%"),
     ]
     # A description for screen readers in each of 10,000 cells would make five sixths of the file.
     squares = base.mark_rect(aria=False).encode(
@@ -99,7 +112,7 @@ def matrix_chart(data: MatrixPicture, *, unit: str = "cost") -> Chart:
         y=y,
         color=alt.Color(
             "cost:Q",
-            scale=alt.Scale(type="log" if log else "linear", scheme=COSTS, reverse=True),  # type: ignore[arg-type]
+            scale=alt.Scale(type="log" if log else "linear", scheme=theme.COSTS, reverse=True),  # type: ignore[arg-type]
             legend=alt.Legend(
                 title=labelled("mean cost", unit, *(["logarithmic"] if log else [])),
                 orient="right",
@@ -122,37 +135,34 @@ def matrix_chart(data: MatrixPicture, *, unit: str = "cost") -> Chart:
     return themed(both.properties(width=side * width, height=side * height, title=title))
 
 
-def variance_shares_data(matrix: CostMatrix) -> pl.DataFrame:
+def variance_shares_data(
+    configurations: Sequence[str], *, costs: FloatArray, within: FloatArray, across: FloatArray, share: FloatArray
+) -> pl.DataFrame:
     """`within` and `across` of every configuration, 0 where estimated below, and the share of `within`; the best first."""
-    components = variance_components(matrix)
-    if not np.isfinite(components.within).any():
+    if not np.isfinite(within).any():
         raise InputError("Expected some instance with two runs of a configuration: within and across cannot be told apart.")
-    within, across = np.maximum(components.within, 0), np.maximum(components.across, 0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = within / (within + across)
-    order = _order(_instance_means(matrix), 1)
+    order = np.argsort(costs, kind="stable")
+    numbers = {"cost": costs, "within": np.maximum(within, 0), "across": np.maximum(across, 0), "share": share}
     table = {
         "rank": np.arange(1, order.size + 1),
-        "configuration": [matrix.configurations[i] for i in order],
-        "cost": _mean(_instance_means(matrix), 1)[order],
-        "within": within[order],
-        "across": across[order],
-        "share": share[order],
+        "configuration": [configurations[i] for i in order],
+        **{name: values[order] for name, values in numbers.items()},
     }
-    return pl.DataFrame(table).with_columns(pl.col("cost", "within", "across", "share").fill_nan(None))
+    return pl.DataFrame(table).with_columns(pl.col(*numbers).fill_nan(None))
 
 
 def variance_shares_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     """Where each configuration's noise comes from, a bar each, from the best mean cost to the worst."""
     step = max(1, 600 // data.height)
     known = data.drop_nulls("share")
-    parts = ("within: between runs on an instance", "across: between instances")
-    halves = [
-        known.with_columns(pl.lit(0.0).alias("low"), pl.col("share").alias("high"), pl.lit(parts[0]).alias("part")),
-        known.with_columns(pl.col("share").alias("low"), pl.lit(1.0).alias("high"), pl.lit(parts[1]).alias("part")),
-    ]
+    halves = pl.concat(
+        [
+            known.with_columns(low=0.0, high="share", part=pl.lit("within")),
+            known.with_columns(low="share", high=1.0, part=pl.lit("across")),
+        ]
+    )
     bars = (
-        alt.Chart(records(pl.concat(halves).with_columns(left=pl.col("rank") - 0.5, right=pl.col("rank") + 0.5)))
+        alt.Chart(records(halves.with_columns(NOISE.labels("part"), left=pl.col("rank") - 0.5, right=pl.col("rank") + 0.5)))
         .mark_rect()
         .encode(
             x=alt.X(
@@ -166,49 +176,29 @@ def variance_shares_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
                 "low:Q", title="share of the variance of a run", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])
             ),
             y2="high:Q",
-            color=alt.Color(
-                "part:N", sort=list(parts), scale=alt.Scale(domain=list(parts), range=[BLUE, "#F0C987"]), legend=alt.Legend()
-            ),
+            color=NOISE.color(),
             tooltip=[
-                alt.Tooltip("configuration:N"),
-                alt.Tooltip("rank:Q", title="place by mean cost"),
-                alt.Tooltip("cost:Q", title=labelled("mean cost", unit), format=",.4~g"),
-                alt.Tooltip("within:Q", title="within: variance between runs on an instance", format=",.4~g"),
-                alt.Tooltip("across:Q", title="across: variance between instances", format=",.4~g"),
-                alt.Tooltip("share:Q", title="share of within", format=".1%"),
+                tip("configuration:N"),
+                tip("rank:Q", "place by mean cost", ""),
+                tip("cost:Q", labelled("mean cost", unit)),
+                tip("within:Q", "within: variance between runs on an instance"),
+                tip("across:Q", "across: variance between instances"),
+                tip("share:Q", "share of within", ".1%"),
             ],
         )
     )
     middle = float(known["share"].to_numpy().mean()) if known.height else None
-    rule = alt.Chart(records(pl.DataFrame({"middle": [middle]}))).mark_rule(color=BLACK, strokeDash=[6, 3], strokeWidth=1.5)
+    rule = alt.Chart(records(pl.DataFrame({"middle": [middle]}))).mark_rule(**theme.MEAN)
     title = alt.TitleParams(
         "Where the noise comes from",
-        subtitle=f"Mean share of within: {middle:.0%} (dashed)" if middle is not None else "No configuration varies",
+        subtitle=f"Mean share of within: {percent(middle)} (dashed)" if middle is not None else "No configuration varies",
     )
     chart = alt.layer(bars, rule.encode(y="middle:Q"))
     return themed(chart.properties(width=step * data.height, height=260, title=title))
 
 
-def overtuning_data(
-    matrix: CostMatrix,
-    *,
-    rng: np.random.Generator,
-    runs: Sequence[int] | None = None,
-    train: int | None = None,
-    test: int | None = None,
-) -> pl.DataFrame:
-    """One random split: every configuration's training cost from N runs, and its cost on the test instances.
-
-    Parameters
-    ----------
-    matrix
-        Every configuration needs a run on every instance.
-    rng
-        Draws the split, and for every configuration its own instances and runs.
-    runs
-        The N, each an allocation as even as can be (S*) of its own; ⌈K/4⌉ and all if not given.
-    train, test
-        K and T, half of the instances each if not given.
+def overtuning_data(split: "OneSplit") -> pl.DataFrame:
+    """Every configuration's training cost from N runs, and its cost on the test instances, in one split.
 
     Returns
     -------
@@ -216,23 +206,12 @@ def overtuning_data(
         `runs`, `configuration`, `training`, `test`, `error` (test − training), and `mark`: "winner" has the least training
         cost, "best" the least test cost, the first of equals.
     """
-    check_complete(matrix)
-    instances = matrix.shape[1]
-    k, t = instances // 2 if train is None else train, instances // 2 if test is None else test
-    check_split(instances, k, t)
-    fewest = int(matrix.counts().min())
-    order = rng.permutation(instances)
-    costs, truth = matrix.costs[:, order[:k]], _instance_means(matrix)[:, order[k : k + t]].mean(axis=1)
     parts = []
-    for n in (-(-k // 4), fewest * k) if runs is None else runs:
-        if n < 1:
-            raise InputError(f"Expected at least 1 run, got {n}.")
-        check_counts(-(-n // k), fewest)
-        training = _even_means(costs, n, rng)
+    for n, training in zip(split.runs, split.training, strict=True):
         mark = np.full(training.size, "other", dtype=object)
-        mark[truth.argmin()], mark[training.argmin()] = "best", "winner"
-        columns = {"runs": np.full(training.size, n), "configuration": matrix.configurations, "training": training}
-        parts.append(pl.DataFrame({**columns, "test": truth, "error": truth - training, "mark": mark.tolist()}))
+        mark[split.test.argmin()], mark[training.argmin()] = "best", "winner"
+        columns = {"runs": np.full(training.size, n), "configuration": split.configurations, "training": training}
+        parts.append(pl.DataFrame({**columns, "test": split.test, "error": split.test - training, "mark": mark.tolist()}))
     return pl.concat(parts)
 
 
@@ -241,18 +220,16 @@ def overtuning_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     both = [*data["training"], *data["test"]]
     scale, ticks = axis(both, log=min(both) > 0)
     ends = scale.to_dict()["domain"]
-    labels = {"other": "configuration", "best": "least test cost", "winner": "least training cost: the winner"}
-    chosen = alt.Scale(domain=list(labels.values()), range=[GREY, BLUE, ORANGE])
-    shapes = alt.Scale(domain=list(labels.values()), range=["circle", "square", "triangle-up"])
-    sizes = alt.Scale(domain=list(labels.values()), range=[18, 110, 150])
+    series, labels = Series(MARKS), [look.label for look in MARKS.values()]
+    size = alt.Size("what:N", scale=alt.Scale(domain=labels, range=[18, 110, 150]), sort=labels)
     panels = []
     for n in data["runs"].unique(maintain_order=True):
         part = data.filter(pl.col("runs") == n)
         # The marked ones last, so that nothing lies on them.
-        part = part.with_columns(what=pl.col("mark").replace_strict(labels)).sort(pl.col("mark") != "other")
+        part = part.with_columns(series.labels("mark")).sort(pl.col("mark") != "other")
         winner = part.filter(pl.col("mark") == "winner")
         line = alt.Chart(records(pl.DataFrame({"x": ends, "y": ends}))).mark_line(
-            color=BLACK, strokeDash=[4, 3], strokeWidth=1
+            color=theme.BLACK, strokeDash=[4, 3], strokeWidth=1
         )
         points = (
             alt.Chart(records(part))
@@ -260,44 +237,25 @@ def overtuning_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
             .encode(
                 x=alt.X("training:Q", title=labelled("training cost", unit), scale=scale, axis=ticks),
                 y=alt.Y("test:Q", title=labelled("cost on the test instances", unit), scale=scale, axis=ticks),
-                color=alt.Color("what:N", scale=chosen, legend=alt.Legend()),
-                shape=alt.Shape("what:N", scale=shapes),
-                size=alt.Size("what:N", scale=sizes, sort=list(labels.values())),
+                color=series.color(),
+                shape=series.shape(),
+                size=size,
                 tooltip=[
-                    alt.Tooltip("configuration:N"),
-                    alt.Tooltip("training:Q", title="training cost: mean of its runs", format=",.4~g"),
-                    alt.Tooltip("test:Q", title="cost on instances not trained on", format=",.4~g"),
-                    alt.Tooltip("error:Q", title="estimation error: test − training cost", format=",.4~g"),
+                    tip("configuration:N"),
+                    tip("training:Q", "training cost: mean of its runs"),
+                    tip("test:Q", "cost on instances not trained on"),
+                    tip("error:Q", "estimation error: test − training cost"),
                 ],
             )
         )
         title = alt.TitleParams(
             f"N = {counted(n, 'run')} of each configuration",
-            subtitle=f"Winner: training {winner['training'][0]:.3g}, test {winner['test'][0]:.3g}; "
-            f"least test cost {min(part['test']):.3g}",
+            subtitle=f"Winner: training {number(winner['training'][0])}, test {number(winner['test'][0])}; "
+            f"least test cost {number(min(part['test']))}",
         )
         drawn = alt.layer(line.encode(x=alt.X("x:Q", scale=scale), y=alt.Y("y:Q", scale=scale)), points)
         panels.append(drawn.properties(width=300, height=300, title=title))
     return themed(alt.hconcat(*panels))
-
-
-def _even_means(costs: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
-    """The mean of n runs of every configuration, spread as evenly as can be over the instances, both in random order."""
-    configurations, instances, _ = costs.shape
-    # Runs that are there in random order, those that are not behind them; then an instance's first runs are a random choice.
-    keys = np.where(np.isnan(costs), 2.0, rng.random(costs.shape))
-    shuffled = np.take_along_axis(costs, keys.argsort(axis=2), axis=2)
-    whole, rest = divmod(n, instances)
-    sums = shuffled[:, :, :whole].sum(axis=(1, 2))
-    if rest:
-        chosen = rng.random((configurations, instances)).argsort(axis=1)[:, :rest]
-        sums = sums + np.take_along_axis(shuffled[:, :, whole], chosen, axis=1).sum(axis=1)
-    return np.asarray(sums / n)
-
-
-def _instance_means(matrix: CostMatrix) -> FloatArray:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.nansum(matrix.costs, axis=2) / matrix.counts())
 
 
 def _mean(means: FloatArray, axis: int) -> FloatArray:

@@ -7,40 +7,22 @@ import numpy as np
 import polars as pl
 
 from truecost.errors import InputError
-from truecost.judge.audit import Audit
+from truecost.judge.optimism import OverTuning
 from truecost.plan.sizes import Recommendation
 from truecost.race.replay import EVERYTHING, HALVING, OURS, SMAC, STUDENT, Replay
-from truecost.show.theme import (
-    BLACK,
-    BLUE,
-    DASH_DOTTED,
-    DASHED,
-    DOTTED,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    SOLID,
-    Chart,
-    axis,
-    labelled,
-    records,
-    themed,
-    whole_ticks,
-)
+from truecost.show import theme
+from truecost.show.numbers import number
+from truecost.show.theme import Chart, Look, Series, axis, labelled, records, themed, tip, whole_ticks
 
 FIXED = "best fixed N, in hindsight"
-# What a rule looks like: colour, dash and shape.
-RULES: dict[str, tuple[str, list[int], str]] = {
-    OURS: (BLUE, SOLID, "circle"),
-    SMAC: (ORANGE, [4, 2], "square"),
-    HALVING: (GREEN, DOTTED, "triangle-up"),
-    STUDENT: (PURPLE, DASH_DOTTED, "triangle-down"),
-    FIXED: (GREY, [12, 2], "diamond"),
-    EVERYTHING: (BLACK, DASHED, "cross"),
+RULES = {
+    OURS: Look(OURS, theme.BLUE, theme.SOLID, "circle"),
+    SMAC: Look(SMAC, theme.ORANGE, [4, 2], "square"),
+    HALVING: Look(HALVING, theme.GREEN, theme.DOTTED, "triangle-up"),
+    STUDENT: Look(STUDENT, theme.PURPLE, theme.DASH_DOTTED, "triangle-down"),
+    FIXED: Look(FIXED, theme.GREY, [12, 2], "diamond"),
+    EVERYTHING: Look(EVERYTHING, theme.BLACK, theme.DASHED, "cross"),
 }
-COSTS = {"training": ("training cost", BLUE, SOLID, "circle"), "true": ("true cost", ORANGE, DASHED, "square")}
-FROM = {"test runs": "its mean on test runs", "splits": "training cost + what choosing errs by"}
 # Beyond this ratio of the largest to the least, small values could not be told apart on a linear scale.
 LARGE = 8.0
 # The share of a cost below which a difference of two is rounding.
@@ -56,39 +38,25 @@ def plan_curve_data(recommendation: Recommendation) -> pl.DataFrame:
         `instances` (K), `runs` (N), `standard_error`, `bound` (null where it was not asked for), `price`; `chosen` tells
         the recommended one, and `caveat`, the same in every row, why the errors are not promised, empty if they are.
     """
-    curve, own = recommendation.curve, recommendation
-    around = pl.DataFrame(
-        {
-            "instances": curve.instances,
-            "runs": curve.runs,
-            "standard_error": curve.standard_error,
-            "bound": curve.bound,
-            "price": curve.price,
-        }
-    )
+    columns = ("instances", "runs", "standard_error", "bound", "price")
+    around = pl.DataFrame({name: getattr(recommendation.curve, name) for name in columns})
     if around.height == 0:
         raise InputError("Expected a recommendation with a curve around it, got an empty one.")
-    return (
-        around.with_columns(pl.col("bound").fill_nan(None), chosen=pl.col("instances") == own.instances)
-        .with_columns(pl.lit(own.caveat).alias("caveat"))
-        .sort("instances")
-    )
+    chosen, caveat = pl.col("instances") == recommendation.instances, pl.lit(recommendation.caveat)
+    return around.with_columns(pl.col("bound").fill_nan(None), chosen=chosen, caveat=caveat).sort("instances")
 
 
 def plan_curve_chart(data: pl.DataFrame, *, unit: str = "cost", price_unit: str = "runs") -> Chart:
     """Price and errors against the number of instances K, the recommended one marked: N follows from K."""
     panels = {
         "price": (f"price ({price_unit})", "price of all runs and instances"),
-        "standard_error": (
-            labelled("standard error of a training cost", unit),
-            "standard error of a training cost (Lemma 2)",
-        ),
     }
-    if data["bound"].drop_nulls().len():
-        panels["bound"] = (
-            labelled("bound on true − training cost", unit),
-            "bound on true − training cost (Lemma 4, Theorem 2)",
-        )
+    for column, what, where in (
+        ("standard_error", "standard error of a training cost", "Lemma 2"),
+        ("bound", "bound on true − training cost", "Lemma 4, Theorem 2"),
+    ):
+        if data[column].drop_nulls().len():
+            panels[column] = (labelled(what, unit), f"{what} ({where})")
     drawn = [_plan_panel(data, column, y, panels) for column, (y, _) in panels.items()]
     caveat = data["caveat"][0]
     title = alt.TitleParams(
@@ -119,14 +87,14 @@ def _plan_panel(data: pl.DataFrame, column: str, y: str, panels: dict[str, tuple
         y=alt.Y(f"{column}:Q", title=y, scale=y_scale, axis=y_axis),
     )
     tooltip = [
-        alt.Tooltip("instances:Q", title="K, the number of instances", format=",d"),
-        alt.Tooltip("runs:Q", title="N, runs of each configuration, spread evenly over them", format=",d"),
-        *(alt.Tooltip(f"{name}:Q", title=meaning, format=",.4~g") for name, (_, meaning) in panels.items()),
+        tip("instances:Q", "K, the number of instances", ",d"),
+        tip("runs:Q", "N, runs of each configuration, spread evenly over them", ",d"),
+        *(tip(f"{name}:Q", meaning) for name, (_, meaning) in panels.items()),
     ]
-    line = base.mark_line(color=BLUE, strokeWidth=1.5)
-    others = base.transform_filter("!datum.chosen").mark_point(filled=True, opacity=1, size=40, color=BLUE)
+    line = base.mark_line(color=theme.BLUE, strokeWidth=1.5)
+    others = base.transform_filter("!datum.chosen").mark_point(filled=True, opacity=1, size=40, color=theme.BLUE)
     own = base.transform_filter("datum.chosen").mark_point(
-        filled=True, opacity=1, size=160, color=ORANGE, shape="diamond", stroke=BLACK, strokeWidth=1
+        filled=True, opacity=1, size=160, color=theme.ORANGE, shape="diamond", stroke=theme.BLACK, strokeWidth=1
     )
     # Away from the nearer end, so that it is not cut off.
     right = chosen["instances"] ** 2 > min(sizes) * max(sizes)
@@ -139,7 +107,7 @@ def _plan_panel(data: pl.DataFrame, column: str, y: str, panels: dict[str, tuple
     ).properties(width=250, height=230)
 
 
-def overtuning_along_data(audit: Audit) -> pl.DataFrame:
+def overtuning_along_data(found: OverTuning) -> pl.DataFrame:
     """Training and true cost of every incumbent on the way.
 
     Returns
@@ -147,18 +115,18 @@ def overtuning_along_data(audit: Audit) -> pl.DataFrame:
     DataFrame
         `step` (from 1), `runs` finished when it became the incumbent (null where unknown), `configuration`, `training`,
         `true` (null where it has no test runs), `gap` (true − training), `best` where the true cost is the least, the first
-        of equals; and, the same in every row, `true_from` and `over_tuning` of the audit, null where unknown.
+        of equals; and, the same in every row, `over_tuning`, null where unknown.
     """
-    if not audit.along or not any(np.isfinite(point.true) for point in audit.along):
-        raise InputError("Expected an audit with incumbents along the way and the true cost of one at least.")
-    true, training = (np.array([getattr(point, name) for point in audit.along]) for name in ("true", "training"))
+    if not any(np.isfinite(point.true) for point in found.along):
+        raise InputError("Expected incumbents on the way and the true cost of one at least.")
+    true, training = (np.array([getattr(point, name) for point in found.along]) for name in ("true", "training"))
     # A difference of what should be equal is rounding.
     rounding = ROUNDING * float(np.nanmax(np.abs([true, training])))
-    gap, lost = (np.where(np.abs(apart) <= rounding, 0.0, apart) for apart in (true - training, audit.over_tuning))
+    gap, lost = (np.where(np.abs(apart) <= rounding, 0.0, apart) for apart in (true - training, found.lost))
     table = {
         "step": np.arange(1, true.size + 1),
-        "runs": pl.Series([point.runs for point in audit.along], dtype=pl.Int64),
-        "configuration": [point.configuration for point in audit.along],
+        "runs": pl.Series([point.runs for point in found.along], dtype=pl.Int64),
+        "configuration": [point.configuration for point in found.along],
         "training": training,
         "true": true,
         "gap": gap,
@@ -166,7 +134,7 @@ def overtuning_along_data(audit: Audit) -> pl.DataFrame:
     }
     return (
         pl.DataFrame(table)
-        .with_columns(true_from=pl.lit(audit.true_from), over_tuning=pl.lit(float(lost), dtype=pl.Float64))
+        .with_columns(over_tuning=pl.lit(float(lost), dtype=pl.Float64))
         .with_columns(pl.col("training", "true", "gap", "over_tuning").fill_nan(None))
     )
 
@@ -187,71 +155,56 @@ def overtuning_along_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
         x_scale = alt.Scale(domain=[0.5, end], nice=False)
         x_axis = alt.Axis(values=whole_ticks(data.height), format=",d")
     y_scale, y_axis = axis([*data["training"].drop_nulls(), *data["true"].drop_nulls()], log=False)
-    labels = {name: label for name, (label, *_) in COSTS.items()}
-    how = FROM[data["true_from"][0]]
-    labels["true"] = f"true cost: {how}"
+    series = Series(
+        {
+            "training": Look("training cost", theme.BLUE, theme.SOLID, "circle"),
+            "true": Look("true cost: its mean on test runs", theme.ORANGE, theme.DASHED, "square"),
+        }
+    )
     shown = data.unpivot(
         ["training", "true"],
         index=["step", "runs", "configuration", "gap", "best"],
         variable_name="which",
         value_name="cost",
-    ).with_columns(what=pl.col("which").replace_strict(labels))
+    ).with_columns(series.labels("which"))
     shown = shown.with_columns(at=pl.col(x).cast(pl.Float64)).drop_nulls("cost")
-    domain = list(labels.values())
     own = alt.X("at:Q", title=x_title, scale=x_scale, axis=x_axis)
     y = alt.Y("cost:Q", title=labelled("cost", unit), scale=y_scale, axis=y_axis)
-    base = alt.Chart().encode(
-        x=own,
-        y=y,
-        color=alt.Color(
-            "what:N",
-            sort=domain,
-            scale=alt.Scale(domain=domain, range=[color for _, color, _, _ in COSTS.values()]),
-            legend=alt.Legend(symbolStrokeWidth=0),
-        ),
-    )
+    base = alt.Chart().encode(x=own, y=y, color=series.color(symbolStrokeWidth=0))
     # An incumbent stays until the next one comes.
     held = pl.concat([shown, shown.filter(pl.col("step") == data.height).with_columns(at=pl.lit(float(end)))])
     gaps_of = data.with_columns(at=pl.col(x).cast(pl.Float64)).drop_nulls("gap").select("at", "training", "true")
     gaps_of = pl.concat([gaps_of, gaps_of.tail(1).with_columns(at=pl.lit(float(end)))])
-    dashes = alt.Scale(domain=domain, range=[dash for _, _, dash, _ in COSTS.values()])
     lines = (
         base.properties(data=records(held))
         .mark_line(strokeWidth=1.5, interpolate="step-after")
-        .encode(strokeDash=alt.StrokeDash("what:N", sort=domain, scale=dashes))
+        .encode(strokeDash=series.dash())
     )
-    shapes = alt.Scale(domain=domain, range=[shape for _, _, _, shape in COSTS.values()])
     tooltip = [
-        alt.Tooltip("configuration:N", title="incumbent"),
-        alt.Tooltip("step:Q", title="its place in their order"),
-        *([alt.Tooltip("runs:Q", title="runs finished when it became the incumbent", format=",d")] if counted else []),
-        alt.Tooltip("what:N", title="which cost"),
-        alt.Tooltip("cost:Q", title=labelled("cost", unit), format=",.4~g"),
+        tip("configuration:N", "incumbent"),
+        tip("step:Q", "its place in their order", ""),
+        *([tip("runs:Q", "runs finished when it became the incumbent", ",d")] if counted else []),
+        tip("what:N", "which cost"),
+        tip("cost:Q", labelled("cost", unit)),
     ]
-    optimism = alt.Tooltip("gap:Q", title="optimism: true − training cost", format=",.4~g")
-    dots = (
-        base.properties(data=records(shown))
-        .mark_point(filled=True, opacity=1, size=50)
-        .encode(shape=alt.Shape("what:N", sort=domain, scale=shapes))
-    )
+    optimism = tip("gap:Q", "optimism: true − training cost")
+    dots = base.properties(data=records(shown)).mark_point(filled=True, opacity=1, size=50).encode(shape=series.shape())
     # Without test runs an incumbent has no true cost beside those that have some.
     points = [dots.transform_filter("isValid(datum.gap)").encode(tooltip=[*tooltip, optimism])]
     if data["gap"].null_count():
         points.append(dots.transform_filter("!isValid(datum.gap)").encode(tooltip=tooltip))
     best = (
         alt.Chart(records(shown.filter(pl.col("best") & (pl.col("which") == "true"))))
-        .mark_point(filled=False, size=260, color=BLACK, strokeWidth=1.5, opacity=1)
+        .mark_point(filled=False, size=260, color=theme.BLACK, strokeWidth=1.5, opacity=1)
         .encode(x=own, y=y, tooltip=[*tooltip, optimism])
     )
     gaps = (
         alt.Chart(records(gaps_of))
-        .mark_area(color=GREY, opacity=0.2, interpolate="step-after")
+        .mark_area(color=theme.GREY, opacity=0.2, interpolate="step-after")
         .encode(x=own, y=alt.Y("training:Q", scale=y_scale), y2="true:Q")
     )
     final = data.row(-1, named=True)
-    past, gap = (
-        "unknown" if final[name] is None else f"{final[name]:.3g}".replace("-", "−") for name in ("over_tuning", "gap")
-    )
+    past, gap = ("unknown" if final[name] is None else number(final[name]) for name in ("over_tuning", "gap"))
     title = alt.TitleParams(
         "Incumbents on the way",
         subtitle=[
@@ -298,8 +251,8 @@ def regret_data(replay: Replay) -> pl.DataFrame:
 
 def regret_chart(data: pl.DataFrame) -> Chart:
     """Regret against the budget, a line for every rule, ours the thickest; lower is better."""
-    present = [rule for rule in RULES if rule in data["rule"]]
-    looks = [RULES[rule] for rule in present]
+    present = {rule: look for rule, look in RULES.items() if rule in data["rule"]}
+    series = Series(present, field="rule")
     budgets = sorted(set(data["budget"].to_list()))
     # Side by side, so that no bar covers another; by factors, on a logarithmic scale.
     aside = {rule: 1.02 ** (place - (len(present) - 1) / 2) for place, rule in enumerate(present)}
@@ -315,31 +268,23 @@ def regret_chart(data: pl.DataFrame) -> Chart:
             scale=x_scale,
             axis=alt.Axis(values=budgets, format=".3~%", labelOverlap="greedy"),
         ),
-        color=alt.Color(
-            "rule:N",
-            sort=present,
-            scale=alt.Scale(domain=present, range=[color for color, _, _ in looks]),
-            legend=alt.Legend(symbolStrokeWidth=0, columns=3),
-        ),
+        color=series.color(symbolStrokeWidth=0, columns=3),
     )
     y = alt.Y("regret:Q", title="mean test regret (0 the best, 1 the median configuration)", scale=y_scale, axis=y_axis)
     bars = base.mark_rule(strokeWidth=1).encode(y=alt.Y("low:Q", scale=y_scale), y2="high:Q")
-    dashes = alt.Scale(domain=present, range=[dash for _, dash, _ in looks])
     lines = [
-        base.transform_filter(whose)
-        .mark_line(strokeWidth=width)
-        .encode(y=y, strokeDash=alt.StrokeDash("rule:N", scale=dashes, legend=None))
+        base.transform_filter(whose).mark_line(strokeWidth=width).encode(y=y, strokeDash=series.dash(legend=None))
         for whose, width in (("datum.ours", 3.5), ("!datum.ours", 1.5))
     ]
     points = base.mark_point(filled=True, opacity=1, size=70).encode(
         y=y,
-        shape=alt.Shape("rule:N", sort=present, scale=alt.Scale(domain=present, range=[shape for _, _, shape in looks])),
+        shape=series.shape(),
         tooltip=[
-            alt.Tooltip("rule:N", title="rule"),
-            alt.Tooltip("which:N", title="what was played"),
-            alt.Tooltip("budget:Q", title="budget, share of what all training runs cost", format=".3~%"),
-            alt.Tooltip("regret:Q", title="regret: test cost above the best, over that of the median", format=".4~f"),
-            alt.Tooltip("standard_error:Q", title="standard error over repetitions", format=".2~g"),
+            tip("rule:N", "rule"),
+            tip("which:N", "what was played"),
+            tip("budget:Q", "budget, share of what all training runs cost", ".3~%"),
+            tip("regret:Q", "regret: test cost above the best, over that of the median", ".4~f"),
+            tip("standard_error:Q", "standard error over repetitions", ".2~g"),
         ],
     )
     title = alt.TitleParams(

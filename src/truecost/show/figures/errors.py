@@ -1,6 +1,6 @@
 """Figures of the experiments: estimators compared, errors against m, N and K, bounds against reality.
 
-They are drawn from the tables of `truecost.experiments.results`: a parquet file of results is as good as a fresh run.
+They are drawn from the tables of `truecost.experiments.tables`: a parquet file of results is as good as a fresh run.
 """
 
 from collections.abc import Sequence
@@ -11,17 +11,18 @@ import numpy as np
 import polars as pl
 
 from truecost.errors import InputError
-from truecost.experiments import fit
-from truecost.show.numbers import counted
-from truecost.show.theme import BLACK, BLUE, DASHED, DOTTED, GREEN, ORANGE, SOLID, Chart, axis, labelled, records, themed
+from truecost.experiments.fit import FORMULAS, Fit, Kind
+from truecost.show import theme
+from truecost.show.numbers import confidence, counted
+from truecost.show.theme import Chart, Look, Series, axis, labelled, records, themed, tip
 
 ErrorName = Literal["uniform", "selection"]
 ERRORS: tuple[ErrorName, ...] = get_args(ErrorName)
 
 ESTIMATORS = {
-    "even": "S*: runs spread evenly over the instances",
-    "concentrated": "S†: all runs of one instance after another",
-    "scattered": "S°: instances drawn with replacement",
+    "even": Look("S*: runs spread evenly over the instances", theme.BLUE, theme.SOLID, "circle"),
+    "concentrated": Look("S†: all runs of one instance after another", theme.ORANGE, theme.DASHED, "square"),
+    "scattered": Look("S°: instances drawn with replacement", theme.GREEN, theme.DOTTED, "triangle-up"),
 }
 MEANINGS = {
     "uniform": "uniform error: the largest estimation error of all configurations",
@@ -42,7 +43,7 @@ def estimators_data(table: pl.DataFrame, *, estimators: Sequence[str] = tuple(ES
     Parameters
     ----------
     table
-        Of `results.estimator_table`, for one K or several.
+        Of `tables.estimator_table`, for one K or several.
     estimators
         Which to show; those the table does not have are left out.
 
@@ -76,38 +77,32 @@ def estimators_chart(data: pl.DataFrame, *, unit: str = "cost", columns: int = 3
 
 
 def _estimators_panel(data: pl.DataFrame, unit: str, more: str, width: int, height: int) -> Chart:
-    present = [name for name in ESTIMATORS if name in data["estimator"]]
-    labels = [ESTIMATORS[name] for name in present]
+    present = {name: look for name, look in ESTIMATORS.items() if name in data["estimator"]}
+    series = Series(present)
     # Side by side, so that no bar covers another.
     aside = {name: 0.05 * (place - (len(present) - 1) / 2) for place, name in enumerate(present)}
     shown = data.with_columns(
-        what=pl.col("estimator").replace_strict(ESTIMATORS),
+        series.labels("estimator"),
         x=pl.col("ratio") + pl.col("estimator").replace_strict(aside, return_dtype=pl.Float64),
     )
     x_scale = alt.Scale(domain=[0, 1.05 * max(data["ratio"].to_list())], nice=False)
     y_scale, y_axis = axis([*data["low"], *data["high"]], log=False)
     base = alt.Chart().encode(
         x=alt.X("x:Q", title="N/K, runs for each training instance", scale=x_scale, axis=alt.Axis(tickCount=5)),
-        color=alt.Color(
-            "what:N",
-            sort=labels,
-            scale=alt.Scale(domain=labels, range=[BLUE, ORANGE, GREEN]),
-            legend=alt.Legend(symbolStrokeWidth=0),
-        ),
+        color=series.color(symbolStrokeWidth=0),
     )
     y = alt.Y("error:Q", title=labelled("absolute error", unit), scale=y_scale, axis=y_axis)
     bars = base.mark_rule(strokeWidth=1, opacity=0.6).encode(y=alt.Y("low:Q", scale=y_scale), y2="high:Q")
-    dashes = alt.Scale(domain=labels, range=[SOLID, DASHED, DOTTED])
-    lines = base.mark_line(strokeWidth=1.5).encode(y=y, strokeDash=alt.StrokeDash("what:N", scale=dashes, legend=None))
+    lines = base.mark_line(strokeWidth=1.5).encode(y=y, strokeDash=series.dash(legend=None))
     points = base.mark_point(filled=True, opacity=1, size=width / 8 + 5).encode(
         y=y,
-        shape=alt.Shape("what:N", scale=alt.Scale(domain=labels, range=["circle", "square", "triangle-up"]), sort=labels),
+        shape=series.shape(),
         tooltip=[
-            alt.Tooltip("what:N", title="estimator"),
-            alt.Tooltip("k:Q", title="K, training instances"),
-            alt.Tooltip("n:Q", title="N, runs of each configuration"),
-            alt.Tooltip("error:Q", title="absolute error, mean over configurations and splits", format=",.4~g"),
-            alt.Tooltip("spread:Q", title="its standard deviation over splits", format=",.4~g"),
+            tip("what:N", "estimator"),
+            tip("k:Q", "K, training instances", ""),
+            tip("n:Q", "N, runs of each configuration", ""),
+            tip("error:Q", "absolute error, mean over configurations and splits"),
+            tip("spread:Q", "its standard deviation over splits"),
         ],
     )
     title = alt.TitleParams(f"K = {counted(data['k'][0], 'training instance')}{more}", fontWeight="normal", fontSize=12)
@@ -115,14 +110,16 @@ def _estimators_panel(data: pl.DataFrame, unit: str, more: str, width: int, heig
 
 
 def error_curves_data(
-    tables: Sequence[pl.DataFrame], error: ErrorName = "uniform", *, most: int = MOST_POINTS
+    tables: Sequence[pl.DataFrame], fits: Sequence[Fit], error: ErrorName = "uniform", *, most: int = MOST_POINTS
 ) -> pl.DataFrame:
     """Observed mean, fitted curve and Theorem 2 at the swept values, as in the paper's Figures 2 and 3.
 
     Parameters
     ----------
     tables
-        Of `results.sweep_table` with the bounds beside, for any of m, N and K.
+        Of `tables.sweep_table` with the bounds beside, for any of m, N and K.
+    fits
+        The curve of this error in each table, as `fit.to_table` finds it.
     error
         "uniform" for Figure 2; "selection" for Figure 3, whose bound has the variance of the best configuration.
     most
@@ -137,40 +134,33 @@ def error_curves_data(
     if error not in MEANINGS:
         raise InputError(f"Expected the error to be one of {', '.join(MEANINGS)}, got {error!r}.")
     parts = []
-    for table in tables:
+    for table, curve in zip(tables, fits, strict=True):
         against, shown = _swept(table, most)
-        curve = fit.curve(table[against].to_numpy(), table[error].to_numpy(), kind=against)
-        bound = f"bound_bennett{'' if error == 'uniform' else '_own'}"
         series = {
             "observed": (shown[error], shown[f"{error}_se"], None),
-            "fit": (pl.Series(curve(shown[against].to_numpy())), None, curve.r_squared),
-            "bound": (shown[bound], None, None),
+            "fit": (curve(shown[against].to_numpy()), None, curve.r_squared),
+            "bound": (shown[f"bound_bennett{'' if error == 'uniform' else '_own'}"], None, None),
         }
+        schema = {"standard_error": pl.Float64, "r_squared": pl.Float64}
         for name, (values, standard_error, r_squared) in series.items():
-            columns = {
-                "value": shown[against],
-                "series": [name] * shown.height,
-                "error": values,
-                "standard_error": [None] * shown.height if standard_error is None else standard_error,
-                "r_squared": [r_squared] * shown.height,
-            }
-            schema = {"standard_error": pl.Float64, "r_squared": pl.Float64}
-            parts.append(pl.DataFrame({"against": [against] * shown.height, **columns}, schema_overrides=schema))
+            columns = {"error": values, "standard_error": standard_error, "r_squared": r_squared}
+            head = {"against": against, "value": shown[against], "series": name}
+            parts.append(pl.DataFrame({**head, **columns}, schema_overrides=schema))
     return pl.concat(parts).with_columns(pl.col("error", "r_squared").fill_nan(None))
 
 
 def error_curves_chart(data: pl.DataFrame, *, error: ErrorName = "uniform", unit: str = "cost") -> Chart:
     """A panel each for m, N and K: what was observed, the paper's curve, and Theorem 2."""
     series = {
-        "observed": (f"observed mean {error} error", BLUE, SOLID),
-        "fit": ("fitted curve", ORANGE, DASHED),
-        "bound": ("Theorem 2 (Bennett, plug-in)", BLACK, DOTTED),
+        "observed": Look(f"observed mean {error} error", theme.BLUE, theme.SOLID),
+        "fit": Look("fitted curve", theme.ORANGE, theme.DASHED),
+        "bound": Look("Theorem 2 (Bennett, plug-in)", theme.BLACK, theme.DOTTED),
     }
     panels = []
     for against in data["against"].unique(maintain_order=True):
         part = data.filter(pl.col("against") == against)
         found = part["r_squared"].drop_nulls()
-        formula = f"{fit.FORMULAS[cast(fit.Kind, against)]}, R² = {found[0]:.3f}" if found.len() else "no variation to fit"
+        formula = f"{FORMULAS[cast(Kind, against)]}, R² = {found[0]:.3f}" if found.len() else "no variation to fit"
         panels.append(
             _panel(part, str(against), series, labelled(f"{error} error", unit), f"Fit {formula}", MEANINGS[error])
         )
@@ -195,18 +185,17 @@ def bounds_data(tables: Sequence[pl.DataFrame], *, delta: float = 0.05, most: in
             against, shown = _swept(table, most)
             names = {"observed": f"{error}_{quantile}", "bennett": f"bound_bennett{own}", "printed": f"bound_printed{own}"}
             for name, column in names.items():
-                columns = {"value": shown[against], "series": [name] * shown.height, "error": shown[column]}
-                head = {"error_name": [error] * shown.height, "against": [against] * shown.height}
-                parts.append(pl.DataFrame({**head, **columns}))
+                head = {"error_name": error, "against": against, "value": shown[against]}
+                parts.append(pl.DataFrame({**head, "series": name, "error": shown[column]}))
     return pl.concat(parts).with_columns(pl.col("error").fill_nan(None))
 
 
 def bounds_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost") -> Chart:
     """How far Theorem 2 lies above what was seen: a row for the uniform and one for the selection error."""
     series = {
-        "observed": (f"observed: {1 - delta:g} of all splits lie below", BLUE, SOLID),
-        "bennett": ("Theorem 2, Bennett's form", BLACK, DASHED),
-        "printed": ("Theorem 2 as printed", ORANGE, DOTTED),
+        "observed": Look(f"observed: {confidence(delta)} of all splits lie below", theme.BLUE, theme.SOLID),
+        "bennett": Look("Theorem 2, Bennett's form", theme.BLACK, theme.DASHED),
+        "printed": Look("Theorem 2 as printed", theme.ORANGE, theme.DOTTED),
     }
     rows = []
     for error in data["error_name"].unique(maintain_order=True):
@@ -222,42 +211,25 @@ def bounds_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost")
     return themed(alt.vconcat(*rows))
 
 
-def _panel(
-    data: pl.DataFrame, against: str, series: dict[str, tuple[str, str, list[int]]], y: str, heading: str, meaning: str
-) -> Chart:
-    domain = [label for label, _, _ in series.values()]
+def _panel(data: pl.DataFrame, against: str, looks: dict[str, Look], y: str, heading: str, meaning: str) -> Chart:
+    series = Series(looks)
     errors = data["error"].drop_nulls().to_list() or [0.0]
     # Errors that fall like a power are straight lines on two logarithmic scales; the error of one of m configurations is 0.
     x_scale, x_axis = axis(data["value"].to_list(), log=True)
     y_scale, y_axis = axis(errors, log=against != "m" and min(errors) > 0)
-    shown = data.with_columns(what=pl.col("series").replace_strict({name: label for name, (label, _, _) in series.items()}))
-    base = alt.Chart(records(shown)).encode(
+    base = alt.Chart(records(data.with_columns(series.labels("series")))).encode(
         x=alt.X("value:Q", title=SWEPT[against], scale=x_scale, axis=x_axis),
         y=alt.Y("error:Q", title=y, scale=y_scale, axis=y_axis),
-        color=alt.Color(
-            "what:N",
-            sort=domain,
-            scale=alt.Scale(domain=domain, range=[color for _, color, _ in series.values()]),
-            legend=alt.Legend(symbolType="stroke", symbolSize=400),
-        ),
+        color=series.color(symbolType="stroke", symbolSize=400),
     )
-    lines = base.mark_line(strokeWidth=2, clip=True).encode(
-        strokeDash=alt.StrokeDash(
-            "what:N", sort=domain, scale=alt.Scale(domain=domain, range=[dash for _, _, dash in series.values()])
-        )
-    )
-    tooltip = [
-        alt.Tooltip("value:Q", title=SWEPT[against], format=",d"),
-        alt.Tooltip("error:Q", title=meaning, format=",.4~g"),
-        alt.Tooltip("what:N", title="curve"),
-    ]
-    # What the pointer finds; a line alone would answer with its first point only.
-    points = base.mark_point(opacity=0, size=60, filled=True)
+    lines = base.mark_line(strokeWidth=2, clip=True).encode(strokeDash=series.dash())
+    tooltip = [tip("value:Q", SWEPT[against], ",d"), tip("error:Q", meaning), tip("what:N", "curve")]
+    points = base.mark_point(**theme.UNSEEN)
     found = [points.encode(tooltip=tooltip)]
     if "standard_error" in data.columns:
         # Only means over splits have one.
         known = "isValid(datum.standard_error)"
-        spread = alt.Tooltip("standard_error:Q", title="standard error over splits", format=",.2~g")
+        spread = tip("standard_error:Q", "standard error over splits", ",.2~g")
         found = [
             points.transform_filter(f"!{known}").encode(tooltip=tooltip),
             points.transform_filter(known).encode(tooltip=[*tooltip, spread]),
@@ -266,7 +238,7 @@ def _panel(
     return alt.layer(lines, *found).properties(width=250, height=230, title=title)
 
 
-def _swept(table: pl.DataFrame, most: int) -> tuple[fit.Kind, pl.DataFrame]:
+def _swept(table: pl.DataFrame, most: int) -> tuple[Kind, pl.DataFrame]:
     """What a table of a sweep is against, and about `most` of its rows."""
     against = table.columns[0]
     if against not in SWEPT:
@@ -274,4 +246,4 @@ def _swept(table: pl.DataFrame, most: int) -> tuple[fit.Kind, pl.DataFrame]:
     values = table[against].to_numpy()
     wanted = np.geomspace(values[0], values[-1], most)
     places = np.unique(np.abs(values[:, np.newaxis] - wanted).argmin(axis=0))
-    return cast(fit.Kind, against), table[places]
+    return cast(Kind, against), table[places]

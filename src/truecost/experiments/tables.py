@@ -3,6 +3,9 @@
 import io
 import json
 import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -11,10 +14,10 @@ import numpy as np
 import polars as pl
 
 from truecost.errors import InputError
-from truecost.experiments.curves import NAMES
+from truecost.experiments.bounds_observed import Reality
 from truecost.experiments.exact import SquaredError
-from truecost.experiments.reality import Reality
 from truecost.experiments.resample import EstimatorErrors, Sweep
+from truecost.experiments.resample_curves import NAMES
 from truecost.matrix.files import whole_file
 
 
@@ -27,7 +30,7 @@ def sweep_table(sweep: Sweep, beside: Reality | None = None) -> pl.DataFrame:
         for level, values in zip(sweep.levels, sweep.quantiles[name], strict=True):
             columns[f"{name}_q{100 * level:g}"] = values
     if beside is not None:
-        columns |= {f"bound_{name}": getattr(beside, name) for name in ("bennett", "printed", "bennett_own", "printed_own")}
+        columns |= {f"bound_{name}": values for name, values in beside.bounds.items()}
     return pl.DataFrame(columns)
 
 
@@ -36,23 +39,19 @@ def exact_table(k: Any, n: Any, errors: dict[str, SquaredError]) -> pl.DataFrame
     parts = []
     for estimator, error in errors.items():
         columns = {name: getattr(error, name).mean(axis=-1).ravel() for name in ("across", "within", "floor")}
-        table = pl.DataFrame({"k": np.ravel(k), "n": np.ravel(n), **columns, "squared": error.mean.ravel()})
-        parts.append(table.insert_column(0, pl.Series("estimator", [estimator] * table.height)))
+        grid = {"k": np.ravel(k), "n": np.ravel(n)}
+        parts.append(pl.DataFrame({"estimator": estimator, **grid, **columns, "squared": error.mean.ravel()}))
     return pl.concat(parts)
 
 
 def estimator_table(errors: EstimatorErrors) -> pl.DataFrame:
     """A row for every estimator and N: simulated absolute and squared errors, their spread over splits, standard errors."""
+    names = [f"{kind}{what}" for kind in ("absolute", "squared") for what in ("", "_spread", "_error")]
     parts = []
     for row, estimator in enumerate(errors.estimators):
-        columns = {
-            name: getattr(errors, name)[row]
-            for kind in ("absolute", "squared")
-            for name in (kind, f"{kind}_spread", f"{kind}_error")
-        }
-        k = np.full(errors.runs.size, errors.train)
-        table = pl.DataFrame({"k": k, "n": errors.runs, **columns})
-        parts.append(table.insert_column(0, pl.Series("estimator", [estimator] * table.height)))
+        columns = {"k": np.full(errors.runs.size, errors.train), "n": errors.runs}
+        columns |= {name: getattr(errors, name)[row] for name in names}
+        parts.append(pl.DataFrame({"estimator": estimator, **columns}))
     return pl.concat(parts)
 
 
@@ -72,3 +71,27 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What `save` was told, and the version that wrote the file."""
     said: dict[str, Any] = json.loads(pl.read_parquet_metadata(Path(path)).get("truecost", "{}"))
     return said
+
+
+@dataclass(slots=True)
+class Store:
+    """Tables in a folder; one that is there from the same experiment is `kept`, every other one computed and written."""
+
+    folder: Path
+    about: dict[str, Any]
+    files: list[Path] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+
+    def table(self, part: str, compute: Callable[[], pl.DataFrame]) -> pl.DataFrame:
+        """The table of a part of the experiment."""
+        path, said = self.folder / f"{part}.parquet", {"part": part, **self.about}
+        self.files.append(path)
+        # Whatever is wrong with a file that is there, computing it again repairs it.
+        with suppress(OSError, ValueError, pl.exceptions.PolarsError):
+            if about(path) == {"version": metadata.version("truecost"), **said}:
+                found = pl.read_parquet(path)
+                self.kept.append(part)
+                return found
+        table = compute()
+        save(table, path, **said)
+        return table

@@ -1,71 +1,74 @@
 """`truecost experiment configure`."""
 
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from truecost.cli.experiment import COMPILING, Matrix, Out, Seed, generator, load
-from truecost.cli.inputs import check_out
-from truecost.cli.printing import High, Json, Low, print_json, print_line, print_table
-from truecost.cli.progress import Quiet, progress
+from truecost.cli.experiment import COMPILING, Out, load
+from truecost.cli.options import Delta, Json, Quiet, Seed
+from truecost.cli.printing import print_json, print_line, print_table
+from truecost.cli.progress import progress
+from truecost.cli.reading import Source, check_out, reads_runs
 
 if TYPE_CHECKING:
     from truecost.race.replay import Replay
 
 
+@reads_runs
 def configure(
-    matrix: Matrix,
-    budget: Annotated[
+    source: Source,
+    shares: Annotated[
         list[float] | None,
         typer.Option(
-            help="Share of what all runs of the training half cost; may be given several times. [default: 0.05, 0.2, 0.6]"
+            "--share",
+            help="The budget, as a share of what all runs of the training half cost; may be given several times. "
+            "[default: 0.05, 0.2, 0.6]",
         ),
     ] = None,
     repetitions: Annotated[int, typer.Option(help="Splits, each with the proposals in a new order.", min=2)] = 1000,
-    cutoff: Annotated[
-        float | None, typer.Option(help="Charge a run its seconds, at most so many, instead of counting runs.")
+    charge_up_to: Annotated[
+        float | None,
+        typer.Option(help="Charge a run its seconds, at most so many, instead of counting runs.", show_default=False),
     ] = None,
-    delta: Annotated[float, typer.Option(help="The certificate of our choice may fail with probability δ.")] = 0.05,
+    delta: Delta = 0.05,
     seed: Seed = 1,
     out: Out = None,
     figure: Annotated[
         Path | None, typer.Option(help="Draw regret against the budget: .html, .svg, .png or .pdf.", show_default=False)
     ] = None,
-    low: Low = None,
-    high: High = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Configurators replayed on recorded runs: ours, a fixed N, SMAC3's rule, successive halving, a t-test race."""
-    loaded = load(matrix, low, high, out)
+    loaded = load(source, out)
     if figure is not None:
+        from truecost.show import figures
         from truecost.show.saving import FORMATS
 
-        check_out(figure, matrix, endings=[f".{each}" for each in FORMATS])
+        check_out(figure, source.path, endings=[f".{each}" for each in FORMATS])
     from truecost.race import replay
 
-    budgets = sorted(set(budget)) if budget else replay.BUDGETS
+    budgets = sorted(set(shares)) if shares else replay.BUDGETS
     with progress("repetitions", quiet=quiet, note=COMPILING) as meter:
         played = replay.replay(
             loaded,
-            rng=generator(seed),
+            rng=seed,
             budgets=budgets,
             repetitions=repetitions,
-            cutoff=cutoff,
+            cutoff=charge_up_to,
             delta=delta,
             progress=lambda done: meter.count(done, repetitions),
         )
     if out is not None:
-        _save(played, out, matrix, seed, cutoff)
+        _save(played, out, source.path, seed, charge_up_to)
     if figure is not None:
-        from truecost.show import figures
-
         figures.save(figures.regret_chart(figures.regret_data(played)), figure)
     if json:
-        print_json(_data(played, seed, cutoff))
+        print_json(_data(played, seed, charge_up_to))
     else:
-        _print(played, cutoff)
+        _print(played, charge_up_to)
 
 
 def _data(played: "Replay", seed: int, cutoff: float | None) -> dict[str, object]:
@@ -87,21 +90,15 @@ def _data(played: "Replay", seed: int, cutoff: float | None) -> dict[str, object
     }
 
 
-def _save(played: "Replay", out: Path, matrix: Path, seed: int, cutoff: float | None) -> None:
+def _save(played: "Replay", out: Path, matrix: Path | None, seed: int, cutoff: float | None) -> None:
     import polars as pl
 
-    from truecost.experiments import results
+    from truecost.experiments import tables
 
-    repetitions, budgets, rules = played.regret.shape
-    table = pl.DataFrame(
-        {
-            "repetition": [r for r in range(repetitions) for _ in range(budgets * rules)],
-            "budget": [b for _ in range(repetitions) for b in played.budgets for _ in range(rules)],
-            "rule": list(played.rules) * (repetitions * budgets),
-            "regret": played.regret.ravel(),
-        }
-    )
-    results.save(table, out, experiment="configure", seed=seed, cutoff=cutoff, matrix=str(matrix))
+    places = product(range(played.regret.shape[0]), played.budgets, played.rules)
+    table = pl.DataFrame(places, schema=["repetition", "budget", "rule"], orient="row")
+    table = table.with_columns(regret=played.regret.ravel())
+    tables.save(table, out, experiment="configure", seed=seed, cutoff=cutoff, matrix=str(matrix))
 
 
 def _print(played: "Replay", cutoff: float | None) -> None:
@@ -112,16 +109,11 @@ def _print(played: "Replay", cutoff: float | None) -> None:
     for place, budget in enumerate(played.budgets):
         fixed = played.best_fixed()[place]
         mean = dict(zip(played.rules, played.mean[place], strict=True))
-        for rule in (OURS, fixed, HALVING, STUDENT, SMAC, EVERYTHING):
+        rows.append([f"{budget:.0%}", OURS, f"{mean[OURS]:.4f}", ""])
+        for rule in (fixed, HALVING, STUDENT, SMAC, EVERYTHING):
             apart, error = (each[place] for each in played.against(rule))
-            rows.append(
-                [
-                    f"{budget:.0%}" if rule == OURS else "",
-                    f"fixed {rule}, best in hindsight" if rule == fixed else rule,
-                    f"{mean[rule]:.4f}",
-                    "" if rule == OURS else f"{apart:+.4f} ± {error:.4f}",
-                ]
-            )
+            called = f"fixed {rule}, best in hindsight" if rule == fixed else rule
+            rows.append(["", called, f"{mean[rule]:.4f}", f"{apart:+.4f} ± {error:.4f}"])
     print_table(
         f"Regret on the test half: mean of {repetitions:,} repetitions",
         ["budget", "rule", "regret", "truecost minus it"],

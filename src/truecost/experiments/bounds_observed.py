@@ -1,4 +1,4 @@
-"""Bounds against reality: what Theorem 2 promises beside what the splits of a sweep showed."""
+"""Bounds beside what was observed: what Theorem 2 promises, and what the splits of a sweep showed."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
-from truecost.experiments.resample import Sweep
+from truecost.experiments.resample import LEVELS, Sweep
 from truecost.matrix import CostMatrix
 from truecost.stats import bounds
 from truecost.stats.allocation import AllocationSizes, even_sizes
@@ -42,6 +42,18 @@ class Reality:
     bennett_own: FloatArray
     printed_own: FloatArray
     caveat: str
+
+    @property
+    def bounds(self) -> dict[str, FloatArray]:
+        """The bounds by their names."""
+        return {name: getattr(self, name) for name in ("bennett", "printed", "bennett_own", "printed_own")}
+
+
+def levels_for(delta: float) -> list[float]:
+    """The quantiles that a sweep takes by itself, and the one that the bounds stand beside."""
+    if not 0 < delta < 1:
+        raise InputError(f"Expected delta between 0 and 1, got {delta}.")
+    return sorted({*LEVELS, 1 - delta})
 
 
 def bounds_against_reality(matrix: CostMatrix, sweep: Sweep, *, delta: float = 0.05) -> Reality:

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.experiments import _kernels
+from truecost.experiments import _resample_kernels as kernels
 from truecost.experiments.exact import subset_weights
 
 FloatArray = NDArray[np.float64]
@@ -61,7 +61,7 @@ def over_subsets(
         in_order[part] = np.take_along_axis(tests[part], by_cost, axis=1)
         np.subtract(tests[part], training[part], out=errors[part])
         errors[part].sort(axis=1)
-        _kernels.ties(costs[part], first[part], last[part])
+        kernels.ties(costs[part], first[part], last[part])
 
     _in_threads(sort, [slice(start, start + 256) for start in range(0, splits, 256)], threads)
     rank = np.broadcast_to(np.arange(configurations, dtype=np.int32), training.shape)
@@ -74,7 +74,7 @@ def over_subsets(
             return _mixture_quantiles(errors, rank, rank, largest, levels)
         found = _mixture_quantiles(values[name], first, last, smallest, levels)
         # Which of several equal training costs is the least is a matter of chance: for the means, ties are shared.
-        _kernels.average_ties(values[name], last)
+        kernels.average_ties(values[name], last)
         return found
 
     found = dict(zip(NAMES, _in_threads(quantiles, NAMES, threads), strict=True))
@@ -103,13 +103,13 @@ def _mixture_quantiles(
 ) -> FloatArray:
     """Quantiles over splits and m-subsets, where the value at a place has the mean weight of the places first … last."""
     packed = np.empty(values.size, np.int64)
-    _kernels.pack(values.ravel(), first.ravel(), last.ravel(), packed)
+    kernels.pack(values.ravel(), first.ravel(), last.ravel(), packed)
     packed.sort()
     cumulative = np.zeros((weights.shape[0], weights.shape[1] + 1))
     np.cumsum(weights, axis=1, out=cumulative[:, 1:])
     out = np.empty((len(levels), weights.shape[0]))
     block = max(1024, values.size // 2048)
-    _kernels.mixture_quantiles(packed, cumulative, values.shape[0], np.asarray(levels, np.float64), block, out)
+    kernels.mixture_quantiles(packed, cumulative, values.shape[0], np.asarray(levels, np.float64), block, out)
     return out
 
 

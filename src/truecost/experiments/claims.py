@@ -1,6 +1,6 @@
 """What the paper's experimental section claims, judged on the results of one matrix.
 
-Each function takes tables of `truecost.experiments.results` and answers one claim by a verdict and the numbers behind it.
+Each function takes tables of `truecost.experiments.tables` and answers one claim by a verdict and the numbers behind it.
 What counts as "best", "steady" or "follows" stands beside each as a constant and in the answer.
 """
 
@@ -28,8 +28,6 @@ STEADY, NEARLY = 0.10, 0.25
 FOLLOWS, CONSIDERABLE = 0.95, 0.90
 # What may be left of an error that converged to 0, as a share of that at the least N; how far apart errors may be that met.
 GONE, TOGETHER = 0.05, 0.05
-
-CONVERGES = "When N grows, the error of all three estimators converges to 0."
 
 
 class Verdict(StrEnum):
@@ -60,11 +58,11 @@ def judge(
     Parameters
     ----------
     exact
-        `results.exact_table` over the paper's grid.
+        `tables.exact_table` over the paper's grid.
     simulated
-        `results.estimator_table` at every K of the grid.
+        `tables.estimator_table` at every K of the grid.
     sweeps
-        `results.sweep_table` with bounds, for m, n and k.
+        `tables.sweep_table` with bounds, for m, n and k.
     train
         K of the N-sweep.
     delta
@@ -92,9 +90,6 @@ def best_estimator(exact: pl.DataFrame, simulated: pl.DataFrame) -> Claim:
     worse = np.zeros_like(absolute["even"], dtype=bool)
     for name in absolute:
         worse |= absolute["even"] - absolute[name] > APART * np.hypot(error["even"], error[name])
-    verdict = Verdict.HOLDS if not (lost.any() or worse.any()) else Verdict.PARTLY
-    if lost.mean() > 0.5:
-        verdict = Verdict.FAILS
     if not any(values.any() for values in squared.values()):
         return _open("best", says)
     at = _at_largest_k(exact)
@@ -107,7 +102,7 @@ def best_estimator(exact: pl.DataFrame, simulated: pl.DataFrame) -> Claim:
     return Claim(
         name="best",
         says=says,
-        verdict=verdict,
+        verdict=_graded(not (lost.any() or worse.any()), lost.mean() <= 0.5),
         finding=f"By exact mean squared error S* is best or equal at {lost.size - lost.sum()} of {lost.size} points (K, N). "
         f"By simulated absolute error a rival is better, by more than {APART:g} standard errors, at {worse.sum()} of "
         f"{worse.size}. Root mean squared error against that of S*, at the largest K: {gaps}.",
@@ -157,18 +152,18 @@ def small_n(exact: pl.DataFrame) -> Claim:
 
 def converges(exact: pl.DataFrame) -> Claim:
     """With growing N all errors converge to 0; in truth, that of S* to across/K and the noise of the test set (Lemma 2)."""
+    says = "When N grows, the error of all three estimators converges to 0."
     at = _at_largest_k(exact)
     limit = max(0.0, float(at["across"][-1] + at["floor"][-1]))
     first, last = float(at["even"][0]), {name: float(at[name][-1]) for name in NAMES if name in at}
     if first <= 0:
-        return _open("converges", CONVERGES)
+        return _open("converges", says)
     left = float(np.sqrt(limit / first))
     apart = _excess(max(last.values()), min(last.values()))
-    verdict = Verdict.HOLDS if left <= GONE else Verdict.PARTLY if apart <= TOGETHER else Verdict.FAILS
     return Claim(
         name="converges",
-        says=CONVERGES,
-        verdict=verdict,
+        says=says,
+        verdict=_graded(left <= GONE, apart <= TOGETHER),
         finding=f"However many runs, a root mean squared error of {np.sqrt(limit):.4g} stays at the largest K, {left:.0%} "
         f"of that of S* at N = {at['ratio'][0]:.3g}K: it comes from the choice of instances, training and test. At N = "
         f"{at['ratio'][-1]:.3g}K the estimators differ by up to {shown(apart, '+.1%')}.",
@@ -187,11 +182,10 @@ def similar_at_other_k(exact: pl.DataFrame) -> Claim:
     same = (signs == signs[:, -1:, :]).all(axis=0)[:-1]
     share = float(same.mean()) if same.size else float("nan")
     sizes = exact["k"].unique().sort().to_list()
-    verdict = Verdict.HOLDS if share >= 0.95 else Verdict.PARTLY if share >= 0.5 else Verdict.FAILS
     return Claim(
         name="similar",
         says="The results at other values of r₁ = K/P are similar to those at 0.5.",
-        verdict=verdict if same.size else Verdict.OPEN,
+        verdict=_graded(share >= 0.95, share >= 0.5) if same.size else Verdict.OPEN,
         finding=f"The order of the estimators by mean squared error is the same as at K = {sizes[-1]} at {same.sum()} of "
         f"{same.size} points with K from {sizes[0]} to {sizes[-2] if len(sizes) > 1 else sizes[0]}.",
         numbers={"points": same.size, "same": int(same.sum())},
@@ -200,9 +194,10 @@ def similar_at_other_k(exact: pl.DataFrame) -> Claim:
 
 def fits_follow(sweeps: dict[fit.Kind, pl.DataFrame]) -> Claim:
     """The curves that Theorem 2 suggests follow the uniform error against m, N and K."""
-    found: dict[str, dict[str, float]] = {kind: _fit(table, kind, "uniform") for kind, table in sweeps.items()}
+    found: dict[str, dict[str, float]] = {kind: _fit(table, "uniform") for kind, table in sweeps.items()}
     said = ", ".join(
-        f"{letter(kind)}: {shown(each['r_squared'], '.4f')} (largest gap {shown(each['gap'], '.1%')} of the curve's range)"
+        f"{fit.letter(kind)}: {shown(each['r_squared'], '.4f')} "
+        f"(largest gap {shown(each['gap'], '.1%')} of the curve's range)"
         for kind, each in found.items()
     )
     return Claim(
@@ -226,11 +221,10 @@ def steady_from_half(table: pl.DataFrame, train: int) -> Claim:
     # The first N from which the error never leaves the band again.
     outside = np.flatnonzero(errors > errors[-1] * (1 + STEADY))
     first = int(values[0] if outside.size == 0 else values[min(outside[-1] + 1, values.size - 1)])
-    verdict = Verdict.HOLDS if above <= STEADY else Verdict.PARTLY if above <= NEARLY else Verdict.FAILS
     return Claim(
         name="steady",
         says=says,
-        verdict=verdict,
+        verdict=_graded(above <= STEADY, above <= NEARLY),
         finding=f"At N = {values[half]:,} (K = {train:,}) the uniform error is {errors[half]:.4g}, {above:+.0%} against "
         f"{errors[-1]:.4g} at N = {values[-1]:,}; {shown(gone, '.0%')} of the way down from N = 1 is done by then. It stays "
         f"within {STEADY:.0%} of its last value from N = {first:,} on, that is {first / train:.2g}K.",
@@ -250,13 +244,13 @@ def selection_alike(sweeps: dict[fit.Kind, pl.DataFrame]) -> Claim:
     holds = []
     for kind, table in sweeps.items():
         selection, uniform = table["selection"].to_numpy(), table["uniform"].to_numpy()
-        each = _fit(table, kind, "selection")
+        each = _fit(table, "selection")
         each["correlation"] = _correlation(selection, uniform)
         each["share"] = float(selection[-1] / uniform[-1]) if uniform[-1] > 0 else float("nan")
         found[kind] = each
         holds.append(_at_least(min(each["correlation"], each["r_squared"]), CONSIDERABLE))
     said = "; ".join(
-        f"{letter(kind)}: R² {shown(each['r_squared'], '.4f')}, correlation with the uniform error "
+        f"{fit.letter(kind)}: R² {shown(each['r_squared'], '.4f')}, correlation with the uniform error "
         f"{shown(each['correlation'], '.3f')}"
         for kind, each in found.items()
     )
@@ -280,12 +274,11 @@ def bounds_hold(sweeps: dict[fit.Kind, pl.DataFrame], delta: float) -> Claim:
         known = np.isfinite(bound)
         below, points = below + int((seen[known] > bound[known]).sum()), points + int(known.sum())
         factors[kind] = float(bound[-1] / seen[-1]) if seen[-1] > 0 else float("nan")
-    said = ", ".join(f"{shown(factor, '.1f')} at the largest {letter(kind)}" for kind, factor in factors.items())
-    verdict = Verdict.HOLDS if below == 0 else Verdict.PARTLY if below <= 0.05 * points else Verdict.FAILS
+    said = ", ".join(f"{shown(factor, '.1f')} at the largest {fit.letter(kind)}" for kind, factor in factors.items())
     return Claim(
         name="bounds",
         says="Theorem 2 bounds the uniform error.",
-        verdict=verdict if points else Verdict.OPEN,
+        verdict=_graded(below == 0, below <= 0.05 * points) if points else Verdict.OPEN,
         finding=f"The error that {1 - delta:g} of the splits stay below is above the bound at {below} of {points} points. "
         f"The bound is larger than it by a factor of {said}. Plug-in, not guaranteed: within and across are estimates, and "
         "the error is against test instances.",
@@ -312,11 +305,10 @@ def _at_largest_k(exact: pl.DataFrame) -> dict[str, FloatArray]:
     return {**found, "ratio": n / k, "across": np.full(n.size, limit), "floor": even["floor"].to_numpy()}
 
 
-def _fit(table: pl.DataFrame, kind: fit.Kind, name: str) -> dict[str, float]:
-    values, errors = table[kind].to_numpy(), table[name].to_numpy()
-    curve = fit.curve(values, errors, kind=kind)
+def _fit(table: pl.DataFrame, error: str) -> dict[str, float]:
+    curve, errors = fit.to_table(table, error), table[error].to_numpy()
     spread = float(np.ptp(errors))
-    gap = float(np.abs(curve(values) - errors).max() / spread) if spread > 0 else float("nan")
+    gap = float(np.abs(curve(table[curve.kind].to_numpy()) - errors).max() / spread) if spread > 0 else float("nan")
     return {"a": curve.a, "b": curve.b, "r_squared": curve.r_squared, "gap": gap}
 
 
@@ -344,19 +336,16 @@ def _at_least(value: float, least: float) -> bool | None:
     return None if np.isnan(value) else value >= least
 
 
+def _graded(holds: Any, partly: Any) -> Verdict:
+    return Verdict.HOLDS if holds else Verdict.PARTLY if partly else Verdict.FAILS
+
+
 def _all(parts: Sequence[bool | None]) -> Verdict:
     """Holds if all parts do, fails if none does; parts that cannot be judged do not count."""
     known = [part for part in parts if part is not None]
-    if not known:
-        return Verdict.OPEN
-    return Verdict.HOLDS if all(known) else Verdict.PARTLY if any(known) else Verdict.FAILS
+    return _graded(all(known), any(known)) if known else Verdict.OPEN
 
 
 def _open(name: str, says: str) -> Claim:
     finding = "There is no error on this matrix."
     return Claim(name=name, says=says, verdict=Verdict.OPEN, finding=finding, numbers={})
-
-
-def letter(kind: str) -> str:
-    """m, N or K."""
-    return kind if kind == "m" else kind.upper()

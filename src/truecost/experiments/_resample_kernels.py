@@ -90,6 +90,15 @@ def _means_over(means_by_instance, places, first, number, out):
         out[c] *= 1.0 / number
 
 
+@nb.njit
+def _begin(seed, means_by_instance, train, test):
+    """A split: the state of its stream, the instances with the training ones first, and every configuration's true cost."""
+    places, truth = np.empty(means_by_instance.shape[0], np.int64), np.empty(means_by_instance.shape[1])
+    state = _split(seed, places, train + test)
+    _means_over(means_by_instance, places, train, test, truth)
+    return state, places, truth
+
+
 @nb.njit(parallel=True, cache=True)
 def splits_of(means_by_instance, everywhere, seeds, train, test, training_costs, test_costs):
     """Training and test cost of every configuration in every split, all runs used; `everywhere` sums over all instances."""
@@ -189,13 +198,9 @@ def mixture_quantiles(packed, cumulative, splits, levels, block, out):
 @nb.njit(parallel=True, cache=True, fastmath=True)
 def k_sweep(means_by_instance, seeds, train, test, uniform, selection, training):
     """The error against K: a growing prefix of the training set, all runs used."""
-    instances, configurations = means_by_instance.shape
     for s in nb.prange(seeds.size):
-        places = np.empty(instances, np.int64)
-        _split(seeds[s], places, train + test)
-        truth = np.empty(configurations)
-        _means_over(means_by_instance, places, train, test, truth)
-        sums = np.zeros(configurations)
+        _, places, truth = _begin(seeds[s], means_by_instance, train, test)
+        sums = np.zeros(truth.size)
         for k in range(train):
             _add_and_select(sums, means_by_instance[places[k]], truth, k, uniform[s], selection[s], training[s])
 
@@ -222,12 +227,9 @@ def _add_and_select(sums, row, truth, n, uniform, selection, training):
 @nb.njit(parallel=True, cache=True, fastmath=True)
 def n_sweep_common(costs_by_run, means_by_instance, seeds, train, test, rounds, values, uniform, selection, training):
     """The error against N, every configuration in the same order of instances and runs."""
-    instances, runs, configurations = costs_by_run.shape
+    _, runs, configurations = costs_by_run.shape
     for s in nb.prange(seeds.size):
-        places = np.empty(instances, np.int64)
-        state = _split(seeds[s], places, train + test)
-        truth = np.empty(configurations)
-        _means_over(means_by_instance, places, train, test, truth)
+        state, places, truth = _begin(seeds[s], means_by_instance, train, test)
         run_orders, order = np.empty((train, runs), np.int64), np.arange(train)
         for k in range(train):
             state = _split(state, run_orders[k], rounds)
@@ -284,14 +286,10 @@ def _play(state, hands, truth, scale, worst, least, chosen, tied):
 @nb.njit(parallel=True, cache=True)
 def n_sweep(costs, counts, orders, means_by_instance, seeds, train, test, rounds, values, uniform, selection, training):
     """The error against N, every configuration in an order of its own; `costs` has the runs that are there first."""
-    configurations, instances, _ = costs.shape
-    most = rounds * train
+    configurations, most = costs.shape[0], rounds * train
     scale = 1.0 / np.arange(1, most + 1)
     for s in nb.prange(seeds.size):
-        places = np.empty(instances, np.int64)
-        state = _split(seeds[s], places, train + test)
-        truth = np.empty(configurations)
-        _means_over(means_by_instance, places, train, test, truth)
+        state, places, truth = _begin(seeds[s], means_by_instance, train, test)
         drawn, hands = _training(places, train), np.empty((rounds, train))
         worst, least = np.full(most, -np.inf), np.full(most, np.inf)
         chosen, tied = np.zeros(most), np.zeros(most)
@@ -306,14 +304,11 @@ def n_sweep(costs, counts, orders, means_by_instance, seeds, train, test, rounds
 @nb.njit(parallel=True, cache=True)
 def estimators(costs, counts, orders, means_by_instance, seeds, kind, train, test, values, absolute, squared):
     """Mean over configurations of |û − u| and (û − u)² of one estimator at rising N, each configuration in its own order."""
-    configurations, instances, runs = costs.shape
+    configurations, _, runs = costs.shape
     most = values[-1]
     rounds = min(runs, (most + train - 1) // train) if kind == EVEN else runs
     for s in nb.prange(seeds.size):
-        places = np.empty(instances, np.int64)
-        state = _split(seeds[s], places, train + test)
-        truth = np.empty(configurations)
-        _means_over(means_by_instance, places, train, test, truth)
+        state, places, truth = _begin(seeds[s], means_by_instance, train, test)
         drawn, hands = _training(places, train), np.empty((rounds, train))
         dealt, order = hands.reshape(-1), np.empty(train, np.int64)
         absolute[s, :] = 0.0

@@ -5,12 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from truecost.experiments import fit
+from truecost.experiments import claims
+from truecost.experiments.fit import FORMULAS
+from truecost.experiments.paper import Results
 from truecost.matrix import CostMatrix
-from truecost.show import claims
-from truecost.show.saving import visible
-from truecost.stats.variance import variance_components
+from truecost.show.text import visible
+
+FloatArray = NDArray[np.float64]
 
 # Which figures stand under which claim.
 BESIDE = {
@@ -33,7 +36,7 @@ CAPTIONS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """What was done, for the head of the page."""
+    """What was done, for the head of the page, and where each figure lies."""
 
     name: str
     unit: str
@@ -41,51 +44,43 @@ class Said:
     seed: int
     delta: float
     version: str
+    figures: dict[str, str]
 
 
-def results(
-    matrix: CostMatrix,
-    said: Said,
-    found: list[claims.Claim],
-    simulated: pl.DataFrame,
-    sweeps: dict[fit.Kind, pl.DataFrame],
-    figures: dict[str, str],
-) -> str:
-    """The page as Markdown; `figures` says where each figure lies."""
-    blocks = [f"# The paper's experiments on {plain(said.name)}", _head(matrix, said)]
-    blocks += [_table(["", "claim", "verdict"], [[str(i), c.says, f"**{c.verdict}**"] for i, c in enumerate(found, 1)])]
-    blocks += _shown(("matrix", "variance-shares"), figures)
-    for place, claim in enumerate(found, 1):
+def results(matrix: CostMatrix, said: Said, found: Results) -> str:
+    """The page as Markdown."""
+    numbered = list(enumerate(found.claims, 1))
+    blocks = [f"# The paper's experiments on {escaped(said.name)}", _head(matrix, said, found.components.within_share)]
+    blocks += [_table(["", "claim", "verdict"], [[str(place), c.says, f"**{c.verdict}**"] for place, c in numbered])]
+    blocks += _shown(("matrix", "variance-shares"), said.figures)
+    for place, claim in numbered:
         blocks += [f"## {place}. {claim.says}", f"**{claim.verdict.capitalize()}.** {claim.finding}"]
         if claim.name == "best":
-            blocks.append(_estimators(simulated))
+            blocks.append(_estimators(found.simulated))
         if claim.name == "fits":
-            blocks.append(_fits(sweeps))
-        blocks += _shown(BESIDE.get(claim.name, ()), figures)
+            blocks.append(_fits(found))
+        blocks += _shown(BESIDE.get(claim.name, ()), said.figures)
     blocks += ["## How it was done", _method(matrix, said)]
     return "\n\n".join(blocks) + "\n"
 
 
-def plain(text: str) -> str:
+def escaped(text: str) -> str:
     """Text that Markdown shows as it is: control characters visible, everything that could be markup escaped."""
     return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", visible(text))
 
 
-def _head(matrix: CostMatrix, said: Said) -> str:
+def _head(matrix: CostMatrix, said: Said, share: FloatArray) -> str:
     configurations, instances, runs = matrix.shape
     missing = int(np.isnan(matrix.costs).sum())
-    lines = [
+    head = (
         f"{configurations:,} configurations × {instances:,} instances × {runs} runs, "
         f"{f'{missing:,} missing' if missing else 'none missing'}; costs in [{matrix.low:g}, {matrix.high:g}] "
-        f"({plain(said.unit)}). {said.splits:,} random splits, seed {said.seed}, truecost {said.version}."
-    ]
-    components = variance_components(matrix)
-    within, across = np.maximum(components.within, 0), np.maximum(components.across, 0)
-    known = np.isfinite(within + across) & (within + across > 0)
-    if known.any():
-        share = float((within[known] / (within + across)[known]).mean())
-        lines.append(f"On average {share:.0%} of a configuration's variance is within instances, the rest across them.")
-    return " ".join(lines)
+        f"({escaped(said.unit)}). {said.splits:,} random splits, seed {said.seed}, truecost {said.version}."
+    )
+    if np.isnan(share).all():
+        return head
+    mean = np.nanmean(share)
+    return f"{head} On average {mean:.0%} of a configuration's variance is within instances, the rest across them."
 
 
 def _estimators(simulated: pl.DataFrame) -> str:
@@ -99,14 +94,12 @@ def _estimators(simulated: pl.DataFrame) -> str:
     return f"{head}\n\n{_table(['N', 'N/K', *(claims.NAMES[name] for name in names)], rows)}"
 
 
-def _fits(sweeps: dict[fit.Kind, pl.DataFrame]) -> str:
-    rows = []
-    for error in ("uniform", "selection"):
-        for kind, table in sweeps.items():
-            curve = fit.curve(table[kind].to_numpy(), table[error].to_numpy(), kind=kind)
-            rows.append(
-                [error, fit.FORMULAS[kind], f"{curve.a:.4g}", f"{curve.b:.4g}", claims.shown(curve.r_squared, ".4f")]
-            )
+def _fits(found: Results) -> str:
+    rows = [
+        [error, FORMULAS[each.kind], f"{each.a:.4g}", f"{each.b:.4g}", claims.shown(each.r_squared, ".4f")]
+        for error, fits in found.fits.items()
+        for each in fits
+    ]
     return _table(["error", "curve", "a", "b", "R²"], rows)
 
 

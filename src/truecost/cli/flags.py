@@ -1,0 +1,54 @@
+"""Messages name parameters in backquotes, as Python has them; here they become what is typed."""
+
+import re
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+from typer.core import TyperCommand
+
+PARAMETER = re.compile(r"`(\w+)(?:=([^`]*))?`")
+Told = TypeVar("Told")
+# Of the command that runs: what a parameter is called, and what turns a switch off.
+_running: dict[str, tuple[str, str | None]] = {}
+
+
+class Command(TyperCommand):
+    """A command that remembers its options, for what is said while it runs and after it failed."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it."""
+        _running.clear()
+        for each in self.params:
+            if each.param_type_name == "argument":
+                _running[each.name or ""] = ((each.name or "").upper(), None)
+            else:
+                off = each.secondary_opts[0] if each.secondary_opts else None
+                _running[each.name or ""] = (max(each.opts, key=len), off)
+        return super().invoke(ctx)
+
+
+def flagged(text: str) -> str:
+    """The text with `low` as --low and `pin=False` as --no-pin, where the command that runs has such options."""
+    return PARAMETER.sub(_typed, text)
+
+
+def typed(what: Told) -> Told:
+    """A document, a section or any part of it with all its words `flagged`."""
+    if isinstance(what, str):
+        return flagged(what)  # type: ignore[return-value]
+    if isinstance(what, tuple):
+        parts = [typed(part) for part in what]
+        return type(what)(*parts) if hasattr(what, "_fields") else tuple(parts)  # type: ignore[return-value]
+    if is_dataclass(what) and not isinstance(what, type):
+        return replace(what, **{each.name: typed(getattr(what, each.name)) for each in fields(what) if each.init})
+    return what
+
+
+def _typed(found: "re.Match[str]") -> str:
+    name, value = found.groups()
+    if name not in _running:
+        return found[0]
+    on, off = _running[name]
+    if value == "False" and off is not None:
+        return off
+    return on if value in (None, "True") else f"{on} {value.strip(chr(34))}"

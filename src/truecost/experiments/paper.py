@@ -1,0 +1,166 @@
+"""The paper's whole experimental section on one matrix: every table it takes, and which of its claims hold there."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from truecost.errors import InputError
+from truecost.experiments import claims, exact, fit, resample, tables
+from truecost.experiments.bounds_observed import bounds_against_reality, levels_for
+from truecost.experiments.one_split import OneSplit, one_split
+from truecost.matrix import CostMatrix
+from truecost.stats.variance import VarianceComponents, variance_components
+
+FloatArray = NDArray[np.float64]
+# Called with what is being done and the share of all work that is done.
+Progress = Callable[[str, float], None]
+Told = Callable[[int], None] | None
+
+# S° of distinct pairs is compared in closed form only: the paper's text has S° otherwise, and a simulation takes its time.
+SIMULATED: tuple[exact.Estimator, ...] = ("even", "concentrated", "scattered")
+# The curves need four values each, and half of the instances are for training.
+LEAST_CONFIGURATIONS, LEAST_INSTANCES = 4, 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Setting:
+    """What is done: the matrix, how many splits, where random numbers start, and bounds and quantiles at 1 − delta."""
+
+    matrix: CostMatrix
+    splits: int
+    seed: int
+    delta: float
+    threads: int | None
+
+    def __post_init__(self) -> None:
+        configurations, instances, _ = self.matrix.shape
+        if configurations < LEAST_CONFIGURATIONS or instances < LEAST_INSTANCES:
+            raise InputError(
+                f"Expected at least {LEAST_CONFIGURATIONS} configurations and {LEAST_INSTANCES} instances, which curves can "
+                f"be fitted to, got {configurations} and {instances}."
+            )
+        if self.splits < 2:
+            raise InputError(f"Expected at least 2 splits, got {self.splits}.")
+        levels_for(self.delta)
+        resample.check_threads(self.threads)
+        exact.check_complete(self.matrix)
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the tables depend on, the costs by their hash."""
+        matrix = self.matrix
+        named = repr((matrix.shape, matrix.low, matrix.high, matrix.configurations, matrix.instances))
+        digest = hashlib.sha256(named.encode())
+        digest.update(np.ascontiguousarray(matrix.costs).tobytes())
+        return {"matrix": digest.hexdigest(), "splits": self.splits, "seed": self.seed, "delta": self.delta}
+
+    def resampled(self, experiment: Callable[..., Any], told: Told, **settings: Any) -> Any:
+        """An experiment of `resample`, which starts from the seed."""
+        common = {"splits": self.splits, "rng": self.seed, "threads": self.threads}
+        return experiment(self.matrix, **common, progress=told, **settings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Results:
+    """What the experiments showed.
+
+    Attributes
+    ----------
+    sweeps
+        Tables of the error against m, N and K.
+    fits
+        The curves of the uniform and of the selection error, in the same order.
+    exact, simulated
+        Tables of the estimators in closed form, and by absolute error.
+    split
+        One split of its own.
+    costs, components
+        The mean cost of every configuration, and where its variance comes from.
+    claims
+        The paper's, with verdicts.
+    """
+
+    sweeps: dict[fit.Kind, pl.DataFrame]
+    fits: dict[str, list[fit.Fit]]
+    exact: pl.DataFrame
+    simulated: pl.DataFrame
+    split: OneSplit
+    costs: FloatArray
+    components: VarianceComponents
+    claims: list[claims.Claim]
+
+
+def run(setting: Setting, store: tables.Store, progress: Progress | None = None) -> Results:
+    """The experiments one after the other, those in the store read from there; progress is told after some splits each."""
+    instances, runs = setting.matrix.shape[1:]
+    k, n = _grid(setting.matrix)
+    # Costs looked at for each configuration of a split: all means for m and K, each run of the schedule for N, and each run
+    # of three estimators, which takes three times as long.
+    work = {"m": instances, "n": runs * instances / 2, "k": instances}
+    parts: dict[str, tuple[float, str, Callable[[Told], pl.DataFrame]]] = {
+        f"error-{kind}": (work[kind], f"error against {fit.letter(kind)}", partial(_sweep, setting, kind))
+        for kind in fit.FORMULAS
+    }
+    for train, numbers in zip(k[:, 0].tolist(), n, strict=True):
+        compare = partial(_compare, setting, train, numbers)
+        parts[f"estimators-k{train}"] = (9 * numbers[-1], f"estimators at K = {train}", compare)
+    closed = store.table("estimators-exact", lambda: tables.exact_table(k, n, exact.by_estimator(setting.matrix, k, n)))
+    found = {}
+    done, total = 0.0, sum(size for size, *_ in parts.values())
+    for name, (size, what, compute) in parts.items():
+        told = _told(progress, what, done / total, size / total / setting.splits)
+        found[name] = store.table(name, partial(compute, told))
+        done += size
+    if progress is not None:
+        progress("figures", 1.0)
+    sweeps = {kind: found.pop(f"error-{kind}") for kind in fit.FORMULAS}
+    simulated = pl.concat(found.values())
+    return Results(
+        sweeps=sweeps,
+        fits={error: [fit.to_table(table, error) for table in sweeps.values()] for error in ("uniform", "selection")},
+        exact=closed,
+        simulated=simulated,
+        split=one_split(setting.matrix, rng=setting.seed),
+        costs=np.nanmean(np.nanmean(setting.matrix.costs, axis=2), axis=1),
+        components=variance_components(setting.matrix),
+        claims=claims.judge(exact=closed, simulated=simulated, sweeps=sweeps, train=instances // 2, delta=setting.delta),
+    )
+
+
+def _told(progress: Progress | None, what: str, start: float, share: float) -> Told:
+    """What a part tells its finished splits, each of them this share of all work."""
+    if progress is None:
+        return None
+    progress(what, start)
+    done = start
+
+    def told(splits: int) -> None:
+        nonlocal done
+        done = min(1.0, done + share * splits)
+        progress(what, done)
+
+    return told
+
+
+def _grid(matrix: CostMatrix) -> tuple[exact.IntArray, exact.IntArray]:
+    """The grid within the runs with each K once, though few instances round several to one."""
+    k, n = exact.grid_within(matrix)
+    once = np.append(True, np.diff(k[:, 0]) > 0)
+    return k[once], n[once]
+
+
+def _sweep(setting: Setting, kind: fit.Kind, told: Told) -> pl.DataFrame:
+    sweep = setting.resampled(resample.SWEEPS[kind], told, levels=levels_for(setting.delta))
+    return tables.sweep_table(sweep, bounds_against_reality(setting.matrix, sweep, delta=setting.delta))
+
+
+def _compare(setting: Setting, train: int, runs: exact.IntArray, told: Told) -> pl.DataFrame:
+    chosen = exact.defined_on(setting.matrix, SIMULATED)
+    errors = setting.resampled(resample.compare_estimators, told, runs=runs, train=train, estimators=chosen)
+    return tables.estimator_table(errors)

@@ -1,0 +1,129 @@
+"""What configurations are compared by: one estimate for all of them, whoever asks.
+
+The training cost of a configuration is the mean of its instance means, every instance counting alike. Where nothing is
+missing that is the plain mean of the paper. Where configurations have runs on different instances it is adjusted for how
+hard those are (cost = configuration + instance, by least squares), as if all had been run on all: else whoever met the easy
+instances would win.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truecost.matrix import CostMatrix
+from truecost.stats.estimate import training_cost
+from truecost.stats.variance import VarianceComponents, instance_summaries, variance_components
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+# A configuration takes part in a choice if it has runs on at least this share of the instances the most used one has.
+LEAST_SHARE = 0.5
+# Of least squares by turns; with all runs there two are enough.
+SWEEPS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Costs:
+    """Training costs of all configurations, arrays in the order of the matrix.
+
+    Attributes
+    ----------
+    training, standard_error
+        See the module; the standard error is over instances. NaN without runs.
+    runs, instances
+        How many each has.
+    ranked
+        Whether it has runs on enough instances to be compared with the others.
+    order
+        Places of the configurations: the ranked ones first, the least training cost before others.
+    adjusted
+        Whether configurations have runs on different instances, so that costs are adjusted for their difficulty.
+    components
+        `within` and `across` of each.
+    means, there
+        Instance means, 0 where there is no run, and where there is one.
+    """
+
+    training: FloatArray
+    standard_error: FloatArray
+    runs: NDArray[np.int64]
+    instances: NDArray[np.int64]
+    ranked: BoolArray
+    order: NDArray[np.intp]
+    adjusted: bool
+    components: VarianceComponents
+    means: FloatArray
+    there: BoolArray
+
+    @property
+    def compared(self) -> FloatArray:
+        """Training costs, infinite for those that cannot be compared."""
+        return np.where(self.ranked, self.training, np.inf)
+
+
+def costs_of(matrix: CostMatrix) -> Costs:
+    """The costs of every configuration of a matrix."""
+    components = variance_components(matrix)
+    plain = training_cost(matrix, weights="instances", components=components)
+    means, there = instance_means(matrix)
+    used = there[there.any(axis=1)]
+    adjusted = bool((used != used[:1]).any())
+    training = levels(means, there) if adjusted else plain.cost
+    enough = _enough(there)
+    return Costs(
+        training=training,
+        standard_error=plain.standard_error,
+        runs=plain.runs,
+        instances=plain.instances,
+        ranked=enough,
+        order=np.lexsort((training, np.where(enough, training, np.inf))),
+        adjusted=adjusted,
+        components=components,
+        means=means,
+        there=there,
+    )
+
+
+def instance_means(matrix: CostMatrix) -> tuple[FloatArray, BoolArray]:
+    """Instance means (M, P), 0 where there is no run, and where there is one."""
+    parts = [(block.means, block.counts > 0) for block in instance_summaries(matrix)]
+    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+
+def best_of(means: FloatArray, there: BoolArray) -> int | None:
+    """The place of the least cost among those that can be compared; None without runs."""
+    if not there.any():
+        return None
+    return int(np.argmin(np.where(_enough(there), levels(means, there), np.inf)))
+
+
+def _enough(there: BoolArray) -> BoolArray:
+    counts = there.sum(axis=1)
+    return np.asarray(counts >= max(1.0, LEAST_SHARE * counts.max(initial=0)))
+
+
+def levels(means: FloatArray, there: BoolArray) -> FloatArray:
+    """The mean of instance means adjusted for the difficulty of the instances; NaN without runs."""
+    counts = there.sum(axis=1)
+    level = np.where(there, means - difficulty(means, there), 0).sum(axis=1) / np.maximum(counts, 1)
+    return np.where(counts > 0, level, np.nan)
+
+
+def difficulty(means: FloatArray, there: BoolArray) -> FloatArray:
+    """What each instance adds to the costs of all, 0 on average: least squares of cost = configuration + instance.
+
+    With all runs there it is the same for everybody and changes no comparison.
+    """
+    by_row, by_column = np.maximum(there.sum(axis=1), 1), np.maximum(there.sum(axis=0), 1)
+    added = np.zeros(means.shape[1])
+    for _ in range(SWEEPS):
+        level = np.where(there, means - added, 0).sum(axis=1) / by_row
+        new = np.where(there, means - level[:, np.newaxis], 0).sum(axis=0) / by_column
+        new -= new.mean()
+        moved = float(np.abs(new - added).max())
+        added = new
+        if moved <= 1e-9 * float(np.abs(added).max()):
+            break
+    return added

@@ -1,0 +1,298 @@
+"""Which runs may speak for a configuration, and with how much of δ: that depends on how it was chosen.
+
+test
+    It has runs on fresh instances, on which nobody chose anything. All of δ.
+before
+    It was fixed before any of these costs was seen. All of δ.
+from-list
+    It was chosen from a list of m that was fixed before any cost was seen: δ/m, the ones dropped on the way included.
+on-part
+    It has the least training cost on a fifth of the instances, drawn at random, and is judged on the others. All of δ.
+progressive
+    The t-th proposal of a search, judged only on instances nobody had used before it was proposed: δ_t = 6δ/(π²t²), which
+    adds up to δ over all t.
+
+A union over configurations that were proposed adaptively on the same instances is refused. It looks like from-list and is
+not valid: each new configuration may be built to fit the very instances, and m, the number of those tried, says nothing of
+the number that might have been.
+
+Where costs decided how many runs a configuration gets (a race), or runs are still being made, limits must hold at all times:
+they take the instances in the order of the matrix, from the first, with the same number of runs r on each, and the part
+6/(π²r²) of δ, since one may look after every round. Where nothing says how it came about that configurations have runs on
+different instances, it is taken for a race.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truecost.errors import InputError
+from truecost.judge.costs import best_of, instance_means
+from truecost.matrix import CostMatrix
+from truecost.runs import Trajectory
+
+FloatArray = NDArray[np.float64]
+Chosen = Literal["test", "before", "from-list", "on-part", "progressive"]
+
+# The part of the instances that chooses, for on-part: more is left to judge by than with halves, and the choice hardly
+# suffers (`python -m bench.shares`).
+CHOOSING = 0.2
+
+INSTANCES = "instances are independent draws from one distribution"
+SEEDS = "seeds are independent"
+RANGE = "every cost lies in the given range"
+COUNTS = "who got how many runs was decided without looking at costs"
+ONE_LOOK = "the number of instances was fixed before looking"
+ORDER = "the seed was not picked after seeing results"
+IN_ORDER = "instances came in the order of the matrix, and the race decided only who gets no further ones"
+
+
+class RefusedError(InputError):
+    """There is no valid statement of this kind.
+
+    Parameters
+    ----------
+    reason
+        Why, in lower case and without a full stop.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"No valid statement can be made: {reason}.")
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked of a set of runs, and what is known of them.
+
+    Parameters
+    ----------
+    configuration, default
+        Who is judged, and what it should be better than; by default the trajectory's, else the least training cost.
+    chosen
+        How the configuration was chosen, where the trajectory does not say.
+    raced
+        Whether costs decided who got how many runs, where the trajectory does not say.
+    list_size
+        For from-list: how long the list was, where not all of it has runs.
+    fresh, proposal
+        For progressive: the instances unused before it was proposed, and its number t, from 1.
+    delta
+        The probability with which each guaranteed statement may be wrong.
+    splits
+        How many times the instances are split in halves to see what choosing adds.
+    seed
+        Of every random number.
+    """
+
+    configuration: str | None = None
+    default: str | None = None
+    chosen: Chosen | None = None
+    raced: bool | None = None
+    list_size: int | None = None
+    fresh: tuple[str, ...] | None = None
+    proposal: int | None = None
+    delta: float = 0.05
+    splits: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.chosen is not None and self.chosen not in get_args(Chosen):
+            raise InputError(f"Expected `chosen` to be one of {', '.join(get_args(Chosen))}, got {self.chosen!r}.")
+        if not 0 < self.delta < 1:
+            raise InputError(f"Expected `delta` between 0 and 1, got {self.delta}.")
+        if self.splits < 1:
+            raise InputError(f"Expected at least 1 of `splits`, got {self.splits}.")
+        if self.list_size is not None and (self.list_size < 1 or self.chosen not in (None, "from-list")):
+            raise InputError("Expected `list_size`, the length of the list, to be 1 or more, and for from-list only.")
+        if self.chosen == "progressive":
+            if self.fresh is None or self.proposal is None:
+                raise InputError("Expected `fresh` instances and the number of the `proposal` for progressive.")
+            if not 1 <= self.proposal <= 10**9:
+                raise InputError(f"Expected the number of the `proposal` from 1 to 10^9, got {self.proposal}.")
+        elif self.fresh is not None or self.proposal is not None:
+            raise InputError("Expected `fresh` instances and a `proposal` for progressive only.")
+
+    def rng(self, purpose: int) -> np.random.Generator:
+        """A stream of its own for each purpose, so that no number depends on what else was drawn."""
+        return np.random.default_rng([self.seed, purpose])
+
+
+class Evidence(NamedTuple):
+    """What a valid statement about a configuration may use.
+
+    `runs` has only instances that may be used, `share` is the part of delta that is left for one configuration,
+    `at_all_times` says that limits must hold at all times, `condition` what nobody has said and the statement rests on.
+    """
+
+    runs: CostMatrix
+    configuration: str
+    chosen: Chosen
+    configurations: int
+    share: float
+    at_all_times: bool
+    condition: str | None
+    rests_on: tuple[str, ...]
+
+
+def gather_evidence(
+    matrix: CostMatrix, name: str | None, asked: Question, trajectory: Trajectory | None, test: CostMatrix | None = None
+) -> Evidence:
+    """The runs a statement may use and the part of delta it has, or `RefusedError`.
+
+    Parameters
+    ----------
+    matrix
+        The runs that were there when it was chosen.
+    name
+        Whom the statement is about; None is the winner, for on-part that of the part that chooses.
+    asked, trajectory
+        How it was chosen.
+    test
+        Runs on fresh instances; instances that are in `matrix` too are passed over.
+    """
+    proposed = "unknown" if trajectory is None else trajectory.proposed
+    chosen = asked.chosen
+    if test is not None and chosen in (None, "test"):
+        return _on_test(matrix, test, name or incumbent_of(matrix, trajectory))
+    if chosen == "test":
+        raise RefusedError("there are no test runs of it")
+    adaptive = f"{_tool(trajectory)} tuned on these instances, so they cannot certify its winner"
+    if proposed == "adaptively" and chosen in (None, "from-list", "on-part"):
+        raise RefusedError(f"{adaptive}; run the winner and the default on new instances")
+    condition = None
+    if chosen is None:
+        chosen = "from-list" if proposed == "beforehand" else "on-part"
+        condition = None if proposed == "beforehand" else "these configurations were not tuned on these instances"
+    stopped = _at_all_times(matrix, asked, trajectory)
+    if chosen == "on-part":
+        return _on_part(matrix, name, stopped, asked.rng(0), condition)
+    if chosen == "before":
+        name = fixed_before(matrix, name)
+        if proposed == "adaptively" and trajectory is not None and name != trajectory.default:
+            raise RefusedError(f"{name!r} was not fixed before these costs were seen: {adaptive}")
+    name = name or incumbent_of(matrix, trajectory)
+    runs, m, share, claim = matrix, 1, 1.0, f"{name} was fixed before any of these costs was seen"
+    if chosen == "from-list":
+        m = max(len(matrix.configurations), asked.list_size or 0)
+        share = 1 / m
+        claim = f"the list of {m:,} configurations was fixed before any of these costs was seen"
+    elif chosen == "progressive":
+        assert asked.fresh is not None  # noqa: S101 - the question has seen to it
+        assert asked.proposal is not None  # noqa: S101
+        runs, share = matrix.select(instances=asked.fresh), 6 / (math.pi * asked.proposal) ** 2
+        runs = runs.select(instances=sorted(runs.instances, key=matrix.instances.index))
+        claim = (
+            f"no cost on these instances had been seen when {name}, number {asked.proposal:,} of its search, was proposed, "
+            "and every number is certified once at most"
+        )
+    return Evidence(runs, name, chosen, m, share, stopped, condition, _rests(claim, stopped))
+
+
+def incumbent_of(matrix: CostMatrix, trajectory: Trajectory | None) -> str:
+    """The trajectory's incumbent, else the configuration with the least training cost."""
+    if trajectory is not None and trajectory.incumbent in matrix.configurations:
+        assert trajectory.incumbent is not None  # noqa: S101
+        return trajectory.incumbent
+    place = best_of(*instance_means(matrix))
+    return matrix.configurations[place or 0]
+
+
+def fixed_before(matrix: CostMatrix, name: str | None) -> str:
+    """The configuration that was fixed before; the one with the least cost is chosen by it."""
+    if name is None and len(matrix.configurations) == 1:
+        return matrix.configurations[0]
+    if name is None:
+        raise InputError("Expected the name of the `configuration` that was fixed before any cost was seen.")
+    return name
+
+
+def in_rounds(runs: CostMatrix, names: Sequence[str]) -> tuple[FloatArray, float]:
+    """Costs (C, K, r) of these configurations in the order of the matrix, r runs on each instance, and the part of δ.
+
+    Whatever more runs there are is passed over: how many there are may depend on costs.
+    """
+    rows = [runs.configurations.index(name) for name in names]
+    counts = runs.counts()[rows]
+    used = counts > 0
+    for name, mine in zip(names, used, strict=True):
+        if not mine.any() or not mine[: int(mine.sum())].all():
+            raise RefusedError(
+                f"in a race the instances of {name!r} did not come in the order of the others, from the first, and a limit "
+                "that holds at all times needs that; take runs on new instances"
+            )
+    length = int(used.all(axis=0).sum())
+    rounds = int(counts[:, :length].min())
+    costs = runs.costs[rows][:, :length]
+    first = np.argsort(np.isnan(costs), axis=2, kind="stable")[:, :, :rounds]
+    return np.take_along_axis(costs, first, axis=2), 6 / (math.pi * rounds) ** 2
+
+
+def _tool(trajectory: Trajectory | None) -> str:
+    return "the search" if trajectory is None else trajectory.tool.partition(" ")[0]
+
+
+def _at_all_times(matrix: CostMatrix, asked: Question, trajectory: Trajectory | None) -> bool:
+    """Whether the number of runs may have depended on costs, or more are on the way."""
+    if trajectory is not None and trajectory.unfinished:
+        return True
+    raced = asked.raced if asked.raced is not None else None if trajectory is None else trajectory.raced
+    if raced is not None:
+        return raced
+    counts = matrix.counts()
+    counts = counts[counts.any(axis=1)]
+    return bool((counts != counts[:1]).any())
+
+
+def _on_test(matrix: CostMatrix, test: CostMatrix, name: str) -> Evidence:
+    if (test.low, test.high) != (matrix.low, matrix.high):
+        raise InputError(
+            f"Expected test runs with costs in [{matrix.low:g}, {matrix.high:g}], as the others have them, got "
+            f"[{test.low:g}, {test.high:g}]."
+        )
+    test.select(configurations=[name])
+    used = set(matrix.instances)
+    new = [instance for instance in test.instances if instance not in used]
+    if not new:
+        raise RefusedError("all instances of the test runs were used in training too, and statements need fresh ones")
+    claim = f"{name} was chosen before any of the test costs was seen"
+    return Evidence(test.select(instances=new), name, "test", 1, 1.0, False, None, _rests(claim, False))
+
+
+def _on_part(
+    matrix: CostMatrix, name: str | None, stopped: bool, rng: np.random.Generator, condition: str | None
+) -> Evidence:
+    if stopped:
+        raise RefusedError(
+            "configurations have runs on different instances, as after a race: which are left to choose from depended on "
+            "the instances that would have to judge. If costs did not decide that, say so (`raced`)"
+        )
+    instances = len(matrix.instances)
+    if instances < 2:
+        raise RefusedError("one part of the instances chooses and the others judge, which takes two instances at least")
+    order = rng.permutation(instances)
+    size = max(1, round(CHOOSING * instances))
+    first, second = np.sort(order[:size]), np.sort(order[size:])
+    means, there = instance_means(matrix)
+    place = best_of(means[:, first], there[:, first])
+    if place is None:
+        raise RefusedError("there are no runs on the part of the instances that chooses")
+    winner = matrix.configurations[place]
+    if name is not None and name != winner:
+        matrix.select(configurations=[name])  # a name that is not there is another mistake
+        raise RefusedError(
+            f"of these runs only the winner on a random fifth of the instances can be certified, which is {winner!r} and "
+            f"not {name!r}"
+        )
+    runs = matrix.select(instances=[matrix.instances[i] for i in second])
+    claim = "the configurations were not tuned on these instances"
+    return Evidence(runs, winner, "on-part", 1, 1.0, False, condition, _rests(claim, False))
+
+
+def _rests(claim: str, stopped: bool) -> tuple[str, ...]:
+    kept = (INSTANCES, SEEDS, RANGE)
+    return (*kept, IN_ORDER, claim) if stopped else (*kept, COUNTS, claim, ONE_LOOK, ORDER)

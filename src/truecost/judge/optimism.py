@@ -1,0 +1,201 @@
+"""What choosing adds to a training cost, and what a search lost on its way.
+
+Two quantities are kept apart, as Schneider, Bischl and Feurer do (Overtuning in Hyperparameter Optimization, 2025):
+
+optimism
+    True cost − training cost of the final incumbent: the paper's selection error, their meta-overfitting. It says that the
+    number is too good, not that the choice is bad.
+over-tuning
+    True cost of the final incumbent − the least true cost an incumbent had on the way. It says that the search went past
+    something better. Relative: over the best gain on the first incumbent; 1 says that all of it was lost again.
+
+Where configurations were proposed adaptively and nobody ran them on test instances, the optimism is unknown: splits of the
+instances they were tuned on show a part of it at most.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truecost.judge.costs import LEAST_SHARE, Costs, difficulty
+from truecost.runs import Trajectory
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+Source = Literal["test runs", "splits", "unknown"]
+
+# Numbers held at once for the splits: a few dozen MB.
+BLOCK = 4_000_000
+# What choosing on all instances errs by, of what choosing on half of them does: the error falls as 1/√K (the b/√K of the
+# paper's fit, which rules it but for the fewest instances).
+ALL_FOR_HALF = math.sqrt(0.5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Optimism:
+    """What the incumbent's training cost hides.
+
+    Attributes
+    ----------
+    true_cost, source
+        The estimate of its true cost: its mean on test runs; else the training cost corrected by what splits show; NaN,
+        unknown, where configurations were proposed adaptively and it has no test runs.
+    gap, percent
+        True cost − training cost, and in per cent of the training cost.
+    selection_error
+        Held-out − training cost of the configuration with the least training cost on a random half of the instances, mean
+        over splits, carried over from half of the instances to all. What splits show: with adaptive proposals, too little.
+    held_out_cost
+        Mean cost on the other half of what was chosen on one.
+    splits
+        How many there were.
+    """
+
+    true_cost: float
+    source: Source
+    gap: float
+    percent: float
+    selection_error: float
+    held_out_cost: float
+    splits: int
+
+
+class Point(NamedTuple):
+    """An incumbent on the way: the runs finished by then, where known, its training cost and its cost on test runs."""
+
+    runs: int | None
+    configuration: str
+    training: float
+    true: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverTuning:
+    """Whether the search went past something better.
+
+    Attributes
+    ----------
+    along
+        Every incumbent on the way, the last one last.
+    lost, relative
+        See the module. NaN unless the last and another one have test runs; relative also if none was better than the first.
+    """
+
+    along: tuple[Point, ...]
+    lost: float
+    relative: float
+
+
+def optimism_of(
+    costs: Costs, own: int, test_cost: float, *, adaptive: bool, splits: int, rng: np.random.Generator
+) -> Optimism:
+    """Of the configuration in row `own`; `test_cost` is NaN where it has no test runs."""
+    seen = selection_errors(costs.means, costs.there, splits, rng)
+    training = float(costs.training[own])
+    error = ALL_FOR_HALF * seen.error
+    # What is a rounding of the costs' own size is nothing.
+    scale = float(np.abs(costs.means).max(initial=0.0))
+    error = 0.0 if abs(error) <= 1e-12 * scale else error
+    source: Source = "test runs" if math.isfinite(test_cost) else "unknown" if adaptive else "splits"
+    true = {"test runs": test_cost, "splits": training + correction(costs.compared, own, error), "unknown": math.nan}[source]
+    gap = true - training
+    gap = 0.0 if abs(gap) <= 1e-12 * scale else gap
+    return Optimism(
+        true_cost=true,
+        source=source,
+        gap=gap,
+        percent=100 * gap / abs(training) if training else math.nan,
+        selection_error=error,
+        held_out_cost=seen.held_out,
+        splits=splits,
+    )
+
+
+def over_tuning_of(
+    costs: Costs, configurations: Sequence[str], incumbent: str, trajectory: Trajectory | None, tested: Mapping[str, float]
+) -> OverTuning:
+    """Along the steps of a trajectory; without one there is nothing on the way."""
+    places = {name: place for place, name in enumerate(configurations)}
+    steps = [] if trajectory is None else [(step.runs, step.configurations[0]) for step in trajectory.steps if step[1]]
+    steps = [(runs, name) for runs, name in steps if name in places]
+    if not steps or steps[-1][1] != incumbent:
+        steps.append((None, incumbent))
+    # A configuration that stays the best is one incumbent.
+    changes = [True, *(now != before for (_, before), (_, now) in pairwise(steps))]
+    along = tuple(
+        Point(runs, name, float(costs.training[places[name]]), tested.get(name, math.nan))
+        for (runs, name), change in zip(steps, changes, strict=True)
+        if change
+    )
+    lost, relative = over_tuning([point.true for point in along])
+    return OverTuning(along=along, lost=lost, relative=relative)
+
+
+class SelectionError(NamedTuple):
+    """Held-out − training cost of what was chosen, and its held-out cost, means over splits."""
+
+    error: float
+    held_out: float
+
+
+def selection_errors(means: FloatArray, there: BoolArray, splits: int, rng: np.random.Generator) -> SelectionError:
+    """Mean selection error of choosing on a random half of the instances, looking at the other.
+
+    Configurations that have runs on less than `LEAST_SHARE` of what the most used one has on that half, or none on the
+    other, are not chosen. Costs are adjusted for the difficulty of instances; with all runs there that changes nothing,
+    since the two ways of a split cancel it.
+    """
+    instances = means.shape[1]
+    if instances < 2:
+        return SelectionError(math.nan, math.nan)
+    step = max(1, BLOCK // max(means.shape))
+    errors: list[FloatArray] = []
+    held_outs: list[FloatArray] = []
+    means = np.where(there, means - difficulty(means, there), 0)
+    number, sums, counts = there.astype(np.float64), means.sum(axis=1), there.sum(axis=1)
+    for start in range(0, splits, step):
+        size = min(step, splits - start)
+        # Every split both ways: what a fixed configuration errs by cancels exactly, but in the last one of an odd number.
+        drawn = np.argsort(rng.random((-(-size // 2), instances)), axis=1) < instances // 2
+        half = np.concatenate([drawn, ~drawn])[:size].astype(np.float64).T
+        train_sums, train_counts = means @ half, number @ half
+        held_counts = counts[:, np.newaxis] - train_counts
+        enough = (train_counts >= np.maximum(1, LEAST_SHARE * train_counts.max(axis=0))) & (held_counts > 0.5)
+        train = np.where(enough, train_sums / np.maximum(train_counts, 1), np.inf)
+        held = (sums[:, np.newaxis] - train_sums) / np.maximum(held_counts, 1)
+        place, columns = train.argmin(axis=0), np.arange(size)
+        best = train[place, columns]
+        some = np.isfinite(best)
+        errors.append((held[place, columns] - best)[some])
+        held_outs.append(held[place, columns][some])
+    return SelectionError(_mean(errors), _mean(held_outs))
+
+
+def correction(costs: FloatArray, own: int, selection_error: float) -> float:
+    """What selection took from a training cost: all of the error from the least one, nothing from one far above it."""
+    least = float(np.min(costs))
+    if not costs[own] > least:
+        return selection_error
+    return max(0.0, least + selection_error - float(costs[own]))
+
+
+def _mean(parts: list[FloatArray]) -> float:
+    values = np.concatenate(parts)
+    return float(values.mean()) if values.size else math.nan
+
+
+def over_tuning(true_costs: Sequence[float]) -> tuple[float, float]:
+    """Over-tuning of incumbents and its relative form, from their true costs in the order of time; NaN is passed over.
+
+    True cost of the last − least true cost of all; relative: over first − least. The last one must be known.
+    """
+    known = [cost for cost in true_costs if math.isfinite(cost)]
+    if len(known) < 2 or not math.isfinite(true_costs[-1]):
+        return math.nan, math.nan
+    lost, gained = known[-1] - min(known), known[0] - min(known)
+    return lost, lost / gained if gained > 0 else math.nan

@@ -1,0 +1,46 @@
+"""Runs with everything else a log says of them: what every importer gives, and what is judged."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from truecost.matrix.cost_matrix import CostMatrix
+from truecost.runs import Trajectory
+
+Scalar = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Import:
+    """What was in a log.
+
+    Parameters
+    ----------
+    kind
+        `"smac"`, `"irace"`, `"aslib"`, `"acl"`, `"table"`, `"matrix"` or `"journal"`.
+    matrix
+        The runs.
+    trajectory
+        Where the configurations come from.
+    parameters
+        The values of the parameters of each configuration, where the log has them.
+    origins
+        How each configuration was proposed, in the tool's own words.
+    test
+        Runs the tool made on test instances.
+    left_out
+        How many runs are not in the matrix, by reason.
+    notes
+        What was assumed or changed on the way, in sentences.
+    columns
+        For tables: which column was taken for what.
+    """
+
+    kind: str
+    matrix: CostMatrix
+    trajectory: Trajectory
+    parameters: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
+    origins: Mapping[str, str] = field(default_factory=dict)
+    test: CostMatrix | None = None
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,126 @@
+"""What to do next: advice in the order of use, a plan, and commands to copy."""
+
+import math
+from typing import Any
+
+from truecost.judge.assess import Assessment
+from truecost.show.blocks import Block, Commands, Fact, Facts, Figure, Points, Section, Text
+from truecost.show.document.context import Context, called, opening
+from truecost.show.document.noisy import still
+from truecost.show.numbers import counted, number, percent
+
+# An allocation that wastes less than this share of its variance is as good as even.
+EVEN_ENOUGH = 1.05
+
+
+def what_next(found: Assessment, setting: Context) -> Section:
+    """The section."""
+    outlook, unit = found.outlook, setting.in_unit
+    plan = outlook.plan
+    lead, *more = steps_of(found)
+    blocks: list[Block] = [Points(title="And then", points=tuple(more))] if more else []
+    facts = []
+    if plan is not None:
+        half = f"for a standard error of {setting.cost(number(found.noise.standard_error / 2, 2))}"
+        least = math.sqrt(max(0.0, plan.across) / found.spread.instances)
+        facts += [
+            Fact(term="plan-instances", value=plan.instances, shown=f"{plan.instances:,}", note=half),
+            Fact(term="plan-runs", value=plan.runs, shown=f"{plan.runs:,}", note="of the one configuration"),
+            Fact(term="floor", value=least, shown=number(least, 2), unit=unit),
+        ]
+    if (reach := outlook.reach) is not None:
+        shown = f"over {reach.tried:,}" if reach.instances is None else f"{reach.instances:,}"
+        facts.append(Fact(term="shown-on", value=reach.instances, shown=shown, note=f"now {reach.seen:,}"))
+    if (apart := outlook.apart) is not None:
+        each = f"{counted(apart.runs_each, 'run')} of both on each"
+        facts.append(Fact(term="tell-apart", value=apart.instances, shown=f"{apart.instances:,}", note=each))
+    if facts:
+        blocks.append(Facts(facts=tuple(facts), where="page"))
+    if plan is None:
+        blocks.append(Text(text=f"No plan for half of the error: {outlook.no_plan.rstrip('.')}.", aside=True))
+    else:
+        note = f"All of these have a standard error of {number(found.noise.standard_error / 2, 2)} or less."
+        title = "Other numbers of instances for the same error"
+        draw = lambda: _picture(found, setting)  # noqa: E731
+        blocks.append(Figure(name="plan", title=title, notes=(note,), draw=draw, where="page"))
+    if lines := _commands(found, setting):
+        blocks.append(Commands(commands=lines))
+    return Section(name="next", title="What to do next", lead=lead, blocks=tuple(blocks))
+
+
+def _picture(found: Assessment, setting: Context) -> Any:
+    from truecost.show import figures
+
+    assert found.outlook.plan is not None  # noqa: S101 - only then is it drawn
+    data = figures.plan_curve_data(found.outlook.plan)
+    return data, figures.plan_curve_chart(data, unit=setting.unit)
+
+
+def steps_of(found: Assessment) -> tuple[str, ...]:
+    """Advice, the most useful first."""
+    noise, said = found.noise, []
+    incumbent = called(found, found.incumbent)
+    if found.certificate is None:
+        both = "" if found.default is None else " and the default"
+        said.append(f"Run {incumbent}{both} on instances that the search never saw: only they can certify it.")
+    if found.default is None:
+        said.append("Say which configuration is the default, with runs on the same instances, to see what tuning gained.")
+    elif found.outlook.reach is not None or found.outlook.apart is not None:
+        said.append(_to_show(found))
+    now, new, same = (number(value, 2) for value in (noise.standard_error, noise.new_instances, noise.same_instances_again))
+    if still(found):
+        said.append("Take harder or more varied instances: on these all runs cost the same.")
+    elif noise.bottleneck is None:
+        said.append("Run some configurations twice on the same instances, to see how much of the noise is the seeds'.")
+    elif noise.bottleneck == "instances":
+        said.append(
+            f"Add instances, not seeds: as many runs again bring the standard error from {now} to {new} on new instances, "
+            f"but only to {same} on the same ones."
+        )
+    else:
+        said.append(
+            f"Add runs: as many again bring the standard error from {now} to {same} on the same instances, to {new} on new "
+            "ones."
+        )
+    waste = found.spread.variance_over_even
+    if waste > EVEN_ENOUGH:
+        said.append(f"Spread the runs evenly: as many, on all instances alike, have {percent(1 - 1 / waste)} less variance.")
+    return tuple(said)
+
+
+def _to_show(found: Assessment) -> str:
+    """What it takes to show the difference that was seen: by the guarantee of the verdict first, then by a weaker test."""
+    reach, apart, comparison = found.outlook.reach, found.outlook.apart, found.comparison
+    assert comparison is not None  # noqa: S101 - else there is nothing to show
+    who, default = called(found, comparison.configuration), called(found, comparison.default)
+    parts = []
+    if reach is not None and reach.instances is not None:
+        choosing = f", and {reach.to_choose:,} more to choose by" if reach.to_choose else ""
+        parts.append(
+            f"if new instances are like these, about {reach.instances:,} of them would show that {who} is better than "
+            f"{default}{choosing}."
+        )
+    elif reach is not None:
+        parts.append(
+            f"to show that {who} is better than {default} is out of reach at this difference: {reach.tried:,} instances "
+            "like these would not do."
+        )
+    if apart is not None:
+        each = f"{counted(apart.instances, 'instance')} with {counted(apart.runs_each, 'run')} each"
+        weaker = "a paired t-test, which trusts normal differences and a choice made beforehand, would need about"
+        parts.append(f"{weaker} {each}.")
+    return " ".join(map(opening, parts))
+
+
+def _commands(found: Assessment, setting: Context) -> tuple[tuple[str, str], ...]:
+    """Lines to copy, each with what it is good for."""
+    own = found.incumbent
+    plan = "how many runs on how many instances halve the standard error; with prices and budgets too"
+    asked: list[tuple[str | None, str]] = [
+        (setting.command("plan", configuration=own, error=found.outlook.error), plan)
+        if found.outlook.plan is not None
+        else (setting.command("info"), "what the runs hold, and how noisy they are"),
+        (setting.command("audit"), "this verdict in the terminal; exit code 0 says that it is shown to be better"),
+        (setting.command("certify", configuration=own), "the guarantee alone, with everything it rests on"),
+    ]
+    return tuple((line, why) for line, why in asked if line is not None)

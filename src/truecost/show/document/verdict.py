@@ -1,0 +1,154 @@
+"""The verdict: one sentence, what training hid, and the numbers beside it."""
+
+import math
+
+from truecost.judge.assess import Assessment
+from truecost.judge.statements import Certificate, Comparison
+from truecost.show.blocks import Fact, Tone
+from truecost.show.document.context import Context, called, opening, sure, sureness
+from truecost.show.numbers import at_least, at_most, counted, number, percent, signed
+
+
+def judged(found: Assessment) -> tuple[Tone, str]:
+    """The verdict as a colour and in a few words."""
+    comparison = found.comparison
+    if found.default is None:
+        return "open", "No default to compare with"
+    if comparison is None:
+        return "open", "The default itself"
+    if comparison.upper is None:
+        return "open", "Better than the default? Unknown"
+    if comparison.condition is not None:
+        return "open", "Only if these runs were not tuned on"
+    tones: dict[str, tuple[Tone, str]] = {
+        "better": ("good", "Better than the default"),
+        "worse": ("bad", "Worse than the default"),
+        "open": ("open", "Not shown to be better than the default"),
+    }
+    return tones[comparison.grade]
+
+
+def verdict_of(found: Assessment, setting: Context) -> str:
+    """The answer in one sentence."""
+    comparison = found.comparison
+    if comparison is not None:
+        return against_default(found, comparison, setting)
+    incumbent = called(found, found.incumbent)
+    if found.default is not None:
+        return opening(f"{incumbent} is still the best: nothing better was found.")
+    ran = int((found.costs.runs > 0).sum())
+    if ran == 1:
+        return opening(f"{incumbent} is the only one with runs.")
+    if found.costs.order[0] != found.own:
+        return opening(f"{incumbent} was chosen out of {ran:,}.")
+    adjusted = ", after adjusting for instance difficulty" if found.costs.adjusted else ""
+    return opening(f"{incumbent} has the lowest training cost of {ran:,} configurations{adjusted}.")
+
+
+def against_default(found: Assessment, comparison: Comparison, setting: Context) -> str:
+    """Whether it is better than the default."""
+    who, default = called(found, comparison.configuration), called(found, comparison.default)
+    if comparison.lower is None or comparison.upper is None:
+        return opening(f"whether {who} is better than {default} is unknown: {comparison.reason}.")
+    certain = sure(found.asked.delta)
+    if comparison.upper < 0:
+        gain = setting.cost(at_least(-comparison.upper))
+        said = f"{who} is better than {default}: {certain} its mean cost is at least {gain} lower."
+    elif comparison.lower > 0:
+        loss = setting.cost(at_least(comparison.lower))
+        said = f"{who} is worse than {default}: {certain} its mean cost is at least {loss} higher."
+    else:
+        between = f"{at_most(-comparison.lower)} lower to {setting.cost(at_most(comparison.upper))} higher"
+        said = f"{who} is not shown to be better than {default}: its mean cost may be anything from {between}."
+    return opening(said if comparison.condition is None else f"if {comparison.condition}: {said}")
+
+
+def certified(certificate: Certificate, setting: Context, name: str) -> str:
+    """The certificate as a sentence, without its full stop."""
+    most = setting.cost(at_most(certificate.upper))
+    said = f"{sure(certificate.delta)} the mean cost of {name} on new instances is at most {most}"
+    return opening(said if certificate.condition is None else f"if {certificate.condition}: {said}")
+
+
+def hidden(found: Assessment, setting: Context) -> str:
+    """What the training cost hides, in a sentence or two."""
+    seen = found.optimism
+    training = setting.cost(number(found.costs.training[found.own]))
+    true = setting.cost(number(seen.true_cost))
+    more = f" ({signed(seen.percent, 2)} %)" if math.isfinite(seen.percent) else ""
+    if seen.source == "test runs":
+        return f"On new instances it costs {true} on average, in training {training}{more}."
+    if seen.source == "unknown":
+        error = seen.selection_error
+        training_cost = float(found.costs.training[found.own])
+        least = f"; splits of the training instances show at least {percent(error / abs(training_cost))}"
+        shown = least if error > 0 and training_cost else ", although splits of the training instances show nothing"
+        return (
+            f"In training it costs {training}. What it costs on new instances is unknown: it was tuned on these. Expect more"
+            f"{shown}."
+        )
+    if not math.isfinite(seen.gap):
+        return f"In training it costs {training}; with one instance nothing can be said of others."
+    if seen.gap <= 0:
+        return f"In training it costs {training}; splitting the instances shows no optimism."
+    return f"In training it costs {training}; since it was chosen for that, expect about {true} on new instances{more}."
+
+
+def key(found: Assessment, setting: Context) -> tuple[Fact, ...]:
+    """The numbers beside the verdict."""
+    unit = setting.in_unit
+    training = float(found.costs.training[found.own])
+    return (
+        Fact(term="training-cost", value=training, shown=number(training), unit=unit),
+        true_cost(found, setting),
+        limit(found, setting),
+        *([] if found.comparison is None else [to_default(found, found.comparison, setting)]),
+        bottleneck(found),
+    )
+
+
+def true_cost(found: Assessment, setting: Context) -> Fact:
+    """The one estimate of the true cost there is."""
+    seen = found.optimism
+    if seen.source == "unknown":
+        return Fact(term="true-cost", value=None, shown="unknown", note="needs runs on new instances")
+    note = "on test runs" if seen.source == "test runs" else "training cost, corrected for the choice"
+    return Fact(term="true-cost", value=seen.true_cost, shown=number(seen.true_cost), unit=setting.in_unit, note=note)
+
+
+def limit(found: Assessment, setting: Context) -> Fact:
+    """The upper limit of the true cost."""
+    certificate = found.certificate
+    label = f"at most, {sureness(found.asked.delta)}"
+    if certificate is None:
+        return Fact(term="interval", label=label, value=None, shown="–", note="see How sure")
+    notes = [] if certificate.configuration == found.incumbent else [f"of configuration {certificate.configuration}"]
+    notes += [] if certificate.condition is None else ["if not tuned on these"]
+    return Fact(
+        term="interval",
+        label=label,
+        value=certificate.upper,
+        shown=at_most(certificate.upper),
+        unit=setting.in_unit,
+        note=", ".join(notes),
+    )
+
+
+def to_default(found: Assessment, comparison: Comparison, setting: Context) -> Fact:
+    """The mean difference to the default."""
+    note = f"on {counted(comparison.instances, f'{comparison.on} instance')}"
+    if comparison.lower is not None and comparison.upper is not None:
+        note += f"; {at_least(comparison.lower)} to {at_most(comparison.upper)}, each {sureness(found.asked.delta)}"
+    shown = signed(comparison.estimate)
+    return Fact(term="difference", value=comparison.estimate, shown=shown, unit=setting.in_unit, note=note)
+
+
+def bottleneck(found: Assessment) -> Fact:
+    """What the error is mostly from."""
+    noise = found.noise
+    shown = {"runs": "too few runs", "instances": "too few instances", None: "–"}[noise.bottleneck]
+    note = ""
+    if noise.bottleneck is not None and noise.within + noise.across > 0:
+        share = noise.across / (noise.across + noise.within)
+        note = f"{percent(share)} of a run's variance is between instances"
+    return Fact(term="bottleneck", value=noise.bottleneck, shown=shown, note=note)

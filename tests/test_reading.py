@@ -1,0 +1,194 @@
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pytest
+import typer
+from commands import Run
+
+from truecost.cli import app
+from truecost.cli.flags import Command, flagged
+from truecost.cli.reading import Source, example_or, names_in, reads_runs
+from truecost.errors import InputError
+from truecost.importers.detect import import_runs
+from truecost.matrix import CostMatrix
+from truecost.stats.synthetic import runtime_model
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def drawn() -> CostMatrix:
+    """A small matrix."""
+    return runtime_model(configurations=3, rng=1).draw(instances=4, runs=2, rng=2)
+
+
+@pytest.mark.usefixtures("here")
+def test_a_solver_called_like_an_example_does_not_hide_it() -> None:
+    """With a folder of instances or a binary called kissat in the way, `truecost info kissat` would fail."""
+    path = Path("kissat")
+    packaged = example_or(path)
+    assert packaged != path
+    path.mkdir()
+    (path / "README").write_text("not runs\n")
+    assert example_or(path) == packaged
+    found = Source(path=path).read()
+    assert found.matrix.shape == (50, 50, 5)
+    assert "holds no runs" in found.notes[0]
+    (path / "README").unlink()
+    path.rmdir()
+    for content in (b"\x7fELF\0\0", b"#!/bin/sh\nexec kissat\n", b""):
+        path.write_bytes(content)
+        assert example_or(path) == packaged
+        assert Source(path=path).is_example
+
+
+def test_runs_called_like_an_example_win(here: Path) -> None:
+    """Somebody's own runs in a file or folder called kissat would silently be answered by ours."""
+    path = Path("kissat")
+    matrix = drawn()
+    path.mkdir()
+    table = matrix.to_table().rename({"configuration": "config_id", "instance": "instance_id"})
+    table.write_csv(path / "runhistory.csv")
+    assert example_or(path) == path
+    assert Source(path=path).read().matrix.shape == matrix.shape
+    (path / "runhistory.csv").rename("clasp")
+    matrix.save(here / "lkh.npz")
+    (here / "lkh.npz").rename("lkh")
+    for name in ("clasp", "lkh"):
+        assert Source(path=Path(name)).read().matrix == matrix
+        assert not Source(path=Path(name)).is_example
+
+
+def test_a_matrix_keeps_its_costs(here: Path) -> None:
+    """A cutoff or an objective for a matrix whose costs are settled would be ignored without a word."""
+    drawn().save(here / "m.npz")
+    for name, value in {"cutoff": 2.0, "par": 10.0, "objective": "time", "fidelity": 3.0}.items():
+        with pytest.raises(InputError, match=f"no `{name}` with a matrix"):
+            Source(path=here / "m.npz", **{name: value}).read()  # type: ignore[arg-type]
+
+
+def test_the_default_that_is_named_counts(here: Path) -> None:
+    """A default named by the user would lose to the one that is kept with the runs."""
+    matrix = drawn()
+    first, second = matrix.configurations[:2]
+    kept = import_runs(matrix.to_table(), default=first).trajectory
+    for ending in ("npz", "parquet"):
+        matrix.save(here / f"m.{ending}", trajectory=kept)
+        assert Source(path=here / f"m.{ending}").read().trajectory.default == first
+        assert Source(path=here / f"m.{ending}", default=second).read().trajectory.default == second
+    with pytest.raises(InputError, match="`default`, got 'nobody'"):
+        import_runs(matrix.to_table(), default="nobody")
+
+
+def test_test_runs(here: Path) -> None:
+    """Test runs would be taken from the log where others are named, or for a configuration that has none there."""
+    matrix = drawn()
+    matrix.save(here / "test.npz")
+    first, second = matrix.configurations[:2]
+    log = import_runs(matrix.to_table())
+    own = replace(log, test=matrix.select(configurations=[first]), trajectory=replace(log.trajectory, incumbent=first))
+    source = Source(path=here / "log")
+    assert source.test_runs(own, None) is own.test
+    assert source.test_runs(own, None, second) is None
+    assert source.test_runs(own, None, first, "before") is None
+    assert source.test_runs(own, here / "test.npz", second) == matrix
+    assert source.test_runs(log, None) is None
+
+
+def test_words_say_the_options_again() -> None:
+    """A command to paste would read the runs otherwise than the command that prints it."""
+    source = Source(path=Path("x"), low=0.0, high=10.5, columns=["cost=PAR10", "seed=s"], objective="time")
+    assert source.words() == ("--low=0", "--high=10.5", "--objective=time", "--column=cost=PAR10", "--column=seed=s")
+    assert Source(path=Path("x")).words() == ()
+
+
+def test_commands_get_the_options_of_reading() -> None:
+    """A command would not hand all options of reading on, or lose its own."""
+    seen: list[tuple[Any, ...]] = []
+    toy = typer.Typer()
+
+    @toy.command(cls=Command)
+    @reads_runs(without="nothing if not given")
+    def look(source: Source, more: Annotated[int, typer.Option(help="Its own.")] = 1) -> None:
+        """Look."""
+        seen.append((source, more))
+
+    words = ["runs", "--more", "3", "--low", "1", "--column", "cost=c", "--kind", "table", "--fidelity", "2", "--par", "4"]
+    toy(words, standalone_mode=False)
+    toy([], standalone_mode=False)
+    there = Source(path=Path("runs"), low=1.0, columns=["cost=c"], kind="table", fidelity=2.0, par=4.0)
+    assert seen == [(there, 3), (Source(path=None, columns=None), 1)]
+    assert flagged("Give `low`, `columns` or `more=5`, not `rng` for `runs`.") == (
+        "Give --low, --column or --more 5, not `rng` for RUNS."
+    )
+    with pytest.raises(InputError, match="got none"):
+        seen[1][0].read()
+
+
+def test_names_in_files(here: Path) -> None:
+    """A list of instances would be taken with its blank lines, or twice the same name."""
+    (here / "names").write_text("a\n\n b \na\n")
+    assert names_in(here / "names") == ["a", "b"]
+    for content in (b"\n", b"\xff\xfe"):
+        (here / "names").write_bytes(content)
+        with pytest.raises(InputError, match="one a line"):
+            names_in(here / "names")
+
+
+def test_errors_say_what_to_type(run: Run, tmp_path: Path) -> None:
+    """A message on the command line would name parameters of Python, or the library's name flags."""
+    table = tmp_path / "runs.csv"
+    table.write_text("configuration,instance,cost\na,x,0.14\na,y,7.6\n")
+    says = "Give the metric's possible range: {} and {} (seen in the log: 0.14 to 7.6)."
+    ended = run("import", table)
+    assert ended.returncode == 2
+    assert says.format("--low", "--high") in ended.stderr
+    with pytest.raises(InputError) as caught:
+        import_runs(table)
+    assert says.format("`low`", "`high`") in str(caught.value)
+
+
+def test_a_log_goes_wherever_a_matrix_goes(run: Run, tmp_path: Path) -> None:
+    """A command that speaks of runs would refuse a log that `import` reads."""
+    table = tmp_path / "runs.tsv"
+    rows = [f"c{c}\ti{i}\t{np.cos(c * i + r):.3f}\n" for c in range(3) for i in range(6) for r in range(2)]
+    table.write_text("solver\tproblem\tPAR10\n" + "".join(rows))
+    words = (table, "--low", -1, "--high", 1, "--json")
+    assert json.loads(run("info", *words).stdout)["runs"]["configurations"] == 3
+    assert json.loads(run("bound", *words).stdout)["bounds"]["instances"] == 6
+    assert json.loads(run("experiment", "k", *words, "--splits", 5, "--column", "cost=PAR10").stdout)["splits"] == 5
+
+
+def commands(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command of the program, with its name."""
+    if hasattr(command, "commands"):
+        for word, each in command.commands.items():
+            yield from commands(each, f"{name} {word}".strip())
+    else:
+        yield name, command
+
+
+def test_an_option_means_one_thing() -> None:
+    """An option would mean one thing here and another there."""
+    meanings: dict[str, dict[tuple[str, str], list[str]]] = defaultdict(lambda: defaultdict(list))
+    for name, command in commands(typer.main.get_command(app)):
+        for each in command.params:
+            if each.param_type_name == "option":
+                meaning = each.help.split(";")[0].rstrip(".")
+                kind = each.type_descriptor.annotation
+                kind = "words" if issubclass(kind, StrEnum) else f"{kind.__name__}{' list' if each.multiple else ''}"
+                for flag in (*each.opts, *each.secondary_opts):
+                    meanings[flag][kind, meaning].append(name)
+    assert {flag: dict(found) for flag, found in meanings.items() if len(found) > 1} == {}
+    assert "-o" in meanings
+    assert all(names in meanings["--out"].values() for names in meanings["-o"].values())
