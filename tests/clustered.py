@@ -1,7 +1,6 @@
-"""Gathers or configures a scenario on a Dask cluster.
+"""Gathers a scenario on a Dask cluster whose workers are killed meanwhile, then configures another on it in peace.
 
-`clustered.py gather SCENARIO JOURNAL KILLS`, whose workers are killed meanwhile; prints, as JSON, who was killed.
-`clustered.py configure SCENARIO JOURNAL RUNS`.
+`clustered.py GATHERED JOURNAL KILLS CONFIGURED JOURNAL RUNS`. Prints, as JSON, who was killed.
 """
 
 import json
@@ -9,6 +8,7 @@ import os
 import signal
 import sys
 import time
+from typing import Any
 
 from distributed import LocalCluster
 from distributed.core import Status
@@ -32,34 +32,21 @@ def busy_workers(cluster: LocalCluster) -> list[int]:
 
 
 def main() -> None:
-    """Gather while workers die, or configure in peace."""
-    how, path, journal, number = sys.argv[1:]
+    """Gather while workers die, then configure."""
+    gathered, journal, kills, configured, search, runs = sys.argv[1:]
     killed: list[int] = []
 
     def kill(progress: GatherProgress) -> None:
-        if len(killed) < int(number) and progress.done >= 20 + 60 * len(killed):
+        if len(killed) < int(kills) and progress.done >= 20 + 60 * len(killed):
             # What was under way may have been finished meanwhile: then with the next report.
             for victim in busy_workers(cluster)[:1]:
                 os.kill(victim, signal.SIGKILL)
                 killed.append(victim)
 
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50) as cluster:
-        where = cluster.scheduler_address
-        scenario = Scenario.read(path)
-        if how == "gather":
-            gather(
-                scenario,
-                journal,
-                configurations=6,
-                instances=5,
-                runs=8,
-                dask=where,
-                pin=False,
-                keep_going=True,
-                progress=kill,
-            )
-        else:
-            configure(scenario, journal, budget=f"{number}runs", dask=where, pin=False, keep_going=True)
+        common: dict[str, Any] = {"dask": cluster.scheduler_address, "pin": False, "keep_going": True}
+        gather(Scenario.read(gathered), journal, configurations=6, instances=5, runs=8, progress=kill, **common)
+        configure(Scenario.read(configured), search, budget=f"{runs}runs", **common)
     sys.stdout.write(json.dumps(killed))
 
 

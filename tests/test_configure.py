@@ -181,16 +181,6 @@ def test_twelve_kills_change_nothing(tmp_path: Path) -> None:
     assert len(rows(tmp_path / "killed.db", RUNS)) == expected.runs
 
 
-def test_a_cluster_ends_where_one_machine_does(tmp_path: Path) -> None:
-    """Runs on Dask workers would lead elsewhere, or lose their place."""
-    scenario = toy(tmp_path, 6)
-    configure(scenario, tmp_path / "here.db", budget="60runs", workers=2, pin=False, keep_going=True)
-    words = ["configure", str(scenario.path), str(tmp_path / "there.db"), "60"]
-    ended = subprocess.run([sys.executable, str(HERE / "clustered.py"), *words], capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stderr
-    assert way(tmp_path / "there.db") == way(tmp_path / "here.db")
-
-
 def test_a_finished_search_runs_nothing(tmp_path: Path) -> None:
     """To be told the result again would cost runs, or cores that are not free."""
     scenario = toy(tmp_path, 6)

@@ -67,20 +67,6 @@ def test_fifty_kills_change_nothing(tmp_path: Path) -> None:
     assert cells(tmp_path / "runs.db") == scenarios.expected(scenario, 6, 5, 20)
 
 
-def test_killed_dask_workers_change_nothing(tmp_path: Path) -> None:
-    """A worker that is killed would cost a run, or journal one twice."""
-    scenario = Scenario.read(scenarios.write(tmp_path))
-    ended = subprocess.run(
-        [sys.executable, str(HERE / "clustered.py"), "gather", str(scenario.path), str(tmp_path / "runs.db"), "3"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stderr
-    assert len(set(json.loads(ended.stdout))) == 3
-    assert cells(tmp_path / "runs.db") == scenarios.expected(scenario, 6, 5, 8)
-
-
 def test_a_killed_supervisor_costs_no_run(tmp_path: Path) -> None:
     """A run whose supervisor is killed under it would be lost, or end the gathering."""
     scenario = Scenario.read(scenarios.write(tmp_path))

@@ -146,7 +146,7 @@ GOOD: dict[str, Any] = {"costs": [[[1.0], [2.0]]], "configurations": ["a"], "ins
         ({"costs": [[[10**400], [1]]]}, "Expected finite costs of configuration number 0 on instance number 0"),
         ({"instances": ["x", "y\0"]}, "without NUL"),
         ({"instances": ["x", "\ud800"]}, "surrogates"),
-        ({"low": -1.7e308, "high": 1.7e308}, "finite cost range"),
+        ({"low": -1.7e308, "high": 1.7e308}, "a cost range with low < high"),
         ({"statuses": [[[0, 1], [1]]]}, "lists of different lengths"),
         ({"configurations": ["a", "b"]}, "one configuration name for each of 1 in the costs, got 2"),
         ({"instances": ["x", "x"]}, "every instance name once, got 'x' twice"),
@@ -154,7 +154,7 @@ GOOD: dict[str, Any] = {"costs": [[[1.0], [2.0]]], "configurations": ["a"], "ins
         ({"instances": ["x", 3]}, "at least one letter, got 3"),
         ({"configurations": "a"}, "list of configuration names"),
         ({"low": 5}, "low < high, got low 5 and high 5"),
-        ({"high": np.inf}, "finite cost range"),
+        ({"high": np.nan}, "a cost range with low < high"),
         ({"statuses": [[[0], [9]]]}, "status from -1 to 5, got 9 for configuration 'a' on instance 'y'"),
         ({"statuses": [[[0.5], [1.0]]]}, "statuses as whole numbers, got float64"),
         ({"statuses": [[[300], [1]]]}, "statuses from -128 to 127, got 1 to 300"),
@@ -215,11 +215,17 @@ def test_bad_tables(tmp_path: Path, text: str, words: str) -> None:
 
 
 def test_range_must_be_said(tmp_path: Path) -> None:
-    """The cost range would be guessed from the costs seen."""
+    """A cost range that nobody has said would be guessed from the costs seen, or get lost on the way to a file."""
     path = tmp_path / "runs.csv"
     path.write_text("configuration,instance,run,cost\na,x,1,1\n")
-    with pytest.raises(InputError, match="Give the least cost a run can have, `low`"):
-        CostMatrix.load(path)
+    found = CostMatrix.load(path)
+    assert (found.low, found.high) == (-np.inf, np.inf)
+    for ending in ("csv", "parquet", "npz"):
+        found.save(tmp_path / f"again.{ending}")
+        assert CostMatrix.load(tmp_path / f"again.{ending}") == found
+        assert CostMatrix.load(tmp_path / f"again.{ending}", high=3).high == 3
+    with pytest.raises(InputError, match="not finite"):
+        CostMatrix([[np.inf]], ["a"], ["x"])
     path.write_text("configuration,instance,run,cost,low\na,x,1,1,0\nb,x,1,1,2\n")
     with pytest.raises(InputError, match="the same number in the column 'low', got 2"):
         CostMatrix.load(path)
@@ -247,7 +253,7 @@ STORED: dict[str, Any] = {
         (npz(costs=np.ones((1, 1, 1))), "configurations, instances is not there"),
         (npz(**STORED | {"costs": np.array([[[object()]]], dtype=object)}), "cannot be read"),
         (npz(**STORED | {"configurations": np.array([1])}), "flat list of text, got int64"),
-        (npz(**STORED | {"range": np.array([0.0])}), "low and high"),
+        (npz(**STORED | {"range": np.array([0.0])}), "`low` and `high`"),
         (npz(**STORED, statuses=np.array([[[7]]])), "status numbers from -1 to 5"),
         (npz(**STORED, statuses=np.array([[[0]]]), status_names=np.array(["dreaming"])), "got 'dreaming'"),
         (b"PAR1" + b"\1" * 50, "parquet table, and it cannot be read"),

@@ -16,6 +16,7 @@ from truecost.cli.flags import Command, flagged
 from truecost.cli.reading import Source, example_or, names_in, reads_runs
 from truecost.errors import InputError
 from truecost.importers.detect import import_runs
+from truecost.judge.bounds import paper_bounds, subject_of
 from truecost.matrix import CostMatrix
 from truecost.stats.synthetic import runtime_model
 
@@ -150,11 +151,11 @@ def test_errors_say_what_to_type(run: Run, tmp_path: Path) -> None:
     table = tmp_path / "runs.csv"
     table.write_text("configuration,instance,cost\na,x,0.14\na,y,7.6\n")
     says = "Give the metric's possible range: {} and {} (seen in the log: 0.14 to 7.6)."
-    ended = run("import", table)
+    ended = run("bound", table)
     assert ended.returncode == 2
     assert says.format("--low", "--high") in ended.stderr
     with pytest.raises(InputError) as caught:
-        import_runs(table)
+        paper_bounds(subject_of(import_runs(table).matrix, "a"), delta=0.05)
     assert says.format("`low`", "`high`") in str(caught.value)
 
 

@@ -12,6 +12,7 @@ from truecost.cli.options import (
     Delta,
     Json,
     ListSize,
+    PrimaryStatement,
     Quiet,
     Raced,
     Splits,
@@ -31,6 +32,7 @@ def audit(
     test: Test = None,
     chosen: Chosen = None,
     raced: Raced = None,
+    primary: PrimaryStatement = None,
     list_size: ListSize = None,
     splits: Splits = 1000,
     seed: ContentSeed = None,
@@ -46,6 +48,7 @@ def audit(
         "test": test,
         "chosen": chosen,
         "raced": raced,
+        "primary": primary,
         "list_size": list_size,
         "configuration": configuration,
     }

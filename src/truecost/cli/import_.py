@@ -118,5 +118,11 @@ def _print(summary: dict[str, Any]) -> None:
 def _line(size: dict[str, Any]) -> str:
     return (
         f"{size['runs']:,} runs of {size['configurations']:,} configurations on {size['instances']:,} instances, at most "
-        f"{size['runs_per_cell']} each; costs in [{size['low']:g}, {size['high']:g}]"
+        f"{size['runs_per_cell']} each; {_range(size['low'], size['high'])}"
     )
+
+
+def _range(low: float, high: float) -> str:
+    if high - low < float("inf"):
+        return f"costs in [{low:g}, {high:g}]"
+    return "what a run can cost at most is not known (--low and --high say it)"

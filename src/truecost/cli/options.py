@@ -117,6 +117,23 @@ Raced = Annotated[
     ),
 ]
 
+
+class Primary(StrEnum):
+    """What decides whether a configuration is better than the default."""
+
+    MEAN = "mean"
+    WINS = "wins"
+
+
+PrimaryStatement = Annotated[
+    Primary | None,
+    typer.Option(
+        "--primary",
+        help="What decides whether it is better; the mean cost, or wins where no cost range is known, if not given.",
+        show_default=False,
+    ),
+]
+
 ASSUMED = "Without runs"
 Within = Annotated[
     float | None, typer.Option(help="Variance between runs on one instance.", rich_help_panel=ASSUMED, show_default=False)

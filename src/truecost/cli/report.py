@@ -15,6 +15,7 @@ from truecost.cli.options import (
     Delta,
     Json,
     ListSize,
+    PrimaryStatement,
     Quiet,
     Raced,
     Splits,
@@ -39,6 +40,7 @@ def report(
     test: Test = None,
     chosen: Chosen = None,
     raced: Raced = None,
+    primary: PrimaryStatement = None,
     list_size: ListSize = None,
     splits: Splits = 1000,
     seed: ContentSeed = None,
@@ -58,6 +60,7 @@ def report(
         "test": test,
         "chosen": chosen,
         "raced": raced,
+        "primary": primary,
         "list_size": list_size,
         "configuration": configuration,
     }

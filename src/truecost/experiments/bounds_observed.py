@@ -62,6 +62,8 @@ def bounds_against_reality(matrix: CostMatrix, sweep: Sweep, *, delta: float = 0
     level = int(np.abs(levels - (1 - delta)).argmin())
     if abs(levels[level] - (1 - delta)) > 1e-9:
         raise InputError(f"Expected 1 − delta to be one of the sweep's levels {sweep.levels}, got delta {delta}.")
+    if not np.isfinite(matrix.width):
+        raise InputError("Give the metric's possible range, `low` and `high`: Theorem 2 needs it.")
     components = variance_components(matrix)
     best = int(np.nanmean(matrix.costs, axis=(1, 2)).argmin())
     configurations, allocation = _swept(sweep, matrix.shape[0])

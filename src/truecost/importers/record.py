@@ -125,29 +125,25 @@ def charge(
             f"Costs are running times with a cutoff of {cutoff:g}: PAR{par:g}, {int(failed.sum()):,} runs are charged."
         )
     else:
-        low, high = _given_range(options, like, costs)
+        low, high = _given_range(options, like)
         lost = failed & ~np.isfinite(costs) | np.isinf(costs)
-        costs[lost] = high
+        seen = costs[np.isfinite(costs)]
+        worst = high if np.isfinite(high) else float(seen.max()) if seen.size else 0.0
+        costs[lost] = worst
         statuses[lost & (statuses == NO_STATUS)] = Status.CRASHED
         if lost.any():
-            notes.append(
-                f"{int(lost.sum()):,} runs that failed without a cost are charged {high:g}, the most a run can cost."
-            )
+            most = "the most a run can cost" if np.isfinite(high) else "the largest cost seen: give `high` if it is more"
+            notes.append(f"{int(lost.sum()):,} runs that failed without a cost are charged {worst:g}, {most}.")
         if kept := int((failed & ~lost).sum()):
             notes.append(f"{kept:,} runs that failed keep the cost the log charges them.")
     return Charged(costs=costs, statuses=statuses, low=low, high=high, notes=tuple(notes))
 
 
-def _given_range(options: Options, like: Charged | None, costs: NDArray[np.float64]) -> tuple[float, float]:
+def _given_range(options: Options, like: Charged | None) -> tuple[float, float]:
+    """The range of the cost; infinite where nobody says it."""
     if like is not None:
         return like.low, like.high
-    if options.low is not None and options.high is not None:
-        return options.low, options.high
-    seen = costs[np.isfinite(costs)]
-    between = f" (seen in the log: {seen.min():.3g} to {seen.max():.3g})" if seen.size else ""
-    raise InputError(
-        f"Give the metric's possible range: `low` and `high`{between}. For running times give `cutoff` instead."
-    )
+    return -np.inf if options.low is None else options.low, np.inf if options.high is None else options.high
 
 
 def matrix_of(runs: "pl.DataFrame", charged: Charged) -> CostMatrix:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -17,14 +18,24 @@ from truecost.experiments.bounds_observed import bounds_against_reality
 from truecost.experiments.one_split import OneSplit, one_split
 from truecost.experiments.tables import sweep_table
 from truecost.judge import statements
+from truecost.judge.beyond import Statement, statements_of
 from truecost.judge.bounds import PaperBounds, paper_bounds, subject_of
 from truecost.judge.costs import Costs, costs_of, instance_means
-from truecost.judge.evidence import Chosen, Evidence, Question, RefusedError, fixed_before, gather_evidence, incumbent_of
+from truecost.judge.evidence import (
+    Chosen,
+    Evidence,
+    Primary,
+    Question,
+    RefusedError,
+    fixed_before,
+    gather_evidence,
+    incumbent_of,
+)
 from truecost.judge.noise import Noise, Spread, noise_of, spread_of
 from truecost.judge.optimism import Optimism, OverTuning, correction, optimism_of, over_tuning_of
 from truecost.judge.outlook import Outlook, outlook_of
 from truecost.judge.spoken import Spoken
-from truecost.judge.statements import Certificate, Comparison, Pairs
+from truecost.judge.statements import Certificate, Comparison, Grade, Pairs
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
 from truecost.runs import NO_STATUS, Status, Trajectory
@@ -32,7 +43,9 @@ from truecost.stats import confidence
 from truecost.stats.random import Rng, seed_of
 
 FloatArray = NDArray[np.float64]
-Part = Literal["configurations", "certificate", "comparison", "optimism", "noise", "over_tuning", "bounds", "outlook"]
+Part = Literal[
+    "configurations", "certificate", "comparison", "statements", "optimism", "noise", "over_tuning", "bounds", "outlook"
+]
 # Fewer instances than this have no halves to speak of; more splits than this make a curve no smoother to the eye.
 FEWEST_TO_SWEEP = 8
 MOST_SWEPT = 200
@@ -54,6 +67,7 @@ def assess(
     proposal: int | None = None,
     delta: float = 0.05,
     splits: int = 1000,
+    primary: Primary | None = None,
     rng: Rng = None,
 ) -> "Assessment":
     """Assess recorded runs: who is best, what it will cost on new instances, how sure that is, what to do next.
@@ -75,6 +89,9 @@ def assess(
         The probability with which each guaranteed statement may be wrong.
     splits
         How many times instances are split in halves, to see what choosing adds.
+    primary
+        What decides whether it is better than the default: `"mean"` cost, or `"wins"`. By default the mean, and wins where
+        the range of the cost is not known.
     rng
         Of every random number. None takes a seed from the costs themselves: the same runs give the same answers, and
         instances that are sorted by difficulty do no harm.
@@ -91,6 +108,7 @@ def assess(
         delta=delta,
         splits=splits,
         seed=_seed(rng, log.matrix.costs),
+        primary=primary,
     )
     given = test.matrix if isinstance(test, Import) else test
     if given is not None and chosen not in (None, "test"):
@@ -120,7 +138,7 @@ def certify(runs: CostMatrix | Import, configuration: str | None = None, **asked
 
 
 _UNKNOWN = Trajectory(tool="unknown")
-AUDITED: tuple[Part, ...] = ("certificate", "comparison", "optimism", "noise", "over_tuning")
+AUDITED: tuple[Part, ...] = ("certificate", "comparison", "statements", "optimism", "noise", "over_tuning")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -299,10 +317,36 @@ class Assessment(Spoken):
         said = statements.comparison(pairs, name, self.default, on=on, limits=limits, evidence=evidence, reason=reason)
         return said, pairs
 
+    @cached_property
+    def statements(self) -> tuple[Statement, ...]:
+        """What may be said beyond the mean; against the default where both have runs that may be used."""
+        for evidence, default in ((self._pair_evidence, self.default), (self._evidence, None)):
+            if not isinstance(evidence, RefusedError):
+                with suppress(RefusedError):
+                    return statements_of(evidence, default, delta=self.asked.delta, rng=self.asked.rng(8))
+        return ()
+
+    @property
+    def wins(self) -> Statement | None:
+        """The statement of wins against the default, where there is one."""
+        return next((each for each in self.statements if each.kind == "wins"), None)
+
+    @property
+    def primary(self) -> Primary:
+        """Which statement decides whether it is better than the default."""
+        return self.asked.primary or ("mean" if math.isfinite(self.matrix.width) else "wins")
+
+    @property
+    def grade(self) -> Grade:
+        """Whether it is shown to be better or worse than the default, by the primary statement."""
+        if self.primary == "wins":
+            return (self.wins is not None and self.wins.grade) or "open"
+        return "open" if self.comparison is None else self.comparison.grade
+
     @property
     def better(self) -> bool:
-        """Whether it is shown to be better than the default."""
-        return self.comparison is not None and self.comparison.grade == "better"
+        """Whether it is shown to be better than the default, by the primary statement."""
+        return self.grade == "better"
 
     # ---- estimates ---------------------------------------------------------------------------------------------------
 
@@ -480,6 +524,8 @@ class Assessment(Spoken):
         if part == "comparison":
             compared = self.comparison
             return None if compared is None else {**asdict(compared), "grade": compared.grade}
+        if part == "statements":
+            return [{**asdict(each), "grade": each.grade} for each in self.statements]
         if part == "noise":
             return {**asdict(self.noise), "spread": asdict(self.spread)}
         if part == "over_tuning":

@@ -26,6 +26,7 @@ class Subject:
     instances: int
     configuration: str | None = None
     mean_of_runs: float | None = None
+    seen: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +83,7 @@ def subject_of(matrix: CostMatrix, configuration: str) -> Subject:
         instances=int(costs.instances[own]),
         configuration=configuration,
         mean_of_runs=float(costs.cost[own]),
+        seen=f" (seen in the log: {np.nanmin(matrix.costs):.3g} to {np.nanmax(matrix.costs):.3g})",
     )
 
 
@@ -109,7 +111,7 @@ def paper_bounds(
 ) -> PaperBounds:
     """Lemma 4 and Theorem 2 in every form; Theorem 3 for a `space` (dimension, radius, Lipschitz constant)."""
     if not np.isfinite(subject.high - subject.low):
-        raise InputError("Expected the possible range of the cost, `low` and `high`: the paper's bounds need it.")
+        raise InputError(f"Give the metric's possible range: `low` and `high`{subject.seen}.")
     several = subject.components.within.size
     m = several if configurations is None else configurations
     if np.isnan(subject.components.tau_squared(subject.sizes)).any():

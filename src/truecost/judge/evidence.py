@@ -36,6 +36,7 @@ from truecost.matrix import CostMatrix
 from truecost.runs import Trajectory
 
 FloatArray = NDArray[np.float64]
+Primary = Literal["mean", "wins"]
 Chosen = Literal["test", "before", "from-list", "on-part", "progressive"]
 
 # The part of the instances that chooses, for on-part: more is left to judge by than with halves, and the choice hardly
@@ -87,6 +88,9 @@ class Question:
         How many times the instances are split in halves to see what choosing adds.
     seed
         Of every random number.
+    primary
+        What decides whether the configuration is better than the default, chosen before looking: its mean cost, or wins. By
+        default the mean where the range of the cost is known, wins else.
     """
 
     configuration: str | None = None
@@ -99,10 +103,13 @@ class Question:
     delta: float = 0.05
     splits: int = 1000
     seed: int = 0
+    primary: Primary | None = None
 
     def __post_init__(self) -> None:
         if self.chosen is not None and self.chosen not in get_args(Chosen):
             raise InputError(f"Expected `chosen` to be one of {', '.join(get_args(Chosen))}, got {self.chosen!r}.")
+        if self.primary not in (None, *get_args(Primary)):
+            raise InputError(f"Expected `primary` to be one of {', '.join(get_args(Primary))}, got {self.primary!r}.")
         if not 0 < self.delta < 1:
             raise InputError(f"Expected `delta` between 0 and 1, got {self.delta}.")
         if self.splits < 1:

@@ -140,7 +140,7 @@ def certificate(evidence: Evidence, *, delta: float, rng: np.random.Generator) -
     if np.isnan(row.costs).all():
         raise RefusedError(f"{evidence.configuration!r} has no runs on the instances that may be used")
     if not math.isfinite(row.width):
-        raise RefusedError("a limit of the mean needs the least and the largest cost a run can have (`low` and `high`)")
+        raise RefusedError("a limit of the mean needs the metric's possible range (`low` and `high`)")
     if evidence.at_all_times:
         costs, part = in_rounds(evidence.runs, [evidence.configuration])
         found = _sequence(costs[0].mean(axis=1), row.low, row.high, delta * evidence.share * part, "upper")
@@ -177,7 +177,7 @@ def limits_of_difference(evidence: Evidence, default: str, *, delta: float, rng:
     if not (pair.counts() > 0).all(axis=0).any():
         raise RefusedError(f"{evidence.configuration!r} and {default!r} have no instance in common there")
     if not math.isfinite(pair.width):
-        raise RefusedError("limits of a difference of means need the range of the cost (`low` and `high`)")
+        raise RefusedError("limits of a difference of means need the metric's possible range (`low` and `high`)")
     # One side each with all of delta is both sides with twice of it; above a half there is nothing left to say.
     delta = min(2 * delta * evidence.share, 0.999)
     if evidence.at_all_times:

@@ -2,6 +2,7 @@
 
 import difflib
 import io
+import math
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -38,7 +39,7 @@ class CostMatrix:
         Their names, each different.
     low, high
         The least and the largest cost a run can have; PAR10 with a cutoff of 5 s has 0 and 50. A property of the metric,
-        not of the costs seen: the bounds rest on it.
+        not of the costs seen: limits of means rest on it. Infinite where it is not known.
     statuses
         `Status` numbers shaped like `costs`, -1 where nothing is known.
     seeds
@@ -52,8 +53,8 @@ class CostMatrix:
         costs: ArrayLike,
         configurations: Iterable[str],
         instances: Iterable[str],
-        low: float,
-        high: float,
+        low: float = -math.inf,
+        high: float = math.inf,
         *,
         statuses: ArrayLike | None = None,
         seeds: ArrayLike | None = None,
@@ -68,17 +69,18 @@ class CostMatrix:
         self._check()
 
     def _check(self) -> None:
-        if not (self.low < self.high and np.isfinite(self.high - self.low)):
-            raise InputError(f"Expected a finite cost range with low < high, got low {self.low:g} and high {self.high:g}.")
+        if not self.low < self.high or (np.isinf(self.width) and np.isfinite(self.low) and np.isfinite(self.high)):
+            raise InputError(f"Expected a cost range with low < high, got low {self.low:g} and high {self.high:g}.")
         shape = self.costs.shape
         for axis, (names, what) in enumerate([(self.configurations, "configuration"), (self.instances, "instance")]):
             if shape[axis] != len(names):
                 raise InputError(f"Expected one {what} name for each of {shape[axis]} in the costs, got {len(names)}.")
         # fmin and fmax pass over NaN and make no copy, which keeps large matrices within their memory.
-        if not np.fmin.reduce(self.costs, axis=None) >= self.low:
-            self._refuse_cost(~(self.costs >= self.low), f"below low = {self.low:g}")
-        if not np.fmax.reduce(self.costs, axis=None) <= self.high:
-            self._refuse_cost(~(self.costs <= self.high), f"above high = {self.high:g}")
+        least, most = np.fmin.reduce(self.costs, axis=None), np.fmax.reduce(self.costs, axis=None)
+        if not (least >= self.low and least > -np.inf):
+            self._refuse_cost(~(self.costs >= self.low) | np.isinf(self.costs), f"below low = {self.low:g}")
+        if not (most <= self.high and most < np.inf):
+            self._refuse_cost(~(self.costs <= self.high) | np.isinf(self.costs), f"above high = {self.high:g}")
         for values, name in [(self.statuses, "statuses"), (self.seeds, "seeds")]:
             if values is not None and values.shape != shape:
                 raise InputError(f"Expected {name} of the shape of the costs, {shape}, got {values.shape}.")
@@ -120,7 +122,7 @@ class CostMatrix:
 
     @property
     def width(self) -> float:
-        """C = high - low."""
+        """C = high − low; infinite where the range is not known."""
         return self.high - self.low
 
     def counts(self) -> NDArray[np.int64]:
@@ -171,7 +173,8 @@ class CostMatrix:
     def __repr__(self) -> str:
         configurations, instances, runs = self.shape
         size = f"{configurations} configurations x {instances} instances x {runs} runs"
-        return f"CostMatrix({size}, costs in [{self.low:g}, {self.high:g}])"
+        known = f"costs in [{self.low:g}, {self.high:g}]" if np.isfinite(self.width) else "range of costs not known"
+        return f"CostMatrix({size}, {known})"
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, low: float | None = None, high: float | None = None) -> "CostMatrix":
@@ -296,13 +299,10 @@ def _kind_of(file: BinaryIO) -> str:
 
 
 def _from_npz(stored: dict[str, NDArray[Any]], low: float | None, high: float | None) -> CostMatrix:
-    if low is None or high is None:
-        ends = stored.get("range", np.empty(0))
-        if ends.shape != (2,) or ends.dtype.kind not in "fiu":
-            raise InputError(
-                "expected the array 'range' in the npz file to hold low and high; `low` and `high` say them too."
-            )
-        low, high = float(ends[0]) if low is None else low, float(ends[1]) if high is None else high
+    ends = stored.get("range", np.array([-np.inf, np.inf]))
+    if ends.shape != (2,) or ends.dtype.kind not in "fiu":
+        raise InputError("expected the array 'range' in the npz file to hold `low` and `high`.")
+    low, high = float(ends[0]) if low is None else low, float(ends[1]) if high is None else high
     return CostMatrix(
         stored["costs"],
         _stored_names(stored["configurations"], "configurations"),

@@ -18,6 +18,7 @@ Others are passed over.
 
 import csv
 import io
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -181,7 +182,7 @@ def from_arrays(
         # The last entry answers for NO_STATUS = -1, as an index from the end.
         labels = pl.Series([*(status.label for status in Status), None], dtype=pl.String)
         columns["status"] = labels.gather(statuses[keep].astype(np.int64) % labels.len())
-    return pl.DataFrame(columns).with_columns(low=pl.lit(low, pl.Float64), high=pl.lit(high, pl.Float64))
+    return pl.DataFrame(columns).with_columns(low=pl.lit(_known(low), pl.Float64), high=pl.lit(_known(high), pl.Float64))
 
 
 def _codes(table: pl.DataFrame, name: str) -> tuple[list[str], NDArray[np.int64]]:
@@ -290,16 +291,19 @@ def _statuses(table: pl.DataFrame) -> NDArray[np.int8] | None:
 
 
 def end_of_range(table: pl.DataFrame, name: str, given: float | None) -> float:
-    """An end of the cost range: what was given, else what the column of that name says in every row."""
+    """An end of the cost range: what was given, else the column of that name in every row; infinite if nobody says."""
     if given is not None:
         return given
-    if name not in table.columns:
-        what = "least" if name == "low" else "largest"
-        raise InputError(f"Give the {what} cost a run can have, `{name}`: the table has no column {name!r}.")
-    values = numbers(table, name).drop_nulls().unique()
+    values = numbers(table, name).drop_nulls().unique() if name in table.columns else pl.Series(dtype=pl.Float64)
+    if values.len() == 0:
+        return -math.inf if name == "low" else math.inf
     if values.len() != 1:
         raise InputError(f"expected one and the same number in the column {name!r}, got {values.len()} different ones.")
     return float(values[0])
+
+
+def _known(end: float) -> float | None:
+    return end if math.isfinite(end) else None
 
 
 def _first_row(bad: pl.Series) -> int:

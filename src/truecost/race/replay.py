@@ -261,6 +261,8 @@ def _check(matrix: CostMatrix, budgets: Sequence[float], repetitions: int, cutof
         raise InputError(f"Expected budgets as ascending shares above 0 and up to 1, got {list(budgets)}.")
     if repetitions < 2:
         raise InputError(f"Expected at least 2 repetitions, got {repetitions}.")
+    if not np.isfinite(matrix.width):
+        raise InputError("Give the metric's possible range, `low` and `high`: certificates of the race need it.")
     if cutoff is not None and not (cutoff > 0 and matrix.low >= 0):
         raise InputError("Expected costs in seconds and a cutoff above 0 to charge runs by the second.")
     if not 0 < delta < 1:

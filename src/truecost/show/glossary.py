@@ -201,6 +201,12 @@ TERMS: Final[dict[str, Term]] = {
             "probability 80 %. A difference that was seen because the incumbent was chosen by it is too large, and this "
             "number then too small.",
         ),
+        ("observed", "seen", "The same quantity of the runs that were made."),
+        (
+            "guaranteed",
+            "guaranteed",
+            "What holds for new instances and new seeds, wrong with probability δ at most, if what it rests on holds.",
+        ),
         ("delta", "δ", "The probability with which a statement may be wrong."),
         ("splits", "splits", "How many times the instances were split into two random halves."),
         ("seed", "seed", "Where the random numbers of this report start: the same seed gives the same page, byte for byte."),

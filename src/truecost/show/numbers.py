@@ -52,6 +52,16 @@ def percent(share: float, digits: int = 0) -> str:
     return f"{100 * share:,.{digits}f} %".replace("-", "−") if math.isfinite(share) else "–"
 
 
+def share_at_least(share: float) -> str:
+    """A lower limit of a share in whole per cent, rounded down."""
+    return percent(math.floor(100 * share) / 100)
+
+
+def share_at_most(share: float) -> str:
+    """An upper limit of a share, rounded up."""
+    return percent(math.ceil(100 * share) / 100)
+
+
 def confidence(delta: float) -> str:
     """The probability with which a statement holds that is wrong with probability delta: 0.05 is 95 %."""
     return f"{given(100 * (1 - delta))} %"

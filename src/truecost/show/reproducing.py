@@ -1,8 +1,9 @@
 """The paper's experimental section on any matrix: figures, data, and a page that answers claim by claim whether it holds."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 
@@ -90,8 +91,10 @@ def reproduce(
     charts = _charts(setting, found, store, unit)
     drawn = {shown: [folder / "figures" / f"{shown}.{ending}" for ending in formats] for shown in charts}
     for shown, paths in drawn.items():
-        for path in paths:
-            save(charts[shown], path)
+        if paths:  # a chart takes long to make, and is made where it is wanted only
+            chart = charts[shown]()
+            for path in paths:
+                save(chart, path)
     ending = "png" if "png" in formats else next(iter(formats), None)
     links = {shown: f"figures/{shown}.{ending}" for shown in charts if ending}
     said = results_page.Said(
@@ -103,23 +106,23 @@ def reproduce(
     return Reproduction(claims=found.claims, page=page, files=files, kept=store.kept)
 
 
-def _charts(setting: paper.Setting, found: paper.Results, store: Store, unit: str) -> dict[str, Chart]:
-    """Every figure by its name; the tables of those that need no experiment go into the store too."""
+def _charts(setting: paper.Setting, found: paper.Results, store: Store, unit: str) -> dict[str, Callable[[], Chart]]:
+    """How to draw every figure, by its name; the tables of those that need no experiment go into the store too."""
     matrix, delta = setting.matrix, setting.delta
-    charts: dict[str, Chart] = {"matrix": figures.matrix_chart(figures.matrix_data(matrix), unit=unit)}
+    charts: dict[str, Callable[[], Chart]] = {"matrix": lambda: figures.matrix_chart(figures.matrix_data(matrix), unit=unit)}
     if matrix.counts().max() > 1:
         noise = found.components
         numbers = {"costs": found.costs, "within": noise.within, "across": noise.across, "share": noise.within_share}
         shares = store.table("variance-shares", lambda: figures.variance_shares_data(matrix.configurations, **numbers))
-        charts["variance-shares"] = figures.variance_shares_chart(shares, unit=unit)
+        charts["variance-shares"] = partial(figures.variance_shares_chart, shares, unit=unit)
     split = store.table("over-tuning", lambda: figures.overtuning_data(found.split))
-    charts["over-tuning"] = figures.overtuning_chart(split, unit=unit)
+    charts["over-tuning"] = partial(figures.overtuning_chart, split, unit=unit)
     swept = list(found.sweeps.values())
     for error in figures.ERRORS:
         data = figures.error_curves_data(swept, found.fits[error], error)
-        charts[f"{error}-error"] = figures.error_curves_chart(data, error=error, unit=unit)
-    charts["bounds"] = figures.bounds_chart(figures.bounds_data(swept, delta=delta), delta=delta, unit=unit)
+        charts[f"{error}-error"] = partial(figures.error_curves_chart, data, error=error, unit=unit)
+    charts["bounds"] = partial(figures.bounds_chart, figures.bounds_data(swept, delta=delta), delta=delta, unit=unit)
     shown = figures.estimators_data(found.simulated)
-    charts["estimators"] = figures.estimators_chart(shown.filter(pl.col("k") == pl.col("k").max()), unit=unit)
-    charts["estimators-all"] = figures.estimators_chart(shown, unit=unit)
+    charts["estimators"] = partial(figures.estimators_chart, shown.filter(pl.col("k") == pl.col("k").max()), unit=unit)
+    charts["estimators-all"] = partial(figures.estimators_chart, shown, unit=unit)
     return charts

@@ -10,6 +10,7 @@ from truecost.show.document.following import what_next
 from truecost.show.document.noisy import how_noisy
 from truecost.show.document.planned import plan_section, power_section
 from truecost.show.document.runs import what_was_run
+from truecost.show.document.shown import what_is_shown
 from truecost.show.document.tuned import instance_by_instance, over_tuned
 from truecost.show.document.verdict import hidden, judged, key, verdict_of
 from truecost.show.numbers import counted
@@ -29,6 +30,7 @@ __all__ = [
 def document(found: Assessment, setting: Context) -> Document:
     """Everything, the verdict first: what the page shows."""
     sections = [
+        what_is_shown(found),
         instance_by_instance(found, setting),
         how_sure(found, setting),
         over_tuned(found, setting),
@@ -43,6 +45,7 @@ def document(found: Assessment, setting: Context) -> Document:
 def audited(found: Assessment, setting: Context) -> Document:
     """The verdict and what it rests on: what the terminal shows."""
     sections = [
+        what_is_shown(found),
         instance_by_instance(found, setting),
         certificate_section(found, setting),
         over_tuned(found, setting),

@@ -54,9 +54,9 @@ def of_certificate(certificate: Certificate, setting: Context) -> Section:
 def _certificate(found: Assessment, setting: Context) -> list[Block]:
     certificate = found.certificate
     if certificate is None:
-        line = setting.command("validate", configuration=found.incumbent)
-        new = "Runs on instances that nobody used to choose would give one."
-        return [Text(text=f"{new} {line}" if line else new, aside=True)]
+        if found.evidence is not None:
+            return []
+        return [Text(text="Runs on instances that nobody used to choose would give one.", aside=True)]
     blocks: list[Block] = []
     if certificate.configuration != found.incumbent:
         text = (

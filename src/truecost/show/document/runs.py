@@ -42,7 +42,7 @@ def what_was_run(found: Assessment, setting: Context, top: int = 10) -> Section:
     blocks += [Text(text=text, aside=True) for text in _notes(found, top)]
     lead = f"{counted(runs, 'run')} of {counted(configurations, 'configuration')} on {counted(instances, 'instance')}"
     gaps = f"{missing:,} missing" if missing else "none missing"
-    costs_in = f"; costs in [{matrix.low:g}, {matrix.high:g}]" if known else ""
+    costs_in = f"; costs in [{matrix.low:g}, {matrix.high:g}]" if known else "; what a run can cost at most is not known"
     lead = f"{lead}, up to {each:,} each, {gaps}{costs_in}."
     return Section(name="run", title="What was run", lead=lead, blocks=tuple(blocks))
 
@@ -80,6 +80,8 @@ def left_out(found: Assessment) -> list[str]:
 
 def _endings(found: Assessment, runs: int) -> Block:
     statuses = found.matrix.statuses
+    if (found.failed_by_cost or statuses is None) and not math.isfinite(found.matrix.high):
+        return Text(text="How runs ended is not known.", aside=True)
     if found.failed_by_cost or statuses is None:
         share = float((found.matrix.costs >= found.matrix.high).sum()) / runs
         return Text(text=f"How runs ended is not known; {percent(share, 1)} have the highest possible cost.", aside=True)

@@ -6,7 +6,7 @@ from truecost.judge.assess import Assessment
 from truecost.judge.statements import Certificate, Comparison
 from truecost.show.blocks import Fact, Tone
 from truecost.show.document.context import Context, called, opening, sure, sureness
-from truecost.show.numbers import at_least, at_most, counted, number, percent, signed
+from truecost.show.numbers import at_least, at_most, counted, number, percent, share_at_least, share_at_most, signed
 
 
 def judged(found: Assessment) -> tuple[Tone, str]:
@@ -16,16 +16,16 @@ def judged(found: Assessment) -> tuple[Tone, str]:
         return "open", "No default to compare with"
     if comparison is None:
         return "open", "The default itself"
-    if comparison.upper is None:
+    wins = found.wins
+    if comparison.upper is None and wins is None:
         return "open", "Better than the default? Unknown"
     if comparison.condition is not None:
         return "open", "Only if these runs were not tuned on"
-    tones: dict[str, tuple[Tone, str]] = {
-        "better": ("good", "Better than the default"),
-        "worse": ("bad", "Worse than the default"),
-        "open": ("open", "Not shown to be better than the default"),
-    }
-    return tones[comparison.grade]
+    if comparison.grade != "open":
+        return ("good", "Better on average") if comparison.grade == "better" else ("bad", "Worse on average")
+    if wins is not None and wins.grade not in (None, "open"):
+        return ("good", "Better on most instances") if wins.grade == "better" else ("bad", "Worse on most instances")
+    return "open", "Not shown to be better than the default"
 
 
 def verdict_of(found: Assessment, setting: Context) -> str:
@@ -48,9 +48,18 @@ def verdict_of(found: Assessment, setting: Context) -> str:
 def against_default(found: Assessment, comparison: Comparison, setting: Context) -> str:
     """Whether it is better than the default."""
     who, default = called(found, comparison.configuration), called(found, comparison.default)
+    certain, wins = sure(found.asked.delta), found.wins
+    limited = comparison.lower is not None and comparison.upper is not None
+    if wins is not None and wins.grade in ("better", "worse") and comparison.grade == "open":
+        opposite = wins.limit if wins.opposite is None else wins.opposite
+        won = f"at least {share_at_least(wins.limit)}" if wins.grade == "better" else f"at most {share_at_most(opposite)}"
+        what = "beats" if wins.grade == "better" else "loses to"
+        mean = "its mean cost is not shown to be lower" if limited else "nothing is guaranteed of its mean cost"
+        return opening(f"{who} {what} {default} on most new instances: {certain} it wins {won} of the runs; {mean}.")
     if comparison.lower is None or comparison.upper is None:
+        if wins is not None:
+            return opening(f"{who} is not shown to win against {default} on most new instances, nor to lose.")
         return opening(f"whether {who} is better than {default} is unknown: {comparison.reason}.")
-    certain = sure(found.asked.delta)
     if comparison.upper < 0:
         gain = setting.cost(at_least(-comparison.upper))
         said = f"{who} is better than {default}: {certain} its mean cost is at least {gain} lower."
@@ -60,6 +69,9 @@ def against_default(found: Assessment, comparison: Comparison, setting: Context)
     else:
         between = f"{at_most(-comparison.lower)} lower to {setting.cost(at_most(comparison.upper))} higher"
         said = f"{who} is not shown to be better than {default}: its mean cost may be anything from {between}."
+    if wins is not None and {wins.grade, comparison.grade} == {"better", "worse"}:
+        most = "loses" if wins.grade == "worse" else "wins"
+        said += f" Yet it {most} on most instances."
     return opening(said if comparison.condition is None else f"if {comparison.condition}: {said}")
 
 

@@ -1,0 +1,122 @@
+"""Statements beyond the mean: valid for every way of choosing, without a range, and said where means say nothing."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from truecost.examples import load_example
+from truecost.judge.assess import Assessment, assess
+from truecost.judge.evidence import Chosen
+from truecost.matrix import CostMatrix
+from truecost.runs import Status, Trajectory
+
+REPETITIONS = 300
+LUCK = 1e-4
+ADAPTIVE = Trajectory(tool="a configurator", proposed="adaptively", default="c0")
+
+
+def equal(rng: np.random.Generator, instances: int = 40, runs: int = 2, start: int = 0) -> CostMatrix:
+    """Ten configurations that are all the same: heavy-tailed running times, one run in six a timeout."""
+    hard = rng.lognormal(0, 1, instances)
+    times = hard[np.newaxis, :, np.newaxis] * rng.lognormal(0, 0.7, (10, instances, runs))
+    late = times > 3.0
+    costs = np.where(late, 30.0, times)
+    statuses = np.where(late, Status.TIMEOUT, Status.SOLVED)
+    names = [f"i{start + i}" for i in range(instances)]
+    return CostMatrix(costs, [f"c{i}" for i in range(10)], names, 0, 30, statuses=statuses)
+
+
+def shown(found: Assessment) -> dict[str, Any]:
+    """Limits by what they speak of."""
+    return {each.kind: each for each in found.statements}
+
+
+@pytest.mark.parametrize("way", ["before", "from-list", "on-part", "test"])
+def test_statements_hold_for_every_way_of_choosing(way: str) -> None:
+    """A lucky winner of equals would be said to win, to be faster or to solve more, more often than δ."""
+    rng, delta = np.random.default_rng(3), 0.2
+    many = equal(np.random.default_rng(99), instances=20_000)
+    solved = float((np.asarray(many.statuses) == Status.SOLVED).mean())
+    half = float(np.median(many.costs))
+    wrong = dict.fromkeys(("wins", "speed-up", "solved share", "median"), 0)
+    for _ in range(REPETITIONS):
+        matrix = equal(rng)
+        chosen: Chosen | None = None if way == "test" else way  # type: ignore[assignment]
+        test = equal(rng, start=1000) if way == "test" else None
+        name = "c7" if way == "before" else None
+        trajectory = ADAPTIVE if way == "test" else None
+        asked: dict[str, Any] = {"configuration": name, "chosen": chosen, "test": test, "trajectory": trajectory}
+        found = shown(assess(matrix, default="c0", delta=delta, splits=1, **asked))
+        if "wins" in found:
+            wrong["wins"] += found["wins"].limit > 0.5
+            wrong["speed-up"] += found["speed-up"].limit > 1
+        wrong["solved share"] += found["solved share"].limit > solved
+        wrong["median"] += found["median"].limit < half
+    for kind, count in wrong.items():
+        assert binomtest(count, REPETITIONS, delta, alternative="greater").pvalue > LUCK, (kind, count)
+
+
+def test_a_winner_taken_for_fixed_wins_too_often() -> None:
+    """The data of the test above would be too easy: even the wrong rule would pass it."""
+    rng, alarms = np.random.default_rng(3), 0
+    for _ in range(REPETITIONS):
+        matrix = equal(rng)
+        won = (matrix.costs[1:] < matrix.costs[:1]).mean(axis=(1, 2))
+        best = matrix.configurations[1 + int(won.argmax())]
+        found = shown(assess(matrix, configuration=best, default="c0", chosen="before", delta=0.2, splits=1))
+        alarms += found["wins"].limit > 0.5
+    assert binomtest(alarms, REPETITIONS, 0.2, alternative="greater").pvalue < LUCK
+
+
+def test_real_winners_win_where_means_show_nothing() -> None:
+    """On real runs nothing would be shown, though a winner costs less on 44 of 50 instances."""
+    for name, wins, faster in (("kissat", 0.6, 1.3), ("lkh", 0.55, 1.05)):
+        matrix = load_example(name)
+        found = assess(matrix, default=matrix.configurations[0], chosen="from-list")
+        assert found.comparison is not None
+        assert found.comparison.grade == "open"
+        assert shown(found)["wins"].limit > wins
+        assert shown(found)["speed-up"].limit > faster
+        assert not found.better
+        assert assess(matrix, default=matrix.configurations[0], chosen="from-list", primary="wins").better
+        assert "beats the default" in str(found)
+
+
+def test_no_range_is_needed() -> None:
+    """A log whose metric has no known range would be refused, or say nothing, or guarantee a mean."""
+    rng = np.random.default_rng(5)
+    costs = rng.lognormal(0, 1, (2, 60, 1)) * np.array([[[1.0]], [[0.3]]])
+    matrix = CostMatrix(costs, ["default", "tuned"], [f"i{i}" for i in range(60)])
+    assert matrix.width == np.inf
+    found = assess(matrix, configuration="tuned", default="default", chosen="before")
+    assert found.certificate is None
+    assert "`low` and `high`" in str(found.no_certificate)
+    assert found.primary == "wins"
+    assert found.better
+    assert set(shown(found)) == {"median", "nine in ten", "wins"}
+    assert np.isfinite(shown(found)["median"].limit)
+
+
+def test_ignorance_stays_ignorance() -> None:
+    """A search's own instances would speak for its winner, in whatever statement."""
+    matrix = equal(np.random.default_rng(1))
+    assert assess(matrix, trajectory=ADAPTIVE).statements == ()
+    unknown = assess(matrix, default="c0")
+    assert {each.grade for each in unknown.statements} <= {None, "open"}
+    assert all(each.condition is not None for each in unknown.statements)
+
+
+def test_failed_runs_count() -> None:
+    """Runs that failed would be left out, and a configuration that solves nothing be called fast."""
+    costs = np.full((2, 30, 1), 1.0)
+    costs[1] = 10.0
+    statuses = np.zeros((2, 30, 1), int)
+    statuses[1] = Status.TIMEOUT
+    matrix = CostMatrix(costs, ["default", "never"], [f"i{i}" for i in range(30)], 0, 10, statuses=statuses)
+    found = shown(assess(matrix, configuration="never", default="default", chosen="before"))
+    assert found["solved share"].observed == 0
+    assert found["median"].limit == np.inf
+    assert found["wins"].grade == "worse"
+    assert found["speed-up"].limit == 0
