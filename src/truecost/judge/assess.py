@@ -6,20 +6,13 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
-from truecost.experiments import fit, resample
-from truecost.experiments.bounds_observed import bounds_against_reality
-from truecost.experiments.one_split import OneSplit, one_split
-from truecost.experiments.tables import sweep_table
 from truecost.judge import statements
-from truecost.judge.beyond import Statement, statements_of
-from truecost.judge.bounds import PaperBounds, paper_bounds, subject_of
 from truecost.judge.costs import Costs, costs_of, instance_means
 from truecost.judge.evidence import (
     Chosen,
@@ -33,14 +26,22 @@ from truecost.judge.evidence import (
 )
 from truecost.judge.noise import Noise, Spread, noise_of, spread_of
 from truecost.judge.optimism import Optimism, OverTuning, correction, optimism_of, over_tuning_of
-from truecost.judge.outlook import Outlook, outlook_of
 from truecost.judge.spoken import Spoken
 from truecost.judge.statements import Certificate, Comparison, Grade, Pairs
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
 from truecost.runs import NO_STATUS, Status, Trajectory
-from truecost.stats import confidence
 from truecost.stats.random import Rng, seed_of
+
+if TYPE_CHECKING:  # a part loads what it is computed with when it is asked for
+    import polars as pl
+
+    from truecost.experiments.fit import Fit
+    from truecost.experiments.one_split import OneSplit
+    from truecost.judge.beyond import Statement
+    from truecost.judge.bounds import PaperBounds
+    from truecost.judge.outlook import Outlook
+    from truecost.stats.confidence import UpperBySize
 
 FloatArray = NDArray[np.float64]
 Part = Literal[
@@ -318,8 +319,10 @@ class Assessment(Spoken):
         return said, pairs
 
     @cached_property
-    def statements(self) -> tuple[Statement, ...]:
+    def statements(self) -> "tuple[Statement, ...]":
         """What may be said beyond the mean; against the default where both have runs that may be used."""
+        from truecost.judge.beyond import statements_of
+
         for evidence, default in ((self._pair_evidence, self.default), (self._evidence, None)):
             if not isinstance(evidence, RefusedError):
                 with suppress(RefusedError):
@@ -327,7 +330,7 @@ class Assessment(Spoken):
         return ()
 
     @property
-    def wins(self) -> Statement | None:
+    def wins(self) -> "Statement | None":
         """The statement of wins against the default, where there is one."""
         return next((each for each in self.statements if each.kind == "wins"), None)
 
@@ -379,16 +382,20 @@ class Assessment(Spoken):
         return spread_of(self.matrix, self.costs, self.own)
 
     @cached_property
-    def bounds(self) -> PaperBounds | str:
+    def bounds(self) -> "PaperBounds | str":
         """The paper's bounds with estimated variances, or why there are none."""
+        from truecost.judge.bounds import paper_bounds, subject_of
+
         try:
             return paper_bounds(subject_of(self.matrix, self.incumbent), delta=self.asked.delta)
         except InputError as refusal:
             return str(refusal)
 
     @cached_property
-    def outlook(self) -> Outlook:
+    def outlook(self) -> "Outlook":
         """What it would take to know more."""
+        from truecost.judge.outlook import outlook_of
+
         pair = self._pair_evidence
         return outlook_of(
             self.matrix,
@@ -432,13 +439,17 @@ class Assessment(Spoken):
         return None
 
     @cached_property
-    def split(self) -> OneSplit:
+    def split(self) -> "OneSplit":
         """Training and test costs of all configurations on one random split."""
+        from truecost.experiments.one_split import one_split
+
         return one_split(self.matrix, rng=self.asked.rng(7))
 
     @cached_property
-    def limits_by_size(self) -> confidence.UpperBySize:
+    def limits_by_size(self) -> "UpperBySize":
         """What more instances buy: limits from growing parts of the certificate's instances, in one random order."""
+        from truecost.stats import confidence
+
         assert self.evidence is not None  # noqa: S101 - whoever asks has looked
         row = self.evidence.runs.select(configurations=[self.evidence.configuration])
         means, there = instance_means(row)
@@ -446,8 +457,12 @@ class Assessment(Spoken):
         return confidence.upper_by_size(costs, row.low, row.high, self.asked.delta * self.evidence.share)
 
     @cached_property
-    def sweeps(self) -> tuple[tuple[pl.DataFrame, ...], tuple[fit.Fit, ...]]:
+    def sweeps(self) -> "tuple[tuple[pl.DataFrame, ...], tuple[Fit, ...]]":
         """Errors against N and K over random splits, and the curve of the selection error in each table."""
+        from truecost.experiments import fit, resample
+        from truecost.experiments.bounds_observed import bounds_against_reality
+        from truecost.experiments.tables import sweep_table
+
         splits, half = max(2, min(self.asked.splits, MOST_SWEPT)), self.matrix.shape[1] // 2
         most = int(self.matrix.counts().min()) * half
         tables = []

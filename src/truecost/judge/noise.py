@@ -12,6 +12,8 @@ from truecost.matrix import CostMatrix
 from truecost.stats.allocation import even
 
 Bottleneck = Literal["runs", "instances"]
+# The share of the costs' size below which a standard error is rounding.
+NOTHING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from truecost.errors import InputError
 from truecost.judge.evidence import Evidence
-from truecost.judge.noise import Noise
+from truecost.judge.noise import NOTHING, Noise
 from truecost.judge.statements import Comparison, limits_of_difference
 from truecost.matrix import CostMatrix
 from truecost.plan.power import Power, paired_differences, runs_to_tell_apart
@@ -18,8 +18,6 @@ from truecost.stats.variance import VarianceComponents, variance_components
 
 # How many times the instances of a comparison are taken, to see when it would be shown.
 REPEATS = (2, 3, 4, 6, 8, 12, 16)
-# The share of the costs' size below which a standard error is rounding.
-NOTHING = 1e-12
 
 
 class Reach(NamedTuple):

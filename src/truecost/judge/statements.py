@@ -16,7 +16,6 @@ from truecost.judge.costs import instance_means
 from truecost.judge.evidence import Chosen, Evidence, RefusedError, in_rounds
 from truecost.judge.spoken import Spoken
 from truecost.matrix import CostMatrix
-from truecost.stats import confidence
 
 FloatArray = NDArray[np.float64]
 Grade = Literal["better", "worse", "open"]
@@ -192,12 +191,16 @@ def limits_of_difference(evidence: Evidence, default: str, *, delta: float, rng:
 def _one_look(
     costs: FloatArray, low: float, high: float, delta: float, side: Literal["upper", "both"], rng: np.random.Generator
 ) -> Bracket:
+    from truecost.stats import confidence  # here, since it loads compiled kernels, and most of what is said needs none
+
     limits = confidence.upper if side == "upper" else confidence.interval
     found = limits(costs, low, high, delta, rng=int(rng.integers(2**63)))
     return Bracket(float(found.estimate), float(found.lower), float(found.upper), int(found.instances), found.method)
 
 
 def _sequence(values: FloatArray, low: float, high: float, delta: float, side: Literal["upper", "both"]) -> Bracket:
+    from truecost.stats import confidence
+
     steps = confidence.sequence(values, low, high, delta, side=side)
     estimate, lower, upper = (float(part[-1]) for part in (steps.estimate, steps.lower, steps.upper))
     return Bracket(estimate, lower, upper, int(steps.instances[-1]), "betting, at all times")

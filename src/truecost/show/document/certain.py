@@ -1,14 +1,16 @@
 """How sure: the certificate, what it rests on, and the paper's bounds beside it."""
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from truecost.judge.assess import Assessment
-from truecost.judge.bounds import PaperBounds
 from truecost.judge.statements import Certificate
 from truecost.show.blocks import Block, Cell, Column, Figure, Fold, Points, Section, Table, Text
 from truecost.show.document.context import Context, called, opening, sure
 from truecost.show.document.verdict import certified
 from truecost.show.numbers import counted, number
+
+if TYPE_CHECKING:  # records that came here with what they are computed with
+    from truecost.judge.bounds import PaperBounds
 
 FORMS: Final = {"bennett": "Bennett", "sub-gamma": "sub-gamma", "bernstein": "Bernstein", "printed": "printed"}
 CHOSEN: Final = {
@@ -101,7 +103,7 @@ def _width(found: Assessment, setting: Context) -> list[Block]:
     ]
 
 
-def bounds_section(bounds: PaperBounds) -> Section:
+def bounds_section(bounds: "PaperBounds") -> Section:
     """What `bound` says."""
     lead = (
         f"{counted(bounds.runs, 'run')} on {counted(bounds.instances, 'instance')}, costs in [{bounds.low:g}, "
@@ -110,7 +112,7 @@ def bounds_section(bounds: PaperBounds) -> Section:
     return Section(name="bounds", title="", lead=lead, blocks=tuple(_bounds(bounds)))
 
 
-def _bounds(bounds: PaperBounds) -> list[Block]:
+def _bounds(bounds: "PaperBounds") -> list[Block]:
     m = bounds.configurations
     rows = [("one, chosen beforehand (Lemma 4)", bounds.one)]
     if m > 1:
@@ -141,7 +143,7 @@ def _bounds(bounds: PaperBounds) -> list[Block]:
     return [*blocks, Fold(title="What do they rest on?", blocks=(Points(title="", points=bounds.rests_on),))]
 
 
-def _inverse(bounds: PaperBounds) -> Points:
+def _inverse(bounds: "PaperBounds") -> Points:
     inverse = bounds.inverse or {}
 
     def count(value: int | None) -> str:

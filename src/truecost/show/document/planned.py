@@ -1,19 +1,22 @@
 """A plan in words: how many runs on how many instances, and how many tell two configurations apart."""
 
 import math
+from typing import TYPE_CHECKING
 
-from truecost.plan.answers import PlanAnswer
-from truecost.plan.power import Power
-from truecost.plan.sizes import Recommendation, Waste
 from truecost.show.blocks import Block, Cell, Column, Section, Table, Text
 from truecost.show.document.context import Context, opening, sure
 from truecost.show.numbers import counted, number, percent
+
+if TYPE_CHECKING:  # records that came here with what they are computed with
+    from truecost.plan.answers import PlanAnswer
+    from truecost.plan.power import Power
+    from truecost.plan.sizes import Recommendation, Waste
 
 # What rounding may do to two equal numbers.
 HAIR = 1e-9
 
 
-def plan_section(found: PlanAnswer, setting: Context) -> Section:
+def plan_section(found: "PlanAnswer", setting: Context) -> Section:
     """The recommendation, the curve around it, and what the allocation of the pilot wastes."""
     best, components = found.best, found.pilot.components
     whose = "Assumed" if found.pilot.configuration is None else f"Configuration {found.pilot.configuration}"
@@ -45,7 +48,7 @@ def plan_section(found: PlanAnswer, setting: Context) -> Section:
     return Section(name="plan", title="", lead=lead, blocks=(*blocks, *_caveat(best.caveat)))
 
 
-def _prices(found: PlanAnswer) -> list[Block]:
+def _prices(found: "PlanAnswer") -> list[Block]:
     if not found.prices["price_instance"] > 0:
         return []
     classical = found.best.classical_runs_per_instance
@@ -53,7 +56,7 @@ def _prices(found: PlanAnswer) -> list[Block]:
     return [Text(text=f"Price {number(found.best.price)}; the classical optimum of runs an instance is {shown}.")]
 
 
-def _curve(found: PlanAnswer) -> Table:
+def _curve(found: "PlanAnswer") -> Table:
     curve, best = found.best.curve, found.best
     bounded = best.bound is not None
     columns = ["", "K", "N", "N/K", "s.e.", *(["bound"] if bounded else []), "price"]
@@ -79,7 +82,7 @@ def _curve(found: PlanAnswer) -> Table:
     )
 
 
-def _current(current: Waste, setting: Context) -> str:
+def _current(current: "Waste", setting: Context) -> str:
     said = [
         f"Now: {counted(current.runs, 'run')} on {counted(current.instances, 'instance')}, standard error "
         f"{setting.cost(number(current.standard_error))}."
@@ -102,13 +105,13 @@ def _current(current: Waste, setting: Context) -> str:
     return " ".join(said)
 
 
-def _counts(best: Recommendation) -> str:
+def _counts(best: "Recommendation") -> str:
     runs, instances = best.runs, best.instances
     each = f"{number(runs / instances)} on average" if runs % instances else f"{runs // instances} each"
     return f"{counted(runs, 'run')} on {counted(instances, 'instance')}, {'one each' if runs == instances else each}"
 
 
-def _errors(best: Recommendation, setting: Context) -> str:
+def _errors(best: "Recommendation", setting: Context) -> str:
     error = f"standard error {setting.cost(number(best.standard_error))}"
     if best.bound is None:
         return error
@@ -121,7 +124,7 @@ def _component(value: float, spread: float) -> str:
     return shown if math.isnan(spread) else f"{shown} ± {number(spread, 2)}"
 
 
-def power_section(found: Power, pair: tuple[str, str] | None, seen: tuple[float, float] | None, *, own: bool) -> Section:
+def power_section(found: "Power", pair: tuple[str, str] | None, seen: tuple[float, float] | None, *, own: bool) -> Section:
     """How many runs tell two configurations apart; `own` if the difference is the one `seen`, with its standard error."""
     blocks: list[Block] = []
     if pair is not None and seen is not None:

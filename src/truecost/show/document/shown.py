@@ -1,13 +1,15 @@
 """What is shown: every statement that these runs allow, with what was observed and what is guaranteed."""
 
 import math
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from truecost.judge.assess import Assessment
-from truecost.judge.beyond import Statement
 from truecost.show.blocks import Block, Cell, Column, Section, Table, Text, Tone
 from truecost.show.document.context import called, opening, sure
 from truecost.show.numbers import at_least, at_most, number, percent, share_at_least, share_at_most, signed
+
+if TYPE_CHECKING:  # records that came here with what they are computed with
+    from truecost.judge.beyond import Statement
 
 GRADES: Final[dict[str | None, tuple[str, Tone]]] = {
     "better": ("shown better", "good"),
@@ -63,7 +65,7 @@ def what_is_shown(found: Assessment) -> Section | None:
     return Section(name="shown", title="What is shown", lead=lead, blocks=tuple(blocks))
 
 
-def _row(each: Statement) -> tuple[Cell, ...]:
+def _row(each: "Statement") -> tuple[Cell, ...]:
     name = NAMES[each.kind]
     shares = each.kind in ("solved share", "wins")
     worse = each.grade == "worse" and each.opposite is not None
