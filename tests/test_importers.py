@@ -11,14 +11,18 @@ import pandas as pd
 import polars as pl
 import pytest
 import rwriter
+import scenarios
 import typer
 from commands import run
 
-from truecost import load_example
+from truecost import Journal, Outcome, Run, Scenario, load_example
 from truecost.cli import app
 from truecost.errors import InputError
 from truecost.importers.detect import import_runs
+from truecost.judge.assess import assess
 from truecost.matrix import CostMatrix, provenance
+from truecost.running.gathering import plan_of
+from truecost.running.journal import Machine
 from truecost.runs import Status, Step, Trajectory
 from truecost.stats.synthetic import runtime_model
 
@@ -563,3 +567,31 @@ def test_columns_with_line_ends_are_told_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"'config\\nuration', b looks like it") as refused:
         import_runs(tmp_path / "runs.csv")
     assert "\n" not in str(refused.value)
+
+
+def test_a_gathering_that_is_not_finished_says_so(tmp_path: Path) -> None:
+    """Runs that are looked at while they are made would be certified as if this were the only look, wrong beyond delta."""
+    scenario = Scenario.read(scenarios.write(tmp_path))
+    whole = plan_of(scenario, 2, 5, 2)
+    machine = Machine(host="here", cpu="fast", system="Linux", method="cgroup", solver="1.0", truecost="0")
+    cells = [(c, i, n) for n in range(2) for i in range(5) for c in range(2)]
+    runs = []
+    for c, i, n in cells:
+        outcome = Outcome(status=Status.SOLVED, cpu=0.01, wall=0.01, memory=0, exit_code=0, value=100.0 * c + i)
+        names = {"configuration": whole.configurations[c].name, "instance": whole.instances[i].name}
+        runs.append((Run(**names, number=n, seed=1, outcome=outcome), machine))
+    with Journal.write(tmp_path / "runs.db", scenario) as journal:
+        journal.begin(whole, scenario.metric)
+        journal.add(runs[:14], "2026-01-01")
+    begun = import_runs(tmp_path / "runs.db")
+    assert begun.trajectory.unfinished
+    found = assess(begun)
+    assert found.certificate is not None
+    assert found.certificate.method == "betting, at all times"
+    with Journal.write(tmp_path / "runs.db", scenario) as journal:
+        journal.add(runs[14:], "2026-01-01")
+    ended = import_runs(tmp_path / "runs.db")
+    assert not ended.trajectory.unfinished
+    assert assess(ended).certificate is not None
+    begun.matrix.save(tmp_path / "kept.npz", trajectory=begun.trajectory)
+    assert import_runs(tmp_path / "kept.npz").trajectory.unfinished

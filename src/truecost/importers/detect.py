@@ -1,5 +1,6 @@
 """The door: looks at what a path holds, and has the right importer read it."""
 
+import math
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -217,6 +218,7 @@ def _journal(path: Path, options: Options) -> Import:
         metric = journal.metric(par=options.par, cutoff=options.cutoff)
         matrix = journal.matrix(metric, table=table)
         parameters = journal.configurations()
+        planned = math.prod(journal.planned() or (0,))
         if journal.kind == "configure":
             hidden = [place for place, name in enumerate(table.instances) if name in journal.held_out()]
             judged = np.isin(table.instance, hidden) & ~table.ahead
@@ -234,11 +236,17 @@ def _journal(path: Path, options: Options) -> Import:
                 left_out={reason: count for reason, count in left_out.items() if count},
             )
     ahead = int(table.ahead.sum())
-    default = next(iter(parameters))
+    origin = Trajectory(
+        tool="truecost gather",
+        proposed="beforehand",
+        raced=False,
+        default=next(iter(parameters)),
+        unfinished=int(matrix.counts().sum()) < planned,
+    )
     return Import(
         kind="journal",
         matrix=matrix,
-        trajectory=Trajectory(tool="truecost gather", proposed="beforehand", raced=False, default=default),
+        trajectory=origin,
         parameters=parameters,
         left_out={"finished before a slower run that was begun earlier": ahead} if ahead else {},
     )
