@@ -120,7 +120,7 @@ def test_exports_are_not_mixed(tmp_path: Path) -> None:
             {"name": "kissat"},
             "out of lkh-uniform-400, lkh-uniform-1000, clasp-weighted-sequence, satenstein-qcp, kissat-qcp",
         ),
-        ({"name": "kissat-qcp", "size": "huge"}, "a size out of small, paper, got 'huge'"),
+        ({"name": "kissat-qcp", "size": "huge"}, "a size out of small, large, paper, got 'huge'"),
         ({"name": "kissat-qcp", "instances": 0}, "at least 1 instance"),
         ({"name": "kissat-qcp", "target": "/nowhere/kissat"}, "a program that can be executed, got '/nowhere/kissat'"),
         ({"name": "lkh-uniform-400", "target": "/bin/true"}, "expected no `target`"),

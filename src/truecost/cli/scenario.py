@@ -50,7 +50,7 @@ def show(name: Name, json: Json = False) -> None:
 def export(
     name: Name,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write, new or empty.", show_default=False)],
-    size: Annotated[str, typer.Option(help="small or paper.")] = "small",
+    size: Annotated[str, typer.Option(help="small, paper; kissat-qcp has large too.")] = "small",
     instances: Annotated[
         int | None, typer.Option(min=1, help=f"{options.INSTANCES}; as many as the size has.", show_default=False)
     ] = None,

@@ -137,6 +137,7 @@ SCENARIOS = MappingProxyType(
                 sizes=MappingProxyType(
                     {
                         "small": _quasigroup(29, 348, 50, 0.5, balanced=True),
+                        "large": _quasigroup(25, 250, 200, 0.1, balanced=True),
                         "paper": _quasigroup(33, 462, 500, 5.0, balanced=True),
                     }
                 ),
