@@ -109,6 +109,9 @@ class Trajectory:
         The best so far, in the order of time.
     unfinished
         Whether more runs were planned when these were looked at.
+    watched
+        Where test runs were looked at while they came in, instance by instance, and costs may have said when to stop: the
+        most runs on an instance that there were to be. None where they were all made first.
     """
 
     tool: str
@@ -118,6 +121,7 @@ class Trajectory:
     incumbent: str | None = None
     steps: tuple[Step, ...] = ()
     unfinished: bool = False
+    watched: int | None = None
 
     def __post_init__(self) -> None:
         if self.proposed not in PROPOSED:
@@ -128,6 +132,8 @@ class Trajectory:
             raise InputError(f"Expected raced to be true, false or None, got {self.raced!r}.")
         if not isinstance(self.unfinished, bool):
             raise InputError(f"Expected unfinished to be true or false, got {self.unfinished!r}.")
+        if not (self.watched is None or (isinstance(self.watched, int) and self.watched >= 1)):
+            raise InputError(f"Expected watched to be None or a number of runs, got {self.watched!r}.")
         for name in (self.default, self.incumbent, *(name for step in self.steps for name in step.configurations)):
             if not (name is None or isinstance(name, str)):
                 raise InputError(f"Expected names of configurations in a trajectory, got {name!r:.60}.")

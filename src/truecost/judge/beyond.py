@@ -82,7 +82,7 @@ def statements_of(
     share = delta * evidence.share
     names = [evidence.configuration] if default is None else [evidence.configuration, default]
     if evidence.at_all_times:
-        costs, part = in_rounds(evidence.runs, names)
+        costs, part = in_rounds(evidence, names)
         share *= part
         statuses = None
     else:

@@ -19,7 +19,8 @@ the number that might have been.
 Where costs decided how many runs a configuration gets (a race), or runs are still being made, limits must hold at all times:
 they take the instances in the order of the matrix, from the first, with the same number of runs r on each, and the part
 6/(π²r²) of δ, since one may look after every round. Where nothing says how it came about that configurations have runs on
-different instances, it is taken for a race.
+different instances, it is taken for a race. The same holds for test runs that were watched while they came in, as `truecost
+validate` does; where R rounds are the most there can be, fixed beforehand, a round has 1/r² of δ over the sum of 1/j² up to R.
 """
 
 import math
@@ -50,6 +51,7 @@ COUNTS = "who got how many runs was decided without looking at costs"
 ONE_LOOK = "the number of instances was fixed before looking"
 ORDER = "the seed was not picked after seeing results"
 IN_ORDER = "instances came in the order of the matrix, and the race decided only who gets no further ones"
+WATCHED = "instances came in the order of the matrix, and costs decided only when to stop"
 
 
 class RefusedError(InputError):
@@ -134,6 +136,7 @@ class Evidence(NamedTuple):
 
     `runs` has only instances that may be used, `share` is the part of delta that is left for one configuration,
     `at_all_times` says that limits must hold at all times, `condition` what nobody has said and the statement rests on.
+    `rounds` are the most runs on an instance that there could be, where that was fixed beforehand.
     """
 
     runs: CostMatrix
@@ -144,6 +147,7 @@ class Evidence(NamedTuple):
     at_all_times: bool
     condition: str | None
     rests_on: tuple[str, ...]
+    rounds: int | None = None
 
 
 def gather_evidence(
@@ -165,7 +169,8 @@ def gather_evidence(
     proposed = "unknown" if trajectory is None else trajectory.proposed
     chosen = asked.chosen
     if test is not None and chosen in (None, "test"):
-        return _on_test(matrix, test, name or incumbent_of(matrix, trajectory))
+        watched = None if trajectory is None else trajectory.watched
+        return _on_test(matrix, test, name or incumbent_of(matrix, trajectory), watched)
     if chosen == "test":
         raise RefusedError("there are no test runs of it")
     adaptive = f"{_tool(trajectory)} tuned on these instances, so they cannot certify its winner"
@@ -218,11 +223,12 @@ def fixed_before(matrix: CostMatrix, name: str | None) -> str:
     return name
 
 
-def in_rounds(runs: CostMatrix, names: Sequence[str]) -> tuple[FloatArray, float]:
+def in_rounds(evidence: Evidence, names: Sequence[str]) -> tuple[FloatArray, float]:
     """Costs (C, K, r) of these configurations in the order of the matrix, r runs on each instance, and the part of δ.
 
     Whatever more runs there are is passed over: how many there are may depend on costs.
     """
+    runs = evidence.runs
     rows = [runs.configurations.index(name) for name in names]
     counts = runs.counts()[rows]
     used = counts > 0
@@ -236,7 +242,12 @@ def in_rounds(runs: CostMatrix, names: Sequence[str]) -> tuple[FloatArray, float
     rounds = int(counts[:, :length].min())
     costs = runs.costs[rows][:, :length]
     first = np.argsort(np.isnan(costs), axis=2, kind="stable")[:, :, :rounds]
-    return np.take_along_axis(costs, first, axis=2), 6 / (math.pi * rounds) ** 2
+    return np.take_along_axis(costs, first, axis=2), part_of_round(rounds, evidence.rounds)
+
+
+def part_of_round(number: int, most: int | None) -> float:
+    """The part of δ that looks after so many runs on each instance have; all parts together are 1."""
+    return number**-2 / (math.pi**2 / 6 if most is None else sum(each**-2 for each in range(1, most + 1)))
 
 
 def _tool(trajectory: Trajectory | None) -> str:
@@ -255,7 +266,7 @@ def _at_all_times(matrix: CostMatrix, asked: Question, trajectory: Trajectory | 
     return bool((counts != counts[:1]).any())
 
 
-def _on_test(matrix: CostMatrix, test: CostMatrix, name: str) -> Evidence:
+def _on_test(matrix: CostMatrix, test: CostMatrix, name: str, watched: int | None) -> Evidence:
     if (test.low, test.high) != (matrix.low, matrix.high):
         raise InputError(
             f"Expected test runs with costs in [{matrix.low:g}, {matrix.high:g}], as the others have them, got "
@@ -267,7 +278,8 @@ def _on_test(matrix: CostMatrix, test: CostMatrix, name: str) -> Evidence:
     if not new:
         raise RefusedError("all instances of the test runs were used in training too, and statements need fresh ones")
     claim = f"{name} was chosen before any of the test costs was seen"
-    return Evidence(test.select(instances=new), name, "test", 1, 1.0, False, None, _rests(claim, False))
+    rests_on = _rests(claim, False) if watched is None else (INSTANCES, SEEDS, RANGE, WATCHED, claim)
+    return Evidence(test.select(instances=new), name, "test", 1, 1.0, watched is not None, None, rests_on, watched)
 
 
 def _on_part(

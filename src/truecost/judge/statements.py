@@ -141,7 +141,7 @@ def certificate(evidence: Evidence, *, delta: float, rng: np.random.Generator) -
     if not math.isfinite(row.width):
         raise RefusedError("a limit of the mean needs the metric's possible range (`low` and `high`)")
     if evidence.at_all_times:
-        costs, part = in_rounds(evidence.runs, [evidence.configuration])
+        costs, part = in_rounds(evidence, [evidence.configuration])
         found = _sequence(costs[0].mean(axis=1), row.low, row.high, delta * evidence.share * part, "upper")
     else:
         found = _one_look(row.costs[0], row.low, row.high, delta * evidence.share, "upper", rng)
@@ -180,7 +180,7 @@ def limits_of_difference(evidence: Evidence, default: str, *, delta: float, rng:
     # One side each with all of delta is both sides with twice of it; above a half there is nothing left to say.
     delta = min(2 * delta * evidence.share, 0.999)
     if evidence.at_all_times:
-        costs, part = in_rounds(pair, names)
+        costs, part = in_rounds(evidence, names)
         means = costs.mean(axis=2)
         return _sequence(means[0] - means[1], -pair.width, pair.width, delta * part, "both")
     means, there = instance_means(pair)

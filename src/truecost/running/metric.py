@@ -24,7 +24,7 @@ class Metric(TomlTable):
 
     "par": the time of a solved run, `factor` times the cutoff of any other. "quality": the value the target reported, also
     when it was stopped at a limit. "value": the value it reported with a solved run. Runs without one cost `failed`, or
-    `high`.
+    `high`. Without `low` and `high` nothing can be guaranteed of means, but of wins.
     """
 
     kind: Literal["par", "quality", "value"]
@@ -39,7 +39,7 @@ class Metric(TomlTable):
         """The least and the largest cost a run can have."""
         if self.kind == "par":
             return 0.0, self.factor * _given(self.cutoff)
-        return _given(self.low), _given(self.high)
+        return -np.inf if self.low is None else self.low, np.inf if self.high is None else self.high
 
     def counted(self) -> tuple[Status, ...]:
         """How a run may end whose cost says something of its configuration."""
@@ -73,12 +73,12 @@ class Metric(TomlTable):
             costs = np.where(statuses == Status.SOLVED, clock, self.range()[1])
         else:
             good = np.isin(statuses, self.counted()) & ~np.isnan(value)
-            costs = np.where(good, value, _given(self.high) if self.failed is None else self.failed)
+            costs = np.where(good, value, _given(self.high if self.failed is None else self.failed))
         return np.where(statuses == Status.ABORTED, np.nan, costs), statuses
 
 
 def _given(number: float | None) -> float:
     """A number that a scenario's checks have seen to."""
     if number is None:
-        raise InputError("expected a metric with a cutoff (par), or with low and high (quality, value), got one without.")
+        raise InputError("expected a metric with a cutoff (par), or with high or failed (quality, value), got one without.")
     return number

@@ -236,12 +236,14 @@ def _complete_metric(metric: Metric, limits: Limits) -> Metric:
         if surplus := [key for key in ("low", "high", "failed") if getattr(metric, key) is not None]:
             raise InputError(f"metric.{surplus[0]}: expected none with kind = 'par': it follows from factor and cutoff.")
         return metric.model_copy(update={"cutoff": metric.cutoff or usual})
-    if metric.low is None or metric.high is None or not metric.low < metric.high:
+    low, high = metric.range()
+    if not low < high or (metric.high is None and metric.failed is None):
         raise InputError(
-            f"metric: expected low < high, the least and the largest {metric.kind} there can be: every bound rests on them."
+            f"metric: expected low < high, the least and the largest {metric.kind} there can be: every bound of a mean rests "
+            "on them. Where nobody knows them, say what a run that fails costs: failed."
         )
-    if metric.failed is not None and not metric.low <= metric.failed <= metric.high:
-        raise InputError(f"metric.failed: expected a cost in [{metric.low:g}, {metric.high:g}], got {metric.failed:g}.")
+    if metric.failed is not None and not low <= metric.failed <= high:
+        raise InputError(f"metric.failed: expected a cost in [{low:g}, {high:g}], got {metric.failed:g}.")
     return metric
 
 
