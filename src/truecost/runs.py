@@ -90,6 +90,13 @@ class Step(NamedTuple):
     configurations: tuple[str, ...]
 
 
+class Watched(NamedTuple):
+    """Test runs that were looked at instance by instance: the most runs on one there were to be, and what was to decide."""
+
+    rounds: int
+    primary: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trajectory:
     """Where configurations come from and which were taken for the best meanwhile: what a statement about them rests on.
@@ -110,8 +117,7 @@ class Trajectory:
     unfinished
         Whether more runs were planned when these were looked at.
     watched
-        Where test runs were looked at while they came in, instance by instance, and costs may have said when to stop: the
-        most runs on an instance that there were to be. None where they were all made first.
+        Where test runs were looked at while they came in, and costs may have said when to stop: what was fixed beforehand.
     """
 
     tool: str
@@ -121,7 +127,7 @@ class Trajectory:
     incumbent: str | None = None
     steps: tuple[Step, ...] = ()
     unfinished: bool = False
-    watched: int | None = None
+    watched: Watched | None = None
 
     def __post_init__(self) -> None:
         if self.proposed not in PROPOSED:
@@ -132,8 +138,8 @@ class Trajectory:
             raise InputError(f"Expected raced to be true, false or None, got {self.raced!r}.")
         if not isinstance(self.unfinished, bool):
             raise InputError(f"Expected unfinished to be true or false, got {self.unfinished!r}.")
-        if not (self.watched is None or (isinstance(self.watched, int) and self.watched >= 1)):
-            raise InputError(f"Expected watched to be None or a number of runs, got {self.watched!r}.")
+        if not (self.watched is None or (type(self.watched.rounds) is int and self.watched.rounds >= 1)):
+            raise InputError(f"Expected a number of rounds of watched runs, got {self.watched!r:.60}.")
         for name in (self.default, self.incumbent, *(name for step in self.steps for name in step.configurations)):
             if not (name is None or isinstance(name, str)):
                 raise InputError(f"Expected names of configurations in a trajectory, got {name!r:.60}.")

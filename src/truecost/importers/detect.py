@@ -210,10 +210,12 @@ def _journal(path: Path, options: Options) -> Import:
     if options.low is not None or options.high is not None:
         raise InputError("expected no `low` and `high` with a journal: they follow from its metric.")
     # Here, since it loads what runs solvers, and no other log needs that.
-    from truecost.running import searchlog
+    from truecost.running import searchlog, validationlog
     from truecost.running.journal import Journal
 
     with Journal.read(path) as journal:
+        if journal.kind == "validate":
+            return validationlog.import_of(journal, journal.metric(par=options.par, cutoff=options.cutoff))
         table = journal.table()
         metric = journal.metric(par=options.par, cutoff=options.cutoff)
         matrix = journal.matrix(metric, table=table)

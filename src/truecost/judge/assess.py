@@ -341,6 +341,9 @@ class Assessment(Spoken):
     @property
     def primary(self) -> Primary:
         """Which statement decides whether it is better than the default."""
+        watched = self.trajectory.watched
+        if self.asked.primary is None and watched is not None:
+            return "wins" if watched.primary == "wins" else "mean"
         return self.asked.primary or ("mean" if math.isfinite(self.matrix.width) else "wins")
 
     @property

@@ -19,8 +19,8 @@ the number that might have been.
 Where costs decided how many runs a configuration gets (a race), or runs are still being made, limits must hold at all times:
 they take the instances in the order of the matrix, from the first, with the same number of runs r on each, and the part
 6/(π²r²) of δ, since one may look after every round. Where nothing says how it came about that configurations have runs on
-different instances, it is taken for a race. The same holds for test runs that were watched while they came in, as `truecost
-validate` does; where R rounds are the most there can be, fixed beforehand, a round has 1/r² of δ over the sum of 1/j² up to R.
+different instances, it is taken for a race. The same holds for test runs that were watched while they came in; where R
+rounds, fixed beforehand, are the most there can be, round r has 1/r² of δ, over the sum of 1/j² up to R.
 """
 
 import math
@@ -169,7 +169,7 @@ def gather_evidence(
     proposed = "unknown" if trajectory is None else trajectory.proposed
     chosen = asked.chosen
     if test is not None and chosen in (None, "test"):
-        watched = None if trajectory is None else trajectory.watched
+        watched = None if trajectory is None or trajectory.watched is None else trajectory.watched.rounds
         return _on_test(matrix, test, name or incumbent_of(matrix, trajectory), watched)
     if chosen == "test":
         raise RefusedError("there are no test runs of it")

@@ -98,7 +98,9 @@ class Scenario:
         What it is called; where configurations, the order of instances and the seeds of runs come from.
     instances
         In the order in which they are used: shuffled by the seed, so that the first P are a sample of all of them, and
-        adding one moves none of the others.
+        adding one moves none of the others. Generated ones come in the order of their numbers.
+    generator, endless
+        The command that makes the instances, where there is one; and whether it makes as many as are asked for.
     """
 
     path: Path
@@ -111,6 +113,8 @@ class Scenario:
     instances: tuple[Instance, ...]
     limits: Limits
     metric: Metric
+    generator: tuple[str, ...] | None = None
+    endless: bool = False
 
     @property
     def folder(self) -> Path:
@@ -144,11 +148,12 @@ class Scenario:
             "answer": self.answer.model_dump(mode="json"),
             "space": self.space_text,
             "limits": self.limits.model_dump(mode="json"),
+            **({} if self.generator is None else {"generator": list(self.generator)}),
         }
 
     def _programs(self) -> dict[str, str]:
         """Hashes of the programs that the scenario names by a path: a solver that was built anew is another solver."""
-        words = [*(self.target.command or ()), *(self.target.check or ())]
+        words = [*(self.target.command or ()), *(self.target.check or ()), *(self.generator or ())]
         words += [reference.rpartition(":")[0] for reference in self.target.given().values()]
         found = {}
         for word in words:
@@ -194,7 +199,7 @@ def _from_file(file: _File, path: Path) -> Scenario:
         space_text = space_path.read_text("utf-8-sig")
     except (OSError, ValueError) as error:
         raise InputError(f"space.file: {os_reason(error, file.space.file)}") from error
-    instances = read_instances(file.instances, folder)
+    instances = read_instances(file.instances, folder, file.seed)
     scenario = Scenario(
         path=path,
         name=file.name,
@@ -206,9 +211,13 @@ def _from_file(file: _File, path: Path) -> Scenario:
         instances=tuple(instances),
         limits=limits,
         metric=metric,
+        generator=file.instances.generator,
+        endless=file.instances.generator is not None and file.instances.count is None,
     )
     _check_target(scenario)
     _check_reports(scenario)
+    if scenario.generator is not None:
+        return scenario
     ordered = sorted(instances, key=lambda instance: (scenario.place(instance), instance.name))
     return replace(scenario, instances=tuple(ordered))
 
@@ -239,8 +248,8 @@ def _complete_metric(metric: Metric, limits: Limits) -> Metric:
     low, high = metric.range()
     if not low < high or (metric.high is None and metric.failed is None):
         raise InputError(
-            f"metric: expected low < high, the least and the largest {metric.kind} there can be: every bound of a mean rests "
-            "on them. Where nobody knows them, say what a run that fails costs: failed."
+            f"metric: expected low < high, the least and the largest {metric.kind} there can be: every bound rests on them. "
+            "Where nobody knows them, say what a run that fails costs: failed."
         )
     if metric.failed is not None and not low <= metric.failed <= high:
         raise InputError(f"metric.failed: expected a cost in [{low:g}, {high:g}], got {metric.failed:g}.")

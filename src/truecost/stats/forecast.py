@@ -165,6 +165,29 @@ def instances_needed(goal: Goal, delta: float = 0.05, *, power: float = 0.8, rng
     return Forecast(instances=many, power=shown(many), pilot=values.size, observed=observed, above=goal.above)
 
 
+def chance_to_show(goal: Goal, more: int, delta: float = 0.05, *, rng: int | np.random.Generator = 0) -> float:
+    """With which chance so many more instances show the statement at all times, if they are like those seen, in their order.
+
+    A forecast, not guaranteed. Pólya's urn, the predictive side of the Bayesian bootstrap (Rubin 1981), draws what comes
+    next, so that a small pilot is not taken for the truth.
+    """
+    if not goal.values.size or more < 0 or not 0 < delta < 1:
+        raise InputError("Expected a goal with values, a number of instances from 0, and delta between 0 and 1.")
+    draws = generator(rng).random((DRAWS, more))
+    return float(np.mean(scanning.urn_shows(goal.values, draws, goal.above, 1 / delta)))
+
+
+def shown_after(goal: Goal, delta: float = 0.05) -> int | None:
+    """After how many instances, in their order, the statement is shown at all times; None if it is not."""
+    time = int(scanning.plug_in_time(goal.values, goal.above, 1 / delta))
+    return time if time <= goal.values.size else None
+
+
+def opposite(goal: Goal) -> Goal:
+    """The goal that the statement is false."""
+    return Goal(values=1 - goal.values, above=1 - goal.above, exact=goal.exact)
+
+
 def _power(goal: Goal, n: int, delta: float, seed: int) -> float:
     """The share of samples of n instances of the pilot in which the statement is shown."""
     if goal.exact:

@@ -44,6 +44,22 @@ def plug_in_time(x, mean, target):
 
 
 @nb.njit(cache=True, nogil=True)
+def urn_shows(x, draws, mean, target):
+    """Whether plug-in bets show a mean above `mean` by the end, when x goes on by draws from Pólya's urn.
+
+    Each row of `draws`, numbers in [0, 1), is one way to go on: every next number is one of those seen or drawn before.
+    """
+    shown = np.zeros(draws.shape[0], np.bool_)
+    whole = np.empty(x.size + draws.shape[1])
+    whole[: x.size] = x
+    for i in range(draws.shape[0]):
+        for k in range(draws.shape[1]):
+            whole[x.size + k] = whole[int(draws[i, k] * (x.size + k))]
+        shown[i] = plug_in_time(whole, mean, target) <= whole.size
+    return shown
+
+
+@nb.njit(cache=True, nogil=True)
 def _remove(instances, groups, at, left, counts, x):
     """Take the values of the next group away from the shares of their instances; where the group after it begins."""
     group = groups[at]

@@ -1,0 +1,135 @@
+"""What the journal of a validation has beyond its runs: who is compared, what was fixed beforehand, the log, the end.
+
+The runs of the log are kept in it too: what training looked like and what came out then stand together, and the journal says
+by itself what `truecost validate` said of it.
+"""
+
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from truecost.errors import InputError
+from truecost.matrix import CostMatrix, provenance
+from truecost.matrix.imported import Import
+from truecost.running.budget import Unit
+from truecost.running.journal import STOPPED, Journal
+from truecost.running.metric import Metric
+from truecost.runs import Trajectory, Watched
+
+SETTINGS, LOG = "validation", "log"
+Why = Literal["better", "worse", "forecast", "budget", "instances"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What was fixed before the first run.
+
+    Parameters
+    ----------
+    winner, default
+        The two, as the journal names them; `names` says what the log calls them.
+    runs
+        Most runs of each on an instance.
+    delta, primary
+        What decides, and with which probability it may be wrong.
+    workers
+        How many there were at the beginning, for budgets of time.
+    metric
+        As JSON.
+    used
+        How many instances were left out, since the log has runs on them.
+    """
+
+    winner: str
+    default: str
+    names: Mapping[str, str]
+    runs: int
+    delta: float
+    primary: Literal["mean", "wins"]
+    workers: int
+    metric: str
+    used: int
+
+
+class Stop(NamedTuple):
+    """Where a validation ended: the runs that count, on so many instances, and why; with the budget it had by then."""
+
+    runs: int
+    instances: int
+    why: Why
+    chance: float | None
+    budget: float
+    unit: Unit
+
+
+def begin(journal: Journal, settings: Settings, training: CostMatrix, trajectory: Trajectory) -> None:
+    """Fix the settings, and keep the log."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "log.npz"
+        training.save(file, trajectory=trajectory)
+        journal.note(LOG, file.read_bytes())
+    journal.note(SETTINGS, json.dumps(asdict(settings)))
+
+
+def settings_of(journal: Journal) -> Settings | None:
+    """What was fixed; None before it is."""
+    text = journal.noted(SETTINGS)
+    if text is None:
+        return None
+    try:
+        stored = json.loads(text)
+        return Settings(**{field.name: stored[field.name] for field in fields(Settings)})
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{journal.path}: expected the settings of a validation, and they cannot be read ({error})."
+        ) from error
+
+
+def note_stop(journal: Journal, stop: Stop) -> None:
+    """How it ended, for now: with a larger budget it may go on."""
+    journal.note(STOPPED, json.dumps(stop._asdict()))
+
+
+def stop_of(journal: Journal) -> Stop | None:
+    """How it ended; None while it has not."""
+    text = journal.noted(STOPPED)
+    return None if text is None else Stop(**json.loads(text))
+
+
+def import_of(journal: Journal, metric: Metric | None = None) -> Import:
+    """The log, and the runs on fresh instances as its test runs, under the names of the log."""
+    settings = settings_of(journal)
+    content = journal.noted(LOG)
+    if settings is None or content is None:
+        raise InputError(f"{journal.path}: expected a validation with runs, got one that has not begun.")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "log.npz"
+        file.write_bytes(content)
+        training, trajectory = CostMatrix.load(file), provenance.read(file)
+    table = journal.table()
+    found = journal.matrix(metric, table=table)
+    names = settings.names
+    test = CostMatrix(
+        found.costs,
+        [names[name] for name in found.configurations],
+        found.instances,
+        found.low,
+        found.high,
+        statuses=found.statuses,
+        seeds=found.seeds,
+    )
+    stop, late = stop_of(journal), int(table.ahead.sum())
+    reason = "finished before a slower run that was begun earlier" if stop is None else "finished after it had stopped"
+    watched = Watched(settings.runs, settings.primary)
+    return Import(
+        kind="journal",
+        matrix=training,
+        trajectory=replace(trajectory or Trajectory(tool="unknown"), watched=watched),
+        parameters={names[name]: values for name, values in journal.configurations().items()},
+        test=test,
+        left_out={reason: late} if late else {},
+        notes=(f"{settings.used:,} instances were left out of the validation: the log has runs on them.",),
+    )
