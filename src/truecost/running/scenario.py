@@ -20,6 +20,8 @@ from truecost.running.instances import Instance, InstanceTable, Words, os_reason
 from truecost.running.metric import Metric, Seconds, TomlTable
 from truecost.running.space import STYLES, Space
 
+# Stands in a scenario that was written from a log which does not say what it ran.
+FILL_IN = "FILL_IN_YOUR_SOLVER"
 # What a command may ask for, beside the instance's own columns.
 PLACEHOLDERS = ("arguments", "cutoff", "instance", "output", "program", "python", "scenario", "scratch", "seed")
 
@@ -269,6 +271,9 @@ def _check_expression(key: str, pattern: str | None, *, groups: bool) -> None:
 
 def _check_target(scenario: Scenario) -> None:
     target = scenario.target
+    for word in target.command or ():
+        if FILL_IN in word:
+            raise InputError(f"target.command: expected your solver in the place of {FILL_IN}, got it as it was written.")
     if (target.command is None) == (target.kind != "python") or (target.function is None) == (target.kind == "python"):
         wanted, other = ("function", "command") if target.kind == "python" else ("command", "function")
         raise InputError(f"target: expected {wanted}, and no {other}, with kind = {target.kind!r}.")
