@@ -59,14 +59,18 @@ class Source:
 
     def test_runs(
         self, found: "Import", test: Path | None, configuration: str | None = None, chosen: str | None = None
-    ) -> "CostMatrix | None":
+    ) -> "CostMatrix | Import | None":
         """Runs on fresh instances: those named by `test`, else the log's own.
 
         The log's own serve where nothing else is asked for, and the configuration has some there.
         """
         if test is not None:
-            # What a cost is holds for both; which columns or objective a log has is its own affair.
-            return Source(path=test, low=self.low, high=self.high, cutoff=self.cutoff, par=self.par).read().matrix
+            # What a cost is holds for both; which columns or objective a log has is its own affair, and a journal knows its
+            # range itself.
+            from truecost.running.journalfile import is_journal
+
+            low, high = (None, None) if test.is_file() and is_journal(test) else (self.low, self.high)
+            return Source(path=test, low=low, high=high, cutoff=self.cutoff, par=self.par).read()
         name = configuration or found.trajectory.incumbent
         if found.test is None or chosen is not None or name not in found.test.configurations:
             return None

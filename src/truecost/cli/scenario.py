@@ -61,6 +61,10 @@ def export(
         Path | None, typer.Option(help="Run this solver instead of the one a package carries.", show_default=False)
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help=f"{options.WORKERS}; for the reference lengths of LKH.")] = 1,
+    generator: Annotated[
+        bool,
+        typer.Option("--generator", help="Have instances made from seeds when they are needed, instead of writing them."),
+    ] = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -79,6 +83,7 @@ def export(
             seed=seed,
             target=target,
             workers=workers,
+            generator=generator,
             progress=lambda what, done, total: meter.count(done, total, note=what),
         )
     if json:

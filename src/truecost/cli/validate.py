@@ -142,8 +142,8 @@ def _from_log(source: Source, log: "Import", folder: Path, pattern: str | None) 
     """The scenario that a log of irace was made with, written into a folder."""
     if log.kind != "irace" or source.place is None:
         raise InputError(
-            "expected a `scenario`: of what was run, only a log of irace says it. For one of SMAC3, truecost scenario from-log "
-            "writes one to fill in."
+            "expected a `scenario`, since only a log of irace says what it ran; for one of SMAC3, truecost scenario "
+            "from-log writes one to fill in."
         )
     from truecost.importers.fromlog import scenario_from_log
 

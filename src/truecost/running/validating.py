@@ -174,6 +174,8 @@ def validate(
     read = log if isinstance(log, Import) else Import(kind="matrix", matrix=log, trajectory=_UNKNOWN)
     entry = enter(read, scenario, instances=instances, configuration=configuration, default=default)
     asked = Budget.parse(budget) if isinstance(budget, str) else budget
+    if asked is not None and asked.unit == "runs" and asked.amount < 2:
+        raise InputError(f"expected a `budget` for 2 runs at least, got {asked}.")
     training = _training(read, scenario, entry)
     with ExitStack() as stack:
         book = stack.enter_context(Journal.write(journal, scenario, "validate"))
@@ -188,7 +190,8 @@ def validate(
         if settings is None:
             started = stack.enter_context(pool_for(scenario, workers=workers, pin=pin, dask=dask, waiting=waiting))
             settings = _settings(scenario, entry, asked, runs, delta, primary, started.workers)
-            validationlog.begin(book, settings, training, read.trajectory)
+            trajectory = replace(read.trajectory, incumbent=entry.winner.name, default=entry.default.name)
+            validationlog.begin(book, settings, training, trajectory)
         _check_settings(book, settings, scenario, entry, runs, delta, primary)
         plan = Plan(
             configurations=(entry.winner.configuration, entry.default.configuration),
@@ -467,8 +470,6 @@ class _Watch:
 
     def _look(self) -> None:
         """Go through the pairs that are complete and not looked at yet."""
-        if self._most() < 1:
-            raise InputError(f"expected a `budget` for 2 runs at least, got {self._budget}.")
         there = ~np.isnan(self._costs).any(axis=2).ravel()
         complete = int(np.argmin(np.append(there, False)))
         while self.stop is None and self._pairs < complete:
