@@ -21,9 +21,10 @@ import numpy as np
 
 from truecost.errors import InputError
 from truecost.judge.assess import Assessment, assess
-from truecost.judge.evidence import Primary, incumbent_of, part_of_round
+from truecost.judge.evidence import Primary, incumbent_of
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
+from truecost.race.stopping import StoppingRule
 from truecost.running import validationlog
 from truecost.running.budget import Budget
 from truecost.running.doubts import doubts
@@ -35,15 +36,9 @@ from truecost.running.scenario import Scenario
 from truecost.running.space import Configuration
 from truecost.running.validationlog import Settings, Stop
 from truecost.runs import NO_SEED, NO_STATUS, Trajectory
-from truecost.stats import forecast
-from truecost.stats.forecast import Goal
 
 # Most runs of each on an instance, where nobody says and the budget allows more than one.
 RUNS = 5
-# No forecast from fewer instances; below this chance it is not worth going on; how often it is made, by the instances.
-PILOT = 20
-HOPELESS = 0.01
-OFTEN = 10
 
 
 class Contestant(NamedTuple):
@@ -396,6 +391,10 @@ class _Watch:
     ) -> None:
         self._scenario, self._plan, self._settings, self._budget = scenario, plan, settings, budget
         self._progress = progress
+        low, high = scenario.metric.range()
+        self._rule = StoppingRule(
+            rounds=plan.runs, delta=settings.delta, primary=settings.primary, low=low, high=high, seed=scenario.seed
+        )
         self._where = {
             (configuration.name, instance.name): (i, c)
             for c, configuration in enumerate(plan.configurations)
@@ -436,8 +435,7 @@ class _Watch:
             self._enter(*cell, float(costs[0]), outcome.wall, outcome.cpu)
         self._look()
         if self._progress is not None and self._pairs:
-            goal = self._goal(self._pairs)
-            wide = 0.5 - goal.values.mean()
+            share = float(self._rule.goal(self._costs, self._pairs).values.mean())
             low, high = self._scenario.metric.range()
             self._progress(
                 ValidationProgress(
@@ -447,7 +445,7 @@ class _Watch:
                     spent=self.spent(self._pairs),
                     budget=self._budget,
                     primary=self._settings.primary,
-                    lead=float(goal.values.mean() if self._settings.primary == "wins" else 2 * wide * (high - low)),
+                    lead=share if self._settings.primary == "wins" else (1 - 2 * share) * (high - low),
                 )
             )
 
@@ -474,60 +472,23 @@ class _Watch:
         complete = int(np.argmin(np.append(there, False)))
         while self.stop is None and self._pairs < complete:
             self._pairs += 1
-            self.stop = self._decide(self._pairs)
-
-    def _decide(self, pairs: int) -> Stop | None:
-        """Whether to stop after so many pairs of runs: by these runs alone, whatever else is done already."""
-        instances = self._costs.shape[1]
-        rounds, into = divmod(pairs, instances)
-        # Inside a later round nothing new may be said; in the first one after every instance.
-        looked = rounds == 0 or into == 0
-        delta = self._settings.delta * part_of_round(max(rounds, 1), self._settings.runs)
-        goal = self._goal(pairs)
-        if looked and forecast.shown_after(goal, delta) is not None:
-            return self._stopped(pairs, "better")
-        if looked and forecast.shown_after(forecast.opposite(goal), delta) is not None:
-            return self._stopped(pairs, "worse")
-        if self._budget.unit == "runs" and pairs >= self._most() < self._plan.runs * instances:
-            return self._stopped(pairs, "budget")
-        if pairs == self._plan.runs * instances:
-            return self._stopped(pairs, "instances")
-        if self._budget.unit == "seconds" and self.spent(pairs) >= self._budget.amount:
-            return self._stopped(pairs, "budget")
-        if rounds == 0 and pairs >= PILOT and pairs % max(1, pairs // OFTEN) == 0:
-            left = self._left(pairs)
-            # Where there is budget for another round too, nothing is known yet of what that would bring.
-            if pairs + left < instances or self._plan.runs == 1:
-                chance = forecast.chance_to_show(goal, min(left, instances - pairs), delta, rng=self._scenario.seed)
-                if chance < HOPELESS:
-                    return self._stopped(pairs, "forecast", chance)
-        return None
+            ended = self._rule.decide(self._costs, self._pairs, self._left(self._pairs))
+            if ended is not None:
+                self.stop = Stop(
+                    runs=2 * self._pairs,
+                    instances=min(self._pairs, self._costs.shape[1]),
+                    why=ended.why,
+                    chance=ended.chance,
+                    budget=self._budget.amount,
+                    unit=self._budget.unit,
+                )
 
     def _left(self, pairs: int) -> int:
         """How many more pairs the budget allows, by what those so far took."""
         if self._budget.unit == "runs":
             return self._most() - pairs
         each = self.spent(pairs) / pairs
-        return int(min((self._budget.amount - each * pairs) / each, 1e9)) if each else 10**9
-
-    def _goal(self, pairs: int) -> Goal:
-        """What is to be shown, by the instances that so many pairs of runs speak of."""
-        instances = self._costs.shape[1]
-        rounds = max(1, pairs // instances)
-        own, other = np.moveaxis(self._costs[:rounds, : min(pairs, instances)], 2, 0)
-        if self._settings.primary == "wins":
-            return forecast.wins(own.T, other.T)
-        return forecast.difference(own.T, other.T, *self._scenario.metric.range())
-
-    def _stopped(self, pairs: int, why: validationlog.Why, chance: float | None = None) -> Stop:
-        return Stop(
-            runs=2 * pairs,
-            instances=min(pairs, self._costs.shape[1]),
-            why=why,
-            chance=chance,
-            budget=self._budget.amount,
-            unit=self._budget.unit,
-        )
+        return int(min(self._budget.amount / each - pairs, 1e9)) if each else 10**9
 
 
 _UNKNOWN = Trajectory(tool="unknown")

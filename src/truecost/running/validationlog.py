@@ -14,13 +14,13 @@ from typing import Literal, NamedTuple
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix, provenance
 from truecost.matrix.imported import Import
+from truecost.race.stopping import Why
 from truecost.running.budget import Unit
 from truecost.running.journal import STOPPED, Journal
 from truecost.running.metric import Metric
 from truecost.runs import Trajectory, Watched
 
 SETTINGS, LOG = "validation", "log"
-Why = Literal["better", "worse", "forecast", "budget", "instances"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
