@@ -109,7 +109,7 @@ def validate(
         if named["default"] is None and log.trajectory.default is None:
             named["default"] = default
     read = Scenario.read(exported(scenario, quiet))
-    entry = validating.enter(log, read, instances=instances, **named)
+    entry = validating.entry_of(log, read, instances=instances, **named)
     path = journal if journal is not None else Path(f"{stem}-validate.db")
     if dry_run or not (quiet or json):
         _announce(read, entry, path, budget)

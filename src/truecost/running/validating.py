@@ -34,7 +34,7 @@ from truecost.running.journal import Journal, Plan
 from truecost.running.pool import Finished, Pool, Task
 from truecost.running.scenario import Scenario
 from truecost.running.space import Configuration
-from truecost.running.validationlog import Settings, Stop
+from truecost.running.validationlog import Terms, Stop
 from truecost.runs import NO_SEED, NO_STATUS, Trajectory
 
 # Most runs of each on an instance, where nobody says and the budget allows more than one.
@@ -167,7 +167,7 @@ def validate(
     if runs is not None and runs < 1:
         raise InputError(f"expected at least 1 of `runs` on an instance, got {runs}.")
     read = log if isinstance(log, Import) else Import(kind="matrix", matrix=log, trajectory=_UNKNOWN)
-    entry = enter(read, scenario, instances=instances, configuration=configuration, default=default)
+    entry = entry_of(read, scenario, instances=instances, configuration=configuration, default=default)
     asked = Budget.parse(budget) if isinstance(budget, str) else budget
     if asked is not None and asked.unit == "runs" and asked.amount < 2:
         raise InputError(f"expected a `budget` for 2 runs at least, got {asked}.")
@@ -180,21 +180,21 @@ def validate(
         if asked is None:
             raise InputError("expected a `budget` for a new validation, 2h or 500runs for instance, got none.")
         entry = replace(entry, instances=_in_order(book, entry))
-        settings = validationlog.settings_of(book)
+        terms = validationlog.terms_of(book)
         started: Pool | None = None
-        if settings is None:
+        if terms is None:
             started = stack.enter_context(pool_for(scenario, workers=workers, pin=pin, dask=dask, waiting=waiting))
-            settings = _settings(scenario, entry, asked, runs, delta, primary, started.workers)
+            terms = _terms(scenario, entry, asked, runs, delta, primary, started.workers)
             trajectory = replace(read.trajectory, incumbent=entry.winner.name, default=entry.default.name)
-            validationlog.begin(book, settings, training, trajectory)
-        _check_settings(book, settings, scenario, entry, runs, delta, primary)
+            validationlog.agree(book, terms, training, trajectory)
+        _check_terms(book, terms, scenario, entry, runs, delta, primary)
         plan = Plan(
             configurations=(entry.winner.configuration, entry.default.configuration),
             instances=entry.instances,
-            runs=settings.runs,
+            runs=terms.runs,
         )
         book.begin(plan, scenario.metric)
-        watch = _Watch(scenario, book, plan, settings, asked, progress)
+        watch = _Watch(scenario, book, plan, terms, asked, progress)
         if watch.stop is None:
             pool = started or stack.enter_context(pool_for(scenario, workers=workers, pin=pin, dask=dask, waiting=waiting))
             collector = Collector(scenario, book, pool, keep_going=keep_going)
@@ -214,7 +214,7 @@ def validate(
         )
 
 
-def enter(
+def entry_of(
     log: Import,
     scenario: Scenario,
     *,
@@ -322,7 +322,7 @@ def _in_order(book: Journal, entry: Entry) -> tuple[Instance, ...]:
     return (*(named.pop(name) for name in before), *named.values())
 
 
-def _settings(
+def _terms(
     scenario: Scenario,
     entry: Entry,
     budget: Budget,
@@ -330,7 +330,7 @@ def _settings(
     delta: float,
     primary: Primary | None,
     workers: int,
-) -> Settings:
+) -> Terms:
     if runs is None:
         # Looks at rounds that the budget never reaches would cost a part of delta for nothing.
         rounds = budget.amount / (2 * len(entry.instances)) if budget.unit == "runs" else math.inf
@@ -338,7 +338,7 @@ def _settings(
     known = bool(np.isfinite(scenario.metric.range()).all())
     if primary == "mean" and not known:
         raise InputError("expected low and high in [metric], which a limit of the mean needs, or wins as `primary`.")
-    return Settings(
+    return Terms(
         winner=entry.winner.configuration.name,
         default=entry.default.configuration.name,
         names={each.configuration.name: each.name for each in (entry.winner, entry.default)},
@@ -351,9 +351,9 @@ def _settings(
     )
 
 
-def _check_settings(
+def _check_terms(
     book: Journal,
-    settings: Settings,
+    terms: Terms,
     scenario: Scenario,
     entry: Entry,
     runs: int | None,
@@ -362,12 +362,12 @@ def _check_settings(
 ) -> None:
     """Whether what is asked for is what was fixed before the first run."""
     given = [
-        ("the winner", entry.winner.configuration.name, settings.winner),
-        ("the default", entry.default.configuration.name, settings.default),
-        ("runs on an instance:", runs, settings.runs),
-        ("delta", delta, settings.delta),
-        ("what decides:", primary, settings.primary),
-        ("the metric", scenario.metric.model_dump_json(), settings.metric),
+        ("the winner", entry.winner.configuration.name, terms.winner),
+        ("the default", entry.default.configuration.name, terms.default),
+        ("runs on an instance:", runs, terms.runs),
+        ("delta", delta, terms.delta),
+        ("what decides:", primary, terms.primary),
+        ("the metric", scenario.metric.model_dump_json(), terms.metric),
     ]
     for what, now, before in given:
         if now is not None and now != before:
@@ -385,15 +385,15 @@ class _Watch:
         scenario: Scenario,
         book: Journal,
         plan: Plan,
-        settings: Settings,
+        terms: Terms,
         budget: Budget,
         progress: Callable[[ValidationProgress], None] | None,
     ) -> None:
-        self._scenario, self._plan, self._settings, self._budget = scenario, plan, settings, budget
+        self._scenario, self._plan, self._terms, self._budget = scenario, plan, terms, budget
         self._progress = progress
         low, high = scenario.metric.range()
         self._rule = StoppingRule(
-            rounds=plan.runs, delta=settings.delta, primary=settings.primary, low=low, high=high, seed=scenario.seed
+            rounds=plan.runs, delta=terms.delta, primary=terms.primary, low=low, high=high, seed=scenario.seed
         )
         self._where = {
             (configuration.name, instance.name): (i, c)
@@ -444,8 +444,8 @@ class _Watch:
                     cpu=self.cpu,
                     spent=self.spent(self._pairs),
                     budget=self._budget,
-                    primary=self._settings.primary,
-                    lead=share if self._settings.primary == "wins" else (1 - 2 * share) * (high - low),
+                    primary=self._terms.primary,
+                    lead=share if self._terms.primary == "wins" else (1 - 2 * share) * (high - low),
                 )
             )
 
@@ -453,7 +453,7 @@ class _Watch:
         """What so many pairs of runs took, in the unit of the budget."""
         if self._budget.unit == "runs":
             return 2.0 * pairs
-        return float(self._wall.reshape(-1, 2)[:pairs].sum()) / self._settings.workers
+        return float(self._wall.reshape(-1, 2)[:pairs].sum()) / self._terms.workers
 
     def _enter(self, name: str, instance: str, number: int, cost: float, wall: float, cpu: float) -> None:
         self.done, self.cpu = self.done + (not math.isnan(cost)), self.cpu + cpu

@@ -20,11 +20,11 @@ from truecost.running.journal import STOPPED, Journal
 from truecost.running.metric import Metric
 from truecost.runs import Trajectory, Watched
 
-SETTINGS, LOG = "validation", "log"
+TERMS, LOG = "validation", "log"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Terms:
     """What was fixed before the first run.
 
     Parameters
@@ -65,26 +65,26 @@ class Stop(NamedTuple):
     unit: Unit
 
 
-def begin(journal: Journal, settings: Settings, training: CostMatrix, trajectory: Trajectory) -> None:
-    """Fix the settings, and keep the log."""
+def agree(journal: Journal, terms: Terms, training: CostMatrix, trajectory: Trajectory) -> None:
+    """Fix the terms, and keep the log."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "log.npz"
         training.save(file, trajectory=trajectory)
         journal.note(LOG, file.read_bytes())
-    journal.note(SETTINGS, json.dumps(asdict(settings)))
+    journal.note(TERMS, json.dumps(asdict(terms)))
 
 
-def settings_of(journal: Journal) -> Settings | None:
+def terms_of(journal: Journal) -> Terms | None:
     """What was fixed; None before it is."""
-    text = journal.noted(SETTINGS)
+    text = journal.noted(TERMS)
     if text is None:
         return None
     try:
         stored = json.loads(text)
-        return Settings(**{field.name: stored[field.name] for field in fields(Settings)})
+        return Terms(**{field.name: stored[field.name] for field in fields(Terms)})
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(
-            f"{journal.path}: expected the settings of a validation, and they cannot be read ({error})."
+            f"{journal.path}: expected the terms of a validation, and they cannot be read ({error})."
         ) from error
 
 
@@ -101,9 +101,9 @@ def stop_of(journal: Journal) -> Stop | None:
 
 def import_of(journal: Journal, metric: Metric | None = None) -> Import:
     """The log, and the runs on fresh instances as its test runs, under the names of the log."""
-    settings = settings_of(journal)
+    terms = terms_of(journal)
     content = journal.noted(LOG)
-    if settings is None or content is None:
+    if terms is None or content is None:
         raise InputError(f"{journal.path}: expected a validation with runs, got one that has not begun.")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "log.npz"
@@ -111,7 +111,7 @@ def import_of(journal: Journal, metric: Metric | None = None) -> Import:
         training, trajectory = CostMatrix.load(file), provenance.read(file)
     table = journal.table()
     found = journal.matrix(metric, table=table)
-    names = settings.names
+    names = terms.names
     test = CostMatrix(
         found.costs,
         [names[name] for name in found.configurations],
@@ -123,7 +123,7 @@ def import_of(journal: Journal, metric: Metric | None = None) -> Import:
     )
     stop, late = stop_of(journal), int(table.ahead.sum())
     reason = "finished before a slower run that was begun earlier" if stop is None else "finished after it had stopped"
-    watched = Watched(settings.runs, settings.primary)
+    watched = Watched(terms.runs, terms.primary)
     return Import(
         kind="journal",
         matrix=training,
@@ -131,5 +131,5 @@ def import_of(journal: Journal, metric: Metric | None = None) -> Import:
         parameters={names[name]: values for name, values in journal.configurations().items()},
         test=test,
         left_out={reason: late} if late else {},
-        notes=(f"{settings.used:,} instances were left out of the validation: the log has runs on them.",),
+        notes=(f"{terms.used:,} instances were left out of the validation: the log has runs on them.",),
     )
