@@ -34,7 +34,7 @@ from truecost.running.journal import Journal, Plan
 from truecost.running.pool import Finished, Pool, Task
 from truecost.running.scenario import Scenario
 from truecost.running.space import Configuration
-from truecost.running.validationlog import Terms, Stop
+from truecost.running.validationlog import Stop, Terms
 from truecost.runs import NO_SEED, NO_STATUS, Trajectory
 
 # Most runs of each on an instance, where nobody says and the budget allows more than one.
