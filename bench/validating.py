@@ -7,11 +7,10 @@ instances a sample of fixed size needs to show the winner better with 80 % power
 
 import numpy as np
 
-from truecost.race.stopping import StoppingRule
+from truecost.race.stopping import OFTEN, PILOT, StoppingRule
 from truecost.stats import forecast, scanning
-from truecost.stats.forecast import Goal
 
-DELTA, SIMULATIONS = 0.05, 400
+DELTA, SIMULATIONS = 0.05, 300
 
 
 def main() -> None:
@@ -26,7 +25,14 @@ def main() -> None:
         counts = {why: np.mean([each[0] == why for each in ends]) for why in ("better", "worse", "forecast")}
         used = np.array([each[1] for each in ends])
         right, wrong = ("better", "worse") if share > 0.5 else ("worse", "better")
-        row = [f"{share:.0%}", fixed or "–", budget, f"{counts[right]:.0%}", f"{counts[wrong]:.1%}", f"{counts['forecast']:.0%}"]
+        row = [
+            f"{share:.0%}",
+            fixed or "–",
+            budget,
+            f"{counts[right]:.0%}",
+            f"{counts[wrong]:.1%}",
+            f"{counts['forecast']:.0%}",
+        ]
         print("|", " | ".join(map(str, [*row, f"{np.median(used):.0f}", f"{used.mean():.0f}"])), "|")
 
 
@@ -45,16 +51,21 @@ def _fixed(share: float, rng: np.random.Generator) -> int:
 def _validated(share: float, budget: int, rng: np.random.Generator) -> tuple[str, int]:
     won = rng.random(budget) < share
     costs = np.stack([1.0 - won, won], axis=-1)[np.newaxis]
-    rule = StoppingRule(rounds=1, delta=DELTA, primary="wins", low=0.0, high=1.0)
-    goal = Goal(values=won.astype(float), above=0.5)
-    shown = min(forecast.shown_after(each, DELTA) or budget for each in (goal, forecast.opposite(goal)))
+    rule = StoppingRule(rounds=1, planned=budget, delta=DELTA, primary="wins", low=0.0, high=1.0)
+    # What is shown once stays shown: when it was first is found by halving.
+    few, shown = 0, budget
+    while shown - few > 1:
+        middle = (few + shown) // 2
+        goal = rule.goal(costs, middle)
+        if any(forecast.shown(each, DELTA, planned=budget) for each in (goal, forecast.opposite(goal))):
+            shown = middle
+        else:
+            few = middle
     for pairs in range(1, shown + 1):
-        # Between looks at the forecast only the limits can end it, and when they do is known.
-        if pairs < shown and (pairs < 20 or pairs % max(1, pairs // 10)):
-            continue
-        ended = rule.decide(costs, pairs, budget - pairs)
-        if ended is not None:
-            return ended.why, pairs
+        if pairs == shown or (pairs >= PILOT and pairs % max(1, pairs // OFTEN) == 0):
+            ended = rule.decide(costs, pairs, budget - pairs)
+            if ended is not None:
+                return ended.why, pairs
     raise AssertionError
 
 

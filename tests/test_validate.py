@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import naive
 import numpy as np
 import pytest
 import validations
@@ -72,18 +73,18 @@ def test_it_stops_when_it_is_shown(here: Scenario) -> None:
     # From the journal alone, the same.
     again = assess(import_runs("v.db"))
     assert said(replace(found, assessment=again)) == said(found)
-    assert again.trajectory.watched == (1, "mean")
+    assert again.trajectory.watched == (1, "mean", 50)
     comparison = again.comparison
     assert comparison is not None
     assert comparison.upper is not None
     assert comparison.upper < 0
     assert comparison.on == "test"
-    assert comparison.method == "betting, at all times"
+    assert comparison.method == confidence.WATCHED
     # One instance less, and it was not shown yet.
     test = import_runs("v.db").test
     assert test is not None
     assert len(test.instances) == found.stop.instances
-    rule = StoppingRule(rounds=1, delta=0.05, primary="mean", low=0, high=110)
+    rule = StoppingRule(rounds=1, planned=50, delta=0.05, primary="mean", low=0, high=110)
     costs = test.costs.transpose(2, 1, 0)
     looks = [rule.decide(costs, pairs, 10) for pairs in range(1, found.stop.instances + 1)]
     assert [look and look.why for look in looks] == [*[None] * (len(looks) - 1), "better"]
@@ -130,13 +131,14 @@ def test_it_stops_for_other_reasons(here: Scenario, options: dict[str, Any], why
 
 
 def test_a_larger_budget_goes_on(here: Scenario) -> None:
-    """Limits that hold at all times would be of no use, or a second budget lead elsewhere than one from the start."""
+    """Limits that hold at all times would be of no use, or what is shown depend on what is left of the budget."""
     close: dict[str, Any] = {"winner": {"x": 1, "y": 1}, "rival": {"x": 4, "y": 0}, "runs": 1}
     assert go(here, budget="20runs", **close).stop.why == "budget"
     assert go(here, budget=None, **close).stop.runs == 20
     longer = go(here, budget="120runs", **close)
+    assert longer.stop.why == "better"
     assert longer.stop.runs > 20
-    assert said(longer) == said(go(here, budget="120runs", journal="other.db", **close))
+    assert said(longer) == said(go(here, budget="400runs", **close))
 
 
 def test_wins_decide_where_no_range_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,8 +168,8 @@ def test_rounds_share_delta(here: Scenario) -> None:
     assert test is not None
     assert test.shape == (2, 11, 3)
     means = test.costs.mean(axis=2)
-    limits = confidence.sequence(means[0] - means[1], -110, 110, 2 * 0.05 * part_of_round(3, 3))
-    assert (comparison.lower, comparison.upper) == pytest.approx((limits.lower[-1], limits.upper[-1]))
+    limits = confidence.watched(means[0] - means[1], -110, 110, 2 * 0.05 * part_of_round(3, 3), planned=11)
+    assert (comparison.lower, comparison.upper) == pytest.approx((limits.lower, limits.upper))
     assert sum(part_of_round(number, 3) for number in (1, 2, 3)) == pytest.approx(1)
     assert part_of_round(2, None) == pytest.approx(6 / (4 * np.pi**2))
 
@@ -426,7 +428,7 @@ def _coins(rng: np.random.Generator, size: tuple[int, ...]) -> np.ndarray[Any, A
 def test_a_winner_that_is_none(draw: Callable[..., Any], primary: Any) -> None:
     """Looking after every instance would show a winner that equals its default more often than delta."""
     rng, simulations, instances, delta = np.random.default_rng(17), 2000, 150, 0.1
-    rule = StoppingRule(rounds=1, delta=delta, primary=primary, low=0.0, high=10.0)
+    rule = StoppingRule(rounds=1, planned=instances, delta=delta, primary=primary, low=0.0, high=10.0)
     shown = 0
     for costs in draw(rng, (simulations, 1, instances, 2)):
         # Looks after every instance are one look at all of them: a limit never becomes weaker.
@@ -437,28 +439,44 @@ def test_a_winner_that_is_none(draw: Callable[..., Any], primary: Any) -> None:
 
 
 def test_looks_after_every_instance_are_one_look() -> None:
-    """The simulation above would speak of something else than what validations do."""
-    rng = np.random.default_rng(3)
-    for costs in _timeouts(rng, (20, 1, 80, 2)):
-        rule = StoppingRule(rounds=1, delta=0.2, primary="mean", low=0.0, high=10.0)
-        looks = [rule.decide(costs, pairs, 10) for pairs in range(1, 81)]
-        early = next(
-            (place for place, each in enumerate(looks, 1) if each is not None and each.why in ("better", "worse")), None
-        )
-        goal = rule.goal(costs, 80)
-        times = [forecast.shown_after(each, 0.2) for each in (goal, forecast.opposite(goal))]
-        assert early == min((time for time in times if time is not None), default=None)
+    """What was shown once would be taken back, and the simulation above speak of something else than validations do."""
+    rng, rows = np.random.default_rng(3), []
+    for costs in _timeouts(rng, (30, 1, 60, 2)):
+        rule = StoppingRule(rounds=1, planned=40, delta=0.3, primary="mean", low=0.0, high=10.0)
+        looks = [forecast.shown(rule.goal(costs, pairs), 0.3, planned=40) for pairs in range(1, 61)]
+        assert looks == sorted(looks)
+        rows.append(looks)
+    # Some were shown early, some beyond what was planned.
+    assert {bool(look) for looks in rows for look in (looks[-1], looks[39])} == {False, True}
+
+
+def test_watching_costs_half_of_delta_at_most() -> None:
+    """Watching would cost more than half of delta, or planned bets be others than those of a sample of that size."""
+    x = np.random.default_rng(4).random(50) ** 2
+    one = confidence.interval(x, 0, 1, 0.1, shuffle=False)
+    # Half of the capital in STaR-Bets, which are as good as those with half of delta.
+    half = confidence.interval(x, 0, 1, 0.05, shuffle=False)
+    found = confidence.watched(x, 0, 1, 0.1, planned=50)
+    assert half.lower <= found.lower <= one.lower + 0.01
+    assert one.upper - 0.01 <= found.upper <= half.upper
+    early = confidence.watched(x[:20], 0, 1, 0.1, planned=50)
+    assert early.lower <= found.lower < x.mean() < found.upper <= early.upper
+    with pytest.raises(InputError):
+        confidence.watched(x, 0, 1, 0.1, planned=0)
 
 
 def test_forecasts_of_the_rest() -> None:
     """A validation would be given up that had a fair chance, or go on without any."""
     rng = np.random.default_rng(5)
     values = (rng.random(40) < 0.75).astype(float)
-    chances = [forecast.chance_to_show(Goal(values=values, above=0.5), more, 0.01, rng=1) for more in (0, 20, 400)]
+    chances = [
+        forecast.chance_to_show(Goal(values=values, above=0.5), more, 0.001, planned=40 + more, rng=1)
+        for more in (0, 20, 400)
+    ]
     assert chances[0] == 0.0
     assert 0.1 < chances[1] < 0.95 < chances[2]
     even = Goal(values=np.tile([0.0, 1.0], 40), above=0.5)
-    assert forecast.chance_to_show(even, 20, 0.05, rng=1) < HOPELESS
+    assert forecast.chance_to_show(even, 20, 0.05, planned=100, rng=1) < HOPELESS
     # The urn by plain Python.
     draws = np.random.default_rng(8).random((20, 15))
     shown = []
@@ -466,10 +484,10 @@ def test_forecasts_of_the_rest() -> None:
         urn = values[:10].tolist()
         for number in row:
             urn.append(urn[int(number * len(urn))])
-        shown.append(forecast.shown_after(Goal(values=np.array(urn), above=0.5), 0.2) is not None)
-    assert scanning.urn_shows(values[:10], draws, 0.5, 5.0).tolist() == shown
+        shown.append(naive.watched_shows(urn, 0.5, 0.2, 25))
+    assert scanning.urn_shows(values[:10], draws, 0.5, 5.0, 25).tolist() == shown
     with pytest.raises(InputError):
-        forecast.chance_to_show(even, -1)
+        forecast.chance_to_show(even, -1, planned=5)
 
 
 def test_the_line_to_paste(runner: Path) -> None:

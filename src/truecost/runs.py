@@ -91,10 +91,14 @@ class Step(NamedTuple):
 
 
 class Watched(NamedTuple):
-    """Test runs that were looked at instance by instance: the most runs on one there were to be, and what was to decide."""
+    """Test runs that were looked at instance by instance; what was fixed beforehand.
+
+    The most runs on an instance there were to be, what was to decide, and for how many instances the limits were planned.
+    """
 
     rounds: int
     primary: str
+    planned: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,8 +142,9 @@ class Trajectory:
             raise InputError(f"Expected raced to be true, false or None, got {self.raced!r}.")
         if not isinstance(self.unfinished, bool):
             raise InputError(f"Expected unfinished to be true or false, got {self.unfinished!r}.")
-        if not (self.watched is None or (type(self.watched.rounds) is int and self.watched.rounds >= 1)):
-            raise InputError(f"Expected a number of rounds of watched runs, got {self.watched!r:.60}.")
+        numbers = (1, 1) if self.watched is None else (self.watched.rounds, self.watched.planned)
+        if not all(type(number) is int and number >= 1 for number in numbers):
+            raise InputError(f"Expected numbers of rounds and instances of watched runs, got {self.watched!r:.60}.")
         for name in (self.default, self.incumbent, *(name for step in self.steps for name in step.configurations)):
             if not (name is None or isinstance(name, str)):
                 raise InputError(f"Expected names of configurations in a trajectory, got {name!r:.60}.")

@@ -82,8 +82,9 @@ def statements_of(
     share = delta * evidence.share
     names = [evidence.configuration] if default is None else [evidence.configuration, default]
     if evidence.at_all_times:
-        costs, part = in_rounds(evidence, names)
+        costs, part, planned = in_rounds(evidence, names)
         share *= part
+        evidence = evidence._replace(planned=planned)
         statuses = None
     else:
         rows = [evidence.runs.configurations.index(name) for name in names]
@@ -144,6 +145,9 @@ class _Maker:
     ) -> Statement:
         def found(which: Literal["lower", "upper"]) -> tuple[float, float, int, str]:
             if self._evidence.at_all_times:
+                if kind == "wins" and self._evidence.planned is not None:
+                    limit = rates.wins_watched(runs[0], runs[1], self._share, side=which, planned=self._evidence.planned)
+                    return limit.value, limit.observed, limit.instances, limit.method
                 steps = at_all_times(*runs, delta=self._share, side=which)
                 return float(steps.value[-1]), float(steps.observed[-1]), int(steps.instances[-1]), steps.method
             limit = one_look(*runs, delta=self._share, side=which, rng=self._seed)

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from truecost.errors import InputError
 from truecost.judge.costs import best_of, instance_means
 from truecost.matrix import CostMatrix
-from truecost.runs import Trajectory
+from truecost.runs import Trajectory, Watched
 
 FloatArray = NDArray[np.float64]
 Primary = Literal["mean", "wins"]
@@ -136,7 +136,8 @@ class Evidence(NamedTuple):
 
     `runs` has only instances that may be used, `share` is the part of delta that is left for one configuration,
     `at_all_times` says that limits must hold at all times, `condition` what nobody has said and the statement rests on.
-    `rounds` are the most runs on an instance that there could be, where that was fixed beforehand.
+    `rounds` are the most runs on an instance that there could be and `planned` the instances that limits were planned for,
+    where that was fixed beforehand.
     """
 
     runs: CostMatrix
@@ -148,6 +149,15 @@ class Evidence(NamedTuple):
     condition: str | None
     rests_on: tuple[str, ...]
     rounds: int | None = None
+    planned: int | None = None
+
+
+class Rounds(NamedTuple):
+    """Costs (C, K, r) in the order of time, the part of δ, and for how many instances limits are planned, if for any."""
+
+    costs: FloatArray
+    part: float
+    planned: int | None
 
 
 def gather_evidence(
@@ -169,7 +179,7 @@ def gather_evidence(
     proposed = "unknown" if trajectory is None else trajectory.proposed
     chosen = asked.chosen
     if test is not None and chosen in (None, "test"):
-        watched = None if trajectory is None or trajectory.watched is None else trajectory.watched.rounds
+        watched = None if trajectory is None else trajectory.watched
         return _on_test(matrix, test, name or incumbent_of(matrix, trajectory), watched)
     if chosen == "test":
         raise RefusedError("there are no test runs of it")
@@ -223,8 +233,8 @@ def fixed_before(matrix: CostMatrix, name: str | None) -> str:
     return name
 
 
-def in_rounds(evidence: Evidence, names: Sequence[str]) -> tuple[FloatArray, float]:
-    """Costs (C, K, r) of these configurations in the order of the matrix, r runs on each instance, and the part of δ.
+def in_rounds(evidence: Evidence, names: Sequence[str]) -> Rounds:
+    """Costs of these configurations in the order of the matrix, r runs on each instance.
 
     Whatever more runs there are is passed over: how many there are may depend on costs.
     """
@@ -242,7 +252,9 @@ def in_rounds(evidence: Evidence, names: Sequence[str]) -> tuple[FloatArray, flo
     rounds = int(counts[:, :length].min())
     costs = runs.costs[rows][:, :length]
     first = np.argsort(np.isnan(costs), axis=2, kind="stable")[:, :, :rounds]
-    return np.take_along_axis(costs, first, axis=2), part_of_round(rounds, evidence.rounds)
+    # What a later round adds is looked at when it is complete.
+    planned = evidence.planned if rounds == 1 or evidence.planned is None else length
+    return Rounds(np.take_along_axis(costs, first, axis=2), part_of_round(rounds, evidence.rounds), planned)
 
 
 def part_of_round(number: int, most: int | None) -> float:
@@ -266,7 +278,7 @@ def _at_all_times(matrix: CostMatrix, asked: Question, trajectory: Trajectory | 
     return bool((counts != counts[:1]).any())
 
 
-def _on_test(matrix: CostMatrix, test: CostMatrix, name: str, watched: int | None) -> Evidence:
+def _on_test(matrix: CostMatrix, test: CostMatrix, name: str, watched: Watched | None) -> Evidence:
     if (test.low, test.high) != (matrix.low, matrix.high):
         raise InputError(
             f"Expected test runs with costs in [{matrix.low:g}, {matrix.high:g}], as the others have them, got "
@@ -278,8 +290,11 @@ def _on_test(matrix: CostMatrix, test: CostMatrix, name: str, watched: int | Non
     if not new:
         raise RefusedError("all instances of the test runs were used in training too, and statements need fresh ones")
     claim = f"{name} was chosen before any of the test costs was seen"
-    rests_on = _rests(claim, False) if watched is None else (INSTANCES, SEEDS, RANGE, WATCHED, claim)
-    return Evidence(test.select(instances=new), name, "test", 1, 1.0, watched is not None, None, rests_on, watched)
+    runs = test.select(instances=new)
+    if watched is None:
+        return Evidence(runs, name, "test", 1, 1.0, False, None, _rests(claim, False))
+    rests_on = (INSTANCES, SEEDS, RANGE, WATCHED, claim)
+    return Evidence(runs, name, "test", 1, 1.0, True, None, rests_on, watched.rounds, watched.planned)
 
 
 def _on_part(

@@ -141,8 +141,8 @@ def certificate(evidence: Evidence, *, delta: float, rng: np.random.Generator) -
     if not math.isfinite(row.width):
         raise RefusedError("a limit of the mean needs the metric's possible range (`low` and `high`)")
     if evidence.at_all_times:
-        costs, part = in_rounds(evidence, [evidence.configuration])
-        found = _sequence(costs[0].mean(axis=1), row.low, row.high, delta * evidence.share * part, "upper")
+        costs, part, planned = in_rounds(evidence, [evidence.configuration])
+        found = _sequence(costs[0].mean(axis=1), row.low, row.high, delta * evidence.share * part, "upper", planned)
     else:
         found = _one_look(row.costs[0], row.low, row.high, delta * evidence.share, "upper", rng)
     return Certificate(
@@ -180,9 +180,9 @@ def limits_of_difference(evidence: Evidence, default: str, *, delta: float, rng:
     # One side each with all of delta is both sides with twice of it; above a half there is nothing left to say.
     delta = min(2 * delta * evidence.share, 0.999)
     if evidence.at_all_times:
-        costs, part = in_rounds(evidence, names)
+        costs, part, planned = in_rounds(evidence, names)
         means = costs.mean(axis=2)
-        return _sequence(means[0] - means[1], -pair.width, pair.width, delta * part, "both")
+        return _sequence(means[0] - means[1], -pair.width, pair.width, delta * part, "both", planned)
     means, there = instance_means(pair)
     apart = np.where(there.all(axis=0), means[0] - means[1], np.nan)
     return _one_look(apart, -pair.width, pair.width, delta, "both", rng)
@@ -198,9 +198,14 @@ def _one_look(
     return Bracket(float(found.estimate), float(found.lower), float(found.upper), int(found.instances), found.method)
 
 
-def _sequence(values: FloatArray, low: float, high: float, delta: float, side: Literal["upper", "both"]) -> Bracket:
+def _sequence(
+    values: FloatArray, low: float, high: float, delta: float, side: Literal["upper", "both"], planned: int | None
+) -> Bracket:
     from truecost.stats import confidence
 
+    if planned is not None:
+        found = confidence.watched(values, low, high, delta, planned=planned, side=side)
+        return Bracket(float(found.estimate), float(found.lower), float(found.upper), int(found.instances), found.method)
     steps = confidence.sequence(values, low, high, delta, side=side)
     estimate, lower, upper = (float(part[-1]) for part in (steps.estimate, steps.lower, steps.upper))
     return Bracket(estimate, lower, upper, int(steps.instances[-1]), "betting, at all times")

@@ -36,8 +36,8 @@ class StoppingRule:
 
     Parameters
     ----------
-    rounds
-        Most runs of each of the two on an instance.
+    rounds, planned
+        Most runs of each of the two on an instance; and for how many instances the limits are planned.
     delta, primary
         The probability with which it may be wrong, and the statement that decides.
     low, high
@@ -47,6 +47,7 @@ class StoppingRule:
     """
 
     rounds: int
+    planned: int
     delta: float
     primary: Primary
     low: float
@@ -70,10 +71,11 @@ class StoppingRule:
         complete, into = divmod(pairs, instances)
         delta = self.delta * part_of_round(max(complete, 1), self.rounds)
         goal = self.goal(costs, pairs)
+        planned = self.planned if complete < 2 else instances
         if complete == 0 or into == 0:
-            if forecast.shown_after(goal, delta) is not None:
+            if forecast.shown(goal, delta, planned=planned):
                 return Stopping("better")
-            if forecast.shown_after(forecast.opposite(goal), delta) is not None:
+            if forecast.shown(forecast.opposite(goal), delta, planned=planned):
                 return Stopping("worse")
         if pairs == self.rounds * instances:
             return Stopping("instances")
@@ -82,7 +84,8 @@ class StoppingRule:
         # Where there is budget for another round too, nothing is known yet of what that would bring.
         last = self.rounds == 1 or pairs + left < instances
         if complete == 0 and last and pairs >= PILOT and pairs % max(1, pairs // OFTEN) == 0:
-            chance = forecast.chance_to_show(goal, min(left, instances - pairs), delta, rng=self.seed)
+            more = min(left, instances - pairs)
+            chance = forecast.chance_to_show(goal, more, delta, planned=planned, rng=self.seed)
             if chance < HOPELESS:
                 return Stopping("forecast", chance)
         return None

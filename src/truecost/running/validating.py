@@ -39,6 +39,8 @@ from truecost.runs import NO_SEED, NO_STATUS, Trajectory
 
 # Most runs of each on an instance, where nobody says and the budget allows more than one.
 RUNS = 5
+# For so many instances, at most, limits are planned where the budget is one of time; more may come.
+PLANNED = 100
 
 
 class Contestant(NamedTuple):
@@ -335,6 +337,8 @@ def _terms(
         # Looks at rounds that the budget never reaches would cost a part of delta for nothing.
         rounds = budget.amount / (2 * len(entry.instances)) if budget.unit == "runs" else math.inf
         runs = int(min(RUNS, max(1, rounds))) if not scenario.endless else 1
+    # Nobody knows yet how many a budget of time is good for.
+    planned = int(budget.amount // 2) if budget.unit == "runs" else PLANNED
     known = bool(np.isfinite(scenario.metric.range()).all())
     if primary == "mean" and not known:
         raise InputError("expected low and high in [metric], which a limit of the mean needs, or wins as `primary`.")
@@ -343,6 +347,7 @@ def _terms(
         default=entry.default.configuration.name,
         names={each.configuration.name: each.name for each in (entry.winner, entry.default)},
         runs=runs,
+        planned=max(1, min(len(entry.instances), planned)),
         delta=delta,
         primary=primary or ("mean" if known else "wins"),
         workers=workers,
@@ -393,7 +398,13 @@ class _Watch:
         self._progress = progress
         low, high = scenario.metric.range()
         self._rule = StoppingRule(
-            rounds=plan.runs, delta=terms.delta, primary=terms.primary, low=low, high=high, seed=scenario.seed
+            rounds=plan.runs,
+            planned=terms.planned,
+            delta=terms.delta,
+            primary=terms.primary,
+            low=low,
+            high=high,
+            seed=scenario.seed,
         )
         self._where = {
             (configuration.name, instance.name): (i, c)

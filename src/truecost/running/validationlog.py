@@ -31,8 +31,8 @@ class Terms:
     ----------
     winner, default
         The two, as the journal names them; `names` says what the log calls them.
-    runs
-        Most runs of each on an instance.
+    runs, planned
+        Most runs of each on an instance; and for how many instances limits are planned.
     delta, primary
         What decides, and with which probability it may be wrong.
     workers
@@ -47,6 +47,7 @@ class Terms:
     default: str
     names: Mapping[str, str]
     runs: int
+    planned: int
     delta: float
     primary: Literal["mean", "wins"]
     workers: int
@@ -123,7 +124,7 @@ def import_of(journal: Journal, metric: Metric | None = None) -> Import:
     )
     stop, late = stop_of(journal), int(table.ahead.sum())
     reason = "finished before a slower run that was begun earlier" if stop is None else "finished after it had stopped"
-    watched = Watched(terms.runs, terms.primary)
+    watched = Watched(terms.runs, terms.primary, terms.planned)
     return Import(
         kind="journal",
         matrix=training,

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtrc
 
 from truecost.errors import InputError
-from truecost.stats import limits, quantiles, rates, scanning
+from truecost.stats import betting, limits, quantiles, rates, scanning
 from truecost.stats.limits import Ends
 from truecost.stats.random import generator
 
@@ -165,8 +165,8 @@ def instances_needed(goal: Goal, delta: float = 0.05, *, power: float = 0.8, rng
     return Forecast(instances=many, power=shown(many), pilot=values.size, observed=observed, above=goal.above)
 
 
-def chance_to_show(goal: Goal, more: int, delta: float = 0.05, *, rng: int | np.random.Generator = 0) -> float:
-    """With which chance so many more instances show the statement at all times, if they are like those seen, in their order.
+def chance_to_show(goal: Goal, more: int, delta: float = 0.05, *, planned: int, rng: int | np.random.Generator = 0) -> float:
+    """With which chance so many more instances show the statement, as `shown` has it, if they are like those seen.
 
     A forecast, not guaranteed. Pólya's urn, the predictive side of the Bayesian bootstrap (Rubin 1981), draws what comes
     next, so that a small pilot is not taken for the truth.
@@ -174,13 +174,17 @@ def chance_to_show(goal: Goal, more: int, delta: float = 0.05, *, rng: int | np.
     if not goal.values.size or more < 0 or not 0 < delta < 1:
         raise InputError("Expected a goal with values, a number of instances from 0, and delta between 0 and 1.")
     draws = generator(rng).random((DRAWS, more))
-    return float(np.mean(scanning.urn_shows(goal.values, draws, goal.above, 1 / delta)))
+    return float(np.mean(scanning.urn_shows(goal.values, draws, goal.above, 1 / delta, planned)))
 
 
-def shown_after(goal: Goal, delta: float = 0.05) -> int | None:
-    """After how many instances, in their order, the statement is shown at all times; None if it is not."""
-    time = int(scanning.plug_in_time(goal.values, goal.above, 1 / delta))
-    return time if time <= goal.values.size else None
+def shown(goal: Goal, delta: float = 0.05, *, planned: int) -> bool:
+    """Whether it is shown while instances come in, so many planned: one may look after each; see `confidence.watched`."""
+    rows, target = goal.values[np.newaxis], 1 / delta
+    # The first is quick, and never true where the second is false.
+    return bool(
+        betting.watched_rejects(rows, goal.above, target, planned)[0]
+        and betting.watched_lower(rows, target, planned)[0] > goal.above
+    )
 
 
 def opposite(goal: Goal) -> Goal:
