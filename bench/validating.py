@@ -10,15 +10,15 @@ import numpy as np
 from truecost.race.stopping import OFTEN, PILOT, StoppingRule
 from truecost.stats import forecast, scanning
 
-DELTA, SIMULATIONS = 0.05, 300
+DELTA, SIMULATIONS = 0.05, 100
 
 
 def main() -> None:
     """Print the table of docs/how-to/validate.md."""
     print("| wins | fixed size | budget | shown | shown falsely | given up | instances used: median | mean |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
     rng = np.random.default_rng(1)
-    for share in (0.4, 0.5, 0.55, 0.6, 0.7, 0.8, 0.9):
+    for share in (0.5, 0.6, 0.7, 0.8, 0.9):
         fixed = _fixed(share, rng) if share > 0.5 else None
         budget = 2 * fixed if fixed else 400
         ends = [_validated(share, budget, rng) for _ in range(SIMULATIONS)]
@@ -33,12 +33,12 @@ def main() -> None:
             f"{counts[wrong]:.1%}",
             f"{counts['forecast']:.0%}",
         ]
-        print("|", " | ".join(map(str, [*row, f"{np.median(used):.0f}", f"{used.mean():.0f}"])), "|")
+        print("|", " | ".join(map(str, [*row, f"{np.median(used):.0f}", f"{used.mean():.0f}"])), "|", flush=True)
 
 
 def _fixed(share: float, rng: np.random.Generator) -> int:
-    values = (rng.random((2000, 3000)) < share).astype(float)
-    few, many = 1, 3000
+    values = (rng.random((2000, 400)) < share).astype(float)
+    few, many = 1, 400
     while many - few > 1:
         middle = (few + many) // 2
         if np.mean(scanning.star_shows(values[:, :middle], 0.5, 1 / DELTA)) >= 0.8:
