@@ -302,7 +302,7 @@ def test_specifications_validate_in_the_colours_of_the_page() -> None:
     matrix = load_example("kissat")
     found = made(matrix, default=matrix.configurations[0], trajectory=Trajectory(tool="x", proposed="beforehand"))
     assert set(found.figures) == {
-        "matrix", "variance-shares", "certificate-width", "split", "paired", "selection-error", "plan",
+        "matrix", "variance-shares", "certificate-width", "glance", "split", "paired", "selection-error", "plan",
     }  # fmt: skip
     for figure in found.figures.values():
         spec = chart_spec(figure.chart)

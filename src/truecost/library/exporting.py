@@ -62,7 +62,8 @@ def export(
     Parameters
     ----------
     size
-        "small", for minutes on one machine, or "paper", as the paper had it; kissat has a "large" one between them, for hours.
+        "small", for minutes on one machine, or "paper", as the paper had it; kissat has "large" between them,
+        for hours.
     instances
         Another number of instances; a longer list begins with the shorter ones.
     seed

@@ -30,7 +30,7 @@ def how_sure(found: Assessment, setting: Context) -> Section:
         blocks.append(Fold(title="And the paper's bounds?", blocks=(Text(text=found.bounds, aside=True),)))
     else:
         blocks.append(Fold(title="And the paper's bounds?", blocks=tuple(_bounds(found.bounds))))
-    return Section(name="sure", title="How sure", lead=certificate_lead(found, setting), blocks=tuple(blocks))
+    return Section(name="sure", title="How sure is that?", lead=certificate_lead(found, setting), blocks=tuple(blocks))
 
 
 def certificate_section(found: Assessment, setting: Context) -> Section:

@@ -35,7 +35,7 @@ def how_noisy(found: Assessment, setting: Context) -> Section:
     if spread.on_other_instances:
         other = f"{counted(spread.on_other_instances, 'configuration')} ran on other instances than it."
         blocks.append(Text(text=other, aside=True))
-    return Section(name="noise", title="How noisy", lead=_lead(found, setting), blocks=tuple(blocks))
+    return Section(name="noise", title="How noisy are the runs?", lead=_lead(found, setting), blocks=tuple(blocks))
 
 
 def _shares(found: Assessment, setting: Context) -> list[Block]:

@@ -44,7 +44,7 @@ def what_was_run(found: Assessment, setting: Context, top: int = 10) -> Section:
     gaps = f"{missing:,} missing" if missing else "none missing"
     costs_in = f"; costs in [{matrix.low:g}, {matrix.high:g}]" if known else "; what a run can cost at most is not known"
     lead = f"{lead}, up to {each:,} each, {gaps}{costs_in}."
-    return Section(name="run", title="What was run", lead=lead, blocks=tuple(blocks))
+    return Section(name="run", title="What was run?", lead=lead, blocks=tuple(blocks))
 
 
 def _picture(found: Assessment, setting: Context) -> Any:

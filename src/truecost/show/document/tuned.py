@@ -33,7 +33,7 @@ def over_tuned(found: Assessment, setting: Context) -> Section:
     blocks: list[Block] = [Facts(facts=tuple(facts)), *_split(found, setting), *_along(found, setting)]
     blocks += _sweeps(found, setting)
     lead = f"{hidden(found, setting)} {passed(found, setting)}"
-    return Section(name="over-tuned", title="Over-tuned or not", lead=lead, blocks=tuple(blocks))
+    return Section(name="over-tuned", title="Is it over-tuned?", lead=lead, blocks=tuple(blocks))
 
 
 def passed(found: Assessment, setting: Context) -> str:

@@ -1,10 +1,11 @@
 """The verdict: one sentence, what training hid, and the numbers beside it."""
 
 import math
+from typing import Any
 
 from truecost.judge.assess import Assessment
 from truecost.judge.statements import Certificate, Comparison
-from truecost.show.blocks import Fact, Tone
+from truecost.show.blocks import Fact, Figure, Tone
 from truecost.show.document.context import Context, called, opening, sure, sureness
 from truecost.show.numbers import at_least, at_most, counted, number, percent, share_at_least, share_at_most, signed
 
@@ -119,6 +120,30 @@ def key(found: Assessment, setting: Context) -> tuple[Fact, ...]:
     )
 
 
+def at_a_glance(found: Assessment, setting: Context) -> Figure | None:
+    """The costs that the verdict speaks of, in one picture; none where no cost is known."""
+    training = float(found.costs.training[found.own])
+    if not math.isfinite(training):
+        return None
+
+    def draw() -> Any:
+        from truecost.show import figures
+
+        default, seen, certificate = found.default, found.optimism, found.certificate
+        compared = default is not None and default != found.incumbent
+        own = float(found.costs.training[found.matrix.configurations.index(default)]) if compared else math.nan
+        limited = certificate is not None and certificate.condition is None and certificate.configuration == found.incumbent
+        data = figures.glance_data(
+            training,
+            default=own if math.isfinite(own) else None,
+            true=None if seen.source == "unknown" or not math.isfinite(seen.true_cost) else seen.true_cost,
+            upper=certificate.upper if certificate is not None and limited else None,
+        )
+        return data, figures.glance_chart(data, delta=found.asked.delta, unit=setting.unit)
+
+    return Figure(name="glance", title="What the winner costs", notes=(), draw=draw)
+
+
 def true_cost(found: Assessment, setting: Context) -> Fact:
     """The one estimate of the true cost there is."""
     seen = found.optimism
@@ -133,7 +158,7 @@ def limit(found: Assessment, setting: Context) -> Fact:
     certificate = found.certificate
     label = f"at most, {sureness(found.asked.delta)}"
     if certificate is None:
-        return Fact(term="interval", label=label, value=None, shown="–", note="see How sure")
+        return Fact(term="interval", label=label, value=None, shown="–", note="see below: How sure is that?")
     notes = [] if certificate.configuration == found.incumbent else [f"of configuration {certificate.configuration}"]
     notes += [] if certificate.condition is None else ["if not tuned on these"]
     return Fact(
