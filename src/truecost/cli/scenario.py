@@ -10,7 +10,9 @@ from truecost.cli.options import Json, Quiet, Seed
 from truecost.cli.printing import print_json, print_line, print_table
 from truecost.cli.progress import progress
 
-app = typer.Typer(help="Built-in scenarios: solvers that packages carry, with instances drawn from a seed.")
+app = typer.Typer(
+    rich_markup_mode=None, help="Built-in scenarios: solvers that packages carry, with instances drawn from a seed."
+)
 
 Name = Annotated[str, typer.Argument(help="A scenario; `truecost scenario list` names them.", show_default=False)]
 
