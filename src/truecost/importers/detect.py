@@ -222,10 +222,7 @@ def _journal(path: Path, options: Options) -> Import:
         if journal.kind == "configure":
             hidden = [place for place, name in enumerate(table.instances) if name in journal.held_out()]
             judged = np.isin(table.instance, hidden) & ~table.ahead
-            left_out = {
-                "stopped at a cap below the cutoff": searchlog.capped_runs(journal),
-                "of a batch that is not finished": int(table.ahead.sum()),
-            }
+            ahead = int(table.ahead.sum())
             return Import(
                 kind="journal",
                 matrix=matrix,
@@ -233,7 +230,7 @@ def _journal(path: Path, options: Options) -> Import:
                 parameters=parameters,
                 origins=searchlog.origins_of(journal),
                 test=journal.matrix(metric, held_out=True, table=table) if judged.any() else None,
-                left_out={reason: count for reason, count in left_out.items() if count},
+                left_out={"of a batch that is not finished": ahead} if ahead else {},
             )
     ahead = int(table.ahead.sum())
     origin = Trajectory(

@@ -23,7 +23,8 @@ MOST_ROOM: Final = 4
 # What others call the ways a run can end.
 STATUS_WORDS: Final = MappingProxyType(
     dict.fromkeys(("success", "sat", "unsat", "ok", "solved", "complete", "successful", "done", "finished"), Status.SOLVED)
-    | dict.fromkeys(("timeout", "timedout", "time_out", "timed out", "capped", "cutoff", "tle"), Status.TIMEOUT)
+    | dict.fromkeys(("timeout", "timedout", "time_out", "timed out", "cutoff", "tle"), Status.TIMEOUT)
+    | dict.fromkeys(("censored", "capped"), Status.CENSORED)
     | dict.fromkeys(("memout", "memoryout", "memory", "memory_out", "mem_out", "oom"), Status.MEMORY)
     | dict.fromkeys(("crashed", "crash", "error", "failed", "fail", "wrong", "other", "not_applicable"), Status.CRASHED)
     | dict.fromkeys(("abort", "aborted", "killed"), Status.ABORTED)
@@ -95,7 +96,7 @@ def charge(
     Parameters
     ----------
     values
-        Recorded costs or seconds, NaN or infinite where a run has none.
+        Recorded costs or seconds, NaN or infinite where a run has none; of censored runs the cap, which stays their cost.
     statuses
         How each ended.
     options
@@ -108,7 +109,10 @@ def charge(
     cutoff = options.cutoff if options.cutoff is not None else cutoff
     if cutoff is None and options.par is not None:
         raise InputError("Give the `cutoff` for `par`, in seconds: the log has none.")
-    failed = (statuses != Status.SOLVED) & (statuses != NO_STATUS)
+    censored = statuses == Status.CENSORED
+    if not np.isfinite(values[censored]).all():
+        raise InputError("expected the cap as the cost of every censored run, and some have none.")
+    failed = (statuses != Status.SOLVED) & (statuses != NO_STATUS) & ~censored
     statuses, costs, notes = statuses.copy(), values.copy(), []
     if cutoff is not None:
         par = options.par if options.par is not None else par if par is not None else USUAL_PAR
@@ -116,6 +120,8 @@ def charge(
         late = np.where(statuses == NO_STATUS, values >= cutoff, ~failed & (values > cutoff))
         if told := int((late & (statuses == Status.SOLVED)).sum()):
             notes.append(f"{told:,} runs ended after the cutoff of {cutoff:g} though called solved: they count as timeouts.")
+        # Stopped at the cutoff, or at a cap that is above the one asked for, it is a timeout.
+        late |= censored & (values >= cutoff)
         statuses[late] = Status.TIMEOUT
         failed |= late
         costs[failed] = par * cutoff

@@ -34,7 +34,7 @@ class CostMatrix:
     ----------
     costs
         (M, P, R), or (M, P) for one run each, NaN where a run is not there. Nested lists may differ in the number of runs of
-        a cell. An array of float64 is not copied.
+        a cell. An array of float64 is not copied. A run with the status censored has its cap here, the least it can cost.
     configurations, instances
         Their names, each different.
     low, high
@@ -124,6 +124,31 @@ class CostMatrix:
     def width(self) -> float:
         """C = high − low; infinite where the range is not known."""
         return self.high - self.low
+
+    @property
+    def censored(self) -> NDArray[np.bool_]:
+        """Which runs were stopped at a cap below the cutoff, (M, P, R): they cost what stands in `costs`, or more."""
+        if self.statuses is None:
+            return np.zeros(self.costs.shape, dtype=np.bool_)
+        return np.asarray(self.statuses == Status.CENSORED)
+
+    @property
+    def most(self) -> FloatArray:
+        """The most each run can cost, (M, P, R): its cost, or `high` where it is censored."""
+        censored = self.censored
+        return np.where(censored, self.high, self.costs) if censored.any() else self.costs
+
+    @property
+    def charged(self) -> FloatArray:
+        """What estimates charge each run, (M, P, R): `most`, or where no range is known the largest cost seen."""
+        most = self.most
+        return most if most is self.costs or np.isfinite(self.high) else np.where(np.isinf(most), np.nanmax(self.costs), most)
+
+    def exact_costs(self) -> FloatArray:
+        """The costs, for what cannot do with runs whose cost is not known; censored runs are refused."""
+        if censored := int(self.censored.sum()):
+            raise InputError(f"Expected runs whose cost is known, got {censored:,} that were stopped at a cap (censored).")
+        return self.costs
 
     def counts(self) -> NDArray[np.int64]:
         """How many runs each configuration has on each instance, (M, P)."""

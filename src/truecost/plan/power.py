@@ -129,7 +129,8 @@ def paired_differences(matrix: CostMatrix, first: str, second: str) -> CostMatri
     if first == second:
         raise InputError(f"Expected two configurations, got {first!r} twice.")
     both = matrix.select(configurations=[first, second])
-    differences = both.costs[0] - both.costs[1]
+    costs = both.exact_costs()
+    differences = costs[0] - costs[1]
     common = ~np.isnan(differences).all(axis=1)
     if common.sum() < 2:
         raise InputError(f"Expected runs of {first!r} and {second!r} on two common instances, got {common.sum()}.")

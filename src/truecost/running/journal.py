@@ -375,9 +375,9 @@ class Journal:
                 "SELECT configurations, instances, runs, after FROM plans ORDER BY id DESC LIMIT 1"
             ).fetchone()
             columns = self._columns()
-            counted = None
+            counted, made = None, 0
             if self.kind == "configure":
-                counted = connection.execute("SELECT coalesce(max(after), 0) FROM steps").fetchone()[0]
+                counted, made = connection.execute("SELECT coalesce(max(after), 0), coalesce(max(runs), 0) FROM steps").fetchone()
         order = [[identity for identity, _ in named] for named in (configurations, instances)]
         if plan is not None:
             # The plan's order first: the default configuration leads, whatever the journal met first.
@@ -388,8 +388,9 @@ class Journal:
         )
         ahead = np.zeros(len(columns["id"]), dtype=bool)
         if counted is not None:
-            # A search counts a batch of runs when all of it is there.
-            ahead = columns["id"] > counted
+            # A search counts a batch of runs when all of it is there; those stopped at a cap have numbers of their own.
+            censored = columns["status"] == Status.CENSORED
+            ahead = columns["id"] > np.where(censored, made - (~censored & (columns["id"] <= counted)).sum(), counted)
         elif plan is not None:
             size = len(json.loads(plan[0])), len(json.loads(plan[1])), int(plan[2])
             ahead = ahead_of(size, configuration, instance, columns["number"], columns["id"] > plan[3])
@@ -405,21 +406,26 @@ class Journal:
             wall=columns["wall"],
             time=columns["time"],
             value=columns["value"],
+            cap=columns["cap"],
             machine=columns["machine"],
             ahead=ahead,
         )
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         whole = ("id", "configuration", "instance", "number", "seed", "status", "machine")
-        real = ("cpu", "wall", "time", "value")
+        real = ("cpu", "wall", "time", "value", "cap")
         # Read as one stream of numbers, since a million rows as Python objects take their time and their memory: whole
         # numbers here are far below 2⁵³, and 9e999, SQLite's infinity, stands for what is not there.
-        names = ", ".join((*whole, *(f"ifnull({name}, 9e999)" for name in real)))
-        chosen = f"FROM runs WHERE status <> {int(Status.ABORTED)}"
-        size = self._connection.execute(f"SELECT count(*) {chosen}").fetchone()[0]
-        rows = self._connection.execute(f"SELECT {names} {chosen} ORDER BY id")
-        width = len(whole) + len(real)
-        flat = np.fromiter(chain.from_iterable(rows), dtype=np.float64, count=size * width).reshape(size, width)
+        parts = [f"*, NULL AS cap FROM runs WHERE status <> {int(Status.ABORTED)}"]
+        if self.kind == "configure":
+            parts.append(f"*, {int(Status.CENSORED)} AS status FROM capped")
+        names, width = ", ".join((*whole, *(f"ifnull({name}, 9e999)" for name in real))), len(whole) + len(real)
+        read = []
+        for part in parts:
+            size = self._connection.execute(f"SELECT count(*) FROM (SELECT {part})").fetchone()[0]  # noqa: S608 - our own
+            rows = self._connection.execute(f"SELECT {names} FROM (SELECT {part}) ORDER BY id")  # noqa: S608
+            read.append(np.fromiter(chain.from_iterable(rows), dtype=np.float64, count=size * width).reshape(size, width))
+        flat = np.concatenate(read)
         columns: dict[str, NDArray[Any]] = {name: flat[:, place].astype(np.int64) for place, name in enumerate(whole)}
         for place, name in enumerate(real, len(whole)):
             columns[name] = np.where(np.isinf(flat[:, place]), np.nan, flat[:, place])
@@ -455,7 +461,8 @@ class Journal:
         configuration, instance, number = (column[keep] for column in (table.configuration, table.instance, table.number))
         if not len(status):
             raise InputError(f"{self.path}: expected runs, got none so far.")
-        costs_of_runs, status = metric.charge(status, table.cpu[keep], table.wall[keep], table.time[keep], table.value[keep])
+        measured = (table.cpu[keep], table.wall[keep], table.time[keep], table.value[keep], table.cap[keep])
+        costs_of_runs, status = metric.charge(status, *measured)
         low, high = metric.range()
         outside = np.flatnonzero((costs_of_runs < low) | (costs_of_runs > high))
         if len(outside):

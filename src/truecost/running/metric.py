@@ -63,14 +63,21 @@ class Metric(TomlTable):
         wall: NDArray[np.float64],
         time: NDArray[np.float64],
         value: NDArray[np.float64],
+        cap: NDArray[np.float64] | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-        """The costs of runs with these outcomes, NaN for an aborted run; and their statuses under this metric's cutoff."""
+        """The costs of runs with these outcomes, NaN for an aborted run; and their statuses under this metric's cutoff.
+
+        A run that was stopped at a `cap` below the cutoff stays censored and has the cap as its cost.
+        """
         if self.kind == "par":
             clock = {"cpu": cpu, "wall": wall, "reported": time}[self.clock]
             with np.errstate(invalid="ignore"):
                 late = (statuses == Status.SOLVED) & ~(clock <= _given(self.cutoff))
+            cap = np.full(len(statuses), np.nan) if cap is None else cap
+            late |= (statuses == Status.CENSORED) & (cap >= _given(self.cutoff))
             statuses = np.where(late, np.int8(Status.TIMEOUT), statuses)
             costs = np.where(statuses == Status.SOLVED, clock, self.range()[1])
+            costs = np.where(statuses == Status.CENSORED, cap, costs)
         else:
             good = np.isin(statuses, self.counted()) & ~np.isnan(value)
             costs = np.where(good, value, _given(self.high) if self.failed is None else self.failed)
