@@ -10,8 +10,8 @@ from truecost.errors import InputError
 class Status(IntEnum):
     """How a run ended.
 
-    The numbers are what a `CostMatrix` stores; files carry the names. CENSORED: stopped at a cap below the cutoff, since more
-    could not matter to whoever ran it; all that is known is that it would have cost the cap at least.
+    The numbers are what a `CostMatrix` stores; files carry the names. CENSORED: stopped at a cap below the cutoff, since
+    more could not matter to whoever ran it; all that is known is that it would have cost the cap at least.
     """
 
     SOLVED = 0

@@ -230,9 +230,9 @@ def _capped(
     silent = int(((statuses == Status.SOLVED) & np.isnan(given)).sum())
     if silent and not (stopped | (statuses == Status.TIMEOUT)).any():
         notes.append(
-            f"SMAC capped trials of this search and does not log where: of {silent:,} trials called solved some may have been "
-            "stopped early, and cost more than they have here. The target tells it if it answers with the status TIMEOUT, or "
-            "returns its cutoff as additional information."
+            f"SMAC capped trials of this search and does not log where: of {silent:,} trials called solved some may have "
+            "been stopped early, and cost more than they have here. The target tells it if it answers with the status "
+            "TIMEOUT, or returns its cutoff as additional information."
         )
     return np.where(named, given, values), np.where(stopped, np.int8(Status.CENSORED), statuses)
 

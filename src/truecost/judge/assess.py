@@ -292,7 +292,7 @@ class Assessment(Spoken):
     @property
     def pairs(self) -> Pairs:
         """The differences to the default that the comparison speaks of, instance by instance."""
-        return Pairs((), np.empty(0), np.empty(0)) if self._compared is None else self._compared[1]
+        return Pairs((), *[np.empty(0)] * 4) if self._compared is None else self._compared[1]
 
     @cached_property
     def _compared(self) -> tuple[Comparison, Pairs] | None:
@@ -409,14 +409,19 @@ class Assessment(Spoken):
 
     @cached_property
     def failed(self) -> FloatArray:
-        """The share of each configuration's runs that were not solved; see `failed_by_cost`."""
+        """The share of each configuration's runs that failed; censored ones have not. See `failed_by_cost`."""
         statuses = self.matrix.statuses
         if self.failed_by_cost or statuses is None:
             ended = self.matrix.costs >= self.matrix.high
         else:
-            ended = (statuses != NO_STATUS) & (statuses != Status.SOLVED)
+            ended = ~np.isin(statuses, (NO_STATUS, Status.SOLVED, Status.CENSORED))
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(ended.sum(axis=(1, 2)) / self.costs.runs)
+
+    @cached_property
+    def censored(self) -> NDArray[np.int64]:
+        """How many runs of each configuration were stopped at a cap."""
+        return np.asarray(self.matrix.censored.sum(axis=(1, 2)))
 
     @property
     def failed_by_cost(self) -> bool:
@@ -434,6 +439,8 @@ class Assessment(Spoken):
             return f"that takes {FEWEST_TO_SWEEP} instances, and there {'is' if instances == 1 else 'are'} {instances}"
         if self.matrix.counts().min() == 0:
             return "some configurations have no run on some instances"
+        if self.censored.any():
+            return "some runs were stopped at a cap, and what they cost is not known"
         if isinstance(self.bounds, str):
             return "within and across are not known for every configuration"
         return None
@@ -515,11 +522,13 @@ class Assessment(Spoken):
         return {
             "configuration": name,
             "training_cost": float(costs.training[place]),
+            "training_cost_at_least": float(costs.lowest[place]),
             "standard_error": float(costs.standard_error[place]),
             "true_cost": self.true_cost(name),
             "true_cost_from": self._source(name),
             "runs": int(costs.runs[place]),
             "instances": int(costs.instances[place]),
+            "censored": int(self.censored[place]),
             "parameters": dict(self.log.parameters.get(name, {})),
         }
 
@@ -569,6 +578,7 @@ class Assessment(Spoken):
                 "configuration": self.matrix.configurations[place],
                 "rank": rank if costs.ranked[place] else None,
                 "training_cost": float(costs.training[place]),
+                "training_cost_at_least": float(costs.lowest[place]),
                 "standard_error": float(costs.standard_error[place]),
                 "runs": int(costs.runs[place]),
                 "instances": int(costs.instances[place]),
@@ -576,6 +586,7 @@ class Assessment(Spoken):
                 "across": float(costs.components.across[place]),
                 "total": float(costs.components.total[place]),
                 "not_solved": float(self.failed[place]),
+                "censored": int(self.censored[place]),
             }
             for rank, place in enumerate(costs.order.tolist(), 1)
         ]

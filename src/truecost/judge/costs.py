@@ -4,6 +4,9 @@ The training cost of a configuration is the mean of its instance means, every in
 missing that is the plain mean of the paper. Where configurations have runs on different instances it is adjusted for how
 hard those are (cost = configuration + instance, by least squares), as if all had been run on all: else whoever met the easy
 instances would win.
+
+A censored run, stopped at a cap, is charged the most it can cost: whoever was stopped early must not look cheap for it. What
+that adds is not hidden: beside each training cost stands the least it can be, with every such run at its cap.
 """
 
 from dataclasses import dataclass
@@ -32,6 +35,8 @@ class Costs:
     ----------
     training, standard_error
         See the module; the standard error is over instances. NaN without runs.
+    lowest
+        The training cost with censored runs at their caps; the same where there are none.
     runs, instances
         How many each has.
     ranked
@@ -47,6 +52,7 @@ class Costs:
     """
 
     training: FloatArray
+    lowest: FloatArray
     standard_error: FloatArray
     runs: NDArray[np.int64]
     instances: NDArray[np.int64]
@@ -71,9 +77,16 @@ def costs_of(matrix: CostMatrix) -> Costs:
     used = there[there.any(axis=1)]
     adjusted = bool((used != used[:1]).any())
     training = levels(means, there) if adjusted else plain.cost
+    lowest = training
+    if matrix.censored.any():
+        # Difficulties of instances are those with caps, for both ends: what is charged to one must not help another.
+        least, _ = instance_means(matrix, caps=True)
+        shift = difficulty(least, there) if adjusted else np.zeros(len(matrix.instances))
+        training, lowest = (_mean_level(each, there, shift) for each in (means, least))
     enough = _enough(there)
     return Costs(
         training=training,
+        lowest=lowest,
         standard_error=plain.standard_error,
         runs=plain.runs,
         instances=plain.instances,
@@ -86,9 +99,9 @@ def costs_of(matrix: CostMatrix) -> Costs:
     )
 
 
-def instance_means(matrix: CostMatrix) -> tuple[FloatArray, BoolArray]:
-    """Instance means (M, P), 0 where there is no run, and where there is one."""
-    parts = [(block.means, block.counts > 0) for block in instance_summaries(matrix)]
+def instance_means(matrix: CostMatrix, *, caps: bool = False) -> tuple[FloatArray, BoolArray]:
+    """Instance means (M, P), 0 where there is no run, and where there is one; censored runs as in `instance_summaries`."""
+    parts = [(block.means, block.counts > 0) for block in instance_summaries(matrix, caps=caps)]
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
@@ -106,8 +119,12 @@ def _enough(there: BoolArray) -> BoolArray:
 
 def levels(means: FloatArray, there: BoolArray) -> FloatArray:
     """The mean of instance means adjusted for the difficulty of the instances; NaN without runs."""
+    return _mean_level(means, there, difficulty(means, there))
+
+
+def _mean_level(means: FloatArray, there: BoolArray, added: FloatArray) -> FloatArray:
     counts = there.sum(axis=1)
-    level = np.where(there, means - difficulty(means, there), 0).sum(axis=1) / np.maximum(counts, 1)
+    level = np.where(there, means - added, 0).sum(axis=1) / np.maximum(counts, 1)
     return np.where(counts > 0, level, np.nan)
 
 

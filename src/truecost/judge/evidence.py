@@ -19,13 +19,19 @@ the number that might have been.
 Where costs decided how many runs a configuration gets (a race), or runs are still being made, limits must hold at all times:
 they take the instances in the order of the matrix, from the first, with the same number of runs r on each, and the part
 6/(π²r²) of δ, since one may look after every round. Where nothing says how it came about that configurations have runs on
-different instances, it is taken for a race.
+different instances, or that runs were stopped early, it is taken for a race.
+
+A run that was stopped at a cap is censored: it costs the cap at least, and at most what a run can cost. Upper limits charge
+it the most, lower ones the least, and a difference the ends that go against it. When to stop was decided by other runs, so
+that betting is valid only in the order of time, on runs that no later instance had a part in: the first one on each instance
+(δ's part for r = 1). In one look Hoeffding's limit stands in, which never falls when a charge rises and so holds however the
+caps came about, in any order.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +56,7 @@ COUNTS = "who got how many runs was decided without looking at costs"
 ONE_LOOK = "the number of instances was fixed before looking"
 ORDER = "the seed was not picked after seeing results"
 IN_ORDER = "instances came in the order of the matrix, and the race decided only who gets no further ones"
+CENSORED = "a run that was stopped at a cap would have cost the cap at least"
 
 
 class RefusedError(InputError):
@@ -197,7 +204,7 @@ def gather_evidence(
             f"no cost on these instances had been seen when {name}, number {asked.proposal:,} of its search, was proposed, "
             "and every number is certified once at most"
         )
-    return Evidence(runs, name, chosen, m, share, stopped, condition, _rests(claim, stopped))
+    return Evidence(runs, name, chosen, m, share, stopped, condition, _rests(claim, stopped, runs))
 
 
 def incumbent_of(matrix: CostMatrix, trajectory: Trajectory | None) -> str:
@@ -218,13 +225,13 @@ def fixed_before(matrix: CostMatrix, name: str | None) -> str:
     return name
 
 
-def in_rounds(runs: CostMatrix, names: Sequence[str]) -> tuple[FloatArray, float]:
-    """Costs (C, K, r) of these configurations in the order of the matrix, r runs on each instance, and the part of δ.
+def in_rounds(runs: CostMatrix, names: Sequence[str]) -> tuple[CostMatrix, float]:
+    """The first r runs of these configurations on each instance, in the order of the matrix, and the part of δ.
 
     Whatever more runs there are is passed over: how many there are may depend on costs.
     """
-    rows = [runs.configurations.index(name) for name in names]
-    counts = runs.counts()[rows]
+    runs = runs.select(configurations=names)
+    counts = runs.counts()
     used = counts > 0
     for name, mine in zip(names, used, strict=True):
         if not mine.any() or not mine[: int(mine.sum())].all():
@@ -233,10 +240,16 @@ def in_rounds(runs: CostMatrix, names: Sequence[str]) -> tuple[FloatArray, float
                 "that holds at all times needs that; take runs on new instances"
             )
     length = int(used.all(axis=0).sum())
-    rounds = int(counts[:, :length].min())
-    costs = runs.costs[rows][:, :length]
-    first = np.argsort(np.isnan(costs), axis=2, kind="stable")[:, :, :rounds]
-    return np.take_along_axis(costs, first, axis=2), 6 / (math.pi * rounds) ** 2
+    # Later rounds come after later instances, whose costs may have set their caps.
+    rounds = 1 if runs.censored[:, :length].any() else int(counts[:, :length].min())
+    first = np.argsort(np.isnan(runs.costs[:, :length]), axis=2, kind="stable")[:, :, :rounds]
+
+    def kept(values: NDArray[Any]) -> NDArray[Any]:
+        return np.take_along_axis(values[:, :length], first, axis=2)
+
+    statuses = None if runs.statuses is None else kept(runs.statuses)
+    named = (runs.configurations, runs.instances[:length], runs.low, runs.high)
+    return CostMatrix(kept(runs.costs), *named, statuses=statuses), 6 / (math.pi * rounds) ** 2
 
 
 def _tool(trajectory: Trajectory | None) -> str:
@@ -252,7 +265,7 @@ def _at_all_times(matrix: CostMatrix, asked: Question, trajectory: Trajectory | 
         return raced
     counts = matrix.counts()
     counts = counts[counts.any(axis=1)]
-    return bool((counts != counts[:1]).any())
+    return bool((counts != counts[:1]).any() or matrix.censored.any())
 
 
 def _on_test(matrix: CostMatrix, test: CostMatrix, name: str) -> Evidence:
@@ -267,7 +280,8 @@ def _on_test(matrix: CostMatrix, test: CostMatrix, name: str) -> Evidence:
     if not new:
         raise RefusedError("all instances of the test runs were used in training too, and statements need fresh ones")
     claim = f"{name} was chosen before any of the test costs was seen"
-    return Evidence(test.select(instances=new), name, "test", 1, 1.0, False, None, _rests(claim, False))
+    runs = test.select(instances=new)
+    return Evidence(runs, name, "test", 1, 1.0, False, None, _rests(claim, False, runs))
 
 
 def _on_part(
@@ -277,6 +291,11 @@ def _on_part(
         raise RefusedError(
             "configurations have runs on different instances, as after a race: which are left to choose from depended on "
             "the instances that would have to judge. If costs did not decide that, say so (`raced`)"
+        )
+    if matrix.censored.any():
+        raise RefusedError(
+            "runs were stopped at a cap, which costs on the instances that would have to judge may have set: the part that "
+            "chooses would have seen them"
         )
     instances = len(matrix.instances)
     if instances < 2:
@@ -297,9 +316,9 @@ def _on_part(
         )
     runs = matrix.select(instances=[matrix.instances[i] for i in second])
     claim = "the configurations were not tuned on these instances"
-    return Evidence(runs, winner, "on-part", 1, 1.0, False, condition, _rests(claim, False))
+    return Evidence(runs, winner, "on-part", 1, 1.0, False, condition, _rests(claim, False, runs))
 
 
-def _rests(claim: str, stopped: bool) -> tuple[str, ...]:
-    kept = (INSTANCES, SEEDS, RANGE)
+def _rests(claim: str, stopped: bool, runs: CostMatrix) -> tuple[str, ...]:
+    kept = (INSTANCES, SEEDS, RANGE, *((CENSORED,) if runs.censored.any() else ()))
     return (*kept, IN_ORDER, claim) if stopped else (*kept, COUNTS, claim, ONE_LOOK, ORDER)

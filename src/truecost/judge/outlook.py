@@ -112,7 +112,7 @@ def _reach(
     if evidence is None or evidence.at_all_times:
         return None
     pair = evidence.runs.select(configurations=[found.configuration, found.default])
-    costs = pair.costs[:, (pair.counts() > 0).all(axis=0)]
+    costs = pair.charged[:, (pair.counts() > 0).all(axis=0)]
     seen = costs.shape[1]
     choosing = len(matrix.instances) / seen - 1 if evidence.chosen == "on-part" else 0.0
     for times in REPEATS:

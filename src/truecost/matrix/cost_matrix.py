@@ -142,7 +142,8 @@ class CostMatrix:
     def charged(self) -> FloatArray:
         """What estimates charge each run, (M, P, R): `most`, or where no range is known the largest cost seen."""
         most = self.most
-        return most if most is self.costs or np.isfinite(self.high) else np.where(np.isinf(most), np.nanmax(self.costs), most)
+        known = most is self.costs or np.isfinite(self.high)
+        return most if known else np.where(np.isinf(most), np.nanmax(self.costs), most)
 
     def exact_costs(self) -> FloatArray:
         """The costs, for what cannot do with runs whose cost is not known; censored runs are refused."""

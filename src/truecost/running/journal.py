@@ -377,7 +377,8 @@ class Journal:
             columns = self._columns()
             counted, made = None, 0
             if self.kind == "configure":
-                counted, made = connection.execute("SELECT coalesce(max(after), 0), coalesce(max(runs), 0) FROM steps").fetchone()
+                query = "SELECT coalesce(max(after), 0), coalesce(max(runs), 0) FROM steps"
+                counted, made = connection.execute(query).fetchone()
         order = [[identity for identity, _ in named] for named in (configurations, instances)]
         if plan is not None:
             # The plan's order first: the default configuration leads, whatever the journal met first.
