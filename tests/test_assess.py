@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 from truecost.errors import InputError
 from truecost.importers.detect import import_runs
 from truecost.judge.assess import Assessment, Part, assess, audit
-from truecost.judge.costs import difficulty
+from truecost.judge.costs import costs_of, difficulty
 from truecost.judge.evidence import Chosen
 from truecost.judge.optimism import over_tuning, selection_errors
 from truecost.matrix import CostMatrix
@@ -136,9 +136,9 @@ def naive_selection_error(costs: NDArray[np.float64]) -> float:
 def test_splits_against_all_splits() -> None:
     """The vectorised splits would not be halves, or choose or hold out wrongly."""
     costs = np.random.default_rng(6).random((5, 6))
-    there = np.ones(costs.shape, dtype=bool)
     for first, naive in ((1, 0.0), (2, naive_selection_error(costs[:2])), (5, naive_selection_error(costs))):
-        found = selection_errors(costs[:first], there[:first], 40_000, np.random.default_rng(1))
+        seen = costs_of(CostMatrix(costs[:first], [f"c{i}" for i in range(first)], [f"i{j}" for j in range(6)]))
+        found = selection_errors(seen, 40_000, np.random.default_rng(1))
         assert found.error == pytest.approx(naive, abs=0.006)
 
 

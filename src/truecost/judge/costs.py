@@ -47,8 +47,10 @@ class Costs:
         Whether configurations have runs on different instances, so that costs are adjusted for their difficulty.
     components
         `within` and `across` of each.
-    means, there
-        Instance means, 0 where there is no run, and where there is one.
+    means, least, there
+        Instance means, 0 where there is no run; with censored runs at their caps; and where there is one.
+    added
+        What each instance adds by its difficulty.
     """
 
     training: FloatArray
@@ -61,7 +63,9 @@ class Costs:
     adjusted: bool
     components: VarianceComponents
     means: FloatArray
+    least: FloatArray
     there: BoolArray
+    added: FloatArray
 
     @property
     def compared(self) -> FloatArray:
@@ -73,16 +77,11 @@ def costs_of(matrix: CostMatrix) -> Costs:
     """The costs of every configuration of a matrix."""
     components = variance_components(matrix)
     plain = training_cost(matrix, weights="instances", components=components)
-    means, there = instance_means(matrix)
+    means, least, there, added = levelled(matrix)
     used = there[there.any(axis=1)]
     adjusted = bool((used != used[:1]).any())
-    training = levels(means, there) if adjusted else plain.cost
-    lowest = training
-    if matrix.censored.any():
-        # Difficulties of instances are those with caps, for both ends: what is charged to one must not help another.
-        least, _ = instance_means(matrix, caps=True)
-        shift = difficulty(least, there) if adjusted else np.zeros(len(matrix.instances))
-        training, lowest = (_mean_level(each, there, shift) for each in (means, least))
+    training = levels(means, there, added) if adjusted else plain.cost
+    lowest = training if least is means else levels(least, there, added if adjusted else 0 * added)
     enough = _enough(there)
     return Costs(
         training=training,
@@ -95,8 +94,20 @@ def costs_of(matrix: CostMatrix) -> Costs:
         adjusted=adjusted,
         components=components,
         means=means,
+        least=least,
         there=there,
+        added=added,
     )
+
+
+def levelled(matrix: CostMatrix) -> tuple[FloatArray, FloatArray, BoolArray, FloatArray]:
+    """Instance means, the same with caps (the very same where nothing is censored), where there are some, what instances add.
+
+    That is taken from caps where runs are censored: what is charged to one configuration must not help another.
+    """
+    means, there = instance_means(matrix)
+    least = instance_means(matrix, caps=True)[0] if matrix.censored.any() else means
+    return means, least, there, difficulty(least, there)
 
 
 def instance_means(matrix: CostMatrix, *, caps: bool = False) -> tuple[FloatArray, BoolArray]:
@@ -105,11 +116,11 @@ def instance_means(matrix: CostMatrix, *, caps: bool = False) -> tuple[FloatArra
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
-def best_of(means: FloatArray, there: BoolArray) -> int | None:
+def best_of(means: FloatArray, there: BoolArray, added: FloatArray) -> int | None:
     """The place of the least cost among those that can be compared; None without runs."""
     if not there.any():
         return None
-    return int(np.argmin(np.where(_enough(there), levels(means, there), np.inf)))
+    return int(np.argmin(np.where(_enough(there), levels(means, there, added), np.inf)))
 
 
 def _enough(there: BoolArray) -> BoolArray:
@@ -117,12 +128,8 @@ def _enough(there: BoolArray) -> BoolArray:
     return np.asarray(counts >= max(1.0, LEAST_SHARE * counts.max(initial=0)))
 
 
-def levels(means: FloatArray, there: BoolArray) -> FloatArray:
-    """The mean of instance means adjusted for the difficulty of the instances; NaN without runs."""
-    return _mean_level(means, there, difficulty(means, there))
-
-
-def _mean_level(means: FloatArray, there: BoolArray, added: FloatArray) -> FloatArray:
+def levels(means: FloatArray, there: BoolArray, added: FloatArray) -> FloatArray:
+    """The mean of instance means less what the instances add; NaN without runs."""
     counts = there.sum(axis=1)
     level = np.where(there, means - added, 0).sum(axis=1) / np.maximum(counts, 1)
     return np.where(counts > 0, level, np.nan)

@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
-from truecost.judge.costs import best_of, instance_means
+from truecost.judge.costs import best_of, difficulty, instance_means, levelled
 from truecost.matrix import CostMatrix
 from truecost.runs import Trajectory
 
@@ -212,7 +212,8 @@ def incumbent_of(matrix: CostMatrix, trajectory: Trajectory | None) -> str:
     if trajectory is not None and trajectory.incumbent in matrix.configurations:
         assert trajectory.incumbent is not None  # noqa: S101
         return trajectory.incumbent
-    place = best_of(*instance_means(matrix))
+    means, _, there, added = levelled(matrix)
+    place = best_of(means, there, added)
     return matrix.configurations[place or 0]
 
 
@@ -304,7 +305,7 @@ def _on_part(
     size = max(1, round(CHOOSING * instances))
     first, second = np.sort(order[:size]), np.sort(order[size:])
     means, there = instance_means(matrix)
-    place = best_of(means[:, first], there[:, first])
+    place = best_of(means[:, first], there[:, first], difficulty(means[:, first], there[:, first]))
     if place is None:
         raise RefusedError("there are no runs on the part of the instances that chooses")
     winner = matrix.configurations[place]

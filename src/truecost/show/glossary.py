@@ -83,6 +83,12 @@ TERMS: Final[dict[str, Term]] = {
             "The share of a configuration's runs that timed out, ran out of memory, crashed or gave a wrong answer.",
         ),
         (
+            "censored",
+            "censored runs",
+            "How many runs of a configuration were stopped at a cap below the cutoff, because more could not matter to the "
+            "search. Whether they would have been solved is not known; they cost their cap at least.",
+        ),
+        (
             "at-highest",
             "at the highest cost",
             "The share of a configuration's runs that have the highest possible cost: how runs ended is not known here.",

@@ -7,7 +7,7 @@ from truecost.judge.statements import Certificate
 from truecost.show.blocks import Block, Cell, Column, Figure, Fold, Points, Section, Table, Text
 from truecost.show.document.context import Context, called, opening, sure
 from truecost.show.document.verdict import certified
-from truecost.show.numbers import counted, number
+from truecost.show.numbers import counted, ends, number
 
 if TYPE_CHECKING:  # records that came here with what they are computed with
     from truecost.judge.bounds import PaperBounds
@@ -71,7 +71,7 @@ def _certificate(found: Assessment, setting: Context) -> list[Block]:
 
 def _basis(certificate: Certificate, setting: Context) -> list[Block]:
     shared = f", the error probability shared by {certificate.configurations:,}" if certificate.configurations > 1 else ""
-    mean = setting.cost(number(certificate.estimate))
+    mean = setting.cost(ends(certificate.lowest, certificate.estimate))
     text = (
         f"Mean cost on {counted(certificate.instances, 'instance')}: {mean}; {CHOSEN[certificate.chosen]}{shared} "
         f"({certificate.method})."

@@ -32,6 +32,9 @@ def how_noisy(found: Assessment, setting: Context) -> Section:
         Fact(term="never-used", value=len(spread.never_used), shown=f"{len(spread.never_used):,}"),
     )
     blocks: list[Block] = [Facts(facts=facts), *_shares(found, setting)]
+    if censored := int(found.censored[found.own]):
+        text = f"{counted(censored, 'run')} of it stopped at a cap {'is' if censored == 1 else 'are'} charged the most here."
+        blocks.append(Text(text=text, aside=True))
     if spread.on_other_instances:
         other = f"{counted(spread.on_other_instances, 'configuration')} ran on other instances than it."
         blocks.append(Text(text=other, aside=True))

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from truecost.judge.assess import Assessment
+from truecost.matrix import CostMatrix
 from truecost.runs import NO_STATUS, Status
 from truecost.show.blocks import Block, Cell, Column, Fact, Facts, Figure, Section, Table, Text
 from truecost.show.document.context import Context, opening
-from truecost.show.numbers import counted, number, percent
+from truecost.show.numbers import counted, ends, given, number, percent
 
 # Rows of the table of configurations: more make a page that nobody scrolls through, and a file that is large for it.
 MOST_ROWS = 500
@@ -35,6 +36,8 @@ def what_was_run(found: Assessment, setting: Context, top: int = 10) -> Section:
     blocks: list[Block] = [Facts(facts=facts, where="page"), Text(text=origin(found))]
     blocks += [Text(text=text, aside=True) for text in left_out(found)]
     blocks.append(_endings(found, runs))
+    if (censored := stopped_early(matrix)) is not None:
+        blocks.append(Text(text=censored))
     blocks.append(
         Figure(name="matrix", title="Every cost at a glance", notes=(), draw=lambda: _picture(found, setting), wide=False)
     )
@@ -78,6 +81,22 @@ def left_out(found: Assessment) -> list[str]:
     return [*gone, *found.log.notes]
 
 
+def stopped_early(matrix: CostMatrix) -> str | None:
+    """What censored runs are, and how they count; None where there are none."""
+    censored = int(matrix.censored.sum())
+    if not censored:
+        return None
+    known = math.isfinite(matrix.high)
+    most = f"up to {given(matrix.high)}" if known else "nobody knows how much more (give `high`)"
+    charge = given(matrix.high) if known else f"the largest cost seen, {number(float(np.nanmax(matrix.costs)))}"
+    one = censored == 1
+    return (
+        f"{counted(censored, 'run')} {'was' if one else 'were'} stopped at a cap before {'it' if one else 'they'} had "
+        f"finished (censored): {'it' if one else 'each'} would have cost its cap or more, {most}. Rankings and estimates "
+        f"charge {charge}; guarantees take the end that keeps them true."
+    )
+
+
 def _endings(found: Assessment, runs: int) -> Block:
     statuses = found.matrix.statuses
     if (found.failed_by_cost or statuses is None) and not math.isfinite(found.matrix.high):
@@ -97,12 +116,12 @@ def _configurations(found: Assessment, top: int) -> Table:
     with np.errstate(invalid="ignore", divide="ignore"):
         share = within / (within + across)
     gaps = bool((costs.instances < len(found.matrix.instances)).any())
+    stopped = bool(found.censored.any())
     rows = []
     for rank, place in enumerate(costs.order[:MOST_ROWS].tolist(), 1):
         name = found.matrix.configurations[place]
         tags = tuple(tag for tag, whose in (("incumbent", found.incumbent), ("default", found.default)) if whose == name)
         values = (
-            (costs.training[place], 4),
             (costs.standard_error[place], 2),
             (within[place], 4),
             (across[place], 4),
@@ -112,9 +131,11 @@ def _configurations(found: Assessment, top: int) -> Table:
                 Cell(rank, f"{rank:,}") if costs.ranked[place] else Cell(math.nan, "–"),
                 Cell(name, name, tags),
                 *([Cell(int(costs.instances[place]), f"{costs.instances[place]:,}")] if gaps else []),
+                Cell(float(costs.training[place]), ends(costs.lowest[place], costs.training[place], 4)),
                 *(Cell(float(value), number(float(value), digits)) for value, digits in values),
                 Cell(float(share[place]), percent(float(share[place]))),
                 Cell(float(found.failed[place]), percent(float(found.failed[place]), 1)),
+                *([Cell(int(found.censored[place]), f"{found.censored[place]:,}")] if stopped else []),
             )
         )
     failed = Column("at highest cost", "at-highest") if found.failed_by_cost else Column("not solved", "not-solved")
@@ -131,6 +152,7 @@ def _configurations(found: Assessment, top: int) -> Table:
             Column("across", "across"),
             Column("share of within", "within-share"),
             failed,
+            *([Column("censored", "censored")] if stopped else []),
         ),
         rows=tuple(rows),
         most=top,
@@ -147,6 +169,8 @@ def _notes(found: Assessment, top: int) -> list[str]:
             "Configurations have runs on different instances: training costs are adjusted for instance difficulty, as if "
             "all had been run on all."
         )
+    if found.censored.any():
+        said.append("Two ends of a training cost: with censored runs at their caps, and charged the most.")
     if unranked := int((~costs.ranked).sum()):
         said.append(
             f"Without a rank: {counted(unranked, 'configuration')} with runs on less than half as many instances as the one "

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 from truecost.judge.assess import Assessment
 from truecost.show.blocks import Block, Cell, Column, Section, Table, Text, Tone
 from truecost.show.document.context import called, opening, sure
-from truecost.show.numbers import at_least, at_most, number, percent, share_at_least, share_at_most, signed
+from truecost.show.document.verdict import difference
+from truecost.show.numbers import at_least, at_most, ends, number, percent, share_at_least, share_at_most
 
 if TYPE_CHECKING:  # records that came here with what they are computed with
     from truecost.judge.beyond import Statement
@@ -33,7 +34,7 @@ def what_is_shown(found: Assessment) -> Section | None:
     certificate, comparison = found.certificate, found.comparison
     if certificate is not None:
         mean = (
-            Cell(certificate.estimate, number(certificate.estimate)),
+            Cell(certificate.estimate, ends(certificate.lowest, certificate.estimate)),
             Cell(certificate.upper, f"at most {at_most(certificate.upper)}"),
         )
         rows.insert(0, (Cell("mean cost", "mean cost"), *mean, Cell("", "")))
@@ -41,8 +42,8 @@ def what_is_shown(found: Assessment) -> Section | None:
         worse = comparison.grade == "worse"
         limit = f"at least {at_least(comparison.lower)}" if worse else f"at most {at_most(comparison.upper)}"
         said, tone = GRADES[comparison.grade]
-        difference = (Cell(comparison.estimate, signed(comparison.estimate)), Cell(comparison.upper, limit))
-        rows.append((Cell("m", "mean cost − that of the default"), *difference, Cell(said, said, tone=tone)))
+        cells = (Cell(comparison.estimate, difference(comparison)), Cell(comparison.upper, limit))
+        rows.append((Cell("m", "mean cost − that of the default"), *cells, Cell(said, said, tone=tone)))
     if not rows:
         return None
     who = certificate.configuration if certificate is not None else found.statements[0].configuration
@@ -78,6 +79,10 @@ def _row(each: "Statement") -> tuple[Cell, ...]:
     else:
         limit = at_most(value) if upper else at_least(value)
     said, tone = GRADES[each.grade]
-    seen = percent(each.observed) if shares else number(each.observed)
+    low, high = sorted((each.observed, each.possible))
+    seen = percent(low) if shares else number(low)
+    if low < high:
+        # Infinite: the runs that were stopped may have taken any time.
+        seen += f" to {percent(high) if shares else number(high) if math.isfinite(high) else 'more'}"
     bound = "" if not math.isfinite(value) else "at most " if upper else "at least "
     return (Cell(name, name), Cell(each.observed, seen), Cell(value, f"{bound}{limit}"), Cell(said, said, tone=tone))

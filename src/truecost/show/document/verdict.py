@@ -7,7 +7,7 @@ from truecost.judge.assess import Assessment
 from truecost.judge.statements import Certificate, Comparison
 from truecost.show.blocks import Fact, Figure, Tone
 from truecost.show.document.context import Context, called, opening, sure, sureness
-from truecost.show.numbers import at_least, at_most, counted, number, percent, share_at_least, share_at_most, signed
+from truecost.show.numbers import at_least, at_most, counted, ends, number, percent, share_at_least, share_at_most, signed
 
 
 def judged(found: Assessment) -> tuple[Tone, str]:
@@ -86,7 +86,7 @@ def certified(certificate: Certificate, setting: Context, name: str) -> str:
 def hidden(found: Assessment, setting: Context) -> str:
     """What the training cost hides, in a sentence or two."""
     seen = found.optimism
-    training = setting.cost(number(found.costs.training[found.own]))
+    training = setting.cost(ends(found.costs.lowest[found.own], found.costs.training[found.own]))
     true = setting.cost(number(seen.true_cost))
     more = f" ({signed(seen.percent, 2)} %)" if math.isfinite(seen.percent) else ""
     if seen.source == "test runs":
@@ -94,7 +94,7 @@ def hidden(found: Assessment, setting: Context) -> str:
     if seen.source == "unknown":
         error = seen.selection_error
         training_cost = float(found.costs.training[found.own])
-        least = f"; splits of the training instances show at least {percent(error / abs(training_cost))}"
+        least = f": splits of the training instances alone show {percent(error / abs(training_cost))}"
         shown = least if error > 0 and training_cost else ", although splits of the training instances show nothing"
         return (
             f"In training it costs {training}. What it costs on new instances is unknown: it was tuned on these. Expect more"
@@ -109,10 +109,8 @@ def hidden(found: Assessment, setting: Context) -> str:
 
 def key(found: Assessment, setting: Context) -> tuple[Fact, ...]:
     """The numbers beside the verdict."""
-    unit = setting.in_unit
-    training = float(found.costs.training[found.own])
     return (
-        Fact(term="training-cost", value=training, shown=number(training), unit=unit),
+        training_cost(found, setting),
         true_cost(found, setting),
         limit(found, setting),
         *([] if found.comparison is None else [to_default(found, found.comparison, setting)]),
@@ -142,6 +140,16 @@ def at_a_glance(found: Assessment, setting: Context) -> Figure | None:
         return data, figures.glance_chart(data, delta=found.asked.delta, unit=setting.unit)
 
     return Figure(name="glance", title="What the winner costs", notes=(), draw=draw)
+
+
+def training_cost(found: Assessment, setting: Context) -> Fact:
+    """The training cost, or its two ends."""
+    training, lowest, censored = (
+        float(each[found.own]) for each in (found.costs.training, found.costs.lowest, found.censored)
+    )
+    note = f"{counted(int(censored), 'run')} stopped at a cap" if censored else ""
+    shown = ends(lowest, training)
+    return Fact(term="training-cost", value=training, shown=shown, unit=setting.in_unit, note=note)
 
 
 def true_cost(found: Assessment, setting: Context) -> Fact:
@@ -176,8 +184,14 @@ def to_default(found: Assessment, comparison: Comparison, setting: Context) -> F
     note = f"on {counted(comparison.instances, f'{comparison.on} instance')}"
     if comparison.lower is not None and comparison.upper is not None:
         note += f"; {at_least(comparison.lower)} to {at_most(comparison.upper)}, each {sureness(found.asked.delta)}"
-    shown = signed(comparison.estimate)
+    shown = difference(comparison)
     return Fact(term="difference", value=comparison.estimate, shown=shown, unit=setting.in_unit, note=note)
+
+
+def difference(comparison: Comparison) -> str:
+    """The mean difference, or its two ends."""
+    low, high = signed(comparison.lowest), signed(comparison.highest)
+    return signed(comparison.estimate) if low == high else f"{low} to {high}"
 
 
 def bottleneck(found: Assessment) -> Fact:
