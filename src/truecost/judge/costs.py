@@ -101,7 +101,7 @@ def costs_of(matrix: CostMatrix) -> Costs:
 
 
 def levelled(matrix: CostMatrix) -> tuple[FloatArray, FloatArray, BoolArray, FloatArray]:
-    """Instance means, the same with caps (the very same where nothing is censored), where there are some, what instances add.
+    """Instance means, those with caps (the same array where nothing is censored), where there are some, what instances add.
 
     That is taken from caps where runs are censored: what is charged to one configuration must not help another.
     """

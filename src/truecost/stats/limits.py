@@ -193,7 +193,7 @@ def hoeffding(instances: int, target: float) -> float:
     return math.sqrt(math.log(target) / (2 * instances))
 
 
-def stopped_early(ends: Ends, monotone: bool) -> tuple[str, ...]:
+def caps_rest_on(ends: Ends, monotone: bool) -> tuple[str, ...]:
     """What limits of runs rest on of which some were stopped early; nothing where none was."""
     return () if not ends.censored else (ANY_CAPS,) if monotone else (CENSORED,)
 

@@ -198,7 +198,7 @@ def _limit(
             *limits.BASE,
             confidence.ONE_LOOK,
             *(() if single or monotone else (limits.order_of(shuffle, rng is not None),)),
-            *limits.stopped_early(ends, monotone),
+            *limits.caps_rest_on(ends, monotone),
             *more,
         ),
     )
@@ -235,7 +235,7 @@ def _sequence(
         rests_on=(
             *limits.BASE,
             confidence.UNSHUFFLED,
-            *limits.stopped_early(ends, False),
+            *limits.caps_rest_on(ends, False),
             *more,
         ),
     )

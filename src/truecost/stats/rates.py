@@ -203,7 +203,7 @@ def _share(
         runs=int(ends.counts.sum()),
         delta=delta,
         method="clopper-pearson" if single else "hoeffding" if monotone else "star-bets",
-        rests_on=(*limits.BASE, confidence.ONE_LOOK, *order, *limits.stopped_early(ends, monotone)),
+        rests_on=(*limits.BASE, confidence.ONE_LOOK, *order, *limits.caps_rest_on(ends, monotone)),
     )
 
 
@@ -225,7 +225,7 @@ def _share_sequence(what: str, ends: Ends, delta: float, side: Side, configurati
         runs=int(ends.counts.sum()),
         delta=delta,
         method="betting, at all times",
-        rests_on=(*limits.BASE, confidence.UNSHUFFLED, *limits.stopped_early(ends, False)),
+        rests_on=(*limits.BASE, confidence.UNSHUFFLED, *limits.caps_rest_on(ends, False)),
     )
 
 

@@ -67,7 +67,7 @@ def ratio_of_means(
             RANGE,
             confidence.ONE_LOOK,
             limits.order_of(shuffle, rng is not None),
-            *(limits.stopped_early(one, False) or limits.stopped_early(two, False)),
+            *(limits.caps_rest_on(one, False) or limits.caps_rest_on(two, False)),
             confidence.SAME_INSTANCES,
         ),
     )
@@ -104,7 +104,7 @@ def ratio_of_means_sequence(
             *limits.BASE,
             RANGE,
             confidence.UNSHUFFLED,
-            *(limits.stopped_early(one, False) or limits.stopped_early(two, False)),
+            *(limits.caps_rest_on(one, False) or limits.caps_rest_on(two, False)),
             confidence.SAME_INSTANCES,
         ),
     )

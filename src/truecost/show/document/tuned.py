@@ -8,7 +8,7 @@ from truecost.judge.optimism import Point
 from truecost.judge.statements import Comparison
 from truecost.show.blocks import Block, Cell, Column, Fact, Facts, Figure, Section, Table, Text
 from truecost.show.document.context import Context, called, opening
-from truecost.show.document.verdict import difference, hidden, training_cost, true_cost
+from truecost.show.document.verdict import difference, hidden, in_training, true_cost
 from truecost.show.numbers import at_least, at_most, counted, number, percent, signed
 
 # So many incumbents on the way are shown in a terminal, the first ones and the last.
@@ -18,7 +18,7 @@ SHOWN = 12
 def over_tuned(found: Assessment, setting: Context) -> Section:
     """Optimism and over-tuning, the winner among all, the incumbents on the way."""
     seen, lost, unit = found.optimism, found.over_tuning, setting.in_unit
-    facts = [training_cost(found, setting), true_cost(found, setting)]
+    facts = [in_training(found, setting), true_cost(found, setting)]
     note = f"{signed(seen.percent, 2)} %" if seen.gap and math.isfinite(seen.percent) else ""
     shown = "unknown" if seen.source == "unknown" else signed(seen.gap)
     facts += [

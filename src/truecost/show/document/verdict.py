@@ -110,7 +110,7 @@ def hidden(found: Assessment, setting: Context) -> str:
 def key(found: Assessment, setting: Context) -> tuple[Fact, ...]:
     """The numbers beside the verdict."""
     return (
-        training_cost(found, setting),
+        in_training(found, setting),
         true_cost(found, setting),
         limit(found, setting),
         *([] if found.comparison is None else [to_default(found, found.comparison, setting)]),
@@ -142,7 +142,7 @@ def at_a_glance(found: Assessment, setting: Context) -> Figure | None:
     return Figure(name="glance", title="What the winner costs", notes=(), draw=draw)
 
 
-def training_cost(found: Assessment, setting: Context) -> Fact:
+def in_training(found: Assessment, setting: Context) -> Fact:
     """The training cost, or its two ends."""
     training, lowest, censored = (
         float(each[found.own]) for each in (found.costs.training, found.costs.lowest, found.censored)
