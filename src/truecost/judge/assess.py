@@ -24,7 +24,7 @@ from truecost.judge.evidence import (
     gather_evidence,
     incumbent_of,
 )
-from truecost.judge.noise import Noise, Spread, noise_of, spread_of
+from truecost.judge.noise import Heaviest, Noise, Spread, heaviest_of, noise_of, spread_of
 from truecost.judge.optimism import Optimism, OverTuning, correction, optimism_of, over_tuning_of
 from truecost.judge.spoken import Spoken
 from truecost.judge.statements import Certificate, Comparison, Grade, Pairs
@@ -257,7 +257,8 @@ class Assessment(Spoken):
         except RefusedError as refusal:
             if self.test is not None and test is None and asked_for:
                 missing = [name for name in names if name not in self.test.configurations]
-                return RefusedError(f"{' and '.join(map(repr, missing))} has no test runs, and {refusal.reason}")
+                said = " and ".join("the default" if name == self.default else f"configuration {name}" for name in missing)
+                return RefusedError(f"{said} {'has' if len(missing) == 1 else 'have'} no test runs, and {refusal.reason}")
             return refusal
 
     @property
@@ -364,6 +365,12 @@ class Assessment(Spoken):
             splits=self.asked.splits,
             rng=self.asked.rng(3),
         )
+
+    @cached_property
+    def heaviest(self) -> Heaviest | None:
+        """The instance that makes up most of the incumbent's mean cost, where one does: on test runs if it has some."""
+        on: Literal["test", "training"] = "test" if self.test is not None and self.incumbent in self.tested else "training"
+        return heaviest_of(self.test if self.test is not None and on == "test" else self.matrix, self.incumbent, on)
 
     @cached_property
     def over_tuning(self) -> OverTuning:
@@ -551,7 +558,8 @@ class Assessment(Spoken):
         if part == "statements":
             return [{**asdict(each), "grade": each.grade} for each in self.statements]
         if part == "noise":
-            return {**asdict(self.noise), "spread": asdict(self.spread)}
+            heaviest = None if self.heaviest is None else self.heaviest._asdict()
+            return {**asdict(self.noise), "spread": asdict(self.spread), "heaviest": heaviest}
         if part == "over_tuning":
             return asdict(self.over_tuning) | {"along": [point._asdict() for point in self.over_tuning.along]}
         if part == "bounds":

@@ -77,6 +77,8 @@ def outlook_of(
 
 
 def _plan(components: VarianceComponents, noise: Noise, delta: float, width: float) -> tuple[Recommendation | None, str]:
+    if math.isnan(noise.standard_error):
+        return None, "the incumbent has runs on one instance, from which no error is seen"
     if not noise.standard_error > NOTHING * abs(noise.within + noise.across) ** 0.5:
         return None, "all runs of the incumbent cost the same, so there is no error to be halved"
     try:

@@ -86,7 +86,9 @@ def _lead(found: Assessment, setting: Context) -> str:
     if still(found):
         return f"All {on} of {incumbent} cost the same: there is no noise in them."
     error = f"The training cost of {incumbent} comes from {on}; its standard error is "
-    error += setting.cost(number(noise.standard_error, 2)) if math.isfinite(noise.standard_error) else "not known"
+    if not math.isfinite(noise.standard_error):
+        return f"{error}not known."
+    error += setting.cost(number(noise.standard_error, 2))
     if noise.bottleneck is None:
         twice = f"{spread.repeated:,} of its instances have" if spread.repeated != 1 else "one of its instances has"
         none = "none of its instances has" if not spread.repeated else twice

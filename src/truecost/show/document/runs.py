@@ -39,7 +39,13 @@ def what_was_run(found: Assessment, setting: Context, top: int = 10) -> Section:
     if (censored := stopped_early(matrix)) is not None:
         blocks.append(Text(text=censored))
     blocks.append(
-        Figure(name="matrix", title="Every cost at a glance", notes=(), draw=lambda: _picture(found, setting), wide=False)
+        Figure(
+            name="matrix",
+            title="Every cost at a glance",
+            notes=tuple(_marks(found, missing)),
+            draw=lambda: _picture(found, setting),
+            wide=False,
+        )
     )
     blocks.append(_configurations(found, top))
     blocks += [Text(text=text, aside=True) for text in _notes(found, top)]
@@ -48,6 +54,19 @@ def what_was_run(found: Assessment, setting: Context, top: int = 10) -> Section:
     costs_in = f"; costs in [{matrix.low:g}, {matrix.high:g}]" if known else "; what a run can cost at most is not known"
     lead = f"{lead}, up to {each:,} each, {gaps}{costs_in}."
     return Section(name="run", title="What was run?", lead=lead, blocks=tuple(blocks))
+
+
+def _marks(found: Assessment, missing: int) -> list[str]:
+    """What the picture shows besides colours."""
+    said = []
+    if missing:
+        why = ": a race gives no more to those that fall behind" if found.trajectory.raced else ""
+        said.append(f"White squares have no run{why}.")
+    if found.failed.any():
+        said.append("White dots: runs with the highest cost." if found.failed_by_cost else "White dots: failed runs.")
+    if found.censored.any():
+        said.append("Censored runs are coloured as charged.")
+    return said
 
 
 def _picture(found: Assessment, setting: Context) -> Any:

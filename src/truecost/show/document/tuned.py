@@ -173,7 +173,8 @@ def _robust(comparison: Comparison) -> str:
     what = "advantage" if comparison.estimate < 0 else "disadvantage"
     if comparison.survives == 0:
         return f"One instance alone decides the {what}: without {comparison.deciding[0].instance} it is gone."
-    return f"The {what} survives dropping the {counted(comparison.survives, 'instance')} that favour it the most."
+    favour = "favours" if comparison.survives == 1 else "favour"
+    return f"The {what} survives dropping the {counted(comparison.survives, 'instance')} that {favour} it the most."
 
 
 def _limits(comparison: Comparison) -> str:

@@ -60,7 +60,9 @@ def against_default(found: Assessment, comparison: Comparison, setting: Context)
     if comparison.lower is None or comparison.upper is None:
         if wins is not None:
             return opening(f"{who} is not shown to win against {default} on most new instances, nor to lose.")
-        return opening(f"whether {who} is better than {default} is unknown: {comparison.reason}.")
+        # What to do about it stands with the next steps.
+        why = (comparison.reason or "").partition(";")[0]
+        return opening(f"whether {who} is better than {default} is unknown: {why}.")
     if comparison.upper < 0:
         gain = setting.cost(at_least(-comparison.upper))
         said = f"{who} is better than {default}: {certain} its mean cost is at least {gain} lower."
@@ -84,7 +86,15 @@ def certified(certificate: Certificate, setting: Context, name: str) -> str:
 
 
 def hidden(found: Assessment, setting: Context) -> str:
-    """What the training cost hides, in a sentence or two."""
+    """What the training cost hides, in a sentence or two; and which instance alone makes it, where one does."""
+    said, heaviest = _hidden(found, setting), found.heaviest
+    if heaviest is None:
+        return said
+    cost, runs = setting.cost(number(heaviest.cost)), "its test cost" if heaviest.on == "test" else "its training cost"
+    return f"{said} One instance alone, {heaviest.instance} with {cost}, makes up {percent(heaviest.share)} of {runs}."
+
+
+def _hidden(found: Assessment, setting: Context) -> str:
     seen = found.optimism
     training = setting.cost(ends(found.costs.lowest[found.own], found.costs.training[found.own]))
     true = setting.cost(number(seen.true_cost))
@@ -96,6 +106,7 @@ def hidden(found: Assessment, setting: Context) -> str:
         training_cost = float(found.costs.training[found.own])
         least = f": splits of the training instances alone show {percent(error / abs(training_cost))}"
         shown = least if error > 0 and training_cost else ", although splits of the training instances show nothing"
+        shown = shown if math.isfinite(error) else ""
         return (
             f"In training it costs {training}. What it costs on new instances is unknown: it was tuned on these. Expect more"
             f"{shown}."
