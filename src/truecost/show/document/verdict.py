@@ -3,6 +3,8 @@
 import math
 from typing import Any
 
+import numpy as np
+
 from truecost.judge.assess import Assessment
 from truecost.judge.statements import Certificate, Comparison
 from truecost.show.blocks import Fact, Figure, Tone
@@ -131,7 +133,9 @@ def key(found: Assessment, setting: Context) -> tuple[Fact, ...]:
 
 def at_a_glance(found: Assessment, setting: Context) -> Figure | None:
     """The costs that the verdict speaks of, in one picture; none where no cost is known."""
-    training = float(found.costs.training[found.own])
+    # What is known by two ends only has no place on a line.
+    costs = np.where(found.costs.lowest < found.costs.training, np.nan, found.costs.training)
+    training = float(costs[found.own])
     if not math.isfinite(training):
         return None
 
@@ -140,7 +144,7 @@ def at_a_glance(found: Assessment, setting: Context) -> Figure | None:
 
         default, seen, certificate = found.default, found.optimism, found.certificate
         compared = default is not None and default != found.incumbent
-        own = float(found.costs.training[found.matrix.configurations.index(default)]) if compared else math.nan
+        own = float(costs[found.matrix.configurations.index(default)]) if compared else math.nan
         limited = certificate is not None and certificate.condition is None and certificate.configuration == found.incumbent
         data = figures.glance_data(
             training,
