@@ -452,3 +452,13 @@ def test_large_matrix_stays_within_three_times_its_size(tmp_path: Path) -> None:
     )
     ended = subprocess.run([sys.executable, "-c", script, str(path)], check=True, capture_output=True, text=True)
     assert int(ended.stdout) < 3 * 8 * np.prod(shape)
+
+
+def test_costs_of_single_precision_at_the_end_of_the_range() -> None:
+    """Costs that a file in single precision rounded past `high` would be refused, or larger ones be cut down to it."""
+    costs = np.full((1, 2, 1), 0.1, np.float32)
+    assert CostMatrix(costs, ["a"], ["x", "y"], 0, 0.1).costs.max() == 0.1
+    with pytest.raises(InputError, match="above high"):
+        CostMatrix([[[0.1 * (1 + 1e-6)]]], ["a"], ["x"], 0, 0.1)
+    with pytest.raises(InputError, match="below low"):
+        CostMatrix(np.array([[[np.float32(0.1)], [-3]]], float), ["a"], ["x", "y"], 0, 0.1)

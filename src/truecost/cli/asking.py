@@ -44,7 +44,8 @@ def setting(source: Source, *, unit: str | None = None, title: str | None = None
     place = path.resolve()
     # SMAC3 calls the folder of a search by its seed, which names nothing.
     named = f"{place.parent.name}/{place.name}" if place.name.isdecimal() else path.name or place.name
-    return Context(name=named, title=title, unit=unit or ("PAR10 s" if source.is_example else "cost"), writer=write)
+    usual = "PAR10 s" if source.is_example and source.utility is None else "cost"
+    return Context(name=named, title=title, unit=unit or usual, writer=write)
 
 
 def _plain(asked: Mapping[str, Any]) -> dict[str, Any]:

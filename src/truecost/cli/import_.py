@@ -71,6 +71,7 @@ def _summary(found: "Import", out: Path | None, test_out: Path | None) -> dict[s
     return {
         "kind": found.kind,
         **_size(found.matrix),
+        "utility": found.utility,
         "test": None if found.test is None else _size(found.test),
         "trajectory": {
             "tool": trajectory.tool,

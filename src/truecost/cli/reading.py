@@ -36,6 +36,7 @@ class Source:
     fidelity: options.Fidelity = None
     columns: options.Columns = None
     default: options.Default = None
+    utility: options.Utility = None
     kind: options.Kind = None
 
     @property
@@ -66,7 +67,8 @@ class Source:
         """
         if test is not None:
             # What a cost is holds for both; which columns or objective a log has is its own affair.
-            return Source(path=test, low=self.low, high=self.high, cutoff=self.cutoff, par=self.par).read().matrix
+            same = {name: getattr(self, name) for name in ("low", "high", "cutoff", "par", "utility")}
+            return Source(path=test, **same).read().matrix
         name = configuration or found.trajectory.incumbent
         if found.test is None or chosen is not None or name not in found.test.configurations:
             return None

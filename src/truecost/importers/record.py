@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.runs import NO_STATUS, Status
+from truecost.stats.utility import Utility
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,6 +53,8 @@ class Options:
         For tables: ours to theirs, `{"cost": "PAR10"}`.
     default
         The name of the default configuration.
+    utility
+        What a running time is worth.
     """
 
     low: float | None = None
@@ -62,6 +65,7 @@ class Options:
     fidelity: float | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     default: str | None = None
+    utility: Utility | None = None
 
     def __post_init__(self) -> None:
         for name in ("cutoff", "par"):
@@ -69,6 +73,8 @@ class Options:
             least = 0 if name == "cutoff" else 1
             if value is not None and not (np.isfinite(value) and value >= least and value > 0):
                 raise InputError(f"Expected a {name} of at least {least}, and above 0, got {value:g}.")
+        if self.par is not None and self.utility is not None:
+            raise InputError("Expected either `par` or `utility`, got both.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -40,12 +40,23 @@ if TYPE_CHECKING:  # a part loads what it is computed with when it is asked for
     from truecost.experiments.one_split import OneSplit
     from truecost.judge.beyond import Statement
     from truecost.judge.bounds import PaperBounds
-    from truecost.judge.outlook import Outlook
+    from truecost.judge.outlook import Outlook, Reach
+    from truecost.stats.approximate import Approximate
     from truecost.stats.confidence import UpperBySize
+    from truecost.stats.forecast import Width
 
 FloatArray = NDArray[np.float64]
 Part = Literal[
-    "configurations", "certificate", "comparison", "statements", "optimism", "noise", "over_tuning", "bounds", "outlook"
+    "configurations",
+    "certificate",
+    "comparison",
+    "statements",
+    "approximate",
+    "optimism",
+    "noise",
+    "over_tuning",
+    "bounds",
+    "outlook",
 ]
 # Fewer instances than this have no halves to speak of; more splits than this make a curve no smoother to the eye.
 FEWEST_TO_SWEEP = 8
@@ -139,7 +150,15 @@ def certify(runs: CostMatrix | Import, configuration: str | None = None, **asked
 
 
 _UNKNOWN = Trajectory(tool="unknown")
-AUDITED: tuple[Part, ...] = ("certificate", "comparison", "statements", "optimism", "noise", "over_tuning")
+AUDITED: tuple[Part, ...] = (
+    "certificate",
+    "comparison",
+    "statements",
+    "approximate",
+    "optimism",
+    "noise",
+    "over_tuning",
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -207,16 +226,18 @@ class Assessment(Spoken):
         return self.trajectory.proposed == "adaptively"
 
     @cached_property
+    def fresh(self) -> CostMatrix | None:
+        """The test runs on instances that training has not seen; None without any."""
+        used = set(self.matrix.instances)
+        new = [] if self.test is None else [instance for instance in self.test.instances if instance not in used]
+        return self.test.select(instances=new) if self.test is not None and new else None
+
+    @cached_property
     def tested(self) -> Mapping[str, float]:
         """Mean costs on test instances that training has not seen, of those that have runs there."""
-        if self.test is None:
+        if self.fresh is None:
             return {}
-        used = set(self.matrix.instances)
-        new = [instance for instance in self.test.instances if instance not in used]
-        if not new:
-            return {}
-        found = costs_of(self.test.select(instances=new))
-        means = zip(self.test.configurations, found.training.tolist(), strict=True)
+        means = zip(self.fresh.configurations, costs_of(self.fresh).training.tolist(), strict=True)
         return {name: cost for name, cost in means if math.isfinite(cost)}
 
     def true_cost(self, name: str) -> float:
@@ -295,8 +316,13 @@ class Assessment(Spoken):
         """The differences to the default that the comparison speaks of, instance by instance."""
         return Pairs((), *[np.empty(0)] * 4) if self._compared is None else self._compared[1]
 
+    @property
+    def compared(self) -> CostMatrix:
+        """The runs that the comparison speaks of; without one, all."""
+        return self.matrix if self._compared is None else self._compared[2]
+
     @cached_property
-    def _compared(self) -> tuple[Comparison, Pairs] | None:
+    def _compared(self) -> tuple[Comparison, Pairs, CostMatrix] | None:
         if self.default is None or self.incumbent == self.default:
             return None
         evidence, limits, reason = None, None, None
@@ -312,12 +338,13 @@ class Assessment(Spoken):
             except RefusedError as refusal:
                 reason = refusal.reason
         name = self.incumbent if evidence is None else evidence.configuration
-        tested = self.test is not None and {name, self.default} <= set(self.test.configurations)
-        runs = evidence.runs if evidence is not None else self.test if tested and self.test is not None else self.matrix
+        fresh = self.fresh if self.fresh is not None and {name, self.default} <= set(self.fresh.configurations) else None
+        runs = evidence.runs if evidence is not None else fresh if fresh is not None else self.matrix
         pairs = statements.pairs_of(runs, name, self.default)
-        on: Literal["test", "training"] = "test" if runs is not self.matrix and tested else "training"
+        tested = fresh is not None if evidence is None else evidence.chosen == "test"
+        on: Literal["test", "training"] = "test" if tested else "training"
         said = statements.comparison(pairs, name, self.default, on=on, limits=limits, evidence=evidence, reason=reason)
-        return said, pairs
+        return said, pairs, runs
 
     @cached_property
     def statements(self) -> "tuple[Statement, ...]":
@@ -327,8 +354,43 @@ class Assessment(Spoken):
         for evidence, default in ((self._pair_evidence, self.default), (self._evidence, None)):
             if not isinstance(evidence, RefusedError):
                 with suppress(RefusedError):
-                    return statements_of(evidence, default, delta=self.asked.delta, rng=self.asked.rng(8))
+                    worth, rng = self.log.utility is not None, self.asked.rng(8)
+                    return statements_of(evidence, default, delta=self.asked.delta, rng=rng, utility=worth)
         return ()
+
+    @cached_property
+    def approximate(self) -> "tuple[Approximate, ...]":
+        """What normal theory says of the means against the default: approximate, beside what is guaranteed."""
+        from truecost.judge.beyond import approximate_of
+
+        evidence, default = self._pair_evidence, self.default
+        if isinstance(evidence, RefusedError) or default in (None, evidence.configuration):
+            return ()
+        return approximate_of(evidence, default or "", delta=self.asked.delta, utility=self.log.utility is not None)
+
+    @cached_property
+    def width(self) -> "Width | None":
+        """Where the distance between the certificate's limit and its mean comes from; None without one look at a range."""
+        from truecost.stats import forecast
+
+        said, evidence = self.certificate, self.evidence
+        if said is None or evidence is None or evidence.at_all_times:
+            return None
+        low, high, delta = self.matrix.low, self.matrix.high, self.asked.delta * evidence.share
+        return forecast.width(said.estimate, said.upper, low, high, instances=said.instances, delta=delta)
+
+    def forecast(self, what: str, *, power: float = 0.8) -> "Reach":
+        """How many new instances would show a statement, "wins" or "speed-up=1.5" for instance, if they are like these."""
+        from truecost.judge.outlook import Reach, to_show
+        from truecost.stats import forecast
+
+        name = self.incumbent if self.comparison is None else self.comparison.configuration
+        goal = to_show(self.compared, name, self.default, what, utility=self.log.utility is not None)
+        return Reach(what, forecast.instances_needed(goal, self.asked.delta, power=power, rng=self._forecasting))
+
+    @cached_property
+    def _forecasting(self) -> int:
+        return int(self.asked.rng(4).integers(2**62))
 
     @property
     def wins(self) -> "Statement | None":
@@ -403,15 +465,15 @@ class Assessment(Spoken):
         """What it would take to know more."""
         from truecost.judge.outlook import outlook_of
 
-        pair = self._pair_evidence
         return outlook_of(
             self.matrix,
             self.costs.components[self.own],
             self.noise,
             self.comparison,
-            None if isinstance(pair, RefusedError) else pair,
+            self.compared,
+            None if self.wins is None else self.wins.grade,
             delta=self.asked.delta,
-            rng=self.asked.rng(4),
+            seed=self._forecasting,
         )
 
     @cached_property
@@ -507,6 +569,7 @@ class Assessment(Spoken):
                 "missing_runs": matrix.costs.size - runs,
                 "low": matrix.low,
                 "high": matrix.high,
+                "utility": self.log.utility,
                 "statuses": statuses,
                 "left_out": dict(self.log.left_out),
                 "notes": list(self.log.notes),
@@ -551,10 +614,14 @@ class Assessment(Spoken):
             return self._table()
         if part == "certificate":
             found = self.certificate
-            return {"reason": self.no_certificate} if found is None else asdict(found)
+            if found is None:
+                return {"reason": self.no_certificate}
+            return {**asdict(found), "width": None if self.width is None else asdict(self.width)}
         if part == "comparison":
             compared = self.comparison
             return None if compared is None else {**asdict(compared), "grade": compared.grade}
+        if part == "approximate":
+            return [asdict(each) for each in self.approximate]
         if part == "statements":
             return [{**asdict(each), "grade": each.grade} for each in self.statements]
         if part == "noise":
@@ -575,7 +642,7 @@ class Assessment(Spoken):
             if plan is None
             else {name: getattr(plan, name) for name in ("instances", "runs", "standard_error")},
             "no_plan": found.no_plan,
-            "reach": None if found.reach is None else found.reach._asdict(),
+            "reach": [{"show": each.what, **asdict(each.found)} for each in found.reach],
             "tell_apart": None if found.apart is None else asdict(found.apart),
         }
 

@@ -4,7 +4,9 @@ None of them needs to know the range of the cost, so that a log works as it is; 
 δ for itself: of several, one in 1/δ may be wrong. Which are made, and of which side, does not depend on what came out.
 
 Failed runs are never left out: they are not solved, and all that is known of their running time is that it is at least the
-longest of a run that was. A speed-up is stated where runs time out, which is where costs are running times.
+longest of a run that was. A speed-up is stated where runs time out, which is where costs are running times. Where a run that
+was stopped at a limit costs less than some that were solved, it is no failure: the cost is the quality it reached. Of a
+utility, which is bounded, the mean says most; wins and the solved share stand beside it.
 
 A censored run, stopped at a cap, is neither: it may have been solved, and costs the cap at least. Limits use the end that
 goes against them, and what is sure counts: who was stopped at 1 s after the rival had finished at 0.4 s has lost.
@@ -23,7 +25,8 @@ from truecost.judge.evidence import Evidence, RefusedError, in_rounds
 from truecost.judge.statements import Grade
 from truecost.matrix import CostMatrix
 from truecost.runs import NO_STATUS, Status
-from truecost.stats import quantiles, rates, ratios
+from truecost.stats import approximate, quantiles, rates, ratios
+from truecost.stats.approximate import Approximate
 from truecost.stats.limits import Ends, Limit, LimitSequence
 
 Kind = Literal["solved share", "median", "nine in ten", "wins", "speed-up", "ratio of means"]
@@ -79,9 +82,12 @@ class Statement:
 
 
 def statements_of(
-    evidence: Evidence, default: str | None, *, delta: float, rng: np.random.Generator
+    evidence: Evidence, default: str | None, *, delta: float, rng: np.random.Generator, utility: bool = False
 ) -> tuple[Statement, ...]:
-    """Everything that may be said of the evidence's configuration beyond its mean; against a default where one is given."""
+    """Everything that may be said of the evidence's configuration beyond its mean; against a default where one is given.
+
+    `utility` says that costs are 1 − utility.
+    """
     share = delta * evidence.share
     default = None if default == evidence.configuration else default
     names = [evidence.configuration] if default is None else [evidence.configuration, default]
@@ -93,22 +99,18 @@ def statements_of(
     if np.isnan(costs[0]).all():
         raise RefusedError(f"{evidence.configuration!r} has no runs on the instances that may be used")
     stated = partial(_Maker, evidence, delta, share, int(rng.integers(2**63)), bool(censored.any()))
-    failed = _failed(runs)
-    longest = float(np.max(costs[~failed & ~censored & ~np.isnan(costs)], initial=0.0))
-    times = [
-        Ends(lower=np.where(lost, longest, each), upper=np.where(lost | stopped, np.inf, each))
-        for each, lost, stopped in zip(costs, failed, censored, strict=True)
-    ]
+    failed, charged = failed_runs(runs)
+    times = times_of(runs, failed)
     alone, pair = stated(None), stated(default)
     there = ~np.isnan(costs[0]).all(axis=1)
     made = []
-    if statuses is not None or math.isfinite(runs.high):
+    if charged and (statuses is not None or math.isfinite(runs.high)):
         sure, possible = (
             np.where(np.isnan(costs[0]), np.nan, each)[there] for each in (~failed[0] & ~censored[0], ~failed[0])
         )
         known = Ends(lower=sure, upper=possible)
         made.append(alone("solved share", rates.solved, rates.solved_sequence, (known,), "lower"))
-    for kind, part_of in SHARES.items():
+    for kind, part_of in () if utility else SHARES.items():
         one_look, at_all_times = (
             partial(quantiles.quantile, share=part_of),
             partial(quantiles.quantile_sequence, share=part_of),
@@ -121,7 +123,9 @@ def statements_of(
         return tuple(made)
     ours, theirs = (Ends(lower=low, upper=high)[both] for low, high in zip(costs, runs.most, strict=True))
     made.append(pair("wins", rates.wins, rates.wins_sequence, (ours, theirs), "lower"))
-    if statuses is not None and (statuses == Status.TIMEOUT).any() and np.nanmin(costs) >= 0:
+    if utility:
+        return tuple(made)
+    if charged and statuses is not None and (statuses == Status.TIMEOUT).any() and np.nanmin(costs) >= 0:
         timed = (times[0][both], times[1][both])
         made.append(pair("speed-up", quantiles.speed_up, quantiles.speed_up_sequence, timed, "lower"))
     low, high = runs.low, runs.high
@@ -130,6 +134,27 @@ def statements_of(
         look = partial(ratios.ratio_of_means, low=low, high=high)
         steps = partial(ratios.ratio_of_means_sequence, low=low, high=high)
         made.append(pair("ratio of means", look, steps, (ours, theirs), "lower"))
+    return tuple(made)
+
+
+def approximate_of(evidence: Evidence, default: str, *, delta: float, utility: bool = False) -> tuple[Approximate, ...]:
+    """What normal theory says of the difference and the ratio of means: approximate, not guaranteed, and without a range.
+
+    Where delta is shared out among a list, so it is here. Nothing of a race, whose numbers of instances depend on costs, and
+    nothing where runs are censored.
+    """
+    runs = evidence.runs.select(configurations=[evidence.configuration, default])
+    both = (runs.counts() > 0).all(axis=0)
+    if evidence.at_all_times or runs.censored.any() or both.sum() < 2:
+        return ()
+    failed, charged = failed_runs(runs)
+    (ours, theirs), late = runs.costs[:, both], failed[:, both]
+    # Where runs can fail, a sample without failures is no better than one with too few of them.
+    watched = not utility and charged and (math.isfinite(runs.high) or failed.any())
+    asked: dict[str, Any] = {"delta": delta * evidence.share, "timeouts": tuple(late) if watched else None}
+    made = [approximate.mean_difference(ours, theirs, **asked)]
+    if not utility and np.nanmin(runs.costs) >= 0:
+        made.append(approximate.mean_ratio(ours, theirs, **asked))
     return tuple(made)
 
 
@@ -179,8 +204,22 @@ class _Maker:
         )
 
 
-def _failed(runs: CostMatrix) -> NDArray[np.bool_]:
-    """Which runs were not solved; without statuses, those that have the highest possible cost."""
-    if runs.statuses is None or (runs.statuses == NO_STATUS).all():
-        return np.asarray(runs.costs >= runs.high)
-    return ~np.isin(runs.statuses, (NO_STATUS, Status.SOLVED, Status.CENSORED))
+def times_of(runs: CostMatrix, failed: NDArray[np.bool_]) -> list[Ends]:
+    """Running times of each configuration, with what is known of those of failed and of censored runs."""
+    costs, censored = runs.costs, runs.censored
+    longest = float(np.max(costs[~failed & ~censored & ~np.isnan(costs)], initial=0.0))
+    return [
+        Ends(lower=np.where(lost, longest, each), upper=np.where(lost | stopped, np.inf, each))
+        for each, lost, stopped in zip(costs, failed, censored, strict=True)
+    ]
+
+
+def failed_runs(runs: CostMatrix) -> tuple[NDArray[np.bool_], bool]:
+    """Which runs were not solved, without statuses those of the highest possible cost; whether timeouts are among them."""
+    costs, statuses = runs.costs, runs.statuses
+    if statuses is None or (statuses == NO_STATUS).all():
+        return np.asarray(costs >= runs.high), True
+    failed = ~np.isin(statuses, (NO_STATUS, Status.SOLVED, Status.CENSORED))
+    late, most = statuses == Status.TIMEOUT, np.max(costs[statuses == Status.SOLVED], initial=-np.inf)
+    charged = not (costs[late] < most).any()
+    return failed if charged else failed & ~late, charged

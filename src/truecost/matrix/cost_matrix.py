@@ -27,6 +27,10 @@ Number = TypeVar("Number", bound=np.integer[Any])
 PACKED = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
 
 
+# What single precision may add to a number, and a little more.
+HAIR: Final = 2.0**-22
+
+
 class CostMatrix:
     """The costs of M configurations on P instances, up to R runs each.
 
@@ -63,7 +67,7 @@ class CostMatrix:
         self.instances: Final = _names(instances, "instance")
         self.low: Final = float(low)
         self.high: Final = float(high)
-        self.costs: Final = _read_only(_as_costs(costs))
+        self.costs: Final = _read_only(_inside(_as_costs(costs), self.low, self.high))
         self.statuses: Final = None if statuses is None else _read_only(_integers(statuses, np.int8, NO_STATUS, "statuses"))
         self.seeds: Final = None if seeds is None else _read_only(_seeds_of_runs(seeds, self.costs))
         self._check()
@@ -364,6 +368,14 @@ def _stored_statuses(stored: dict[str, NDArray[Any]]) -> NDArray[np.int8]:
             f"expected status numbers from -1 to {len(names) - 1} in the npz file, got {codes.min()} to {codes.max()}."
         )
     return translate[codes]
+
+
+def _inside(costs: FloatArray, low: float, high: float) -> FloatArray:
+    """Costs that single precision rounded past an end of the range, put back on it."""
+    least, most = np.fmin.reduce(costs, axis=None, initial=np.nan), np.fmax.reduce(costs, axis=None, initial=np.nan)
+    hair = HAIR * max((abs(end) for end in (low, high) if math.isfinite(end)), default=0.0)
+    past = least < low or most > high
+    return np.clip(costs, low, high) if past and least >= low - hair and most <= high + hair else costs
 
 
 def _as_costs(costs: ArrayLike) -> FloatArray:

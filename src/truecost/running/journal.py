@@ -280,7 +280,7 @@ class Journal:
         counted = metric.counted()
         query = f"SELECT 1 FROM runs WHERE status IN ({', '.join('?' * len(counted))})"  # noqa: S608 - question marks
         values: list[float] = [int(status) for status in counted]
-        if metric.kind != "par":
+        if not metric.timed:
             query += " AND value BETWEEN ? AND ?"
             values += metric.range()
         with told(self.path):
@@ -311,8 +311,8 @@ class Journal:
             )
         return found
 
-    def metric(self, *, par: float | None = None, cutoff: float | None = None) -> Metric:
-        """The metric of the latest plan, or PARk with another factor or a lower cutoff."""
+    def metric(self, *, par: float | None = None, cutoff: float | None = None, utility: str | None = None) -> Metric:
+        """The metric of the latest plan, or PARk with another factor, a lower cutoff, or a utility of the running times."""
         with told(self.path):
             row = self._connection.execute("SELECT metric FROM plans ORDER BY id DESC LIMIT 1").fetchone()
         if row is None:
@@ -321,20 +321,23 @@ class Journal:
             metric = Metric.model_validate_json(row[0])
         except pydantic.ValidationError as error:
             raise InputError(f"{self.path}: expected a metric that this truecost knows, got {row[0]!r:.80}.") from error
-        if par is None and cutoff is None:
+        if par is None and cutoff is None and utility is None:
             return metric
-        if metric.kind != "par":
-            metric = Metric(kind="par")
+        if par is not None and utility is not None:
+            raise InputError("expected either `par` or `utility`, got both.")
+        if not metric.timed or (par is not None and metric.kind == "utility"):
+            metric = Metric(kind="par", clock=metric.clock if metric.timed else "cpu", cutoff=metric.cutoff)
         most = self.fingerprint()["limits"][{"cpu": "cpu", "wall": "wall", "reported": "cutoff"}[metric.clock]]
         if most is None:
-            raise InputError(f"{self.path}: expected a journal with a CPU limit for PARk and a cutoff, got one without.")
+            raise InputError(f"{self.path}: expected a journal with a CPU limit for running times, got one without.")
         cutoff = cutoff if cutoff is not None else metric.cutoff or most
         if not 0 < cutoff <= most:
             raise InputError(f"expected a cutoff of at most {most:g} seconds, where the runs were stopped, got {cutoff:g}.")
         factor = par if par is not None else metric.factor
         if not 1 <= factor < math.inf:
             raise InputError(f"expected a factor for PARk of at least 1, got {factor:g}.")
-        return metric.model_copy(update={"factor": float(factor), "cutoff": float(cutoff)})
+        worth = {} if utility is None else {"kind": "utility", "utility": utility}
+        return metric.model_copy(update={"factor": float(factor), "cutoff": float(cutoff), **worth})
 
     def planned(self) -> tuple[int, int, int] | None:
         """The size of the latest plan: configurations, instances, runs."""

@@ -9,7 +9,7 @@ from truecost.show.document.certain import bounds_section, certificate_section, 
 from truecost.show.document.context import Context
 from truecost.show.document.following import what_next
 from truecost.show.document.noisy import how_noisy
-from truecost.show.document.planned import plan_section, power_section
+from truecost.show.document.planned import plan_section, power_section, show_section
 from truecost.show.document.runs import what_was_run
 from truecost.show.document.shown import what_is_shown
 from truecost.show.document.tuned import instance_by_instance, over_tuned
@@ -24,6 +24,7 @@ __all__ = [
     "document",
     "plan_section",
     "power_section",
+    "show_section",
     "what_was_run",
 ]
 

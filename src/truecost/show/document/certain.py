@@ -44,7 +44,7 @@ def certificate_lead(found: Assessment, setting: Context) -> str:
     if found.certificate is None:
         name = called(found, found.incumbent)
         return f"No guarantee for the mean cost of {name}: {found.no_certificate}."
-    return f"{certified(found.certificate, setting, called(found, found.certificate.configuration))}."
+    return f"{certified(found.certificate, setting, called(found, found.certificate.configuration), found.log.utility)}."
 
 
 def of_certificate(certificate: Certificate, setting: Context) -> Section:
@@ -66,7 +66,24 @@ def _certificate(found: Assessment, setting: Context) -> list[Block]:
             f"chose; {called(found, found.incumbent)} is the best on all of them."
         )
         blocks.append(Text(text=text))
-    return [*blocks, *_basis(certificate, setting)]
+    basis, *more = _basis(certificate, setting)
+    return [*blocks, basis, *_apart(found, setting), *more]
+
+
+def _apart(found: Assessment, setting: Context) -> list[Block]:
+    """Where the distance between the limit and the mean comes from."""
+    width, certificate = found.width, found.certificate
+    if width is None or certificate is None or not width.total > 0:
+        return []
+    rare = f"one instance in {1 / width.chance:.0f}" if width.chance < 0.4 else "every second instance"
+    ends = f"costs {setting.cost(number(found.matrix.high))}, the most there is"
+    text = (
+        f"{number(width.unseen)} of the {setting.cost(number(width.total))} between mean and limit is there because "
+        f"{counted(certificate.instances, 'instance')} cannot rule out that {rare} {ends}; the rest is the spread that was "
+        "seen. "
+    )
+    text += "Only more instances narrow the first." if width.unseen > width.rest else "More instances narrow both."
+    return [Text(text=text)]
 
 
 def _basis(certificate: Certificate, setting: Context) -> list[Block]:

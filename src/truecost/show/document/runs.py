@@ -34,6 +34,8 @@ def what_was_run(found: Assessment, setting: Context, top: int = 10) -> Section:
         Fact(term="range", value=[matrix.low, matrix.high], shown=shown, unit=setting.in_unit if known else ""),
     )
     blocks: list[Block] = [Facts(facts=facts, where="page"), Text(text=origin(found))]
+    if found.log.utility is not None:
+        blocks.append(Text(text=worth(found.log.utility)))
     blocks += [Text(text=text, aside=True) for text in left_out(found)]
     blocks.append(_endings(found, runs))
     if (censored := stopped_early(matrix)) is not None:
@@ -92,6 +94,19 @@ def origin(found: Assessment) -> str:
         tested = f"{int(test.counts().sum()):,} of {counted(len(test.configurations), 'configuration')}"
         said += f" Test runs: {tested} on {counted(len(test.instances), 'instance')}."
     return said
+
+
+def worth(utility: str) -> str:
+    """What costs are where they are a utility's."""
+    kind, _, rest = utility.partition("=")
+    at, _, shape = rest.partition(",")
+    said = {
+        "step": f"1 if it is solved within {at} s, 0 else",
+        "linear": f"1 at once, falling evenly to 0 at {at} s",
+        "half-life": f"1 at once, and half as much after every {at} s",
+        "log-laplace": f"1 at once, a half at {at} s, and falls as 1/t{f'^{shape}' if shape else ''} after that",
+    }[kind]
+    return f"Costs are 1 − utility ({utility}): what a run is worth is {said}; 0 if it is never solved."
 
 
 def left_out(found: Assessment) -> list[str]:

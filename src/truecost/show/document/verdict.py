@@ -57,7 +57,8 @@ def against_default(found: Assessment, comparison: Comparison, setting: Context)
         opposite = wins.limit if wins.opposite is None else wins.opposite
         won = f"at least {share_at_least(wins.limit)}" if wins.grade == "better" else f"at most {share_at_most(opposite)}"
         what = "beats" if wins.grade == "better" else "loses to"
-        mean = "its mean cost is not shown to be lower" if limited else "nothing is guaranteed of its mean cost"
+        lower = "expected utility is not shown to be higher" if found.log.utility else "mean cost is not shown to be lower"
+        mean = f"its {lower}" if limited else "nothing is guaranteed of its mean cost"
         return opening(f"{who} {what} {default} on most new instances: {certain} it wins {won} of the runs; {mean}.")
     if comparison.lower is None or comparison.upper is None:
         if wins is not None:
@@ -65,25 +66,28 @@ def against_default(found: Assessment, comparison: Comparison, setting: Context)
         # What to do about it stands with the next steps.
         why = (comparison.reason or "").partition(";")[0]
         return opening(f"whether {who} is better than {default} is unknown: {why}.")
+    what, down, up = ("expected utility", "higher", "lower") if found.log.utility else ("mean cost", "lower", "higher")
     if comparison.upper < 0:
         gain = setting.cost(at_least(-comparison.upper))
-        said = f"{who} is better than {default}: {certain} its mean cost is at least {gain} lower."
+        said = f"{who} is better than {default}: {certain} its {what} is at least {gain} {down}."
     elif comparison.lower > 0:
         loss = setting.cost(at_least(comparison.lower))
-        said = f"{who} is worse than {default}: {certain} its mean cost is at least {loss} higher."
+        said = f"{who} is worse than {default}: {certain} its {what} is at least {loss} {up}."
     else:
-        between = f"{at_most(-comparison.lower)} lower to {setting.cost(at_most(comparison.upper))} higher"
-        said = f"{who} is not shown to be better than {default}: its mean cost may be anything from {between}."
+        between = f"{at_most(-comparison.lower)} {down} to {setting.cost(at_most(comparison.upper))} {up}"
+        said = f"{who} is not shown to be better than {default}: its {what} may be anything from {between}."
     if wins is not None and {wins.grade, comparison.grade} == {"better", "worse"}:
         most = "loses" if wins.grade == "worse" else "wins"
         said += f" Yet it {most} on most instances."
     return opening(said if comparison.condition is None else f"if {comparison.condition}: {said}")
 
 
-def certified(certificate: Certificate, setting: Context, name: str) -> str:
-    """The certificate as a sentence, without its full stop."""
-    most = setting.cost(at_most(certificate.upper))
-    said = f"{sure(certificate.delta)} the mean cost of {name} on new instances is at most {most}"
+def certified(certificate: Certificate, setting: Context, name: str, utility: str | None = None) -> str:
+    """The certificate as a sentence, without its full stop; of a utility, 1 − cost."""
+    what, limit = "mean cost", f"at most {setting.cost(at_most(certificate.upper))}"
+    if utility is not None:
+        what, limit = f"expected utility ({utility})", f"at least {at_least(1 - certificate.upper)}"
+    said = f"{sure(certificate.delta)} the {what} of {name} on new instances is {limit}"
     return opening(said if certificate.condition is None else f"if {certificate.condition}: {said}")
 
 
@@ -203,10 +207,10 @@ def to_default(found: Assessment, comparison: Comparison, setting: Context) -> F
     return Fact(term="difference", value=comparison.estimate, shown=shown, unit=setting.in_unit, note=note)
 
 
-def difference(comparison: Comparison) -> str:
-    """The mean difference, or its two ends."""
-    low, high = signed(comparison.lowest), signed(comparison.highest)
-    return signed(comparison.estimate) if low == high else f"{low} to {high}"
+def difference(comparison: Comparison, sign: int = 1) -> str:
+    """The mean difference, or its two ends; with a sign of −1 turned round, as a utility has it."""
+    low, high = (signed(sign * end) for end in (comparison.lowest, comparison.highest)[::sign])
+    return signed(sign * comparison.estimate) if low == high else f"{low} to {high}"
 
 
 def bottleneck(found: Assessment) -> Fact:
