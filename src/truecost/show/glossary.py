@@ -85,8 +85,8 @@ TERMS: Final[dict[str, Term]] = {
         (
             "censored",
             "censored runs",
-            "How many runs of a configuration were stopped at a cap below the cutoff, because more could not matter to the "
-            "search. Whether they would have been solved is not known; they cost their cap at least.",
+            "Runs that were stopped at a cap below the cutoff, because more could not matter to the search. Whether they "
+            "would have been solved is not known; they cost their cap at least.",
         ),
         (
             "at-highest",

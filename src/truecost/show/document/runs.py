@@ -23,6 +23,7 @@ def what_was_run(found: Assessment, setting: Context, top: int = 10) -> Section:
     configurations, instances, each = matrix.shape
     runs = int(costs.runs.sum())
     missing = matrix.costs.size - runs
+    stopped = int(found.censored.sum())
     known = math.isfinite(matrix.width)
     shown = f"{matrix.low:,g} to {matrix.high:,g}" if known else "not known"
     facts = (
@@ -31,6 +32,7 @@ def what_was_run(found: Assessment, setting: Context, top: int = 10) -> Section:
         Fact(term="runs-each", value=each, shown=f"{each:,}", label="runs on an instance"),
         Fact(term="run", label="runs", value=runs, shown=f"{runs:,}"),
         Fact(term="missing", value=missing, shown=f"{missing:,}" if missing else "none"),
+        *([Fact(term="censored", value=stopped, shown=f"{stopped:,}")] if stopped else []),
         Fact(term="range", value=[matrix.low, matrix.high], shown=shown, unit=setting.in_unit if known else ""),
     )
     blocks: list[Block] = [Facts(facts=facts, where="page"), Text(text=origin(found))]
@@ -150,11 +152,11 @@ def _configurations(found: Assessment, top: int) -> Table:
     with np.errstate(invalid="ignore", divide="ignore"):
         share = within / (within + across)
     gaps = bool((costs.instances < len(found.matrix.instances)).any())
-    stopped = bool(found.censored.any())
     rows = []
     for rank, place in enumerate(costs.order[:MOST_ROWS].tolist(), 1):
         name = found.matrix.configurations[place]
-        tags = tuple(tag for tag, whose in (("incumbent", found.incumbent), ("default", found.default)) if whose == name)
+        tags = [tag for tag, whose in (("incumbent", found.incumbent), ("default", found.default)) if whose == name]
+        tags += [f"{found.censored[place]:,} censored"] if found.censored[place] else []
         values = (
             (costs.standard_error[place], 2),
             (within[place], 4),
@@ -163,13 +165,12 @@ def _configurations(found: Assessment, top: int) -> Table:
         rows.append(
             (
                 Cell(rank, f"{rank:,}") if costs.ranked[place] else Cell(math.nan, "–"),
-                Cell(name, name, tags),
+                Cell(name, name, tuple(tags)),
                 *([Cell(int(costs.instances[place]), f"{costs.instances[place]:,}")] if gaps else []),
                 Cell(float(costs.training[place]), ends(costs.lowest[place], costs.training[place], 4)),
                 *(Cell(float(value), number(float(value), digits)) for value, digits in values),
                 Cell(float(share[place]), percent(float(share[place]))),
                 Cell(float(found.failed[place]), percent(float(found.failed[place]), 1)),
-                *([Cell(int(found.censored[place]), f"{found.censored[place]:,}")] if stopped else []),
             )
         )
     failed = Column("at highest cost", "at-highest") if found.failed_by_cost else Column("not solved", "not-solved")
@@ -186,7 +187,6 @@ def _configurations(found: Assessment, top: int) -> Table:
             Column("across", "across"),
             Column("share of within", "within-share"),
             failed,
-            *([Column("censored", "censored")] if stopped else []),
         ),
         rows=tuple(rows),
         most=top,
