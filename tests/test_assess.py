@@ -18,6 +18,7 @@ from truecost.judge.evidence import Chosen
 from truecost.judge.optimism import over_tuning, selection_errors
 from truecost.matrix import CostMatrix
 from truecost.runs import Step, Trajectory
+from truecost.show.document import Context, audited
 from truecost.stats.allocation import even
 from truecost.stats.synthetic import RuntimeModel, runtime_model
 
@@ -366,3 +367,27 @@ def test_an_audit_is_an_assessment() -> None:
     rng = np.random.default_rng(1)
     matrix = over_tuned(6).draw(instances=12, runs=1, rng=rng)
     assert repr(audit(matrix, splits=10).to_dict(*PARTS)) == repr(assess(matrix, splits=10).to_dict(*PARTS))
+
+
+def test_what_decides_alone_is_named() -> None:
+    """One run that makes up nearly all of a mean cost would not be mentioned, or one that does not would be."""
+    plain = by_hand([[1.0, 1.2, 0.9, 25.0], [2, 2, 2, 2]], high=100)
+    found = assess(plain, configuration="a", trajectory=ADAPTIVE)
+    assert found.heaviest is not None
+    assert (found.heaviest.on, found.heaviest.instance, found.heaviest.cost) == ("training", "i3", 25)
+    assert "One instance alone, i3 with 25.0, makes up 89 % of its training cost." in audited(found, Context()).more
+    assert assess(plain, configuration="b").heaviest is None
+    test = CostMatrix(np.array([[1.0, 1.0, 90.0]]), ["a"], ["t0", "t1", "t2"], 0, 100)
+    on_test = assess(plain, configuration="a", test=test).heaviest
+    assert on_test is not None
+    assert (on_test.on, on_test.instance) == ("test", "t2")
+
+
+def test_one_instance_shows_nothing() -> None:
+    """Of a search on a single instance it would be said that splits show nothing, or that all runs cost the same."""
+    found = assess(by_hand([[1.0], [2.0]]), trajectory=ADAPTIVE)
+    page = audited(found, Context())
+    assert page.more.endswith("it was tuned on these. Expect more.")
+    assert "one instance" in found.outlook.no_plan
+    noise = next(section for section in page.sections if section.name == "noise")
+    assert noise.lead.endswith("its standard error is not known.")

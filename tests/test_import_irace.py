@@ -159,6 +159,7 @@ def claim(kind: int, size: int) -> bytes:
         (r.irace_log(experiments=None), "'experiments' in the log of irace to be double, got nothing"),
         (r.irace_log(experiments=r.strings(["a"])), "to be double, got character"),
         (r.irace_log(experiments=r.doubles([1.0, 2.0])), "to be a matrix"),
+        (r.irace_log(experiments=r.doubles([], dim=r.integers([0, 0]))), "is empty"),
         (r.irace_log(experiments=r.matrix([[float("nan")]], ["1"], ["1"])), "is empty"),
         (r.irace_log(experiments=r.matrix([[1.0]], ["9"], ["1"])), "a pair for each of 1 rows"),
         (r.irace_log(experiments=r.matrix([[1.0]], ["x"], ["1"])), "to be numbered"),
