@@ -431,8 +431,9 @@ class Assessment(Spoken):
     @cached_property
     def heaviest(self) -> Heaviest | None:
         """The instance that makes up most of the incumbent's mean cost, where one does: on test runs if it has some."""
-        on: Literal["test", "training"] = "test" if self.test is not None and self.incumbent in self.tested else "training"
-        return heaviest_of(self.test if self.test is not None and on == "test" else self.matrix, self.incumbent, on)
+        if self.fresh is not None and self.incumbent in self.tested:
+            return heaviest_of(self.fresh, self.incumbent, "test")
+        return heaviest_of(self.matrix, self.incumbent, "training")
 
     @cached_property
     def over_tuning(self) -> OverTuning:
