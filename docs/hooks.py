@@ -51,7 +51,13 @@ def on_page_content(html: str, page: Page, **_: Any) -> str:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Take out the one address the theme's script would fetch a program from (diagrams, which no page has)."""
+    """Take out the addresses from which pages would fetch scripts: one for diagrams, which none has, one for a search from a
+    folder, for which there is a script of ours.
+    """
+    site = Path(config.site_dir)
+    for page in site.rglob("*.html"):
+        up = "../" * (len(page.relative_to(site).parts) - 1)
+        page.write_text(page.read_text().replace("https://unpkg.com/iframe-worker/shim", f"{up}assets/worker.js"))
     for script in Path(config.site_dir).glob("assets/javascripts/bundle.*.js*"):
         text = script.read_text()
         script.write_text(re.sub(r"https://unpkg\.com/[\w@./-]*", "", text))

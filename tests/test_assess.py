@@ -13,11 +13,12 @@ from scipy.stats import binomtest
 from truecost.errors import InputError
 from truecost.importers.detect import import_runs
 from truecost.judge.assess import Assessment, Part, assess, audit
-from truecost.judge.costs import difficulty
+from truecost.judge.costs import costs_of, difficulty
 from truecost.judge.evidence import Chosen
 from truecost.judge.optimism import over_tuning, selection_errors
 from truecost.matrix import CostMatrix
 from truecost.runs import Step, Trajectory
+from truecost.show.document import Context, audited
 from truecost.stats.allocation import even
 from truecost.stats.synthetic import RuntimeModel, runtime_model
 
@@ -136,9 +137,9 @@ def naive_selection_error(costs: NDArray[np.float64]) -> float:
 def test_splits_against_all_splits() -> None:
     """The vectorised splits would not be halves, or choose or hold out wrongly."""
     costs = np.random.default_rng(6).random((5, 6))
-    there = np.ones(costs.shape, dtype=bool)
     for first, naive in ((1, 0.0), (2, naive_selection_error(costs[:2])), (5, naive_selection_error(costs))):
-        found = selection_errors(costs[:first], there[:first], 40_000, np.random.default_rng(1))
+        seen = costs_of(CostMatrix(costs[:first], [f"c{i}" for i in range(first)], [f"i{j}" for j in range(6)]))
+        found = selection_errors(seen, 40_000, np.random.default_rng(1))
         assert found.error == pytest.approx(naive, abs=0.006)
 
 
@@ -206,7 +207,7 @@ def test_known_instances_are_no_test() -> None:
     assert found.certificate.instances == 2
     compared = assess(by_hand([[2, 2], [3, 3]]), trajectory=ADAPTIVE, test=test, default="b").comparison
     assert compared is not None
-    assert "'b' has no test runs" in str(compared.reason)
+    assert "the default has no test runs" in str(compared.reason)
 
 
 @pytest.mark.parametrize(
@@ -366,3 +367,27 @@ def test_an_audit_is_an_assessment() -> None:
     rng = np.random.default_rng(1)
     matrix = over_tuned(6).draw(instances=12, runs=1, rng=rng)
     assert repr(audit(matrix, splits=10).to_dict(*PARTS)) == repr(assess(matrix, splits=10).to_dict(*PARTS))
+
+
+def test_what_decides_alone_is_named() -> None:
+    """One run that makes up nearly all of a mean cost would not be mentioned, or one that does not would be."""
+    plain = by_hand([[1.0, 1.2, 0.9, 25.0], [2, 2, 2, 2]], high=100)
+    found = assess(plain, configuration="a", trajectory=ADAPTIVE)
+    assert found.heaviest is not None
+    assert (found.heaviest.on, found.heaviest.instance, found.heaviest.cost) == ("training", "i3", 25)
+    assert "One instance alone, i3 with 25.0, makes up 89 % of its training cost." in audited(found, Context()).more
+    assert assess(plain, configuration="b").heaviest is None
+    test = CostMatrix(np.array([[1.0, 1.0, 90.0]]), ["a"], ["t0", "t1", "t2"], 0, 100)
+    on_test = assess(plain, configuration="a", test=test).heaviest
+    assert on_test is not None
+    assert (on_test.on, on_test.instance) == ("test", "t2")
+
+
+def test_one_instance_shows_nothing() -> None:
+    """Of a search on a single instance it would be said that splits show nothing, or that all runs cost the same."""
+    found = assess(by_hand([[1.0], [2.0]]), trajectory=ADAPTIVE)
+    page = audited(found, Context())
+    assert page.more.endswith("it was tuned on these. Expect more.")
+    assert "one instance" in found.outlook.no_plan
+    noise = next(section for section in page.sections if section.name == "noise")
+    assert noise.lead.endswith("its standard error is not known.")

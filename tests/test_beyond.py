@@ -1,16 +1,18 @@
 """Statements beyond the mean: valid for every way of choosing, without a range, and said where means say nothing."""
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, ttest_rel
 
 from truecost.examples import load_example
 from truecost.judge.assess import Assessment, assess
 from truecost.judge.evidence import Chosen
 from truecost.matrix import CostMatrix
 from truecost.runs import Status, Trajectory
+from truecost.show.document import Context, audited
 
 REPETITIONS = 300
 LUCK = 1e-4
@@ -120,3 +122,76 @@ def test_failed_runs_count() -> None:
     assert found["median"].limit == np.inf
     assert found["wins"].grade == "worse"
     assert found["speed-up"].limit == 0
+
+
+def test_means_are_approximate_where_no_range_is_known() -> None:
+    """A log without a range would say nothing of means, call the interval guaranteed, or not be the paired t interval."""
+    rng = np.random.default_rng(6)
+    costs = rng.lognormal(0, 1, (2, 40, 3)) * np.array([[[1.0]], [[0.3]]])
+    matrix = CostMatrix(costs, ["default", "tuned"], [f"i{i}" for i in range(40)])
+    found = assess(matrix, configuration="tuned", default="default", chosen="before")
+    difference, ratio = found.approximate
+    expected = ttest_rel(*costs.mean(axis=2)[::-1]).confidence_interval(0.95)
+    assert (difference.lower, difference.upper) == pytest.approx(tuple(expected))
+    assert ratio.lower < 1 / 0.3 < ratio.upper
+    told = audited(found, Context())
+    assert "approximate" in told.tables
+    assert {each["what"] for each in found.to_dict("approximate")["approximate"]} == {
+        "difference of means",
+        "ratio of means",
+    }
+    few = assess(matrix.select(instances=matrix.instances[:9]), configuration="tuned", default="default", chosen="before")
+    assert "9 instances are too few" in audited(few, Context()).text
+
+
+def test_approximate_intervals_follow_the_rules_of_evidence() -> None:
+    """A tuned winner's own instances would give an interval, a race too, or a list one as narrow as one fixed before."""
+    matrix = equal(np.random.default_rng(2))
+    assert assess(matrix, trajectory=ADAPTIVE).approximate == ()
+    assert assess(matrix, configuration="c7", default="c0", chosen="before", raced=True).approximate == ()
+    asked: dict[str, Any] = {"configuration": "c7", "default": "c0"}
+    fixed, listed = (assess(matrix, chosen=way, **asked).approximate[0] for way in ("before", "from-list"))
+    assert listed.delta == pytest.approx(0.005)
+    assert listed.upper - listed.lower > fixed.upper - fixed.lower
+
+
+def test_a_quality_that_was_reached_at_the_limit_is_no_failure() -> None:
+    """Runs stopped at a time limit with a quality of their own would count as unsolved, and qualities as running times."""
+    rng = np.random.default_rng(4)
+    statuses = rng.choice([Status.SOLVED, Status.TIMEOUT], (2, 40, 1))
+    matrix = CostMatrix(rng.random((2, 40, 1)), ["a", "b"], [f"i{i}" for i in range(40)], 0, 1, statuses=statuses)
+    found = shown(assess(matrix, configuration="b", default="a", chosen="before"))
+    assert set(found) == {"median", "nine in ten", "wins", "ratio of means"}
+    assert found["median"].limit < 1
+
+
+def test_the_width_and_the_next_step_are_told() -> None:
+    """Nobody would know why a limit is far off, or which statement is the cheapest to show."""
+    matrix = load_example("kissat")
+    found = assess(matrix, default=matrix.configurations[0], chosen="from-list")
+    assert found.width is not None
+    assert found.certificate is not None
+    assert found.width.total == pytest.approx(found.certificate.upper - found.certificate.estimate)
+    assert found.width.chance == pytest.approx(1 - 0.001 ** (1 / 50))
+    said = audited(found, Context()).text
+    assert "50 instances cannot rule out that one instance in 8 costs 5.00" in said
+    (reach,) = found.outlook.reach
+    assert reach.what == "mean"
+    assert asdict(reach.found) == asdict(found.forecast("mean").found)
+    assert reach.found.instances is not None
+    assert f"Run both on {reach.found.instances} new instances" in said
+    first = matrix.select(instances=matrix.instances[:5])
+    both = assess(first, configuration=found.incumbent, default=matrix.configurations[0], chosen="before").outlook.reach
+    assert [each.what for each in both] == ["wins", "mean"]
+    assert [each.found.instances or 0 for each in both] == sorted(each.found.instances or 0 for each in both)
+
+
+def test_test_pairs_leave_out_what_was_trained_on() -> None:
+    """Where test runs can certify nothing, the comparison would still count instances that the search has seen."""
+    train, rng = equal(np.random.default_rng(1), instances=6), np.random.default_rng(2)
+    test = CostMatrix(rng.random((10, 8, 2)), train.configurations, [f"i{i}" for i in range(2, 10)], 0, 30)
+    found = assess(train, test=test, trajectory=ADAPTIVE, configuration="c3", primary="wins")
+    assert found.comparison is not None
+    assert (found.comparison.on, found.comparison.instances) == ("test", 4)
+    part = assess(train, test=None, chosen="on-part", default="c0")
+    assert part.comparison is None or part.comparison.on == "training"

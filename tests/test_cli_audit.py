@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from commands import Run
 
+from truecost.cli.asking import setting
+from truecost.cli.reading import Source
 from truecost.judge.assess import assess, certify
 from truecost.matrix import CostMatrix
 from truecost.runs import Trajectory
@@ -129,3 +131,9 @@ def test_bad_input_is_one_line(files: Path, run: Run, tmp_path: Path) -> None:
         ended = run(*words)
         assert (ended.returncode, ended.stdout) == (2, ""), words
         assert len(ended.stderr.splitlines()) == 1, ended.stderr
+
+
+def test_a_folder_called_by_a_number_is_named_with_its_parent() -> None:
+    """SMAC3 calls a search's folder by its seed, and a page would be called "0"."""
+    assert setting(Source(path=Path("smac3_output/mine/0"))).name == "mine/0"
+    assert setting(Source(path=Path("runs.csv"))).name == "runs.csv"

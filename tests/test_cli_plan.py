@@ -280,3 +280,28 @@ def test_single_runs_are_planned_as_if_all_were_across(pilot: Path, tmp_path: Pa
     few = run("plan", tmp_path / "single.npz", "--error", 0.1, "--instances", 2)
     assert few.returncode == 2
     assert "2 instances" in few.stderr
+
+
+def test_what_it_takes_to_show_something(run: RunCommand) -> None:
+    """`plan --show` would answer another question than it is asked, without runs, or after the fact."""
+    told = {}
+    for what in ("mean", "wins", "wins=0.6", "speed-up=1.5", "solved=0.9"):
+        told[what] = json.loads(run("plan", "kissat", "--show", what, "--json").stdout)["plan"]
+        assert (told[what]["show"], told[what]["pilot"]) == (what, 50)
+    assert told["wins"]["instances"] < told["wins=0.6"]["instances"] < told["mean"]["instances"]
+    assert (told["speed-up=1.5"]["above"], told["solved=0.9"]["above"]) == (0.5, 0.9)
+    assert "would show that configuration 0fa88eb8a1 costs less than the default" in " ".join(
+        run("plan", "kissat", "--show", "mean").stdout.split()
+    )
+    assert "No number of new instances" in run("plan", "clasp", "--show", "wins").stdout
+    for words, message in (
+        (("kissat", "--show", "luck"), "--show: mean, wins, wins=0.6"),
+        (("kissat", "--show", "mean=2"), "--show: mean, wins, wins=0.6"),
+        (("kissat", "--show", "speed-up"), "--show: mean, wins, wins=0.6"),
+        (("kissat", "--show", "wins", "--error", "1"), "Expected one of --error"),
+        (("--show", "wins"), "Expected runs to show something by"),
+        (("kissat", "--show", "speed-up=2", "--utility", "step=1"), "running times for a speed-up"),
+    ):
+        ended = run("plan", *words)
+        assert ended.returncode == 2
+        assert message in " ".join(ended.stderr.split())

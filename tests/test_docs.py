@@ -1,12 +1,16 @@
+import os
 import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from urllib.parse import urlparse
 
 import pytest
 from commands import Run
 from pages import ROOT, Page, PageError, inline_commands
+from playwright.sync_api import sync_playwright
+from test_report_browser import CHROMIUM
 
 PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
 
@@ -123,6 +127,26 @@ def test_the_site_asks_nobody_for_anything(site: Path) -> None:
             assert not re.search(r"<(?:script|img|iframe|source)\b[^>]*\bsrc=\"?https?:", text), file
             assert not re.search(r"<link\b[^>]*\brel=\"?(?:stylesheet|preconnect|icon)\"?[^>]*https?:", text), file
             assert not re.search(r"url\([\"']?https?:|@import [\"']https?:", text), file
+
+
+@pytest.mark.skipif(CHROMIUM is None and not os.environ.get("CI"), reason="Chromium is not there: apt-get install chromium")
+@pytest.mark.parametrize("name", ["index.html", "how-to/irace.html"])
+def test_the_site_is_searched_without_a_server(site: Path, name: str) -> None:
+    """Somebody who opens the site from a folder would have a search box that finds nothing."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_context(offline=True).new_page()
+        page.goto((site / name).as_uri())
+        asked = page.locator("input.md-search__input")
+        while not asked.is_visible():  # until the page listens
+            page.keyboard.press("/")
+            page.wait_for_timeout(100)
+        asked.press_sequentially("over-tuned")
+        first = page.locator(".md-search-result__item a").first
+        first.wait_for(state="visible")
+        found = urlparse(first.evaluate("link => link.href"))
+        browser.close()
+    assert "tuned" in Path(found.path).read_text()
 
 
 def test_the_site_has_every_command_and_option(site: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 import scenarios
 
 from truecost import CostMatrix, InputError, Journal, Outcome, Run, Scenario, Status
+from truecost.importers.detect import import_runs
 from truecost.running.doubts import doubts
 from truecost.running.gathering import plan_of
 from truecost.running.journal import Machine, Plan
@@ -356,3 +357,17 @@ def test_matrix_of_gaps_keeps_them(journal: Journal, scenario: Scenario, tmp_pat
     assert math.isnan(matrix.costs[1, 1, 0])
     matrix.save(tmp_path / "m.npz")
     assert CostMatrix.load(tmp_path / "m.npz") == matrix
+
+
+def test_a_journal_has_a_utility_of_its_times(journal: Journal, scenario: Scenario) -> None:
+    """The times of a journal of whatever metric would be worth nothing, or something where a run was not solved."""
+    plan = begun(journal, scenario, 1, 2, 1)
+    add(journal, plan, [(0, 0, 0)], outcome(cpu=0.1))
+    add(journal, plan, [(0, 1, 0)], outcome(Status.TIMEOUT, cpu=0.2))
+    metric = journal.metric(utility="linear=0.4")
+    assert (metric.kind, metric.cutoff) == ("utility", 0.2)
+    assert journal.matrix(metric).costs.ravel().tolist() == [0.25, 1.0]
+    found = import_runs(journal.path, utility="linear=0.4")
+    assert (found.utility, found.matrix.high) == ("linear=0.4", 1.0)
+    with pytest.raises(InputError, match="either `par` or `utility`"):
+        journal.metric(par=2, utility="linear=0.4")

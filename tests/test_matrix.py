@@ -155,7 +155,7 @@ GOOD: dict[str, Any] = {"costs": [[[1.0], [2.0]]], "configurations": ["a"], "ins
         ({"configurations": "a"}, "list of configuration names"),
         ({"low": 5}, "low < high, got low 5 and high 5"),
         ({"high": np.nan}, "a cost range with low < high"),
-        ({"statuses": [[[0], [9]]]}, "status from -1 to 5, got 9 for configuration 'a' on instance 'y'"),
+        ({"statuses": [[[0], [9]]]}, "status from -1 to 6, got 9 for configuration 'a' on instance 'y'"),
         ({"statuses": [[[0.5], [1.0]]]}, "statuses as whole numbers, got float64"),
         ({"statuses": [[[300], [1]]]}, "statuses from -128 to 127, got 1 to 300"),
         ({"statuses": [[[0, 1], [1, 1]]]}, r"statuses of the shape of the costs, \(1, 2, 1\), got \(1, 2, 2\)"),
@@ -254,7 +254,7 @@ STORED: dict[str, Any] = {
         (npz(**STORED | {"costs": np.array([[[object()]]], dtype=object)}), "cannot be read"),
         (npz(**STORED | {"configurations": np.array([1])}), "flat list of text, got int64"),
         (npz(**STORED | {"range": np.array([0.0])}), "`low` and `high`"),
-        (npz(**STORED, statuses=np.array([[[7]]])), "status numbers from -1 to 5"),
+        (npz(**STORED, statuses=np.array([[[7]]])), "status numbers from -1 to 6"),
         (npz(**STORED, statuses=np.array([[[0]]]), status_names=np.array(["dreaming"])), "got 'dreaming'"),
         (b"PAR1" + b"\1" * 50, "parquet table, and it cannot be read"),
     ],
@@ -452,3 +452,13 @@ def test_large_matrix_stays_within_three_times_its_size(tmp_path: Path) -> None:
     )
     ended = subprocess.run([sys.executable, "-c", script, str(path)], check=True, capture_output=True, text=True)
     assert int(ended.stdout) < 3 * 8 * np.prod(shape)
+
+
+def test_costs_of_single_precision_at_the_end_of_the_range() -> None:
+    """Costs that a file in single precision rounded past `high` would be refused, or larger ones be cut down to it."""
+    costs = np.full((1, 2, 1), 0.1, np.float32)
+    assert CostMatrix(costs, ["a"], ["x", "y"], 0, 0.1).costs.max() == 0.1
+    with pytest.raises(InputError, match="above high"):
+        CostMatrix([[[0.1 * (1 + 1e-6)]]], ["a"], ["x"], 0, 0.1)
+    with pytest.raises(InputError, match="below low"):
+        CostMatrix(np.array([[[np.float32(0.1)], [-3]]], float), ["a"], ["x", "y"], 0, 0.1)

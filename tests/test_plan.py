@@ -163,6 +163,10 @@ def test_estimates_below_zero_count_as_zero() -> None:
     assert "plug-in" in found.caveat
     assert "far too small" not in found.caveat
     assert "K may be far too small" in plan.runs_needed(components=components, error=1, price_instance=5).caveat
+    told = plan.runs_to_tell_apart(components=components, difference=1, price_instance=50)
+    assert told.runs_each > 1
+    assert "K may be far too small" in told.caveat
+    assert "far too small" not in plan.runs_to_tell_apart(components=components, difference=1).caveat
     assert plan.runs_needed(components=known(1, 1), error=1).guaranteed
 
 

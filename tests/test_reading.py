@@ -15,9 +15,13 @@ from truecost.cli import app
 from truecost.cli.flags import Command, flagged
 from truecost.cli.reading import Source, example_or, names_in, reads_runs
 from truecost.errors import InputError
+from truecost.examples import load_example
 from truecost.importers.detect import import_runs
+from truecost.judge.assess import assess
 from truecost.judge.bounds import paper_bounds, subject_of
 from truecost.matrix import CostMatrix
+from truecost.runs import Status
+from truecost.show.document import Context, audited
 from truecost.stats.synthetic import runtime_model
 
 
@@ -193,3 +197,25 @@ def test_an_option_means_one_thing() -> None:
     assert {flag: dict(found) for flag, found in meanings.items() if len(found) > 1} == {}
     assert "-o" in meanings
     assert all(names in meanings["--out"].values() for names in meanings["-o"].values())
+
+
+def test_a_utility_of_whatever_has_times(here: Path) -> None:
+    """Costs would not be 1 − utility, a run that was never solved be worth something, or the JSON not say which utility."""
+    matrix = load_example("kissat")
+    late = np.asarray(matrix.statuses) != Status.SOLVED
+    found = Source(path=Path("kissat"), utility="half-life=0.5").read()
+    assert found.utility == "half-life=0.5"
+    assert (found.matrix.low, found.matrix.high) == (0, 1)
+    np.testing.assert_allclose(found.matrix.costs, np.where(late, 1, 1 - 2 ** (-matrix.costs / 0.5)))
+    table = import_runs(matrix.select(instances=matrix.instances[:9]).to_table(), utility="step=1")
+    assert set(np.unique(table.matrix.costs)) == {0, 1}
+    bare = CostMatrix([[[1.0], [4.0], [10.0]]], ["a"], ["x", "y", "z"], 0, 10)
+    bare.save(here / "bare.npz")
+    known = Source(path=here / "bare.npz", utility="linear=20").read().matrix
+    np.testing.assert_allclose(known.costs[0, :, 0], [0.05, 0.2, 1])
+    with pytest.raises(InputError, match="either `par` or `utility`"):
+        import_runs(bare.to_table(), utility="step=1", par=10, cutoff=5)
+    told = assess(found)
+    assert told.to_dict()["runs"]["utility"] == "half-life=0.5"
+    assert {each.kind for each in told.statements} == {"solved share", "wins"}
+    assert "expected utility (half-life=0.5)" in audited(told, Context()).text

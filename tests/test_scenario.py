@@ -50,7 +50,11 @@ def test_a_scenario_says_everything(tmp_path: Path) -> None:
             r"metric\.cutoff: expected at most 0\.2, where runs were stopped",
         ),
         ({"metric": {"kind": "par", "factor": 0.5}}, r"metric\.factor: expected greater than or equal to 1"),
-        ({"metric": {"kind": "best"}}, r"metric\.kind: expected 'par', 'quality' or 'value', got 'best'"),
+        ({"metric": {"kind": "best"}}, r"metric\.kind: expected 'par', 'utility', 'quality' or 'value', got 'best'"),
+        ({"metric": {"kind": "utility"}}, r"metric\.utility: expected one, half-life=60 for instance"),
+        ({"metric": {"kind": "par", "utility": "step=1"}}, r"metric\.utility: expected one, .*, and none else"),
+        ({"metric": {"kind": "utility", "utility": "sometimes=1"}}, "Expected a utility such as half-life=60"),
+        ({"metric": {"kind": "utility", "utility": "step=1", "high": 2.0}}, r"metric\.high: expected none"),
         ({"limits": {"wall": 1.0}, "metric": {"kind": "par"}}, r"metric\.clock: expected limits\.cpu"),
         ({"space": {"file": "none.pcs"}}, r"space\.file: none\.pcs: No such file"),
         ({"space": {"file": "solver.sh"}}, r"space\.file: .*line 3"),
@@ -339,5 +343,9 @@ def test_costs_follow_from_outcomes() -> None:
     assert after == [0, 1, 0, 1, 2, 3, 4, 5]
     assert charge(Metric(kind="par", cutoff=2.0, factor=2.0, clock="wall"))[0] == [1.5, 4, 4, 4, 4, 4, 4, nan]
     assert charge(Metric(kind="par", cutoff=2.0, factor=2.0, clock="reported"))[0] == [0.5, 1.5, 1, 4, 4, 4, 4, nan]
+    costs, after = charge(Metric(kind="utility", utility="half-life=1", cutoff=2.5))
+    assert costs == [0.5, 1, 0.75, 1, 1, 1, 1, nan]
+    assert after == [0, 1, 0, 1, 2, 3, 4, 5]
+    assert Metric(kind="utility", utility="half-life=1", cutoff=2.5).range() == (0, 1)
     assert charge(Metric(kind="quality", low=0.0, high=10.0))[0] == [7, 8, 10, 9, 10, 10, 10, nan]
     assert charge(Metric(kind="value", low=0.0, high=10.0, failed=9.5))[0] == [7, 8, 9.5, 9.5, 9.5, 9.5, 9.5, nan]

@@ -1,5 +1,4 @@
 import logging
-import re
 import subprocess
 import sys
 import warnings
@@ -318,20 +317,6 @@ def test_the_other_facades_use_all_instances(tmp_path: Path) -> None:
     )
     tell_all(smac, clear, 60)
     assert {key.instance for key in smac.runhistory} == set(INSTANCES)
-
-
-def test_the_five_lines_in_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lines users copy would not run."""
-    page = (Path(__file__).parent.parent / "README.md").read_text()
-    block = re.search(r"```python\n(from smac .*?)```", page, re.DOTALL)
-    assert block is not None
-    code = block[1].replace("n_trials=500", "n_trials=12")
-    assert code != block[1]
-    assert len([line for line in code.splitlines() if line]) == 5
-    monkeypatch.chdir(tmp_path)
-    names = {"space": ConfigurationSpace({"x": (0.0, 1.0)}), "instances": INSTANCES, "run": clear}
-    exec(code, names)  # noqa: S102
-    assert isinstance(names["incumbent"], Configuration)
 
 
 def test_smac_is_needed_for_this_only() -> None:

@@ -177,6 +177,14 @@ def test_help_fits(line: str, run: Run) -> None:
     assert wide(ended.stdout, 80) == []
 
 
+@pytest.mark.parametrize("words", [[], ["experiment"], ["scenario"]])
+def test_lists_of_commands_are_not_cut(words: list[str], run: Run) -> None:
+    """A list of commands would break off in the middle of a sentence."""
+    ended = run(*words, "--help")
+    listed = [line for line in ended.stdout.split("Commands:")[1].splitlines() if line.strip()]
+    assert [line for line in listed if line.endswith("...") or line[-1] not in ".?"] == []
+
+
 def test_every_command_is_looked_at() -> None:
     """A new command would print what no test here has seen, have no --json, or run long without --quiet."""
 

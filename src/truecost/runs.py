@@ -10,7 +10,8 @@ from truecost.errors import InputError
 class Status(IntEnum):
     """How a run ended.
 
-    The numbers are what a `CostMatrix` stores; files carry the names.
+    The numbers are what a `CostMatrix` stores; files carry the names. CENSORED: stopped at a cap below the cutoff, since
+    more could not matter to whoever ran it; all that is known is that it would have cost the cap at least.
     """
 
     SOLVED = 0
@@ -19,6 +20,7 @@ class Status(IntEnum):
     CRASHED = 3
     VETOED = 4
     ABORTED = 5
+    CENSORED = 6
 
     @property
     def label(self) -> str:
@@ -52,8 +54,7 @@ class Outcome:
     detail
         In a few words, why the run was not solved.
     cap
-        Where the run was stopped below the scenario's limit, at so many seconds, since more could not matter: how it would
-        have ended, and so what it costs, is not known. `status` is TIMEOUT then and says nothing.
+        Of a run that is CENSORED: at how many seconds it was stopped.
     """
 
     status: Status

@@ -37,6 +37,7 @@ app = typer.Typer(
     name="truecost",
     help="How well a configured algorithm will really do on instances it has never seen, and how sure one can be.",
     add_completion=False,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -44,13 +45,32 @@ for command in (demo, doctor, gather, configure, validate, info, bound, plan, ce
     app.command()(command)
 app.command("import")(import_)
 experiment.app.command("configure")(experiment_configure.configure)
-app.add_typer(experiment.app, name="experiment")
+app.add_typer(experiment.app, name="experiment", short_help="The paper's experiments, one by one.")
 app.command()(report)
 app.command()(reproduce)
-app.add_typer(scenario.app, name="scenario")
+app.add_typer(scenario.app, name="scenario", short_help="Solvers that are built in, with instances from a seed.")
+# What a list of commands says of each, in a line of a terminal; the first sentence of its own help where that is short.
+SHORT = {
+    "demo": "Three tuned solvers: how good are their winners really?",
+    "doctor": "What this machine offers: cores, limits, solvers, a browser.",
+    "gather": "Run a solver: configurations on instances, into a journal.",
+    "configure": "Search for a better configuration, and certify it.",
+    "info": "What runs hold: how good each configuration is, how noisy.",
+    "bound": "How far the true cost can lie above the mean of the runs.",
+    "plan": "How many runs on how many instances.",
+    "certify": "What a configuration costs at most on new instances.",
+    "audit": "Is the winner over-tuned? Does it beat the default?",
+    "import": "Take over runs of SMAC3, irace, ASlib, AClib or a table.",
+    "report": "One page about recorded runs, the verdict first.",
+    "reproduce": "The paper's whole experimental section on a matrix.",
+    "estimators": "S*, S† and S° compared, exactly.",
+    "experiment configure": "Configurators replayed on recorded runs.",
+}
 for each in (app, experiment.app, scenario.app):
     for registered in each.registered_commands:
         registered.cls = Command
+        name = registered.name or str(getattr(registered.callback, "__name__", ""))
+        registered.short_help = SHORT.get("experiment configure" if each is experiment.app and name == "configure" else name)
 
 
 @app.callback(invoke_without_command=True)
@@ -84,7 +104,7 @@ def main() -> None:
 
 def _run() -> int:
     try:
-        answer = app(standalone_mode=False)
+        answer = app(standalone_mode=False, prog_name="truecost")
         sys.stdout.flush()  # here, where a closed pipe is still ours to answer for
         if answer == INTERRUPTED:
             sys.stderr.write("truecost: interrupted\n")

@@ -48,8 +48,11 @@ def setting(
         options = [f"--{FLAGS.get(name, name).replace('_', '-')}={value}" for name, value in words.items() if value]
         return shlex.join(["truecost", command, str(path), *source.words(), *options])
 
-    named = path.name or path.resolve().name
-    return Context(name=named, title=title, unit=unit or ("PAR10 s" if source.is_example else "cost"), writer=write)
+    place = path.resolve()
+    # SMAC3 calls the folder of a search by its seed, which names nothing.
+    named = f"{place.parent.name}/{place.name}" if place.name.isdecimal() else path.name or place.name
+    usual = "PAR10 s" if source.is_example and source.utility is None else "cost"
+    return Context(name=named, title=title, unit=unit or usual, writer=write)
 
 
 def _plain(asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from truecost.experiments.resample import EstimatorErrors, Sweep
     from truecost.matrix import CostMatrix
 
-app = typer.Typer(help="The paper's experiments on any matrix: estimators compared, and the error against m, N and K.")
+app = typer.Typer(
+    rich_markup_mode=None,
+    help="The paper's experiments on any matrix: estimators compared, and the error against m, N and K.",
+)
 
 Train = Annotated[
     int | None, typer.Option("--train-instances", help="Training instances K; half of them if not given.", min=1)

@@ -26,6 +26,17 @@ class Command(TyperCommand):
                 _running[each.name or ""] = (max(each.opts, key=len), off)
         return super().invoke(ctx)
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments and options under the headings that they were given."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for each in self.get_params(ctx):
+            if (record := each.get_help_record(ctx)) is not None:
+                usual = "Arguments" if each.param_type_name == "argument" else "Options"
+                groups.setdefault(getattr(each, "rich_help_panel", None) or usual, []).append(record)
+        for title, records in groups.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
 
 def flagged(text: str) -> str:
     """The text with `low` as --low and `pin=False` as --no-pin, where the command that runs has such options."""

@@ -193,7 +193,6 @@ def summary(journal: "Journal", table: "RunTable") -> dict[str, Any]:
     from dataclasses import asdict
 
     from truecost.running.doubts import doubts
-    from truecost.running.searchlog import capped_runs
     from truecost.running.validationlog import stop_of
     from truecost.runs import Status
 
@@ -208,7 +207,6 @@ def summary(journal: "Journal", table: "RunTable") -> dict[str, Any]:
         "runs": len(table.status),
         "ahead": int(table.ahead.sum()),
         "statuses": {status.label: int((table.status == status).sum()) for status in Status},
-        "capped": capped_runs(journal),
         "stopped": None if (stop := stop_of(journal)) is None else stop._asdict(),
         "cpu": float(table.cpu.sum()),
         "machines": [asdict(machine) for machine in machines],
@@ -220,7 +218,7 @@ def print_summary(report: dict[str, Any]) -> None:
     """`summary` for people."""
     plan = f"plan {' × '.join(str(size) for size in report['planned'] or ()) or 'none'} = {report['planned_runs']:,}"
     if report["kind"] == "configure":
-        plan = "of a search" + (f", {report['capped']:,} more stopped at a cap" if report["capped"] else "")
+        plan = "of a search"
     shares = ", ".join(f"{name} {count:,}" for name, count in report["statuses"].items() if count)
     print_line(
         f"{report['scenario']}: {report['runs']:,} runs ({shares or 'none'}), {plan}; {duration(report['cpu'])} of CPU time."

@@ -65,10 +65,13 @@ def _size(matrix: "CostMatrix") -> dict[str, Any]:
 
 
 def _summary(found: "Import", out: Path | None, test_out: Path | None) -> dict[str, Any]:
+    from truecost.show.document.runs import stopped_early
+
     trajectory = found.trajectory
     return {
         "kind": found.kind,
         **_size(found.matrix),
+        "utility": found.utility,
         "test": None if found.test is None else _size(found.test),
         "trajectory": {
             "tool": trajectory.tool,
@@ -80,7 +83,7 @@ def _summary(found: "Import", out: Path | None, test_out: Path | None) -> dict[s
         },
         "columns": dict(found.columns),
         "left_out": dict(found.left_out),
-        "notes": found.notes,
+        "notes": [*filter(None, [stopped_early(found.matrix)]), *found.notes],
         "out": None if out is None else str(out),
         "test_out": None if test_out is None else str(test_out),
     }

@@ -59,6 +59,13 @@ Default = Annotated[
     str | None,
     typer.Option(help="The name of the default configuration, where the runs do not say.", rich_help_panel=READING),
 ]
+Utility = Annotated[
+    str | None,
+    typer.Option(
+        help="Costs are 1 − utility of the running time: step=10, linear=300, half-life=60 or log-laplace=60,1.",
+        rich_help_panel=READING,
+    ),
+]
 Kind = Annotated[
     str | None,
     typer.Option(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truecost.cli.asking import assessed, setting, show
+from truecost.cli.asking import assessed, setting
+from truecost.cli.asking import show as show_
 from truecost.cli.options import BUDGET, OUT, Across, Configuration, Configurations, Delta, Instances, Json, Seed, Within
 from truecost.cli.printing import print_json, print_line
 from truecost.cli.reading import Source, check_out, names_in, reads_runs
@@ -44,6 +45,15 @@ def plan(
     ] = None,
     budget: Annotated[
         str | None, typer.Option(help=f"{BUDGET}; times are CPU time.", rich_help_panel=GOAL, show_default=False)
+    ] = None,
+    show: Annotated[
+        str | None,
+        typer.Option(
+            "--show",
+            help="New instances to show a statement: mean, wins, wins=0.6, speed-up=1.5 or solved=0.95.",
+            rich_help_panel=GOAL,
+            show_default=False,
+        ),
     ] = None,
     delta: Delta = 0.05,
     configuration: Configuration = None,
@@ -98,7 +108,8 @@ def plan(
     """
     check_out(out, source.path, names)
     prices: dict[str, Any] = {"price_run": price_run, "price_instance": price_instance, "instances": instances}
-    given = [flag for flag, value in {"--error": error, "--bound": bound, "--budget": budget}.items() if value is not None]
+    goals = {"--error": error, "--bound": bound, "--budget": budget, "--show": show}
+    given = [flag for flag, value in goals.items() if value is not None]
     if apart is not None or sd is not None:
         if given:
             raise InputError(f"Expected either {given[0]} or two configurations to tell apart, got both.")
@@ -107,8 +118,15 @@ def plan(
         _tell_apart(source, apart, sd, difference, {**prices, "power": power, "level": level}, json)
         return
     if len(given) != 1:
-        raise InputError("Expected one of --error, --bound, --budget, or --apart A B: what is to be reached, or spent.")
-    found = None if source.path is None else assessed(source, configuration=configuration)
+        raise InputError(
+            "Expected one of --error, --bound, --budget, --show, or --apart A B: what is to be reached, or spent."
+        )
+    found = None if source.path is None else assessed(source, configuration=configuration, delta=delta)
+    if show is not None:
+        if found is None or export is not None:
+            raise InputError("Expected runs to show something by with --show, and no --export.")
+        _show(found, show, power, json)
+        return
     if found is not None and (within is not None or across is not None):
         raise InputError("Expected either runs or --within and --across, got both: the runs have their own.")
     pilot = _assumed(source, within, across) if found is None else _pilot(source, found)
@@ -130,7 +148,20 @@ def plan(
     elif json:
         print_json(told)
     else:
-        show(plan_section(planned, setting(source)))
+        show_(plan_section(planned, setting(source)))
+
+
+def _show(found: "Assessment", what: str, power: float, json: bool) -> None:
+    from truecost.show.document import show_section
+
+    forecast = found.forecast(what, power=power)
+    name = found.incumbent if found.comparison is None else found.comparison.configuration
+    if json:
+        print_json({**found.to_dict(), "plan": {"show": what, **asdict(forecast.found)}})
+        return
+    counts = found.compared.select(configurations=[name]).counts()
+    default = None if found.default is None else f"the default ({found.default})"
+    show_(show_section(forecast, f"configuration {name}", default, float(counts[counts > 0].mean())))
 
 
 def _pilot(source: Source, found: "Assessment") -> "Pilot":
@@ -206,7 +237,7 @@ def _export(
     elif out is None:
         sys.stdout.write(content)
     else:
-        show(plan_section(planned, Context()))
+        show_(plan_section(planned, Context()))
         print_line(f"{out}: {best.runs:,} runs on {best.instances:,} instances in S* order for {kind}. Use it with")
         for line in use:
             print_line(f"    {line}", wrap=False)
@@ -257,4 +288,4 @@ def _tell_apart(
         }
         print_json({"tell_apart": told})
     else:
-        show(power_section(found, pair, seen, own=difference is None))
+        show_(power_section(found, pair, seen, own=difference is None))

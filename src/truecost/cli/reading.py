@@ -36,6 +36,7 @@ class Source:
     fidelity: options.Fidelity = None
     columns: options.Columns = None
     default: options.Default = None
+    utility: options.Utility = None
     kind: options.Kind = None
 
     @property
@@ -69,8 +70,10 @@ class Source:
             # range itself.
             from truecost.running.journalfile import is_journal
 
-            low, high = (None, None) if test.is_file() and is_journal(test) else (self.low, self.high)
-            return Source(path=test, low=low, high=high, cutoff=self.cutoff, par=self.par).read()
+            known = test.is_file() and is_journal(test)
+            named = ("cutoff", "par", "utility") if known else ("low", "high", "cutoff", "par", "utility")
+            same = {name: getattr(self, name) for name in named}
+            return Source(path=test, **same).read()
         name = configuration or found.trajectory.incumbent
         if found.test is None or chosen is not None or name not in found.test.configurations:
             return None

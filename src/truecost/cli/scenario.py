@@ -12,7 +12,9 @@ from truecost.cli.progress import progress
 from truecost.cli.reading import Source, reads_runs
 from truecost.errors import InputError
 
-app = typer.Typer(help="Scenarios: built-in ones, whose solvers packages carry, and those that a log tells of.")
+app = typer.Typer(
+    rich_markup_mode=None, help="Scenarios: built-in ones, whose solvers packages carry, and those that a log tells of."
+)
 
 Name = Annotated[str, typer.Argument(help="A scenario; `truecost scenario list` names them.", show_default=False)]
 

@@ -161,8 +161,8 @@ def split_sizes(instances: int, train: int | None, test: int | None) -> tuple[in
 
 
 def check_complete(matrix: CostMatrix) -> None:
-    """Refuse a matrix in which some configuration has no run on some instance."""
-    missing = np.isnan(matrix.costs).all(axis=2)
+    """Refuse a matrix in which some configuration has no run on some instance, or only one that was stopped early."""
+    missing = np.isnan(matrix.exact_costs()).all(axis=2)
     if missing.any():
         configuration, instance = np.argwhere(missing)[0]
         raise InputError(

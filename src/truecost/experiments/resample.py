@@ -326,7 +326,7 @@ def _setting(
     counts = matrix.counts()
     if counts.min() == 0:
         check_complete(matrix)
-    costs, complete = np.ascontiguousarray(matrix.costs), counts.min() == matrix.shape[2]
+    costs, complete = np.ascontiguousarray(matrix.exact_costs()), counts.min() == matrix.shape[2]
     if not complete:
         # The draws put the runs of a cell into random order anyhow, so that their own order may be changed.
         order = np.argsort(np.isnan(costs), axis=2, kind="stable")

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from truecost.errors import InputError
 from truecost.importers.record import Options, charge, matrix_of, number_or_nan, status_of
@@ -54,9 +55,8 @@ class Result:
 def load_logs(path: Path, options: Options) -> Import:
     """The runs whose answers stand in a text file, or in the text files of a folder."""
     measure = _measure(options)
-    rows: list[tuple[str, str, int | None, float, int]] = []
+    rows: list[tuple[str, str, int | None, float, int, float]] = []
     parameters: dict[str, dict[str, Scalar]] = {}
-    cutoffs: set[float] = set()
     unfinished = 0
     for file in _files(path):
         for call, answer in _answers(file):
@@ -68,19 +68,26 @@ def load_logs(path: Path, options: Options) -> Import:
             else:
                 configuration, instance = _name(call.parameters), call.instance
                 parameters.setdefault(configuration, dict(call.parameters))
-                cutoffs.add(call.cutoff)
             seed = answer.seed if answer.seed is not None else call.seed if call is not None else None
-            rows.append((configuration, instance, seed, getattr(answer, measure), int(answer.status)))
+            asked = np.nan if call is None else call.cutoff
+            rows.append((configuration, instance, seed, getattr(answer, measure), int(answer.status), asked))
     if not rows:
         raise InputError("expected answers of wrappers ('Result for SMAC: …'), got none of a run that ended.")
-    cutoff = _cutoff(cutoffs, options) if measure == "runtime" else None
-    if measure == "runtime" and cutoff is None and options.cutoff is None:
-        raise InputError("Give the `cutoff` of the running times, in seconds: no call in the log says it.")
+    asked_for = np.array([row[5] for row in rows])
+    cutoff, notes = _cutoff(asked_for, options) if measure == "runtime" else (None, ())
     usable = [row for row in rows if not (np.isnan(row[3]) and row[4] == Status.SOLVED)]
     if not usable:
         raise InputError(f"expected a number as {measure} in the answers, got none.")
-    names, instances, seeds, values, statuses = zip(*usable, strict=True)
-    charged = charge(np.array(values), np.array(statuses, dtype=np.int8), options, cutoff=cutoff)
+    names, instances, seeds, *rest = zip(*usable, strict=True)
+    values, statuses, caps = (np.array(column) for column in rest)
+    if cutoff is None:
+        # A quality that was reached before the stop is no lower end of what it would have been.
+        statuses = np.where(statuses == Status.CENSORED, Status.TIMEOUT, statuses)
+    else:
+        # Stopped where the call asked for it, below the cutoff of the others.
+        stopped = np.isin(statuses, (Status.TIMEOUT, Status.CENSORED)) & (caps < cutoff)
+        values, statuses = np.where(stopped, caps, values), np.where(stopped, Status.CENSORED, statuses)
+    charged = charge(values, statuses.astype(np.int8), options, cutoff=cutoff)
     columns = {"configuration": names, "instance": instances}
     if not any(seed is None for seed in seeds) and not _again(names, instances, seeds):
         columns["seed"] = seeds
@@ -91,7 +98,7 @@ def load_logs(path: Path, options: Options) -> Import:
         trajectory=Trajectory(tool="AClib wrapper", default=options.default),
         parameters=parameters,
         left_out={reason: count for reason, count in left_out.items() if count},
-        notes=charged.notes,
+        notes=(*notes, *charged.notes),
     )
 
 
@@ -242,10 +249,17 @@ def _names(file: Path, root: Path) -> tuple[str, str]:
     return parts[0], str(Path(*parts[1:]).with_suffix(""))
 
 
-def _cutoff(seen: set[float], options: Options) -> float | None:
-    if options.cutoff is None and len(seen) > 1:
-        raise InputError(f"expected one cutoff in all calls, got {len(seen)}: `cutoff` says which counts.")
-    return next(iter(seen), None)
+def _cutoff(asked: NDArray[np.float64], options: Options) -> tuple[float, tuple[str, ...]]:
+    """The cutoff of the running times, the largest that a call asks for: configurators lower it to cap runs."""
+    seen = asked[~np.isnan(asked)]
+    if options.cutoff is not None:
+        return options.cutoff, ()
+    if not seen.size:
+        raise InputError("Give the `cutoff` of the running times, in seconds: no call in the log says it.")
+    if seen.min() == seen.max():
+        return float(seen.max()), ()
+    note = f"Calls have cutoffs from {seen.min():g} to {seen.max():g}: the largest is the cutoff, lower ones are caps."
+    return float(seen.max()), (note,)
 
 
 def _again(*columns: tuple[Any, ...]) -> bool:

@@ -17,7 +17,8 @@ from truecost.matrix import provenance
 from truecost.matrix.cost_matrix import PACKED, CostMatrix
 from truecost.matrix.imported import Import
 from truecost.running.journalfile import HEADER
-from truecost.runs import Trajectory
+from truecost.runs import NO_STATUS, Status, Trajectory
+from truecost.stats.utility import Utility
 
 KINDS: Final = ("smac", "irace", "aslib", "acl", "table", "matrix", "journal")
 # How far below a folder SMAC's own is looked for: it writes name/seed/.
@@ -37,6 +38,7 @@ def import_runs(
     fidelity: float | None = None,
     columns: Mapping[str, str] | None = None,
     default: str | None = None,
+    utility: str | Utility | None = None,
     kind: str | None = None,
 ) -> Import:
     """Runs that another tool recorded, as a matrix with what else its log says. The content tells the kind.
@@ -58,6 +60,9 @@ def import_runs(
         For tables: ours to theirs, `{"cost": "PAR10"}`.
     default
         The name of the default configuration, where the log does not say.
+    utility
+        Costs are running times, and count as 1 − this utility, 1 where a run was not solved: a `truecost.Utility`, or
+        `"half-life=60"`, `"step=10"`, `"linear=300"`, `"log-laplace=60,1"`.
     kind
         `"smac"`, `"irace"`, `"aslib"`, `"acl"`, `"table"`, `"matrix"` or `"journal"`, where the content should not tell.
     """
@@ -70,29 +75,46 @@ def import_runs(
         fidelity=fidelity,
         columns=dict(columns or {}),
         default=default,
+        utility=Utility.parse(utility) if isinstance(utility, str) else utility,
     )
     if kind is not None and kind not in KINDS:
         raise InputError(f"Expected one of the kinds {', '.join(KINDS)}, got {kind!r}.")
     if not isinstance(source, str | os.PathLike):
         from truecost.importers.table import from_frame
 
-        return _with_default(from_frame(source, options), default)
+        return _settled(from_frame(source, options), options)
     path = Path(source)
     try:
         where, read = _reader(path, kind)
-        return _with_default(read(where, options), default)
+        return _settled(read(where, options), options)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     except MemoryError:
         raise InputError(f"{path}: expected runs that fit into memory, and they do not.") from None
 
 
-def _with_default(found: Import, default: str | None) -> Import:
-    if default is None:
+def _settled(found: Import, options: Options) -> Import:
+    """With the default and the utility that the caller names."""
+    if options.utility is not None and found.utility is None:
+        worth = options.utility
+        test = None if found.test is None else _worth(found.test, worth)
+        found = replace(found, matrix=_worth(found.matrix, worth), test=test, utility=str(worth))
+    if options.default is None:
         return found
-    if default not in found.matrix.configurations:
-        raise InputError(f"expected the name of a configuration as `default`, got {default!r:.60}.")
-    return replace(found, trajectory=replace(found.trajectory, default=default))
+    if options.default not in found.matrix.configurations:
+        raise InputError(f"expected the name of a configuration as `default`, got {options.default!r:.60}.")
+    return replace(found, trajectory=replace(found.trajectory, default=options.default))
+
+
+def _worth(times: CostMatrix, utility: Utility) -> CostMatrix:
+    """Costs that are running times, or the penalty of a run that was not solved, as 1 − utility."""
+    known = times.statuses
+    late = times.costs >= times.high
+    if known is not None:
+        late = np.where(known == NO_STATUS, late, ~np.isin(known, (Status.SOLVED, Status.CENSORED)))
+    costs = utility.cost(np.where(late & ~np.isnan(times.costs), np.inf, times.costs))
+    names = times.configurations, times.instances
+    return CostMatrix(costs, *names, 0.0, 1.0, statuses=known, seeds=times.seeds)
 
 
 def holds_runs(path: Path) -> bool:
@@ -215,19 +237,19 @@ def _journal(path: Path, options: Options) -> Import:
 
     with Journal.read(path) as journal:
         if journal.kind == "validate":
-            return validationlog.import_of(journal, journal.metric(par=options.par, cutoff=options.cutoff))
+            return validationlog.import_of(
+                journal, journal.metric(par=options.par, cutoff=options.cutoff, utility=options.utility)
+            )
         table = journal.table()
-        metric = journal.metric(par=options.par, cutoff=options.cutoff)
+        utility = None if options.utility is None else str(options.utility)
+        metric = journal.metric(par=options.par, cutoff=options.cutoff, utility=utility)
         matrix = journal.matrix(metric, table=table)
         parameters = journal.configurations()
         planned = math.prod(journal.planned() or (0,))
         if journal.kind == "configure":
             hidden = [place for place, name in enumerate(table.instances) if name in journal.held_out()]
             judged = np.isin(table.instance, hidden) & ~table.ahead
-            left_out = {
-                "stopped at a cap below the cutoff": searchlog.capped_runs(journal),
-                "of a batch that is not finished": int(table.ahead.sum()),
-            }
+            ahead = int(table.ahead.sum())
             return Import(
                 kind="journal",
                 matrix=matrix,
@@ -235,7 +257,8 @@ def _journal(path: Path, options: Options) -> Import:
                 parameters=parameters,
                 origins=searchlog.origins_of(journal),
                 test=journal.matrix(metric, held_out=True, table=table) if judged.any() else None,
-                left_out={reason: count for reason, count in left_out.items() if count},
+                left_out={"of a batch that is not finished": ahead} if ahead else {},
+                utility=metric.utility,
             )
     ahead = int(table.ahead.sum())
     origin = Trajectory(
@@ -251,4 +274,5 @@ def _journal(path: Path, options: Options) -> Import:
         trajectory=origin,
         parameters=parameters,
         left_out={"finished before a slower run that was begun earlier": ahead} if ahead else {},
+        utility=metric.utility,
     )

@@ -5,7 +5,7 @@ Configurations are named by their number. Pairs stand in line: run r on an insta
 """
 
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,7 @@ from truecost.runs import NO_STATUS, Status, Step, Trajectory
 
 VARIABLE: Final = "iraceResults"
 NUMBERS: Final = ("integer", "double")
+EMPTY: Final = "expected runs in the log of irace, and it is empty: no experiment was made."
 
 
 def load(path: Path, options: Options) -> Import:
@@ -34,7 +35,10 @@ def _read(file: BinaryIO, options: Options) -> Import:
     if log is None or log.kind != "list":
         raise InputError(f"expected the log of irace, a workspace with the variable {VARIABLE}, and it has none.")
     scenario = _need(log, "scenario", ("list",))
-    rows, columns, table = _table(_need(log, "experiments", ("double", "integer", "logical")), "experiments")
+    experiments = _need(log, "experiments", ("double", "integer", "logical"))
+    if len(experiments) == 0:
+        raise InputError(EMPTY)
+    rows, columns, table = _table(experiments, "experiments")
     instance, seed = _pairs(log, rows)
     names = _instance_names(scenario.get("instances"), int(instance.max(initial=0)))
     capped = _flag(scenario.get("capping"))
@@ -42,7 +46,7 @@ def _read(file: BinaryIO, options: Options) -> Import:
     there = ~np.isnan(table)
     pair, configuration = np.nonzero(there)
     if pair.size == 0:
-        raise InputError("expected at least one run among irace's experiments, got none.")
+        raise InputError(EMPTY)
     runs = pl.DataFrame(
         {
             "configuration": pl.Series(columns, dtype=pl.String).gather(configuration),
@@ -52,12 +56,9 @@ def _read(file: BinaryIO, options: Options) -> Import:
         }
     )
     values, statuses = _ended(table[there], bound)
+    if bound is not None:
+        values, statuses = _censored(values, statuses, _caps(log, rows, columns, bound)[there])
     charged = charge(values, statuses, options, cutoff=bound, par=_number(scenario.get("boundPar")))
-    notes = list(charged.notes)
-    if early := _stopped_early(log, bound) if bound is not None else 0:
-        notes.append(
-            f"{early:,} runs were stopped at a bound below {bound:g} by irace's capping; they cost what irace charges them."
-        )
     return Import(
         kind="irace",
         matrix=matrix_of(runs, charged),
@@ -65,7 +66,7 @@ def _read(file: BinaryIO, options: Options) -> Import:
         parameters=_parameters(log.get("allConfigurations")),
         origins=_origins(log.get("allConfigurations")),
         test=_test(log, scenario, options, charged, bound),
-        notes=tuple(notes),
+        notes=charged.notes,
     )
 
 
@@ -158,20 +159,53 @@ def _ended(values: NDArray[np.float64], bound: float | None) -> tuple[NDArray[np
     return values, statuses
 
 
-def _stopped_early(log: RValue, bound: float) -> int:
+def _censored(
+    values: NDArray[np.float64], statuses: NDArray[np.int8], caps: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
+    """The same with the cap as the cost of runs that were stopped there, whatever irace charges them (boundAsTimeout)."""
+    stopped = ~np.isnan(caps) & (statuses != Status.CRASHED)
+    return np.where(stopped, caps, values), np.where(stopped, np.int8(Status.CENSORED), statuses)
+
+
+def _caps(log: RValue, rows: list[str], columns: list[str], bound: float) -> NDArray[np.float64]:
+    """The bound below `bound`, irace's boundMax, at which each experiment was stopped, NaN for others: rows × columns."""
+    caps = np.full((len(rows), len(columns)), np.nan)
+    history = _history(log)
+    names = ("instance", "configuration", "time", "bound")
+    if not set(names) <= set(history):
+        return caps
+    pair, configuration, time, limit = (history[name] for name in names)
+    places = [{name: place for place, name in enumerate(labels)} for labels in (rows, columns)]
+    # An experiment that was made again counts as it was made last.
+    for i, j, taken, most in zip(pair, configuration, time, limit, strict=True):
+        cell = places[0].get(f"{i:.0f}"), places[1].get(f"{j:.0f}")
+        if None not in cell:
+            caps[cell] = most if taken >= most and 0 <= most < bound else np.nan
+    return caps
+
+
+def _history(log: RValue) -> dict[str, NDArray[np.float64]]:
+    """The columns of irace's log of experiments: a data frame from 4.0 on, a matrix before."""
     state = log.get("state")
-    history = state.get("experiment_log") if state is not None else None
-    time, limit = (history.get("time"), history.get("bound")) if history is not None else (None, None)
-    if time is None or limit is None or time.kind != "double" or limit.kind not in NUMBERS or len(time) != len(limit):
-        return 0
-    return int(((time.values >= limit.values) & (limit.values < bound)).sum())
+    found = (state.get("experiment_log") if state is not None else None) or log.get("experimentLog")
+    if found is None:
+        return {}
+    if found.kind in NUMBERS:
+        names = found.attributes.get("dimnames")
+        labels = names.values[-1] if names is not None and names.kind == "list" and len(names) else None
+        if labels is None or labels.kind != "character" or not len(labels) or len(found) % len(labels):
+            return {}
+        return dict(zip(labels.values, found.values.astype(np.float64).reshape(len(labels), -1), strict=True))
+    columns = dict(zip(found.names, found.values, strict=False)) if found.kind == "list" else {}
+    numbers = {name: column.values.astype(np.float64) for name, column in columns.items() if column.kind in NUMBERS}
+    return numbers if len({column.size for column in numbers.values()}) == 1 else {}
 
 
 def _test(log: RValue, scenario: RValue, options: Options, like: Charged, bound: float | None) -> CostMatrix | None:
     """The runs on test instances, one each."""
     testing = log.get("testing")
     found = testing.get("experiments") if testing is not None else None
-    if testing is None or found is None or found.kind not in NUMBERS:
+    if testing is None or found is None or found.kind not in NUMBERS or len(found) == 0:
         return None
     rows, columns, table = _table(found, "testing experiments")
     given = scenario.get("testInstances")
@@ -228,17 +262,7 @@ def _trajectory(log: RValue, options: Options) -> Trajectory:
 
 def _finished(log: RValue, iterations: int) -> list[int | None]:
     """How many runs were finished at the end of each iteration."""
-    state = log.get("state")
-    history = (state.get("experiment_log") if state is not None else None) or log.get("experimentLog")
-    column: Any = None
-    if history is not None and history.kind == "list":
-        found = history.get("iteration")
-        column = found.values if found is not None and found.kind in NUMBERS else None
-    elif history is not None and history.kind in NUMBERS:
-        rows = history.attributes.get("dim")
-        column = (
-            history.values[: int(rows.values[0])] if rows is not None and rows.kind == "integer" and len(rows) == 2 else None
-        )
+    column = _history(log).get("iteration")
     if column is None:
         return [None] * iterations
     return [int((column <= iteration).sum()) for iteration in range(1, iterations + 1)]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.runs import NO_STATUS, Status
+from truecost.stats.utility import Utility
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,7 +24,8 @@ MOST_ROOM: Final = 4
 # What others call the ways a run can end.
 STATUS_WORDS: Final = MappingProxyType(
     dict.fromkeys(("success", "sat", "unsat", "ok", "solved", "complete", "successful", "done", "finished"), Status.SOLVED)
-    | dict.fromkeys(("timeout", "timedout", "time_out", "timed out", "capped", "cutoff", "tle"), Status.TIMEOUT)
+    | dict.fromkeys(("timeout", "timedout", "time_out", "timed out", "cutoff", "tle"), Status.TIMEOUT)
+    | dict.fromkeys(("censored", "capped"), Status.CENSORED)
     | dict.fromkeys(("memout", "memoryout", "memory", "memory_out", "mem_out", "oom"), Status.MEMORY)
     | dict.fromkeys(("crashed", "crash", "error", "failed", "fail", "wrong", "other", "not_applicable"), Status.CRASHED)
     | dict.fromkeys(("abort", "aborted", "killed"), Status.ABORTED)
@@ -51,6 +53,8 @@ class Options:
         For tables: ours to theirs, `{"cost": "PAR10"}`.
     default
         The name of the default configuration.
+    utility
+        What a running time is worth.
     """
 
     low: float | None = None
@@ -61,6 +65,7 @@ class Options:
     fidelity: float | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     default: str | None = None
+    utility: Utility | None = None
 
     def __post_init__(self) -> None:
         for name in ("cutoff", "par"):
@@ -68,6 +73,8 @@ class Options:
             least = 0 if name == "cutoff" else 1
             if value is not None and not (np.isfinite(value) and value >= least and value > 0):
                 raise InputError(f"Expected a {name} of at least {least}, and above 0, got {value:g}.")
+        if self.par is not None and self.utility is not None:
+            raise InputError("Expected either `par` or `utility`, got both.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -95,7 +102,7 @@ def charge(
     Parameters
     ----------
     values
-        Recorded costs or seconds, NaN or infinite where a run has none.
+        Recorded costs or seconds, NaN or infinite where a run has none; of censored runs the cap, which stays their cost.
     statuses
         How each ended.
     options
@@ -108,7 +115,10 @@ def charge(
     cutoff = options.cutoff if options.cutoff is not None else cutoff
     if cutoff is None and options.par is not None:
         raise InputError("Give the `cutoff` for `par`, in seconds: the log has none.")
-    failed = (statuses != Status.SOLVED) & (statuses != NO_STATUS)
+    censored = statuses == Status.CENSORED
+    if not np.isfinite(values[censored]).all():
+        raise InputError("expected the cap as the cost of every censored run, and some have none.")
+    failed = (statuses != Status.SOLVED) & (statuses != NO_STATUS) & ~censored
     statuses, costs, notes = statuses.copy(), values.copy(), []
     if cutoff is not None:
         par = options.par if options.par is not None else par if par is not None else USUAL_PAR
@@ -116,6 +126,8 @@ def charge(
         late = np.where(statuses == NO_STATUS, values >= cutoff, ~failed & (values > cutoff))
         if told := int((late & (statuses == Status.SOLVED)).sum()):
             notes.append(f"{told:,} runs ended after the cutoff of {cutoff:g} though called solved: they count as timeouts.")
+        # Stopped at the cutoff, or at a cap that is above the one asked for, it is a timeout.
+        late |= censored & (values >= cutoff)
         statuses[late] = Status.TIMEOUT
         failed |= late
         costs[failed] = par * cutoff

@@ -14,15 +14,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
-from truecost.importers.record import Options, charge, matrix_of
+from truecost.importers.record import Options, charge, matrix_of, number_or_nan
 from truecost.matrix.imported import Import, Scalar
 from truecost.runs import NO_STATUS, Status, Step, Trajectory
 
 HISTORY: Final = "runhistory.json"
 ONLY: Final = "only"
-FIELDS: Final = ("config_id", "instance", "seed", "budget", "cost", "status", "starttime", "endtime")
+FIELDS: Final = ("config_id", "instance", "seed", "budget", "cost", "status", "starttime", "endtime", "additional_info")
 # Rows as lists: up to 2.1 without, then with the CPU time after the time.
-LIST_PLACES: Final = {10: (0, 1, 2, 3, 4, 6, 7, 8), 11: (0, 1, 2, 3, 4, 7, 8, 9)}
+LIST_PLACES: Final = {10: (0, 1, 2, 3, 4, 6, 7, 8, 9), 11: (0, 1, 2, 3, 4, 7, 8, 9, 10)}
 # SMAC's numbers; 0 is a trial that has not ended.
 STATUSES: Final = {0: NO_STATUS, 1: Status.SOLVED, 2: Status.CRASHED, 3: Status.TIMEOUT, 4: Status.MEMORY}
 # How SMAC words the origin of a configuration that no cost had a part in.
@@ -51,7 +51,10 @@ def load(folder: Path, options: Options) -> Import:
     runs = _runs(columns, notes).filter(pl.Series(keep))
     if runs.height == 0:
         raise InputError(f"expected finished trials in {HISTORY}, got none among {keep.size:,}.")
-    charged = charge(values[keep], statuses[keep], options, cutoff=_cutoff(scenario, timed))
+    cutoff = _cutoff(scenario, timed)
+    if not timed and (cutoff is not None or scenario.get("adaptive_capping") is True):
+        values, statuses = _capped(values, statuses, columns, scenario, notes)
+    charged = charge(values[keep], statuses[keep], options, cutoff=cutoff)
     origins = _texts(history.get("config_origins"))
     parameters = _parameters(history.get("configs"))
     return Import(
@@ -201,6 +204,37 @@ def _stopped(
             f"{int(stopped.sum()):,} trials called crashed had reached the limit of {limit:g} s: they are timeouts."
         )
     return np.where(stopped, np.int8(Status.TIMEOUT), statuses)
+
+
+def _capped(
+    values: NDArray[np.float64],
+    statuses: NDArray[np.int8],
+    columns: Columns,
+    scenario: Mapping[str, Any],
+    notes: list[str],
+) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
+    """Trials that SMAC's capping stopped below the cutoff, with their cap as the cost.
+
+    SMAC gives each trial a `cutoff` and does not keep it. So only the target can tell: by the status timeout with what it
+    took as the cost, or by returning that cutoff as additional information.
+    """
+    told = columns["additional_info"]
+    given = np.array([number_or_nan(each.get("cutoff")) if isinstance(each, dict) else np.nan for each in told])
+    cutoff, limit = (_limit(scenario, name) for name in ("runtime_cutoff", "trial_walltime_limit"))
+    most = np.inf if cutoff is None else cutoff
+    named = (given < most) & (values >= given) & np.isin(statuses, (Status.SOLVED, Status.TIMEOUT))
+    stopped = named
+    if cutoff is not None:
+        ended = (statuses == Status.TIMEOUT) & np.isnan(given) & (values < cutoff)
+        stopped = named | (ended if limit is None else ended & (_elapsed(columns) < limit))
+    silent = int(((statuses == Status.SOLVED) & np.isnan(given)).sum())
+    if silent and not (stopped | (statuses == Status.TIMEOUT)).any():
+        notes.append(
+            f"SMAC capped trials of this search and does not log where: of {silent:,} trials called solved some may have "
+            "been stopped early, and cost more than they have here. The target tells it if it answers with the status "
+            "TIMEOUT, or returns its cutoff as additional information."
+        )
+    return np.where(named, given, values), np.where(stopped, np.int8(Status.CENSORED), statuses)
 
 
 def _at_budget(

@@ -82,7 +82,8 @@ def from_frame(frame: Any, options: Options) -> Import:
     """The runs in a data frame of polars, or of pandas."""
     table = _polars(frame)
     columns = guess(table.columns, options.columns)
-    notes = [f"Columns: {', '.join(f'{theirs} is the {ours}' for ours, theirs in columns.items())}."]
+    renamed = [f"{theirs} is the {ours}" for ours, theirs in columns.items() if theirs != ours]
+    notes = [f"Columns: {', '.join(renamed)}."] if renamed else []
     table = table.select(pl.col(theirs).alias(ours) for ours, theirs in columns.items())
     values = longtable.numbers(table, "cost").fill_null(np.nan).to_numpy()
     statuses, unfinished = _statuses(table)

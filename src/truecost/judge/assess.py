@@ -24,7 +24,7 @@ from truecost.judge.evidence import (
     gather_evidence,
     incumbent_of,
 )
-from truecost.judge.noise import Noise, Spread, noise_of, spread_of
+from truecost.judge.noise import Heaviest, Noise, Spread, heaviest_of, noise_of, spread_of
 from truecost.judge.optimism import Optimism, OverTuning, correction, optimism_of, over_tuning_of
 from truecost.judge.spoken import Spoken
 from truecost.judge.statements import Certificate, Comparison, Grade, Pairs
@@ -40,12 +40,23 @@ if TYPE_CHECKING:  # a part loads what it is computed with when it is asked for
     from truecost.experiments.one_split import OneSplit
     from truecost.judge.beyond import Statement
     from truecost.judge.bounds import PaperBounds
-    from truecost.judge.outlook import Outlook
+    from truecost.judge.outlook import Outlook, Reach
+    from truecost.stats.approximate import Approximate
     from truecost.stats.confidence import UpperBySize
+    from truecost.stats.forecast import Width
 
 FloatArray = NDArray[np.float64]
 Part = Literal[
-    "configurations", "certificate", "comparison", "statements", "optimism", "noise", "over_tuning", "bounds", "outlook"
+    "configurations",
+    "certificate",
+    "comparison",
+    "statements",
+    "approximate",
+    "optimism",
+    "noise",
+    "over_tuning",
+    "bounds",
+    "outlook",
 ]
 # Fewer instances than this have no halves to speak of; more splits than this make a curve no smoother to the eye.
 FEWEST_TO_SWEEP = 8
@@ -143,7 +154,15 @@ def certify(runs: CostMatrix | Import, configuration: str | None = None, **asked
 
 
 _UNKNOWN = Trajectory(tool="unknown")
-AUDITED: tuple[Part, ...] = ("certificate", "comparison", "statements", "optimism", "noise", "over_tuning")
+AUDITED: tuple[Part, ...] = (
+    "certificate",
+    "comparison",
+    "statements",
+    "approximate",
+    "optimism",
+    "noise",
+    "over_tuning",
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -211,16 +230,18 @@ class Assessment(Spoken):
         return self.trajectory.proposed == "adaptively"
 
     @cached_property
+    def fresh(self) -> CostMatrix | None:
+        """The test runs on instances that training has not seen; None without any."""
+        used = set(self.matrix.instances)
+        new = [] if self.test is None else [instance for instance in self.test.instances if instance not in used]
+        return self.test.select(instances=new) if self.test is not None and new else None
+
+    @cached_property
     def tested(self) -> Mapping[str, float]:
         """Mean costs on test instances that training has not seen, of those that have runs there."""
-        if self.test is None:
+        if self.fresh is None:
             return {}
-        used = set(self.matrix.instances)
-        new = [instance for instance in self.test.instances if instance not in used]
-        if not new:
-            return {}
-        found = costs_of(self.test.select(instances=new))
-        means = zip(self.test.configurations, found.training.tolist(), strict=True)
+        means = zip(self.fresh.configurations, costs_of(self.fresh).training.tolist(), strict=True)
         return {name: cost for name, cost in means if math.isfinite(cost)}
 
     def true_cost(self, name: str) -> float:
@@ -261,7 +282,8 @@ class Assessment(Spoken):
         except RefusedError as refusal:
             if self.test is not None and test is None and asked_for:
                 missing = [name for name in names if name not in self.test.configurations]
-                return RefusedError(f"{' and '.join(map(repr, missing))} has no test runs, and {refusal.reason}")
+                said = " and ".join("the default" if name == self.default else f"configuration {name}" for name in missing)
+                return RefusedError(f"{said} {'has' if len(missing) == 1 else 'have'} no test runs, and {refusal.reason}")
             return refusal
 
     @property
@@ -296,10 +318,15 @@ class Assessment(Spoken):
     @property
     def pairs(self) -> Pairs:
         """The differences to the default that the comparison speaks of, instance by instance."""
-        return Pairs((), np.empty(0), np.empty(0)) if self._compared is None else self._compared[1]
+        return Pairs((), *[np.empty(0)] * 4) if self._compared is None else self._compared[1]
+
+    @property
+    def compared(self) -> CostMatrix:
+        """The runs that the comparison speaks of; without one, all."""
+        return self.matrix if self._compared is None else self._compared[2]
 
     @cached_property
-    def _compared(self) -> tuple[Comparison, Pairs] | None:
+    def _compared(self) -> tuple[Comparison, Pairs, CostMatrix] | None:
         if self.default is None or self.incumbent == self.default:
             return None
         evidence, limits, reason = None, None, None
@@ -315,12 +342,13 @@ class Assessment(Spoken):
             except RefusedError as refusal:
                 reason = refusal.reason
         name = self.incumbent if evidence is None else evidence.configuration
-        tested = self.test is not None and {name, self.default} <= set(self.test.configurations)
-        runs = evidence.runs if evidence is not None else self.test if tested and self.test is not None else self.matrix
+        fresh = self.fresh if self.fresh is not None and {name, self.default} <= set(self.fresh.configurations) else None
+        runs = evidence.runs if evidence is not None else fresh if fresh is not None else self.matrix
         pairs = statements.pairs_of(runs, name, self.default)
-        on: Literal["test", "training"] = "test" if runs is not self.matrix and tested else "training"
+        tested = fresh is not None if evidence is None else evidence.chosen == "test"
+        on: Literal["test", "training"] = "test" if tested else "training"
         said = statements.comparison(pairs, name, self.default, on=on, limits=limits, evidence=evidence, reason=reason)
-        return said, pairs
+        return said, pairs, runs
 
     @cached_property
     def statements(self) -> "tuple[Statement, ...]":
@@ -330,8 +358,43 @@ class Assessment(Spoken):
         for evidence, default in ((self._pair_evidence, self.default), (self._evidence, None)):
             if not isinstance(evidence, RefusedError):
                 with suppress(RefusedError):
-                    return statements_of(evidence, default, delta=self.asked.delta, rng=self.asked.rng(8))
+                    worth, rng = self.log.utility is not None, self.asked.rng(8)
+                    return statements_of(evidence, default, delta=self.asked.delta, rng=rng, utility=worth)
         return ()
+
+    @cached_property
+    def approximate(self) -> "tuple[Approximate, ...]":
+        """What normal theory says of the means against the default: approximate, beside what is guaranteed."""
+        from truecost.judge.beyond import approximate_of
+
+        evidence, default = self._pair_evidence, self.default
+        if isinstance(evidence, RefusedError) or default in (None, evidence.configuration):
+            return ()
+        return approximate_of(evidence, default or "", delta=self.asked.delta, utility=self.log.utility is not None)
+
+    @cached_property
+    def width(self) -> "Width | None":
+        """Where the distance between the certificate's limit and its mean comes from; None without one look at a range."""
+        from truecost.stats import forecast
+
+        said, evidence = self.certificate, self.evidence
+        if said is None or evidence is None or evidence.at_all_times:
+            return None
+        low, high, delta = self.matrix.low, self.matrix.high, self.asked.delta * evidence.share
+        return forecast.width(said.estimate, said.upper, low, high, instances=said.instances, delta=delta)
+
+    def forecast(self, what: str, *, power: float = 0.8) -> "Reach":
+        """How many new instances would show a statement, "wins" or "speed-up=1.5" for instance, if they are like these."""
+        from truecost.judge.outlook import Reach, to_show
+        from truecost.stats import forecast
+
+        name = self.incumbent if self.comparison is None else self.comparison.configuration
+        goal = to_show(self.compared, name, self.default, what, utility=self.log.utility is not None)
+        return Reach(what, forecast.instances_needed(goal, self.asked.delta, power=power, rng=self._forecasting))
+
+    @cached_property
+    def _forecasting(self) -> int:
+        return int(self.asked.rng(4).integers(2**62))
 
     @property
     def wins(self) -> "Statement | None":
@@ -373,6 +436,13 @@ class Assessment(Spoken):
         )
 
     @cached_property
+    def heaviest(self) -> Heaviest | None:
+        """The instance that makes up most of the incumbent's mean cost, where one does: on test runs if it has some."""
+        if self.fresh is not None and self.incumbent in self.tested:
+            return heaviest_of(self.fresh, self.incumbent, "test")
+        return heaviest_of(self.matrix, self.incumbent, "training")
+
+    @cached_property
     def over_tuning(self) -> OverTuning:
         """Whether the search went past something better."""
         names = self.matrix.configurations
@@ -403,27 +473,32 @@ class Assessment(Spoken):
         """What it would take to know more."""
         from truecost.judge.outlook import outlook_of
 
-        pair = self._pair_evidence
         return outlook_of(
             self.matrix,
             self.costs.components[self.own],
             self.noise,
             self.comparison,
-            None if isinstance(pair, RefusedError) else pair,
+            self.compared,
+            None if self.wins is None else self.wins.grade,
             delta=self.asked.delta,
-            rng=self.asked.rng(4),
+            seed=self._forecasting,
         )
 
     @cached_property
     def failed(self) -> FloatArray:
-        """The share of each configuration's runs that were not solved; see `failed_by_cost`."""
+        """The share of each configuration's runs that failed; censored ones have not. See `failed_by_cost`."""
         statuses = self.matrix.statuses
         if self.failed_by_cost or statuses is None:
             ended = self.matrix.costs >= self.matrix.high
         else:
-            ended = (statuses != NO_STATUS) & (statuses != Status.SOLVED)
+            ended = ~np.isin(statuses, (NO_STATUS, Status.SOLVED, Status.CENSORED))
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(ended.sum(axis=(1, 2)) / self.costs.runs)
+
+    @cached_property
+    def censored(self) -> NDArray[np.int64]:
+        """How many runs of each configuration were stopped at a cap."""
+        return np.asarray(self.matrix.censored.sum(axis=(1, 2)))
 
     @property
     def failed_by_cost(self) -> bool:
@@ -441,6 +516,8 @@ class Assessment(Spoken):
             return f"that takes {FEWEST_TO_SWEEP} instances, and there {'is' if instances == 1 else 'are'} {instances}"
         if self.matrix.counts().min() == 0:
             return "some configurations have no run on some instances"
+        if self.censored.any():
+            return "some runs were stopped at a cap, and what they cost is not known"
         if isinstance(self.bounds, str):
             return "within and across are not known for every configuration"
         return None
@@ -500,6 +577,7 @@ class Assessment(Spoken):
                 "missing_runs": matrix.costs.size - runs,
                 "low": matrix.low,
                 "high": matrix.high,
+                "utility": self.log.utility,
                 "statuses": statuses,
                 "left_out": dict(self.log.left_out),
                 "notes": list(self.log.notes),
@@ -522,11 +600,13 @@ class Assessment(Spoken):
         return {
             "configuration": name,
             "training_cost": float(costs.training[place]),
+            "training_cost_at_least": float(costs.lowest[place]),
             "standard_error": float(costs.standard_error[place]),
             "true_cost": self.true_cost(name),
             "true_cost_from": self._source(name),
             "runs": int(costs.runs[place]),
             "instances": int(costs.instances[place]),
+            "censored": int(self.censored[place]),
             "parameters": dict(self.log.parameters.get(name, {})),
         }
 
@@ -542,14 +622,19 @@ class Assessment(Spoken):
             return self._table()
         if part == "certificate":
             found = self.certificate
-            return {"reason": self.no_certificate} if found is None else asdict(found)
+            if found is None:
+                return {"reason": self.no_certificate}
+            return {**asdict(found), "width": None if self.width is None else asdict(self.width)}
         if part == "comparison":
             compared = self.comparison
             return None if compared is None else {**asdict(compared), "grade": compared.grade}
+        if part == "approximate":
+            return [asdict(each) for each in self.approximate]
         if part == "statements":
             return [{**asdict(each), "grade": each.grade} for each in self.statements]
         if part == "noise":
-            return {**asdict(self.noise), "spread": asdict(self.spread)}
+            heaviest = None if self.heaviest is None else self.heaviest._asdict()
+            return {**asdict(self.noise), "spread": asdict(self.spread), "heaviest": heaviest}
         if part == "over_tuning":
             return asdict(self.over_tuning) | {"along": [point._asdict() for point in self.over_tuning.along]}
         if part == "bounds":
@@ -565,7 +650,7 @@ class Assessment(Spoken):
             if plan is None
             else {name: getattr(plan, name) for name in ("instances", "runs", "standard_error")},
             "no_plan": found.no_plan,
-            "reach": None if found.reach is None else found.reach._asdict(),
+            "reach": [{"show": each.what, **asdict(each.found)} for each in found.reach],
             "tell_apart": None if found.apart is None else asdict(found.apart),
         }
 
@@ -576,6 +661,7 @@ class Assessment(Spoken):
                 "configuration": self.matrix.configurations[place],
                 "rank": rank if costs.ranked[place] else None,
                 "training_cost": float(costs.training[place]),
+                "training_cost_at_least": float(costs.lowest[place]),
                 "standard_error": float(costs.standard_error[place]),
                 "runs": int(costs.runs[place]),
                 "instances": int(costs.instances[place]),
@@ -583,6 +669,7 @@ class Assessment(Spoken):
                 "across": float(costs.components.across[place]),
                 "total": float(costs.components.total[place]),
                 "not_solved": float(self.failed[place]),
+                "censored": int(self.censored[place]),
             }
             for rank, place in enumerate(costs.order.tolist(), 1)
         ]

@@ -4,7 +4,12 @@ None of them needs to know the range of the cost, so that a log works as it is; 
 δ for itself: of several, one in 1/δ may be wrong. Which are made, and of which side, does not depend on what came out.
 
 Failed runs are never left out: they are not solved, and all that is known of their running time is that it is at least the
-longest of a run that was. A speed-up is stated where runs time out, which is where costs are running times.
+longest of a run that was. A speed-up is stated where runs time out, which is where costs are running times. Where a run that
+was stopped at a limit costs less than some that were solved, it is no failure: the cost is the quality it reached. Of a
+utility, which is bounded, the mean says most; wins and the solved share stand beside it.
+
+A censored run, stopped at a cap, is neither: it may have been solved, and costs the cap at least. Limits use the end that
+goes against them, and what is sure counts: who was stopped at 1 s after the rival had finished at 0.4 s has lost.
 """
 
 import math
@@ -20,10 +25,10 @@ from truecost.judge.evidence import Evidence, RefusedError, in_rounds
 from truecost.judge.statements import Grade
 from truecost.matrix import CostMatrix
 from truecost.runs import NO_STATUS, Status
-from truecost.stats import quantiles, rates, ratios
+from truecost.stats import approximate, quantiles, rates, ratios
+from truecost.stats.approximate import Approximate
 from truecost.stats.limits import Ends, Limit, LimitSequence
 
-FloatArray = NDArray[np.float64]
 Kind = Literal["solved share", "median", "nine in ten", "wins", "speed-up", "ratio of means"]
 # The share of runs that each quantile speaks of.
 SHARES: dict[Kind, float] = {"median": 0.5, "nine in ten": 0.9}
@@ -41,8 +46,8 @@ class Statement:
         u(default)/u(configuration).
     configuration, against
         Of whom, and compared with whom; None where with nobody.
-    observed
-        The same of the runs seen.
+    observed, possible
+        The same of the runs seen; where runs are censored, the end that the limit rests on and the other one.
     limit, side
         Infinite, or 0, where these instances cannot say anything.
     opposite
@@ -55,6 +60,7 @@ class Statement:
     configuration: str
     against: str | None
     observed: float
+    possible: float
     limit: float
     side: Literal["lower", "upper"]
     opposite: float | None
@@ -76,64 +82,91 @@ class Statement:
 
 
 def statements_of(
-    evidence: Evidence, default: str | None, *, delta: float, rng: np.random.Generator
+    evidence: Evidence, default: str | None, *, delta: float, rng: np.random.Generator, utility: bool = False
 ) -> tuple[Statement, ...]:
-    """Everything that may be said of the evidence's configuration beyond its mean; against a default where one is given."""
+    """Everything that may be said of the evidence's configuration beyond its mean; against a default where one is given.
+
+    `utility` says that costs are 1 − utility.
+    """
     share = delta * evidence.share
+    default = None if default == evidence.configuration else default
     names = [evidence.configuration] if default is None else [evidence.configuration, default]
+    runs = evidence.runs.select(configurations=names)
     if evidence.at_all_times:
-        costs, part, planned = in_rounds(evidence, names)
+        runs, part, planned = in_rounds(evidence, names)
         share *= part
         evidence = evidence._replace(planned=planned)
-        statuses = None
-    else:
-        rows = [evidence.runs.configurations.index(name) for name in names]
-        costs = evidence.runs.costs[rows]
-        statuses = None if evidence.runs.statuses is None else evidence.runs.statuses[rows]
+    costs, statuses, censored = runs.costs, runs.statuses, runs.censored
     if np.isnan(costs[0]).all():
         raise RefusedError(f"{evidence.configuration!r} has no runs on the instances that may be used")
-    stated = partial(_Maker, evidence, delta, share, int(rng.integers(2**63)))
-    failed = _failed(evidence.runs, costs, statuses)
-    longest = float(np.max(costs[~failed & ~np.isnan(costs)], initial=0.0))
-    times = [
-        Ends(lower=np.where(lost, longest, each), upper=np.where(lost, np.inf, each))
-        for each, lost in zip(costs, failed, strict=True)
-    ]
+    stated = partial(_Maker, evidence, delta, share, int(rng.integers(2**63)), bool(censored.any()))
+    failed, charged = failed_runs(runs)
+    times = times_of(runs, failed)
     alone, pair = stated(None), stated(default)
     there = ~np.isnan(costs[0]).all(axis=1)
     made = []
-    if statuses is not None or math.isfinite(evidence.runs.high):
-        solved = np.where(np.isnan(costs[0]), np.nan, ~failed[0])
-        made.append(alone("solved share", rates.solved, rates.solved_sequence, (solved[there],), "lower"))
-    for kind, part_of in SHARES.items():
+    if charged and (statuses is not None or math.isfinite(runs.high)):
+        sure, possible = (
+            np.where(np.isnan(costs[0]), np.nan, each)[there] for each in (~failed[0] & ~censored[0], ~failed[0])
+        )
+        known = Ends(lower=sure, upper=possible)
+        made.append(alone("solved share", rates.solved, rates.solved_sequence, (known,), "lower"))
+    for kind, part_of in () if utility else SHARES.items():
         one_look, at_all_times = (
             partial(quantiles.quantile, share=part_of),
             partial(quantiles.quantile_sequence, share=part_of),
         )
         made.append(alone(kind, one_look, at_all_times, (times[0][there],), "upper"))
-    if default is None or default == evidence.configuration:
+    if default is None:
         return tuple(made)
     both = there & ~np.isnan(costs[1]).all(axis=1)
     if not both.any():
         return tuple(made)
-    ours, theirs = costs[0][both], costs[1][both]
+    ours, theirs = (Ends(lower=low, upper=high)[both] for low, high in zip(costs, runs.most, strict=True))
     made.append(pair("wins", rates.wins, rates.wins_sequence, (ours, theirs), "lower"))
-    if statuses is not None and (statuses == Status.TIMEOUT).any() and np.nanmin(costs) >= 0:
+    if utility:
+        return tuple(made)
+    if charged and statuses is not None and (statuses == Status.TIMEOUT).any() and np.nanmin(costs) >= 0:
         timed = (times[0][both], times[1][both])
         made.append(pair("speed-up", quantiles.speed_up, quantiles.speed_up_sequence, timed, "lower"))
-    low, high = evidence.runs.low, evidence.runs.high
-    if low >= 0 and math.isfinite(high):
+    low, high = runs.low, runs.high
+    # In one look at censored runs nothing but the difference of means is at hand that holds however they were stopped.
+    if low >= 0 and math.isfinite(high) and (evidence.at_all_times or not censored.any()):
         look = partial(ratios.ratio_of_means, low=low, high=high)
         steps = partial(ratios.ratio_of_means_sequence, low=low, high=high)
         made.append(pair("ratio of means", look, steps, (ours, theirs), "lower"))
     return tuple(made)
 
 
+def approximate_of(evidence: Evidence, default: str, *, delta: float, utility: bool = False) -> tuple[Approximate, ...]:
+    """What normal theory says of the difference and the ratio of means: approximate, not guaranteed, and without a range.
+
+    Where delta is shared out among a list, so it is here. Nothing of a race, whose numbers of instances depend on costs, and
+    nothing where runs are censored.
+    """
+    runs = evidence.runs.select(configurations=[evidence.configuration, default])
+    both = (runs.counts() > 0).all(axis=0)
+    if evidence.at_all_times or runs.censored.any() or both.sum() < 2:
+        return ()
+    failed, charged = failed_runs(runs)
+    (ours, theirs), late = runs.costs[:, both], failed[:, both]
+    # Where runs can fail, a sample without failures is no better than one with too few of them.
+    watched = not utility and charged and (math.isfinite(runs.high) or failed.any())
+    asked: dict[str, Any] = {"delta": delta * evidence.share, "timeouts": tuple(late) if watched else None}
+    made = [approximate.mean_difference(ours, theirs, **asked)]
+    if not utility and np.nanmin(runs.costs) >= 0:
+        made.append(approximate.mean_ratio(ours, theirs, **asked))
+    return tuple(made)
+
+
 class _Maker:
     """Makes statements of one configuration, or of one against another, from one evidence."""
 
-    def __init__(self, evidence: Evidence, delta: float, share: float, seed: int, against: str | None) -> None:
+    def __init__(
+        self, evidence: Evidence, delta: float, share: float, seed: int, censored: bool, against: str | None
+    ) -> None:
         self._evidence, self._delta, self._share, self._seed, self._against = evidence, delta, share, seed, against
+        self._censored = censored
 
     def __call__(
         self,
@@ -150,19 +183,23 @@ class _Maker:
                     return limit.value, limit.observed, limit.instances, limit.method
                 steps = at_all_times(*runs, delta=self._share, side=which)
                 return float(steps.value[-1]), float(steps.observed[-1]), int(steps.instances[-1]), steps.method
-            limit = one_look(*runs, delta=self._share, side=which, rng=self._seed)
+            more = {"monotone": True} if self._censored else {}
+            limit = one_look(*runs, delta=self._share, side=which, rng=self._seed, **more)
             return limit.value, limit.observed, limit.instances, limit.method
 
         value, observed, instances, method = found(side)
-        opposite = None if self._against is None else found("upper" if side == "lower" else "lower")[0]
+        opposite, possible = None, observed
+        if self._against is not None or self._censored:
+            opposite, possible, *_ = found("upper" if side == "lower" else "lower")
         return Statement(
             kind=kind,
             configuration=self._evidence.configuration,
             against=self._against,
             observed=observed,
+            possible=possible if self._censored else observed,
             limit=value,
             side=side,
-            opposite=opposite,
+            opposite=None if self._against is None else opposite,
             instances=instances,
             delta=self._delta,
             method=method,
@@ -171,8 +208,22 @@ class _Maker:
         )
 
 
-def _failed(runs: CostMatrix, costs: FloatArray, statuses: NDArray[np.int8] | None) -> NDArray[np.bool_]:
-    """Which runs were not solved; without statuses, those that have the highest possible cost."""
+def times_of(runs: CostMatrix, failed: NDArray[np.bool_]) -> list[Ends]:
+    """Running times of each configuration, with what is known of those of failed and of censored runs."""
+    costs, censored = runs.costs, runs.censored
+    longest = float(np.max(costs[~failed & ~censored & ~np.isnan(costs)], initial=0.0))
+    return [
+        Ends(lower=np.where(lost, longest, each), upper=np.where(lost | stopped, np.inf, each))
+        for each, lost, stopped in zip(costs, failed, censored, strict=True)
+    ]
+
+
+def failed_runs(runs: CostMatrix) -> tuple[NDArray[np.bool_], bool]:
+    """Which runs were not solved, without statuses those of the highest possible cost; whether timeouts are among them."""
+    costs, statuses = runs.costs, runs.statuses
     if statuses is None or (statuses == NO_STATUS).all():
-        return np.asarray(costs >= runs.high)
-    return np.asarray((statuses != NO_STATUS) & (statuses != Status.SOLVED))
+        return np.asarray(costs >= runs.high), True
+    failed = ~np.isin(statuses, (NO_STATUS, Status.SOLVED, Status.CENSORED))
+    late, most = statuses == Status.TIMEOUT, np.max(costs[statuses == Status.SOLVED], initial=-np.inf)
+    charged = not (costs[late] < most).any()
+    return failed if charged else failed & ~late, charged

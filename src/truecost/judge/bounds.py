@@ -73,6 +73,7 @@ def subject_of(matrix: CostMatrix, configuration: str) -> Subject:
     runs = matrix.counts().sum(axis=1)
     matrix = matrix.select(configurations=[name for name, has in zip(matrix.configurations, runs, strict=True) if has])
     own = matrix.configurations.index(configuration)
+    matrix.exact_costs()
     costs = training_cost(matrix)
     return Subject(
         components=variance_components(matrix),

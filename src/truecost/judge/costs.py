@@ -4,6 +4,9 @@ The training cost of a configuration is the mean of its instance means, every in
 missing that is the plain mean of the paper. Where configurations have runs on different instances it is adjusted for how
 hard those are (cost = configuration + instance, by least squares), as if all had been run on all: else whoever met the easy
 instances would win.
+
+A censored run, stopped at a cap, is charged the most it can cost: whoever was stopped early must not look cheap for it. What
+that adds is not hidden: beside each training cost stands the least it can be, with every such run at its cap.
 """
 
 from dataclasses import dataclass
@@ -32,6 +35,8 @@ class Costs:
     ----------
     training, standard_error
         See the module; the standard error is over instances. NaN without runs.
+    lowest
+        The training cost with censored runs at their caps; the same where there are none.
     runs, instances
         How many each has.
     ranked
@@ -42,11 +47,14 @@ class Costs:
         Whether configurations have runs on different instances, so that costs are adjusted for their difficulty.
     components
         `within` and `across` of each.
-    means, there
-        Instance means, 0 where there is no run, and where there is one.
+    means, least, there
+        Instance means, 0 where there is no run; with censored runs at their caps; and where there is one.
+    added
+        What each instance adds by its difficulty.
     """
 
     training: FloatArray
+    lowest: FloatArray
     standard_error: FloatArray
     runs: NDArray[np.int64]
     instances: NDArray[np.int64]
@@ -55,7 +63,9 @@ class Costs:
     adjusted: bool
     components: VarianceComponents
     means: FloatArray
+    least: FloatArray
     there: BoolArray
+    added: FloatArray
 
     @property
     def compared(self) -> FloatArray:
@@ -67,13 +77,15 @@ def costs_of(matrix: CostMatrix) -> Costs:
     """The costs of every configuration of a matrix."""
     components = variance_components(matrix)
     plain = training_cost(matrix, weights="instances", components=components)
-    means, there = instance_means(matrix)
+    means, least, there, added = levelled(matrix)
     used = there[there.any(axis=1)]
     adjusted = bool((used != used[:1]).any())
-    training = levels(means, there) if adjusted else plain.cost
+    training = levels(means, there, added) if adjusted else plain.cost
+    lowest = training if least is means else levels(least, there, added if adjusted else 0 * added)
     enough = _enough(there)
     return Costs(
         training=training,
+        lowest=lowest,
         standard_error=plain.standard_error,
         runs=plain.runs,
         instances=plain.instances,
@@ -82,21 +94,33 @@ def costs_of(matrix: CostMatrix) -> Costs:
         adjusted=adjusted,
         components=components,
         means=means,
+        least=least,
         there=there,
+        added=added,
     )
 
 
-def instance_means(matrix: CostMatrix) -> tuple[FloatArray, BoolArray]:
-    """Instance means (M, P), 0 where there is no run, and where there is one."""
-    parts = [(block.means, block.counts > 0) for block in instance_summaries(matrix)]
+def levelled(matrix: CostMatrix) -> tuple[FloatArray, FloatArray, BoolArray, FloatArray]:
+    """Instance means, those with caps (the same array where nothing is censored), where there are some, what instances add.
+
+    That is taken from caps where runs are censored: what is charged to one configuration must not help another.
+    """
+    means, there = instance_means(matrix)
+    least = instance_means(matrix, caps=True)[0] if matrix.censored.any() else means
+    return means, least, there, difficulty(least, there)
+
+
+def instance_means(matrix: CostMatrix, *, caps: bool = False) -> tuple[FloatArray, BoolArray]:
+    """Instance means (M, P), 0 where there is no run, and where there is one; censored runs as in `instance_summaries`."""
+    parts = [(block.means, block.counts > 0) for block in instance_summaries(matrix, caps=caps)]
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
-def best_of(means: FloatArray, there: BoolArray) -> int | None:
+def best_of(means: FloatArray, there: BoolArray, added: FloatArray) -> int | None:
     """The place of the least cost among those that can be compared; None without runs."""
     if not there.any():
         return None
-    return int(np.argmin(np.where(_enough(there), levels(means, there), np.inf)))
+    return int(np.argmin(np.where(_enough(there), levels(means, there, added), np.inf)))
 
 
 def _enough(there: BoolArray) -> BoolArray:
@@ -104,10 +128,10 @@ def _enough(there: BoolArray) -> BoolArray:
     return np.asarray(counts >= max(1.0, LEAST_SHARE * counts.max(initial=0)))
 
 
-def levels(means: FloatArray, there: BoolArray) -> FloatArray:
-    """The mean of instance means adjusted for the difficulty of the instances; NaN without runs."""
+def levels(means: FloatArray, there: BoolArray, added: FloatArray) -> FloatArray:
+    """The mean of instance means less what the instances add; NaN without runs."""
     counts = there.sum(axis=1)
-    level = np.where(there, means - difficulty(means, there), 0).sum(axis=1) / np.maximum(counts, 1)
+    level = np.where(there, means - added, 0).sum(axis=1) / np.maximum(counts, 1)
     return np.where(counts > 0, level, np.nan)
 
 

@@ -19,20 +19,27 @@ the number that might have been.
 Where costs decided how many runs a configuration gets (a race), or runs are still being made, limits must hold at all times:
 they take the instances in the order of the matrix, from the first, with the same number of runs r on each, and the part
 6/(π²r²) of δ, since one may look after every round. Where nothing says how it came about that configurations have runs on
-different instances, it is taken for a race. The same holds for test runs that were watched while they came in; where R
-rounds, fixed beforehand, are the most there can be, round r has 1/r² of δ, over the sum of 1/j² up to R.
+different instances, or that runs were stopped early, it is taken for a race. The same holds for test runs that were watched
+while they came in; where R rounds, fixed beforehand, are the most there can be, round r has 1/r² of δ, over the sum of 1/j²
+up to R.
+
+A run that was stopped at a cap is censored: it costs the cap at least, and at most what a run can cost. Upper limits charge
+it the most, lower ones the least, and a difference the ends that go against it. When to stop was decided by other runs, so
+that betting is valid only in the order of time, on runs that no later instance had a part in: the first one on each instance
+(δ's part for r = 1). In one look Hoeffding's limit stands in, which never falls when a charge rises and so holds however the
+caps came about, in any order.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
-from truecost.judge.costs import best_of, instance_means
+from truecost.judge.costs import best_of, difficulty, instance_means, levelled
 from truecost.matrix import CostMatrix
 from truecost.runs import Trajectory, Watched
 
@@ -52,6 +59,7 @@ ONE_LOOK = "the number of instances was fixed before looking"
 ORDER = "the seed was not picked after seeing results"
 IN_ORDER = "instances came in the order of the matrix, and the race decided only who gets no further ones"
 WATCHED = "instances came in the order of the matrix, and costs decided only when to stop"
+CENSORED = "a run that was stopped at a cap would have cost the cap at least"
 
 
 class RefusedError(InputError):
@@ -153,9 +161,9 @@ class Evidence(NamedTuple):
 
 
 class Rounds(NamedTuple):
-    """Costs (C, K, r) in the order of time, the part of δ, and for how many instances limits are planned, if for any."""
+    """Runs in the order of time, r on each instance, the part of δ, and for how many instances limits are planned, if so."""
 
-    costs: FloatArray
+    runs: CostMatrix
     part: float
     planned: int | None
 
@@ -212,7 +220,7 @@ def gather_evidence(
             f"no cost on these instances had been seen when {name}, number {asked.proposal:,} of its search, was proposed, "
             "and every number is certified once at most"
         )
-    return Evidence(runs, name, chosen, m, share, stopped, condition, _rests(claim, stopped))
+    return Evidence(runs, name, chosen, m, share, stopped, condition, _rests(claim, stopped, runs))
 
 
 def incumbent_of(matrix: CostMatrix, trajectory: Trajectory | None) -> str:
@@ -220,7 +228,8 @@ def incumbent_of(matrix: CostMatrix, trajectory: Trajectory | None) -> str:
     if trajectory is not None and trajectory.incumbent in matrix.configurations:
         assert trajectory.incumbent is not None  # noqa: S101
         return trajectory.incumbent
-    place = best_of(*instance_means(matrix))
+    means, _, there, added = levelled(matrix)
+    place = best_of(means, there, added)
     return matrix.configurations[place or 0]
 
 
@@ -234,13 +243,12 @@ def fixed_before(matrix: CostMatrix, name: str | None) -> str:
 
 
 def in_rounds(evidence: Evidence, names: Sequence[str]) -> Rounds:
-    """Costs of these configurations in the order of the matrix, r runs on each instance.
+    """The first r runs of these configurations on each instance, in the order of the matrix.
 
     Whatever more runs there are is passed over: how many there are may depend on costs.
     """
-    runs = evidence.runs
-    rows = [runs.configurations.index(name) for name in names]
-    counts = runs.counts()[rows]
+    runs = evidence.runs.select(configurations=names)
+    counts = runs.counts()
     used = counts > 0
     for name, mine in zip(names, used, strict=True):
         if not mine.any() or not mine[: int(mine.sum())].all():
@@ -249,12 +257,19 @@ def in_rounds(evidence: Evidence, names: Sequence[str]) -> Rounds:
                 "that holds at all times needs that; take runs on new instances"
             )
     length = int(used.all(axis=0).sum())
-    rounds = int(counts[:, :length].min())
-    costs = runs.costs[rows][:, :length]
-    first = np.argsort(np.isnan(costs), axis=2, kind="stable")[:, :, :rounds]
+    # Later rounds come after later instances, whose costs may have set their caps.
+    rounds = 1 if runs.censored[:, :length].any() else int(counts[:, :length].min())
+    first = np.argsort(np.isnan(runs.costs[:, :length]), axis=2, kind="stable")[:, :, :rounds]
+
+    def kept(values: NDArray[Any]) -> NDArray[Any]:
+        return np.take_along_axis(values[:, :length], first, axis=2)
+
+    statuses = None if runs.statuses is None else kept(runs.statuses)
+    named = (runs.configurations, runs.instances[:length], runs.low, runs.high)
     # What a later round adds is looked at when it is complete.
     planned = evidence.planned if rounds == 1 or evidence.planned is None else length
-    return Rounds(np.take_along_axis(costs, first, axis=2), part_of_round(rounds, evidence.rounds), planned)
+    found = CostMatrix(kept(runs.costs), *named, statuses=statuses)
+    return Rounds(found, part_of_round(rounds, evidence.rounds), planned)
 
 
 def part_of_round(number: int, most: int | None) -> float:
@@ -275,7 +290,7 @@ def _at_all_times(matrix: CostMatrix, asked: Question, trajectory: Trajectory | 
         return raced
     counts = matrix.counts()
     counts = counts[counts.any(axis=1)]
-    return bool((counts != counts[:1]).any())
+    return bool((counts != counts[:1]).any() or matrix.censored.any())
 
 
 def _on_test(matrix: CostMatrix, test: CostMatrix, name: str, watched: Watched | None) -> Evidence:
@@ -292,7 +307,7 @@ def _on_test(matrix: CostMatrix, test: CostMatrix, name: str, watched: Watched |
     claim = f"{name} was chosen before any of the test costs was seen"
     runs = test.select(instances=new)
     if watched is None:
-        return Evidence(runs, name, "test", 1, 1.0, False, None, _rests(claim, False))
+        return Evidence(runs, name, "test", 1, 1.0, False, None, _rests(claim, False, runs))
     rests_on = (INSTANCES, SEEDS, RANGE, WATCHED, claim)
     return Evidence(runs, name, "test", 1, 1.0, True, None, rests_on, watched.rounds, watched.planned)
 
@@ -305,6 +320,11 @@ def _on_part(
             "configurations have runs on different instances, as after a race: which are left to choose from depended on "
             "the instances that would have to judge. If costs did not decide that, say so (`raced`)"
         )
+    if matrix.censored.any():
+        raise RefusedError(
+            "runs were stopped at a cap, which costs on the instances that would have to judge may have set: the part that "
+            "chooses would have seen them"
+        )
     instances = len(matrix.instances)
     if instances < 2:
         raise RefusedError("one part of the instances chooses and the others judge, which takes two instances at least")
@@ -312,7 +332,7 @@ def _on_part(
     size = max(1, round(CHOOSING * instances))
     first, second = np.sort(order[:size]), np.sort(order[size:])
     means, there = instance_means(matrix)
-    place = best_of(means[:, first], there[:, first])
+    place = best_of(means[:, first], there[:, first], difficulty(means[:, first], there[:, first]))
     if place is None:
         raise RefusedError("there are no runs on the part of the instances that chooses")
     winner = matrix.configurations[place]
@@ -324,9 +344,9 @@ def _on_part(
         )
     runs = matrix.select(instances=[matrix.instances[i] for i in second])
     claim = "the configurations were not tuned on these instances"
-    return Evidence(runs, winner, "on-part", 1, 1.0, False, condition, _rests(claim, False))
+    return Evidence(runs, winner, "on-part", 1, 1.0, False, condition, _rests(claim, False, runs))
 
 
-def _rests(claim: str, stopped: bool) -> tuple[str, ...]:
-    kept = (INSTANCES, SEEDS, RANGE)
+def _rests(claim: str, stopped: bool, runs: CostMatrix) -> tuple[str, ...]:
+    kept = (INSTANCES, SEEDS, RANGE, *((CENSORED,) if runs.censored.any() else ()))
     return (*kept, IN_ORDER, claim) if stopped else (*kept, COUNTS, claim, ONE_LOOK, ORDER)

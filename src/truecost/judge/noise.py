@@ -2,12 +2,12 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.judge.costs import Costs
+from truecost.judge.costs import Costs, instance_means
 from truecost.matrix import CostMatrix
 from truecost.stats.allocation import even
 
@@ -58,6 +58,24 @@ class Spread:
     never_used: tuple[str, ...]
     variance_over_even: float
     on_other_instances: int
+
+
+class Heaviest(NamedTuple):
+    """An instance that makes up most of a mean cost: on which runs, its mean cost there, its share in the sum of all."""
+
+    on: Literal["test", "training"]
+    instance: str
+    cost: float
+    share: float
+
+
+def heaviest_of(runs: CostMatrix, name: str, on: Literal["test", "training"]) -> Heaviest | None:
+    """The instance whose cost is more than that of all others together; None without one, or where costs may be below 0."""
+    (means,), (there,) = instance_means(runs.select(configurations=[name]))
+    if there.sum() < 3 or (means < 0).any() or not means.max() > 0.5 * means.sum():
+        return None
+    place = int(means.argmax())
+    return Heaviest(on, runs.instances[place], float(means[place]), float(means[place] / means.sum()))
 
 
 def noise_of(matrix: CostMatrix, costs: Costs, own: int) -> Noise:

@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.judge.costs import LEAST_SHARE, Costs, difficulty
+from truecost.judge.costs import LEAST_SHARE, Costs
 from truecost.runs import Trajectory
 
 FloatArray = NDArray[np.float64]
@@ -95,7 +95,7 @@ def optimism_of(
     costs: Costs, own: int, test_cost: float, *, adaptive: bool, splits: int, rng: np.random.Generator
 ) -> Optimism:
     """Of the configuration in row `own`; `test_cost` is NaN where it has no test runs."""
-    seen = selection_errors(costs.means, costs.there, splits, rng)
+    seen = selection_errors(costs, splits, rng)
     training = float(costs.training[own])
     error = ALL_FOR_HALF * seen.error
     # What is a rounding of the costs' own size is nothing.
@@ -143,34 +143,38 @@ class SelectionError(NamedTuple):
     held_out: float
 
 
-def selection_errors(means: FloatArray, there: BoolArray, splits: int, rng: np.random.Generator) -> SelectionError:
+def selection_errors(costs: Costs, splits: int, rng: np.random.Generator) -> SelectionError:
     """Mean selection error of choosing on a random half of the instances, looking at the other.
 
     Configurations that have runs on less than `LEAST_SHARE` of what the most used one has on that half, or none on the
-    other, are not chosen. Costs are adjusted for the difficulty of instances; with all runs there that changes nothing,
-    since the two ways of a split cancel it.
+    other, are not chosen. Costs are adjusted for what instances add; with all runs there that changes nothing,
+    since the two ways of a split cancel it. Censored runs are charged the most where it is chosen, and count with their caps
+    where it is looked at: what was charged must not pass for an error.
     """
+    means, there = costs.means, costs.there
     instances = means.shape[1]
     if instances < 2:
         return SelectionError(math.nan, math.nan)
     step = max(1, BLOCK // max(means.shape))
     errors: list[FloatArray] = []
     held_outs: list[FloatArray] = []
-    means = np.where(there, means - difficulty(means, there), 0)
-    number, sums, counts = there.astype(np.float64), means.sum(axis=1), there.sum(axis=1)
+    seen = [np.where(there, each - costs.added, 0) for each in (means, costs.least)]
+    number, sums, counts = there.astype(np.float64), seen[1].sum(axis=1), there.sum(axis=1)
     for start in range(0, splits, step):
         size = min(step, splits - start)
         # Every split both ways: what a fixed configuration errs by cancels exactly, but in the last one of an odd number.
         drawn = np.argsort(rng.random((-(-size // 2), instances)), axis=1) < instances // 2
         half = np.concatenate([drawn, ~drawn])[:size].astype(np.float64).T
-        train_sums, train_counts = means @ half, number @ half
+        train_sums, train_counts = seen[0] @ half, number @ half
         held_counts = counts[:, np.newaxis] - train_counts
         enough = (train_counts >= np.maximum(1, LEAST_SHARE * train_counts.max(axis=0))) & (held_counts > 0.5)
         train = np.where(enough, train_sums / np.maximum(train_counts, 1), np.inf)
-        held = (sums[:, np.newaxis] - train_sums) / np.maximum(held_counts, 1)
         place, columns = train.argmin(axis=0), np.arange(size)
-        best = train[place, columns]
-        some = np.isfinite(best)
+        some = np.isfinite(train[place, columns])
+        if costs.least is not means:
+            train_sums = seen[1] @ half
+        held = (sums[:, np.newaxis] - train_sums) / np.maximum(held_counts, 1)
+        best = (train_sums / np.maximum(train_counts, 1))[place, columns]
         errors.append((held[place, columns] - best)[some])
         held_outs.append(held[place, columns][some])
     return SelectionError(_mean(errors), _mean(held_outs))

@@ -8,28 +8,24 @@ from typing import NamedTuple
 import numpy as np
 
 from truecost.errors import InputError
-from truecost.judge.evidence import Evidence
+from truecost.judge.beyond import failed_runs, times_of
+from truecost.judge.evidence import Primary
 from truecost.judge.noise import NOTHING, Noise
-from truecost.judge.statements import Comparison, limits_of_difference
+from truecost.judge.statements import Comparison, Grade
 from truecost.matrix import CostMatrix
 from truecost.plan.power import Power, paired_differences, runs_to_tell_apart
 from truecost.plan.sizes import Recommendation, runs_needed
+from truecost.stats import forecast
+from truecost.stats.forecast import Forecast, Goal
+from truecost.stats.limits import Ends
 from truecost.stats.variance import VarianceComponents, variance_components
-
-# How many times the instances of a comparison are taken, to see when it would be shown.
-REPEATS = (2, 3, 4, 6, 8, 12, 16)
 
 
 class Reach(NamedTuple):
-    """On how many `instances` the verdict's own limits would show the difference; None if not even on those `tried`.
+    """How many new instances would show a statement, as `to_show` has it, if they are like the pilot's."""
 
-    New ones are taken to be like the `seen`; `to_choose`, so many more are needed to choose by.
-    """
-
-    instances: int | None
-    seen: int
-    tried: int
-    to_choose: int
+    what: str
+    found: Forecast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,7 +39,8 @@ class Outlook:
     error
         The standard error that is planned for, with as many digits as the plan takes.
     reach
-        What it takes to show the configuration better than the default, where it is not yet, and looks it.
+        Statements that do not show the configuration better than the default yet, though it looks so, and how many new
+        instances would: the one that takes the fewest first.
     apart
         What a paired t-test would take for it.
     """
@@ -51,7 +48,7 @@ class Outlook:
     plan: Recommendation | None
     no_plan: str
     error: str
-    reach: Reach | None
+    reach: tuple[Reach, ...]
     apart: Power | None
 
 
@@ -60,23 +57,26 @@ def outlook_of(
     components: VarianceComponents,
     noise: Noise,
     comparison: Comparison | None,
-    evidence: Evidence | None,
+    compared: CostMatrix,
+    wins: Grade | None,
     *,
     delta: float,
-    rng: np.random.Generator,
+    seed: int,
 ) -> Outlook:
-    """The outlook of the configuration with these components; `evidence` is that of the comparison."""
+    """The outlook of the configuration with these components; `compared` has the comparison's runs, `wins` is a grade."""
     plan, no_plan = _plan(components, noise, delta, matrix.width)
     return Outlook(
         plan=plan,
         no_plan=no_plan,
         error="" if plan is None else _digits(plan, components, noise, delta, matrix.width),
-        reach=_reach(matrix, comparison, evidence, delta, rng),
+        reach=_reach(compared, comparison, wins, delta, seed),
         apart=_apart(matrix, comparison),
     )
 
 
 def _plan(components: VarianceComponents, noise: Noise, delta: float, width: float) -> tuple[Recommendation | None, str]:
+    if math.isnan(noise.standard_error):
+        return None, "the incumbent has runs on one instance, from which no error is seen"
     if not noise.standard_error > NOTHING * abs(noise.within + noise.across) ** 0.5:
         return None, "all runs of the incumbent cost the same, so there is no error to be halved"
     try:
@@ -103,25 +103,50 @@ def _digits(plan: Recommendation, components: VarianceComponents, noise: Noise, 
     return repr(noise.standard_error / 2)
 
 
-def _reach(
-    matrix: CostMatrix, found: Comparison | None, evidence: Evidence | None, delta: float, rng: np.random.Generator
-) -> Reach | None:
-    """The limits of the comparison once more, as if every instance had been drawn several times."""
-    if found is None or found.upper is None or found.upper < 0 or not found.estimate < 0:
-        return None
-    if evidence is None or evidence.at_all_times:
-        return None
-    pair = evidence.runs.select(configurations=[found.configuration, found.default])
-    costs = pair.costs[:, (pair.counts() > 0).all(axis=0)]
-    seen = costs.shape[1]
-    choosing = len(matrix.instances) / seen - 1 if evidence.chosen == "on-part" else 0.0
-    for times in REPEATS:
-        names = [str(place) for place in range(times * seen)]
-        runs = CostMatrix(np.tile(costs, (1, times, 1)), pair.configurations, names, pair.low, pair.high)
-        limits = limits_of_difference(evidence._replace(runs=runs), found.default, delta=delta, rng=rng)
-        if limits.upper < 0:
-            return Reach(times * seen, seen, times * seen, round(times * seen * choosing))
-    return Reach(None, seen, REPEATS[-1] * seen, 0)
+def to_show(runs: CostMatrix, configuration: str, default: str | None, what: str, *, utility: bool = False) -> Goal:
+    """What these runs say of a statement that is to be shown: "mean", "wins", "wins=0.6", "speed-up=1.5" or "solved=0.95".
+
+    `runs` are those of the pilot; all but the last speak of two configurations.
+    """
+    kind, _, text = what.partition("=")
+    try:
+        value = float(text) if text else 0.5 if kind == "wins" else math.nan
+    except ValueError:
+        kind = ""
+    if kind not in ("mean", "wins", "speed-up", "solved") or math.isnan(value) != (kind == "mean"):
+        raise InputError(f"Expected something to `show`: mean, wins, wins=0.6, speed-up=1.5 or solved=0.95, got {what!r}.")
+    names = [configuration] if kind == "solved" else [configuration, default or ""]
+    if "" in names:
+        raise InputError(f"Expected a `default` to show {kind} against, and none is known.")
+    pair = runs.select(configurations=names)
+    pair = pair.select(instances=[pair.instances[i] for i in np.flatnonzero((pair.counts() > 0).all(axis=0))])
+    failed, charged = failed_runs(pair)
+    ours, theirs = pair.charged[0], pair.charged[-1]
+    if kind == "solved":
+        return forecast.solved(np.where(np.isnan(ours), np.nan, ~failed[0] & ~pair.censored[0]), value)
+    if kind == "wins":
+        first, second = (Ends(lower=low, upper=high) for low, high in zip(pair.costs, pair.most, strict=True))
+        return forecast.wins(first, second, value)
+    if kind == "mean":
+        if not math.isfinite(pair.width):
+            raise InputError("Expected the metric's possible range (`low` and `high`) to show a difference of means.")
+        return forecast.difference(ours, theirs, pair.low, pair.high)
+    if utility or not charged or np.nanmin(pair.costs) < 0:
+        raise InputError("Expected costs that are running times for a speed-up.")
+    first, second = times_of(pair, failed)
+    return forecast.speed_up(first, second, value)
+
+
+def _reach(runs: CostMatrix, found: Comparison | None, wins: Grade | None, delta: float, seed: int) -> tuple[Reach, ...]:
+    """For the mean and for wins, where these are open and look good; on new instances, so that all of delta is there."""
+    if found is None or not found.instances:
+        return ()
+    open_ones: list[Primary] = [] if wins not in (None, "open") else ["wins"]
+    open_ones += ["mean"] if found.grade == "open" and math.isfinite(runs.width) else []
+    goals = [(kind, to_show(runs, found.configuration, found.default, kind)) for kind in open_ones]
+    made = [Reach(kind, forecast.instances_needed(goal, delta, rng=seed)) for kind, goal in goals]
+    likely = [each for each in made if each.found.observed > each.found.above]
+    return tuple(sorted(likely, key=lambda each: each.found.instances or math.inf))
 
 
 def _apart(matrix: CostMatrix, found: Comparison | None) -> Power | None:

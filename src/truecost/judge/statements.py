@@ -31,8 +31,8 @@ class Certificate(Spoken):
     ----------
     configuration
         Whose true cost.
-    estimate
-        The mean of its instance means on the instances used.
+    estimate, lowest
+        The mean of its instance means on the instances used; with censored runs at their caps, which is the least it can be.
     upper
         The limit.
     delta
@@ -53,6 +53,7 @@ class Certificate(Spoken):
 
     configuration: str
     estimate: float
+    lowest: float
     upper: float
     delta: float
     chosen: Chosen
@@ -81,16 +82,18 @@ class Comparison:
         The two.
     estimate
         The mean difference on the instances a statement may use, else on all common ones.
+    lowest, highest
+        The ends between which that lies where runs are censored; `estimate` charges those of both the most.
     lower, upper
         Limits of the difference of true costs, each with all of delta; None with a `reason` where there are none.
     on, instances
         `"test"` or `"training"`: whose instances, and how many are common.
     gains, losses
-        On how many of them the configuration costs less, and more.
+        On how many of them the configuration costs less, and more, for sure.
     configurations, method, condition, rests_on
         As in `Certificate`.
     deciding
-        The instances that add the most, the largest first.
+        The instances that add the most, the largest first. Where runs are censored, by the difference that is sure.
     survives
         How many of the instances that favour the sign of the estimate the most can be dropped before it turns.
     """
@@ -98,6 +101,8 @@ class Comparison:
     configuration: str
     default: str
     estimate: float
+    lowest: float
+    highest: float
     lower: float | None
     upper: float | None
     on: Literal["test", "training"]
@@ -121,16 +126,26 @@ class Comparison:
 
 
 class Pairs(NamedTuple):
-    """Instance means of a configuration and of the default on common instances."""
+    """Instance means of a configuration and of the default on common instances.
+
+    Censored runs are charged the most; `lower` and `upper` are the ends of the differences.
+    """
 
     instances: tuple[str, ...]
     own: FloatArray
     default: FloatArray
+    lower: FloatArray
+    upper: FloatArray
 
     @property
     def differences(self) -> FloatArray:
         """Below 0 the configuration costs less."""
         return self.own - self.default
+
+    @property
+    def sure(self) -> FloatArray:
+        """The differences as far as they are sure: the end nearer to 0, or 0 where either may be the better one."""
+        return np.asarray(np.clip(0.0, self.lower, self.upper))
 
 
 def certificate(evidence: Evidence, *, delta: float, rng: np.random.Generator) -> Certificate:
@@ -140,19 +155,23 @@ def certificate(evidence: Evidence, *, delta: float, rng: np.random.Generator) -
         raise RefusedError(f"{evidence.configuration!r} has no runs on the instances that may be used")
     if not math.isfinite(row.width):
         raise RefusedError("a limit of the mean needs the metric's possible range (`low` and `high`)")
+    part = 1.0
     if evidence.at_all_times:
-        costs, part, planned = in_rounds(evidence, [evidence.configuration])
-        found = _sequence(costs[0].mean(axis=1), row.low, row.high, delta * evidence.share * part, "upper", planned)
-    else:
-        found = _one_look(row.costs[0], row.low, row.high, delta * evidence.share, "upper", rng)
+        row, part, planned = in_rounds(evidence, [evidence.configuration])
+        evidence = evidence._replace(planned=planned)
+    (most,), (there,) = instance_means(row)
+    (least,), _ = instance_means(row, caps=True)
+    values = np.where(there, most, np.nan)
+    upper, method = _limit(values, "upper", row, (row.low, row.high), delta * evidence.share * part, evidence, _seed(rng))
     return Certificate(
         configuration=evidence.configuration,
-        estimate=found.estimate,
-        upper=found.upper,
+        estimate=float(most[there].mean()),
+        lowest=float(least[there].mean()),
+        upper=upper,
         delta=delta,
         chosen=evidence.chosen,
-        instances=found.instances,
-        method=found.method,
+        instances=int(there.sum()),
+        method=method,
         configurations=evidence.configurations,
         condition=evidence.condition,
         rests_on=evidence.rests_on,
@@ -177,45 +196,57 @@ def limits_of_difference(evidence: Evidence, default: str, *, delta: float, rng:
         raise RefusedError(f"{evidence.configuration!r} and {default!r} have no instance in common there")
     if not math.isfinite(pair.width):
         raise RefusedError("limits of a difference of means need the metric's possible range (`low` and `high`)")
-    # One side each with all of delta is both sides with twice of it; above a half there is nothing left to say.
-    delta = min(2 * delta * evidence.share, 0.999)
+    part = 1.0
     if evidence.at_all_times:
-        costs, part, planned = in_rounds(evidence, names)
-        means = costs.mean(axis=2)
-        return _sequence(means[0] - means[1], -pair.width, pair.width, delta * part, "both", planned)
-    means, there = instance_means(pair)
-    apart = np.where(there.all(axis=0), means[0] - means[1], np.nan)
-    return _one_look(apart, -pair.width, pair.width, delta, "both", rng)
+        pair, part, planned = in_rounds(evidence, names)
+        evidence = evidence._replace(planned=planned)
+    (most, there), (least, _) = instance_means(pair), instance_means(pair, caps=True)
+    both, seed = there.all(axis=0), _seed(rng)
+    # Above a half there is nothing left to say.
+    delta = min(delta * evidence.share, 0.4995) * part
+    # What goes against the limit: the one at its cap, the other charged the most.
+    ends: dict[Literal["lower", "upper"], FloatArray] = {"lower": least[0] - most[1], "upper": most[0] - least[1]}
+    (lower, method), (upper, _) = (
+        _limit(np.where(both, values, np.nan), side, pair, (-pair.width, pair.width), delta, evidence, seed)
+        for side, values in ends.items()
+    )
+    return Bracket(float((most[0] - most[1])[both].mean()), lower, upper, int(both.sum()), method)
 
 
-def _one_look(
-    costs: FloatArray, low: float, high: float, delta: float, side: Literal["upper", "both"], rng: np.random.Generator
-) -> Bracket:
+def _limit(
+    values: FloatArray,
+    side: Literal["lower", "upper"],
+    runs: CostMatrix,
+    ends: tuple[float, float],
+    delta: float,
+    evidence: Evidence,
+    seed: int,
+) -> tuple[float, str]:
+    """The limit of the mean of these instance means on one side, with all of delta, and its method."""
     from truecost.stats import confidence  # here, since it loads compiled kernels, and most of what is said needs none
 
-    limits = confidence.upper if side == "upper" else confidence.interval
-    found = limits(costs, low, high, delta, rng=int(rng.integers(2**63)))
-    return Bracket(float(found.estimate), float(found.lower), float(found.upper), int(found.instances), found.method)
+    if evidence.planned is not None:
+        found = confidence.watched(values, *ends, delta, planned=evidence.planned, side=side)
+        return float(getattr(found, side)), found.method
+    if evidence.at_all_times:
+        steps = confidence.sequence(values, *ends, delta, side=side)
+        return float(getattr(steps, side)[-1]), "betting, at all times"
+    method: confidence.Method = "hoeffding" if runs.censored.any() else "star-bets"
+    limit = confidence.lower if side == "lower" else confidence.upper
+    return float(getattr(limit(values, *ends, delta, method=method, rng=seed), side)), method
 
 
-def _sequence(
-    values: FloatArray, low: float, high: float, delta: float, side: Literal["upper", "both"], planned: int | None
-) -> Bracket:
-    from truecost.stats import confidence
-
-    if planned is not None:
-        found = confidence.watched(values, low, high, delta, planned=planned, side=side)
-        return Bracket(float(found.estimate), float(found.lower), float(found.upper), int(found.instances), found.method)
-    steps = confidence.sequence(values, low, high, delta, side=side)
-    estimate, lower, upper = (float(part[-1]) for part in (steps.estimate, steps.lower, steps.upper))
-    return Bracket(estimate, lower, upper, int(steps.instances[-1]), "betting, at all times")
+def _seed(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**63))
 
 
 def pairs_of(runs: CostMatrix, configuration: str, default: str) -> Pairs:
     """The differences of the two on the instances both have runs on."""
-    means, there = instance_means(runs.select(configurations=[configuration, default]))
+    pair = runs.select(configurations=[configuration, default])
+    most, there = instance_means(pair)
     common = np.flatnonzero(there.all(axis=0))
-    return Pairs(tuple(runs.instances[i] for i in common), means[0, common], means[1, common])
+    (own, other), (own_cap, other_cap) = most[:, common], instance_means(pair, caps=True)[0][:, common]
+    return Pairs(tuple(runs.instances[i] for i in common), own, other, own_cap - other, own - other_cap)
 
 
 def comparison(
@@ -229,19 +260,21 @@ def comparison(
     reason: str | None,
 ) -> Comparison:
     """What the pairs say, with the limits that may be stated of them."""
-    apart = pairs.differences
+    apart = pairs.sure
     total = float(apart.sum())
     largest = np.argsort(-np.abs(apart), kind="stable")[:NAMED]
     return Comparison(
         configuration=configuration,
         default=default,
-        estimate=float(apart.mean()) if apart.size else math.nan,
+        estimate=_mean(pairs.differences),
+        lowest=_mean(pairs.lower),
+        highest=_mean(pairs.upper),
         lower=None if limits is None else limits.lower,
         upper=None if limits is None else limits.upper,
         on=on,
         instances=apart.size,
-        gains=int((apart < 0).sum()),
-        losses=int((apart > 0).sum()),
+        gains=int((pairs.upper < 0).sum()),
+        losses=int((pairs.lower > 0).sum()),
         configurations=1 if evidence is None else evidence.configurations,
         method=None if limits is None else limits.method,
         condition=None if evidence is None else evidence.condition,
@@ -254,6 +287,10 @@ def comparison(
         survives=_survives(apart),
         reason=reason,
     )
+
+
+def _mean(values: FloatArray) -> float:
+    return float(values.mean()) if values.size else math.nan
 
 
 def _survives(apart: FloatArray) -> int:

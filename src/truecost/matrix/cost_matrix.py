@@ -27,6 +27,10 @@ Number = TypeVar("Number", bound=np.integer[Any])
 PACKED = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
 
 
+# What single precision may add to a number, and a little more.
+HAIR: Final = 2.0**-22
+
+
 class CostMatrix:
     """The costs of M configurations on P instances, up to R runs each.
 
@@ -34,7 +38,7 @@ class CostMatrix:
     ----------
     costs
         (M, P, R), or (M, P) for one run each, NaN where a run is not there. Nested lists may differ in the number of runs of
-        a cell. An array of float64 is not copied.
+        a cell. An array of float64 is not copied. A run with the status censored has its cap here, the least it can cost.
     configurations, instances
         Their names, each different.
     low, high
@@ -63,7 +67,7 @@ class CostMatrix:
         self.instances: Final = _names(instances, "instance")
         self.low: Final = float(low)
         self.high: Final = float(high)
-        self.costs: Final = _read_only(_as_costs(costs))
+        self.costs: Final = _read_only(_inside(_as_costs(costs), self.low, self.high))
         self.statuses: Final = None if statuses is None else _read_only(_integers(statuses, np.int8, NO_STATUS, "statuses"))
         self.seeds: Final = None if seeds is None else _read_only(_seeds_of_runs(seeds, self.costs))
         self._check()
@@ -124,6 +128,32 @@ class CostMatrix:
     def width(self) -> float:
         """C = high − low; infinite where the range is not known."""
         return self.high - self.low
+
+    @property
+    def censored(self) -> NDArray[np.bool_]:
+        """Which runs were stopped at a cap below the cutoff, (M, P, R): they cost what stands in `costs`, or more."""
+        if self.statuses is None:
+            return np.zeros(self.costs.shape, dtype=np.bool_)
+        return np.asarray(self.statuses == Status.CENSORED)
+
+    @property
+    def most(self) -> FloatArray:
+        """The most each run can cost, (M, P, R): its cost, or `high` where it is censored."""
+        censored = self.censored
+        return np.where(censored, self.high, self.costs) if censored.any() else self.costs
+
+    @property
+    def charged(self) -> FloatArray:
+        """What estimates charge each run, (M, P, R): `most`, or where no range is known the largest cost seen."""
+        most = self.most
+        known = most is self.costs or np.isfinite(self.high)
+        return most if known else np.where(np.isinf(most), np.nanmax(self.costs), most)
+
+    def exact_costs(self) -> FloatArray:
+        """The costs, for what cannot do with runs whose cost is not known; censored runs are refused."""
+        if censored := int(self.censored.sum()):
+            raise InputError(f"Expected runs whose cost is known, got {censored:,} that were stopped at a cap (censored).")
+        return self.costs
 
     def counts(self) -> NDArray[np.int64]:
         """How many runs each configuration has on each instance, (M, P)."""
@@ -338,6 +368,14 @@ def _stored_statuses(stored: dict[str, NDArray[Any]]) -> NDArray[np.int8]:
             f"expected status numbers from -1 to {len(names) - 1} in the npz file, got {codes.min()} to {codes.max()}."
         )
     return translate[codes]
+
+
+def _inside(costs: FloatArray, low: float, high: float) -> FloatArray:
+    """Costs that single precision rounded past an end of the range, put back on it."""
+    least, most = np.fmin.reduce(costs, axis=None, initial=np.nan), np.fmax.reduce(costs, axis=None, initial=np.nan)
+    hair = HAIR * max((abs(end) for end in (low, high) if math.isfinite(end)), default=0.0)
+    past = least < low or most > high
+    return np.clip(costs, low, high) if past and least >= low - hair and most <= high + hair else costs
 
 
 def _as_costs(costs: ArrayLike) -> FloatArray:

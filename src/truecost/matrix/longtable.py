@@ -5,12 +5,13 @@ Columns
 configuration, instance
     Names; configurations and instances keep the order in which they first appear.
 cost
-    A number. A row with neither cost nor status says that this run is not there.
+    A number; of a censored run the cap, which is the least it can cost. A row with neither cost nor status says that this
+    run is not there.
 run, seed
     Which run of the configuration on the instance it is: at least one of the two, unless there is one run each. Runs are
     placed by their number, else in the order of their seeds, so that common seeds stand in line across configurations.
 status
-    Optional: solved, timeout, memory, crashed, vetoed or aborted.
+    Optional: solved, timeout, memory, crashed, vetoed, aborted or censored.
 low, high
     Optional: the cost range, the same in every row.
 Others are passed over.

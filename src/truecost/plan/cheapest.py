@@ -28,6 +28,7 @@ IntArray = NDArray[np.int64]
 
 # What rounding may do to an error that is reached exactly.
 HAIR = 1e-12
+DROWNED = "across is smaller than its own noise, and K may be far too small"
 
 
 class Problem(NamedTuple):

@@ -9,7 +9,7 @@ from scipy.special import nctdtr, ndtri, stdtrit
 
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
-from truecost.plan.cheapest import check_prices
+from truecost.plan.cheapest import DROWNED, check_prices
 from truecost.stats import bounds
 from truecost.stats.variance import VarianceComponents
 
@@ -110,6 +110,10 @@ def runs_to_tell_apart(
         )
     price_paid, number_of_instances, runs_each = best
     spread = math.sqrt(across + within / runs_each)
+    caveats = [NORMAL, bounds.PLUG_IN] if components.estimated else [NORMAL]
+    # With one run each only the sum of both variances counts, and an across taken for 0 makes that too large, not too small.
+    if components.estimated and runs_each > 1 and not across > components.across_error.item():
+        caveats.append(DROWNED)
     return Power(
         instances=number_of_instances,
         runs_each=runs_each,
@@ -120,7 +124,7 @@ def runs_to_tell_apart(
         sd=spread,
         price=price_paid,
         guaranteed=False,
-        caveat=f"{NORMAL}; {bounds.PLUG_IN}" if components.estimated else NORMAL,
+        caveat="; ".join(caveats),
     )
 
 
@@ -129,7 +133,8 @@ def paired_differences(matrix: CostMatrix, first: str, second: str) -> CostMatri
     if first == second:
         raise InputError(f"Expected two configurations, got {first!r} twice.")
     both = matrix.select(configurations=[first, second])
-    differences = both.costs[0] - both.costs[1]
+    costs = both.exact_costs()
+    differences = costs[0] - costs[1]
     common = ~np.isnan(differences).all(axis=1)
     if common.sum() < 2:
         raise InputError(f"Expected runs of {first!r} and {second!r} on two common instances, got {common.sum()}.")

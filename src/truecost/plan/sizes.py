@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from truecost.errors import InputError
 from truecost.plan.cheapest import (
+    DROWNED,
     Problem,
     better_of,
     check_reachable,
@@ -315,7 +316,7 @@ def _caveat(problem: Problem) -> str:
         return f"{bounds.PLUG_IN}; {SINGLE_RUNS}"
     # Where instances cost something, an across that is too small by chance makes a plan of one or two instances.
     if problem.price_instance > 0 and not problem.across > problem.components.across_error.item():
-        return f"{bounds.PLUG_IN}; across is smaller than its own noise, and K may be far too small"
+        return f"{bounds.PLUG_IN}; {DROWNED}"
     return bounds.PLUG_IN
 
 

@@ -117,7 +117,7 @@ def replay(
         Told the number of repetitions done.
     """
     _check(matrix, budgets, repetitions, cutoff, delta)
-    rng, costs = generator(rng), matrix.costs
+    rng, costs = generator(rng), matrix.exact_costs()
     configurations, instances, runs = costs.shape
     half = instances // 2
     numbers = fixed_numbers(half * runs)

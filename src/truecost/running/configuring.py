@@ -27,6 +27,7 @@ from truecost.running.scenario import Scenario
 from truecost.running.search import Bench, Policy, Search, SearchProgress
 from truecost.running.searchlog import Settings
 from truecost.running.space import Configuration
+from truecost.runs import Status
 
 # Most runs of a configuration on an instance, where nobody says.
 RUNS = 5
@@ -211,7 +212,7 @@ def _report(
         budget=Budget(amount=settings.budget, unit=settings.unit),
         spent=search.made if settings.unit == "runs" else seconds,
         runs=search.made,
-        capped=searchlog.capped_runs(book),
+        capped=int((table.status == Status.CENSORED).sum()),
         held_out=0 if test is None else int(test.counts().sum()),
         configurations=len(search.configurations),
         cpu=search.cpu,

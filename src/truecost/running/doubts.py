@@ -19,13 +19,13 @@ def doubts(table: RunTable, machines: list[Machine], metric: Metric) -> list[str
     used = [machines[place - 1] for place in np.unique(table.machine)] if len(machines) else []
     found = []
     models = sorted({machine.cpu for machine in used})
-    if len(models) > 1 and metric.kind == "par":
+    if len(models) > 1 and metric.timed:
         found.append(f"CPUs are mixed ({'; '.join(models)}): their times do not compare.")
     solvers = sorted({machine.solver for machine in used})
     if len(solvers) > 1:
         found.append(f"the solver's version changed on the way: {'; '.join(text or 'unknown' for text in solvers)}.")
     waited = (table.wall > WAITED * table.cpu + WAITED_SECONDS).mean() if len(table.wall) else 0.0
-    if waited > WAITED_SHARE and not (metric.kind == "par" and metric.clock == "wall"):
+    if waited > WAITED_SHARE and not (metric.timed and metric.clock == "wall"):
         found.append(
             f"{waited:.0%} of the runs took far more wall time than CPU time: the solver waits, or others used its core."
         )
@@ -35,7 +35,7 @@ def doubts(table: RunTable, machines: list[Machine], metric: Metric) -> list[str
             f"seeds seem to change nothing: in {alike:,} of {cells:,} cells all runs are alike. If the solver is "
             "deterministic, one run of each instance is enough."
         )
-    if metric.kind != "par":
+    if not metric.timed:
         low, high = metric.range()
         given = table.value[np.isin(table.status, metric.counted()) & ~np.isnan(table.value)]
         outside = given[(given < low) | (given > high)]

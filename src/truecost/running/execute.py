@@ -202,10 +202,10 @@ def execute(
         environment=scenario.target.environment,
     )
     answered = caller.read(ended.exit_code, ended.stdout, ended.stderr, ended.dropped)
-    status, detail = verdict(ended, answered)
+    capped = cap is not None and ended.exceeded == clock
+    status, detail = (Status.CENSORED, f"stopped at its cap of {cap:g} s") if capped else verdict(ended, answered)
     if status == Status.SOLVED and scenario.target.check is not None:
         status, detail = _check(slot, caller, instance, seed, ended.stdout)
-    capped = cap is not None and ended.exceeded == clock
     return Outcome(
         status=status,
         cpu=ended.cpu,

@@ -24,7 +24,7 @@ def fault(metric: Metric, outcome: Outcome) -> str | None:
 
 def outside(metric: Metric, outcome: Outcome) -> bool:
     """Whether the run's cost is one that cannot be."""
-    counted = metric.kind != "par" and outcome.status in metric.counted() and outcome.value is not None
+    counted = not metric.timed and outcome.status in metric.counted() and outcome.value is not None
     return counted and not metric.came_through(outcome.status, outcome.value)
 
 

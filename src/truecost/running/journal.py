@@ -282,7 +282,7 @@ class Journal:
         counted = metric.counted()
         query = f"SELECT 1 FROM runs WHERE status IN ({', '.join('?' * len(counted))})"  # noqa: S608 - question marks
         values: list[float] = [int(status) for status in counted]
-        if metric.kind != "par":
+        if not metric.timed:
             query += " AND value BETWEEN ? AND ?"
             values += metric.range()
         with told(self.path):
@@ -313,8 +313,8 @@ class Journal:
             )
         return found
 
-    def metric(self, *, par: float | None = None, cutoff: float | None = None) -> Metric:
-        """The metric of the latest plan, or PARk with another factor or a lower cutoff."""
+    def metric(self, *, par: float | None = None, cutoff: float | None = None, utility: str | None = None) -> Metric:
+        """The metric of the latest plan, or PARk with another factor, a lower cutoff, or a utility of the running times."""
         with told(self.path):
             row = self._connection.execute("SELECT metric FROM plans ORDER BY id DESC LIMIT 1").fetchone()
         if row is None:
@@ -323,20 +323,23 @@ class Journal:
             metric = Metric.model_validate_json(row[0])
         except pydantic.ValidationError as error:
             raise InputError(f"{self.path}: expected a metric that this truecost knows, got {row[0]!r:.80}.") from error
-        if par is None and cutoff is None:
+        if par is None and cutoff is None and utility is None:
             return metric
-        if metric.kind != "par":
-            metric = Metric(kind="par")
+        if par is not None and utility is not None:
+            raise InputError("expected either `par` or `utility`, got both.")
+        if not metric.timed or (par is not None and metric.kind == "utility"):
+            metric = Metric(kind="par", clock=metric.clock if metric.timed else "cpu", cutoff=metric.cutoff)
         most = self.fingerprint()["limits"][{"cpu": "cpu", "wall": "wall", "reported": "cutoff"}[metric.clock]]
         if most is None:
-            raise InputError(f"{self.path}: expected a journal with a CPU limit for PARk and a cutoff, got one without.")
+            raise InputError(f"{self.path}: expected a journal with a CPU limit for running times, got one without.")
         cutoff = cutoff if cutoff is not None else metric.cutoff or most
         if not 0 < cutoff <= most:
             raise InputError(f"expected a cutoff of at most {most:g} seconds, where the runs were stopped, got {cutoff:g}.")
         factor = par if par is not None else metric.factor
         if not 1 <= factor < math.inf:
             raise InputError(f"expected a factor for PARk of at least 1, got {factor:g}.")
-        return metric.model_copy(update={"factor": float(factor), "cutoff": float(cutoff)})
+        worth = {} if utility is None else {"kind": "utility", "utility": utility}
+        return metric.model_copy(update={"factor": float(factor), "cutoff": float(cutoff), **worth})
 
     def note(self, key: str, value: str | bytes) -> None:
         """Keep something beside the runs, in the place of what was there."""
@@ -395,9 +398,10 @@ class Journal:
                 "SELECT configurations, instances, runs, after FROM plans ORDER BY id DESC LIMIT 1"
             ).fetchone()
             columns = self._columns()
-            counted = None
+            counted, made = None, 0
             if self.kind == "configure":
-                counted = connection.execute("SELECT coalesce(max(after), 0) FROM steps").fetchone()[0]
+                query = "SELECT coalesce(max(after), 0), coalesce(max(runs), 0) FROM steps"
+                counted, made = connection.execute(query).fetchone()
             stopped = connection.execute("SELECT value FROM meta WHERE key = ?", (STOPPED,)).fetchone()
         order = [[identity for identity, _ in named] for named in (configurations, instances)]
         if plan is not None:
@@ -409,8 +413,9 @@ class Journal:
         )
         ahead = np.zeros(len(columns["id"]), dtype=bool)
         if counted is not None:
-            # A search counts a batch of runs when all of it is there.
-            ahead = columns["id"] > counted
+            # A search counts a batch of runs when all of it is there; those stopped at a cap have numbers of their own.
+            censored = columns["status"] == Status.CENSORED
+            ahead = columns["id"] > np.where(censored, made - (~censored & (columns["id"] <= counted)).sum(), counted)
         elif plan is not None:
             size = len(json.loads(plan[0])), len(json.loads(plan[1])), int(plan[2])
             recent = columns["id"] > (0 if self.kind == "validate" else plan[3])
@@ -428,21 +433,26 @@ class Journal:
             wall=columns["wall"],
             time=columns["time"],
             value=columns["value"],
+            cap=columns["cap"],
             machine=columns["machine"],
             ahead=ahead,
         )
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         whole = ("id", "configuration", "instance", "number", "seed", "status", "machine")
-        real = ("cpu", "wall", "time", "value")
+        real = ("cpu", "wall", "time", "value", "cap")
         # Read as one stream of numbers, since a million rows as Python objects take their time and their memory: whole
         # numbers here are far below 2⁵³, and 9e999, SQLite's infinity, stands for what is not there.
-        names = ", ".join((*whole, *(f"ifnull({name}, 9e999)" for name in real)))
-        chosen = f"FROM runs WHERE status <> {int(Status.ABORTED)}"
-        size = self._connection.execute(f"SELECT count(*) {chosen}").fetchone()[0]
-        rows = self._connection.execute(f"SELECT {names} {chosen} ORDER BY id")
-        width = len(whole) + len(real)
-        flat = np.fromiter(chain.from_iterable(rows), dtype=np.float64, count=size * width).reshape(size, width)
+        parts = [f"*, NULL AS cap FROM runs WHERE status <> {int(Status.ABORTED)}"]
+        if self.kind == "configure":
+            parts.append(f"*, {int(Status.CENSORED)} AS status FROM capped")
+        names, width = ", ".join((*whole, *(f"ifnull({name}, 9e999)" for name in real))), len(whole) + len(real)
+        read = []
+        for part in parts:
+            size = self._connection.execute(f"SELECT count(*) FROM (SELECT {part})").fetchone()[0]  # noqa: S608 - our own
+            rows = self._connection.execute(f"SELECT {names} FROM (SELECT {part}) ORDER BY id")  # noqa: S608
+            read.append(np.fromiter(chain.from_iterable(rows), dtype=np.float64, count=size * width).reshape(size, width))
+        flat = np.concatenate(read)
         columns: dict[str, NDArray[Any]] = {name: flat[:, place].astype(np.int64) for place, name in enumerate(whole)}
         for place, name in enumerate(real, len(whole)):
             columns[name] = np.where(np.isinf(flat[:, place]), np.nan, flat[:, place])
@@ -478,7 +488,8 @@ class Journal:
         configuration, instance, number = (column[keep] for column in (table.configuration, table.instance, table.number))
         if not len(status):
             raise InputError(f"{self.path}: expected runs, got none so far.")
-        costs_of_runs, status = metric.charge(status, table.cpu[keep], table.wall[keep], table.time[keep], table.value[keep])
+        measured = (table.cpu[keep], table.wall[keep], table.time[keep], table.value[keep], table.cap[keep])
+        costs_of_runs, status = metric.charge(status, *measured)
         low, high = metric.range()
         outside = np.flatnonzero((costs_of_runs < low) | (costs_of_runs > high))
         if len(outside):

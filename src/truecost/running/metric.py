@@ -1,5 +1,6 @@
 """Metric: what a run costs, computed from its outcome."""
 
+import math
 from typing import Annotated, Literal
 
 import numpy as np
@@ -9,6 +10,7 @@ from pydantic import Field
 
 from truecost.errors import InputError
 from truecost.runs import Status
+from truecost.stats.utility import Utility
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -22,12 +24,14 @@ class TomlTable(pydantic.BaseModel):
 class Metric(TomlTable):
     """What a run costs.
 
-    "par": the time of a solved run, `factor` times the cutoff of any other. "quality": the value the target reported, also
-    when it was stopped at a limit. "value": the value it reported with a solved run. Runs without one cost `failed`, or
-    `high`. Without `low` and `high` nothing can be guaranteed of means, but of wins.
+    "par": the time of a solved run, `factor` times the cutoff of any other. "utility": 1 − the utility of that time, 1 if a
+    run was not solved. "quality": the value the target reported, also when it was stopped at a limit. "value": the value it
+    reported with a solved run. Runs without one cost `failed`, or `high`. Without `low` and `high` nothing can be guaranteed
+    of means, but of wins.
     """
 
-    kind: Literal["par", "quality", "value"]
+    kind: Literal["par", "utility", "quality", "value"]
+    utility: str | None = None
     factor: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 10.0
     clock: Literal["cpu", "wall", "reported"] = "cpu"
     cutoff: Seconds | None = None
@@ -35,8 +39,21 @@ class Metric(TomlTable):
     high: Annotated[float, Field(allow_inf_nan=False)] | None = None
     failed: Annotated[float, Field(allow_inf_nan=False)] | None = None
 
+    @property
+    def timed(self) -> bool:
+        """Whether the cost follows from the running time."""
+        return self.kind in ("par", "utility")
+
+    def worth(self) -> Utility:
+        """What a time is worth, for kind = "utility"."""
+        if self.utility is None:
+            raise InputError("expected a utility, half-life=60 for instance, with kind = 'utility'.")
+        return Utility.parse(self.utility)
+
     def range(self) -> tuple[float, float]:
         """The least and the largest cost a run can have."""
+        if self.kind == "utility":
+            return 0.0, 1.0
         if self.kind == "par":
             return 0.0, self.factor * _given(self.cutoff)
         return -np.inf if self.low is None else self.low, np.inf if self.high is None else self.high
@@ -45,13 +62,14 @@ class Metric(TomlTable):
         """How a run may end whose cost says something of its configuration."""
         return {
             "par": (Status.SOLVED, Status.TIMEOUT, Status.MEMORY),
+            "utility": (Status.SOLVED, Status.TIMEOUT, Status.MEMORY),
             "quality": (Status.SOLVED, Status.TIMEOUT),
             "value": (Status.SOLVED,),
         }[self.kind]
 
     def came_through(self, status: Status, value: float | None) -> bool:
         """Whether a run ended so, and with a value that can be."""
-        if self.kind == "par":
+        if self.timed:
             return status in self.counted()
         low, high = self.range()
         return status in self.counted() and value is not None and low <= value <= high
@@ -63,14 +81,23 @@ class Metric(TomlTable):
         wall: NDArray[np.float64],
         time: NDArray[np.float64],
         value: NDArray[np.float64],
+        cap: NDArray[np.float64] | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-        """The costs of runs with these outcomes, NaN for an aborted run; and their statuses under this metric's cutoff."""
-        if self.kind == "par":
+        """The costs of runs with these outcomes, NaN for an aborted run; and their statuses under this metric's cutoff.
+
+        A run that was stopped at a `cap` below the cutoff stays censored and has the cap as its cost.
+        """
+        if self.timed:
             clock = {"cpu": cpu, "wall": wall, "reported": time}[self.clock]
             with np.errstate(invalid="ignore"):
                 late = (statuses == Status.SOLVED) & ~(clock <= _given(self.cutoff))
+            cap = np.full(len(statuses), np.nan) if cap is None else cap
+            late |= (statuses == Status.CENSORED) & (cap >= _given(self.cutoff))
             statuses = np.where(late, np.int8(Status.TIMEOUT), statuses)
-            costs = np.where(statuses == Status.SOLVED, clock, self.range()[1])
+            worst = math.inf if self.kind == "utility" else self.range()[1]
+            costs = np.where(statuses == Status.SOLVED, clock, np.where(statuses == Status.CENSORED, cap, worst))
+            if self.kind == "utility":
+                costs = self.worth().cost(costs)
         else:
             good = np.isin(statuses, self.counted()) & ~np.isnan(value)
             costs = np.where(good, value, _given(self.high if self.failed is None else self.failed))
@@ -80,5 +107,7 @@ class Metric(TomlTable):
 def _given(number: float | None) -> float:
     """A number that a scenario's checks have seen to."""
     if number is None:
-        raise InputError("expected a metric with a cutoff (par), or with high or failed (quality, value), got one without.")
+        raise InputError(
+            "expected a metric with a cutoff (par, utility), or with high or failed (quality, value), got one without."
+        )
     return number

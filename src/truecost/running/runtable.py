@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTable:
-    """The runs of a journal as columns; `configuration` and `instance` are places in the lists of names."""
+    """The runs of a journal as columns; `configuration` and `instance` are places in the lists of names.
+
+    `cap` says where a censored run was stopped, NaN for the others.
+    """
 
     configurations: tuple[str, ...]
     instances: tuple[str, ...]
@@ -22,6 +25,7 @@ class RunTable:
     wall: NDArray[np.float64]
     time: NDArray[np.float64]
     value: NDArray[np.float64]
+    cap: NDArray[np.float64]
     machine: NDArray[np.int64]
     ahead: NDArray[np.bool_]
 

@@ -236,7 +236,11 @@ def _complete_limits(limits: Limits) -> Limits:
 
 
 def _complete_metric(metric: Metric, limits: Limits) -> Metric:
-    if metric.kind == "par":
+    if (metric.utility is None) == (metric.kind == "utility"):
+        raise InputError("metric.utility: expected one, half-life=60 for instance, with kind = 'utility', and none else.")
+    if metric.timed:
+        if metric.kind == "utility":
+            metric.worth()
         if metric.clock == "cpu" and limits.cpu is None:
             raise InputError("metric.clock: expected limits.cpu for CPU time; or clock = 'wall'.")
         longest = {"cpu": limits.cpu, "wall": limits.wall, "reported": limits.cutoff}[metric.clock]
@@ -245,7 +249,7 @@ def _complete_metric(metric: Metric, limits: Limits) -> Metric:
         if metric.cutoff is not None and metric.cutoff > longest:
             raise InputError(f"metric.cutoff: expected at most {longest:g}, where runs were stopped, got {metric.cutoff:g}.")
         if surplus := [key for key in ("low", "high", "failed") if getattr(metric, key) is not None]:
-            raise InputError(f"metric.{surplus[0]}: expected none with kind = 'par': it follows from factor and cutoff.")
+            raise InputError(f"metric.{surplus[0]}: expected none with kind = '{metric.kind}': it follows.")
         return metric.model_copy(update={"cutoff": metric.cutoff or usual})
     low, high = metric.range()
     if not low < high or (metric.high is None and metric.failed is None):
@@ -332,9 +336,9 @@ def _check_reports(scenario: Scenario) -> None:
     metric, answer = scenario.metric, scenario.answer
     if scenario.target.kind != "command":
         return
-    if metric.kind != "par" and answer.value is None:
+    if not metric.timed and answer.value is None:
         raise InputError(f"answer.value: expected a regular expression for the {metric.kind} that the metric needs.")
-    if metric.kind == "par" and metric.clock == "reported" and answer.time is None:
+    if metric.timed and metric.clock == "reported" and answer.time is None:
         raise InputError("answer.time: expected a regular expression for the time that metric.clock = 'reported' needs.")
 
 

@@ -338,7 +338,6 @@ class Search:
         real = np.array([(run.cpu, run.wall, run.time, run.value) for run in runs], dtype=np.float64)
         costs, _ = metric.charge(np.array([run.status for run in runs], dtype=np.int8), *real.T)
         low, high = metric.range()
-        costs = np.where([run.cap is not None for run in runs], np.nan, costs)
         outside = costs[(costs < low) | (costs > high)]
         if len(outside):
             raise InputError(

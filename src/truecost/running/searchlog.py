@@ -97,7 +97,7 @@ def recorded(journal: Journal) -> dict[Cell, Recorded]:
     with journal.transaction(reading=True) as connection:
         rows = [
             row
-            for table, status, cap in (("runs", "r.status", "NULL"), ("capped", str(int(Status.TIMEOUT)), "r.cap"))
+            for table, status, cap in (("runs", "r.status", "NULL"), ("capped", str(int(Status.CENSORED)), "r.cap"))
             for row in connection.execute(query.format(table=table, status=status, cap=cap), (int(Status.ABORTED),))
         ]
     return {row[:3]: Recorded(*row[3:]) for row in rows}
@@ -173,11 +173,3 @@ def origins_of(journal: Journal) -> dict[str, str]:
     query = "SELECT c.name, p.origin FROM proposals p JOIN configurations c ON c.id = p.configuration ORDER BY p.number"
     with journal.transaction(reading=True) as connection:
         return dict(connection.execute(query).fetchall())
-
-
-def capped_runs(journal: Journal) -> int:
-    """How many runs were stopped at a cap below the cutoff; none in a journal of `gather`."""
-    if journal.kind != "configure":
-        return 0
-    with journal.transaction(reading=True) as connection:
-        return int(connection.execute("SELECT count(*) FROM capped").fetchone()[0])

@@ -180,7 +180,7 @@ class Caller:
                 value=value,
             )
         metric = self.scenario.metric
-        needed = "value" if metric.kind != "par" else "time" if metric.clock == "reported" else None
+        needed = "value" if not metric.timed else "time" if metric.clock == "reported" else None
         if (needed == "value" and value is None) or (needed == "time" and (time is None or time < 0)):
             found = said[needed]
             detail = (

@@ -184,6 +184,8 @@ class Document:
         The verdict as a colour, in a few words and in a sentence.
     more
         A second sentence: what the training cost hides.
+    picture
+        The verdict at a glance; nothing in a document without runs.
     key
         The numbers beside the verdict.
     sections
@@ -203,12 +205,15 @@ class Document:
     key: tuple[Fact, ...]
     sections: tuple[Section, ...]
     version: str
+    picture: Figure | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def blocks(self) -> Iterator[Block]:
-        """All blocks of all sections, those in folds as well."""
-        return (block for section in self.sections for block in unfolded(section.blocks))
+        """The picture and all blocks of all sections, those in folds as well."""
+        yield from () if self.picture is None else (self.picture,)
+        for section in self.sections:
+            yield from unfolded(section.blocks)
 
     @property
     def figures(self) -> dict[str, Figure]:

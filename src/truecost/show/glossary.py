@@ -83,6 +83,12 @@ TERMS: Final[dict[str, Term]] = {
             "The share of a configuration's runs that timed out, ran out of memory, crashed or gave a wrong answer.",
         ),
         (
+            "censored",
+            "censored runs",
+            "Runs that were stopped at a cap below the cutoff, because more could not matter to the search. Whether they "
+            "would have been solved is not known; they cost their cap at least.",
+        ),
+        (
             "at-highest",
             "at the highest cost",
             "The share of a configuration's runs that have the highest possible cost: how runs ended is not known here.",
@@ -190,9 +196,9 @@ TERMS: Final[dict[str, Term]] = {
         (
             "shown-on",
             "instances to show it better",
-            "On how many instances this page's limits of the difference would lie below 0, if new instances are like these: "
-            "each of these is taken several times. A difference that was seen because the incumbent was chosen by it is too "
-            "large, and this number then too small.",
+            "With how many new instances, on which both are run, the limits would show it in 80 % of samples, if new ones "
+            "are like these. A difference that was seen because the incumbent was chosen by it is too large, and this "
+            "number then too small.",
         ),
         (
             "tell-apart",
@@ -206,6 +212,11 @@ TERMS: Final[dict[str, Term]] = {
             "guaranteed",
             "guaranteed",
             "What holds for new instances and new seeds, wrong with probability δ at most, if what it rests on holds.",
+        ),
+        (
+            "approximate",
+            "approximate",
+            "Right for many instances, by the normal distribution, unless rare large costs were never seen; not guaranteed.",
         ),
         ("delta", "δ", "The probability with which a statement may be wrong."),
         ("splits", "splits", "How many times the instances were split into two random halves."),

@@ -5,6 +5,7 @@ scripts whose hashes the page's policy has are run at all.
 """
 
 import hashlib
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from functools import cache
@@ -13,7 +14,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from truecost.show.blocks import Document, Figure, Section, unfolded
+from truecost.show.blocks import Document, Section
 from truecost.show.glossary import TERMS
 from truecost.show.saving import bundle, script_json, specification
 from truecost.show.text import visible
@@ -55,8 +56,7 @@ MARKS = {"good": "✓", "bad": "✗"}
 def page(document: Document) -> str:
     """The whole file."""
     sections, scripts = _shown(document.sections), [bundle(), _resource("report.js")]
-    blocks = (block for section in sections for block in unfolded(section.blocks))
-    figures = [block for block in blocks if isinstance(block, Figure) and block.where != "terminal"]
+    figures = [figure for figure in document.figures.values() if figure.where != "terminal"]
     return (
         _templates()
         .get_template("page.html.j2")
@@ -119,8 +119,14 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    found.filters["unbroken"] = unbroken
     found.globals |= {"terms": TERMS, "long": LONG, "zip": zip, "kind_of": lambda block: type(block).__name__}
     return found
+
+
+def unbroken(text: str) -> str:
+    """Large sentences with a number kept beside its unit: a line that begins with % is read twice."""
+    return re.sub(r"(?<=\d) (?=%)", "\N{NO-BREAK SPACE}", text)
 
 
 def _hash(script: str) -> str:

@@ -47,6 +47,11 @@ def between(low: float, high: float, digits: int = 3) -> str:
     return f"{number(low, digits)} to {number(high, digits)}"
 
 
+def ends(low: float, high: float, digits: int = 3) -> str:
+    """A number, or where all that is known of it is two ends, these."""
+    return between(low, high, digits) if low < high else number(high, digits)
+
+
 def percent(share: float, digits: int = 0) -> str:
     """A share in per cent."""
     return f"{100 * share:,.{digits}f} %".replace("-", "−") if math.isfinite(share) else "–"

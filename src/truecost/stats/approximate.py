@@ -133,12 +133,12 @@ def _read(
         discordant = int((shares[0] != shares[1])[both].sum())
         if not DISCORDANT <= discordant <= n - DISCORDANT:
             reason = (
-                f"exactly one of the two timed out on {discordant} of {n} instances; it takes {DISCORDANT} to "
-                f"{n - DISCORDANT} to know the part of timeouts"
+                f"exactly one of the two failed on {discordant} of {n} instances; it takes {DISCORDANT} to "
+                f"{n - DISCORDANT} to know what failed runs add"
             )
         late = int((shares[0] > 0)[both].sum())
         if each and not reason and late < DISCORDANT:
-            reason = f"the first timed out on {late} of {n} instances; it takes {DISCORDANT} to know what it is divided by"
+            reason = f"the first failed on {late} of {n} instances; it takes {DISCORDANT} to know what it is divided by"
     return limits.row_means(one.lower), limits.row_means(two.lower), reason
 
 

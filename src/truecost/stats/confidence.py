@@ -507,7 +507,7 @@ class _Read(NamedTuple):
 def _read(costs: ArrayLike | CostMatrix, low: float | None, high: float | None) -> _Read:
     if isinstance(costs, CostMatrix):
         low, high = costs.low if low is None else low, costs.high if high is None else high
-        costs, dimensions = costs.costs, 3
+        costs, dimensions = costs.exact_costs(), 3
     else:
         try:
             costs = np.asarray(costs, dtype=np.float64)

@@ -19,6 +19,8 @@ INDEPENDENT = "instances are independent draws from one distribution"
 SEEDS, _, COUNTS, FIXED = confidence.ASSUMPTIONS[1:]
 ASKED = "what is asked, and of which side, was fixed before any of these costs was seen"
 BASE = (INDEPENDENT, SEEDS, COUNTS, FIXED, ASKED)
+# Hoeffding (1963), binomial limits and order statistics never fall when a run rises.
+ANY_CAPS = "a run that was stopped early would have cost at least what it had; what decided when does not matter"
 CENSORED = (
     "where a run was stopped early, when was fixed beforehand, or by instances that come earlier in an order kept as it is"
 )
@@ -184,6 +186,16 @@ def row_means(values: FloatArray) -> FloatArray:
     there = ~np.isnan(values)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(there, values, 0).sum(axis=1) / there.sum(axis=1))
+
+
+def hoeffding(instances: int, target: float) -> float:
+    """How far the mean of independent numbers in [0, 1] may fall short (Hoeffding 1963, Theorem 2)."""
+    return math.sqrt(math.log(target) / (2 * instances))
+
+
+def caps_rest_on(ends: Ends, monotone: bool) -> tuple[str, ...]:
+    """What limits of runs rest on of which some were stopped early; nothing where none was."""
+    return () if not ends.censored else (ANY_CAPS,) if monotone else (CENSORED,)
 
 
 def order_of(shuffle: bool, seeded: bool) -> str:

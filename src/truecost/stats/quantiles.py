@@ -4,8 +4,9 @@ The p-quantile is Q = inf{t : P(X ≤ t) ≥ p}, X being a run on a new instance
 with ties and without. Two methods, and the numbers of runs alone decide which:
 
 * ``order-statistics``, where there is one run on every instance: the k-th smallest cost, k from the binomial distribution;
-* ``star-bets`` otherwise, on the instances' shares of runs that cost at most t. For an upper limit: if the share is shown to
-  exceed p, then Q ≤ t. t goes down from infinity, value by value, and stops at the first one that is not shown.
+* ``star-bets`` otherwise (``hoeffding`` where `monotone` asks for it), on the instances' shares of runs that cost at most t.
+  For an upper limit: if the share is shown to exceed p, then Q ≤ t. t goes down from infinity, value by value, and stops
+  at the first one that is not shown.
 
 Why the observed values may serve as the grid, though they are random: the shares change at observed values only, so that to
 go through these is to go through all numbers. Suppose the upper limit is wrong, below Q. Then t = the largest observed value
@@ -43,6 +44,7 @@ def quantile(
     configurations: int = 1,
     shuffle: bool = True,
     rng: Rng = None,
+    monotone: bool = False,
 ) -> Limit:
     """The cost that a run on a new instance with a new seed keeps to with probability `share`.
 
@@ -57,10 +59,10 @@ def quantile(
         The probability with which the limit may be wrong.
     side
         "upper": at most; "lower": at least. inf or −inf where the instances are too few to say anything.
-    configurations, shuffle, rng
+    configurations, shuffle, rng, monotone
         As in `truecost.stats.rates.solved`.
     """
-    return _limit("quantile", limits.read(costs), share, delta, side, configurations, shuffle, rng, ())
+    return _limit("quantile", limits.read(costs), share, delta, side, configurations, shuffle, rng, monotone, ())
 
 
 def quantile_sequence(
@@ -101,6 +103,7 @@ def speed_up(
     configurations: int = 1,
     shuffle: bool = True,
     rng: Rng = None,
+    monotone: bool = False,
 ) -> Limit:
     """How many times faster the first is than the second in the median: a quantile of second/first over instance and seeds.
 
@@ -117,7 +120,7 @@ def speed_up(
         Which quantile.
     resolution
         Of the clock: times below it count as this much.
-    delta, side, configurations, shuffle, rng
+    delta, side, configurations, shuffle, rng, monotone
         As in `quantile`.
     """
     ends = ratios(first, second, resolution)
@@ -130,6 +133,7 @@ def speed_up(
         configurations,
         shuffle,
         rng,
+        monotone,
         (confidence.SAME_INSTANCES,),
         limits.pair_runs(first, second),
     )
@@ -160,6 +164,7 @@ def _limit(
     configurations: int,
     shuffle: bool,
     rng: Rng,
+    monotone: bool,
     more: tuple[str, ...],
     runs: int | None = None,
 ) -> Limit:
@@ -169,6 +174,11 @@ def _limit(
     single = bool((ends.counts == 1).all())
     if single:
         value = _order_statistic(values[~np.isnan(values)], share, 1 / reached, side)
+    elif monotone:
+        # By the argument of the module, with Hoeffding's test of the shares, which is the same at every value.
+        slack = limits.hoeffding(len(values), reached)
+        shifted = share + slack if side == "upper" else share - slack
+        value = _observed(values, shifted) if 0 < shifted <= 1 else _nothing(side)
     else:
         order = ordering.of_instances(rng, shuffle, ends.lower, ends.upper)
         distinct, instances, groups, counts = _scan(values[order], side)
@@ -183,12 +193,12 @@ def _limit(
         instances=len(values),
         runs=int(ends.counts.sum()) if runs is None else runs,
         delta=delta,
-        method="order-statistics" if single else "star-bets",
+        method="order-statistics" if single else "hoeffding" if monotone else "star-bets",
         rests_on=(
             *limits.BASE,
             confidence.ONE_LOOK,
-            *(() if single else (limits.order_of(shuffle, rng is not None),)),
-            *((limits.CENSORED,) if ends.censored else ()),
+            *(() if single or monotone else (limits.order_of(shuffle, rng is not None),)),
+            *limits.caps_rest_on(ends, monotone),
             *more,
         ),
     )
@@ -225,7 +235,7 @@ def _sequence(
         rests_on=(
             *limits.BASE,
             confidence.UNSHUFFLED,
-            *((limits.CENSORED,) if ends.censored else ()),
+            *limits.caps_rest_on(ends, False),
             *more,
         ),
     )

@@ -8,8 +8,11 @@ decide which:
 * ``star-bets`` on the instances' shares otherwise, see `truecost.stats.betting`. Clopper and Pearson's limit of all runs, as
   if they were independent, is wrong more often than it says.
 
-Where runs were stopped early (`Ends`), a lower limit takes what is sure and an upper one what is possible. The sequences
-hold at all times at once, for runs that are looked at while they come in: ``betting``, in the order given.
+Where runs were stopped early (`Ends`), a lower limit takes what is sure and an upper one what is possible. That is enough if
+when to stop was fixed beforehand, or by earlier instances in an order that is kept (`shuffle=False`). Else, as after an
+adaptive capping of which only the outcome is known, ask for `monotone`: ``hoeffding`` then stands for ``star-bets``, and
+like ``clopper-pearson`` it holds whatever decided when runs were stopped, since it never falls when a run rises. The
+sequences hold at all times at once, for runs that are looked at while they come in: ``betting``, in the order given.
 """
 
 from dataclasses import replace
@@ -44,6 +47,7 @@ def solved(
     configurations: int = 1,
     shuffle: bool = True,
     rng: Rng = None,
+    monotone: bool = False,
 ) -> Limit:
     """The solved share: the probability that a run on a new instance with a new seed is solved.
 
@@ -60,9 +64,12 @@ def solved(
         m: the limits of that many configurations hold at once, each with delta/m.
     shuffle, rng
         The order of the instances, as in `truecost.stats.confidence`.
+    monotone
+        For runs that were stopped early, nobody knows why: see the module.
     """
     ends = _zero_one(runs)
-    return _share("solved share", ends, delta, side, configurations, shuffle, rng, bool((ends.counts == 1).all()))
+    single = bool((ends.counts == 1).all())
+    return _share("solved share", ends, delta, side, configurations, shuffle, rng, single, monotone)
 
 
 def solved_sequence(
@@ -125,6 +132,7 @@ def wins(
     configurations: int = 1,
     shuffle: bool = True,
     rng: Rng = None,
+    monotone: bool = False,
 ) -> Limit:
     """The probability that a run of the first costs less than one of the second on the same new instance, ties half.
 
@@ -134,7 +142,7 @@ def wins(
         Costs on the same instances in the same order, (n,) or (n, R) with numbers of runs that may differ, NaN where there
         is no run. Crashes and timeouts have their penalty: two timeouts are a tie. Instances that lack runs of one are
         passed over.
-    delta, side, configurations, shuffle, rng
+    delta, side, configurations, shuffle, rng, monotone
         As in `solved`. A lower limit above ½ shows that the first wins more often than it loses, an upper one below ½ that
         it loses. This says nothing of means.
     """
@@ -142,8 +150,8 @@ def wins(
     order = ordering.of_instances(rng, shuffle, one.lower, one.upper, two.lower, two.upper)
     shares = win_shares(one[order], two[order])
     # In their order already, which the costs decided and not the shares.
-    found = _share("wins", shares, delta, side, configurations, False, None, False)
-    drawn = (limits.order_of(shuffle, rng is not None), confidence.SAME_INSTANCES)
+    found = _share("wins", shares, delta, side, configurations, False, None, False, monotone)
+    drawn = (*(() if monotone else (limits.order_of(shuffle, rng is not None),)), confidence.SAME_INSTANCES)
     rests_on = (*(line for line in found.rests_on if line != confidence.UNSHUFFLED), *drawn)
     return replace(found, runs=limits.pair_runs(first, second), rests_on=rests_on)
 
@@ -193,16 +201,20 @@ def _share(
     shuffle: bool,
     rng: Rng,
     single: bool,
+    monotone: bool = False,
 ) -> Limit:
     reached = limits.target(delta, configurations, side)
     x = limits.row_means(ends.pick(side))
     observed = float(x.mean())
     if single:
         value = clopper_pearson(round(float(x.sum())), x.size, 1 / reached, side)
+    elif monotone:
+        slack = limits.hoeffding(x.size, reached)
+        value = max(observed - slack, 0.0) if side == "lower" else min(observed + slack, 1.0)
     else:
         x = x[ordering.of_instances(rng, shuffle, ends.lower, ends.upper)][np.newaxis]
         value = float(betting.star_lower(x, reached)[0] if side == "lower" else 1 - betting.star_lower(1 - x, reached)[0])
-    order = () if single else (limits.order_of(shuffle, rng is not None),)
+    order = () if single or monotone else (limits.order_of(shuffle, rng is not None),)
     return Limit(
         what=what,
         value=min(value, observed) if side == "lower" else max(value, observed),
@@ -211,8 +223,8 @@ def _share(
         instances=x.size,
         runs=int(ends.counts.sum()),
         delta=delta,
-        method="clopper-pearson" if single else "star-bets",
-        rests_on=(*limits.BASE, confidence.ONE_LOOK, *order, *((limits.CENSORED,) if ends.censored else ())),
+        method="clopper-pearson" if single else "hoeffding" if monotone else "star-bets",
+        rests_on=(*limits.BASE, confidence.ONE_LOOK, *order, *limits.caps_rest_on(ends, monotone)),
     )
 
 
@@ -234,7 +246,7 @@ def _share_sequence(what: str, ends: Ends, delta: float, side: Side, configurati
         runs=int(ends.counts.sum()),
         delta=delta,
         method="betting, at all times",
-        rests_on=(*limits.BASE, confidence.UNSHUFFLED, *((limits.CENSORED,) if ends.censored else ())),
+        rests_on=(*limits.BASE, confidence.UNSHUFFLED, *limits.caps_rest_on(ends, False)),
     )
 
 

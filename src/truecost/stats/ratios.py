@@ -67,7 +67,7 @@ def ratio_of_means(
             RANGE,
             confidence.ONE_LOOK,
             limits.order_of(shuffle, rng is not None),
-            *((limits.CENSORED,) if one.censored or two.censored else ()),
+            *(limits.caps_rest_on(one, False) or limits.caps_rest_on(two, False)),
             confidence.SAME_INSTANCES,
         ),
     )
@@ -104,7 +104,7 @@ def ratio_of_means_sequence(
             *limits.BASE,
             RANGE,
             confidence.UNSHUFFLED,
-            *((limits.CENSORED,) if one.censored or two.censored else ()),
+            *(limits.caps_rest_on(one, False) or limits.caps_rest_on(two, False)),
             confidence.SAME_INSTANCES,
         ),
     )

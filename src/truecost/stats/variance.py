@@ -152,12 +152,16 @@ class InstanceSummaries(NamedTuple):
     deviations: FloatArray
 
 
-def instance_summaries(matrix: CostMatrix) -> Iterator[InstanceSummaries]:
-    """The matrix summed up by instance, some configurations at a time; `means` is 0 where there is no run."""
+def instance_summaries(matrix: CostMatrix, *, caps: bool = False) -> Iterator[InstanceSummaries]:
+    """The matrix summed up by instance, some configurations at a time; `means` is 0 where there is no run.
+
+    Censored runs are charged the most they can cost, or with `caps` the least.
+    """
     configurations, instances, runs = matrix.shape
+    every = matrix.costs if caps else matrix.charged
     step = max(1, BLOCK // (instances * runs))
     for start in range(0, configurations, step):
-        costs = matrix.costs[start : start + step]
+        costs = every[start : start + step]
         there = ~np.isnan(costs)
         counts = there.sum(axis=2, dtype=np.float64)
         filled = np.where(there, costs, 0)

@@ -1,5 +1,6 @@
 """An assessment in words: sections of plain sentences, tables and figures. Every sentence stands here, once."""
 
+from dataclasses import replace
 from importlib import metadata
 
 from truecost.judge.assess import AUDITED, Assessment
@@ -8,11 +9,11 @@ from truecost.show.document.certain import bounds_section, certificate_section, 
 from truecost.show.document.context import Context
 from truecost.show.document.following import what_next
 from truecost.show.document.noisy import how_noisy
-from truecost.show.document.planned import plan_section, power_section
+from truecost.show.document.planned import plan_section, power_section, show_section
 from truecost.show.document.runs import what_was_run
 from truecost.show.document.shown import what_is_shown
 from truecost.show.document.tuned import instance_by_instance, over_tuned
-from truecost.show.document.verdict import hidden, judged, key, verdict_of
+from truecost.show.document.verdict import at_a_glance, hidden, judged, key, verdict_of
 from truecost.show.numbers import counted
 
 __all__ = [
@@ -23,20 +24,19 @@ __all__ = [
     "document",
     "plan_section",
     "power_section",
+    "show_section",
     "what_was_run",
 ]
 
 
 def document(found: Assessment, setting: Context) -> Document:
     """Everything, the verdict first: what the page shows."""
+    folded = (how_sure, over_tuned, what_was_run, how_noisy)
     sections = [
         what_is_shown(found),
         instance_by_instance(found, setting),
-        how_sure(found, setting),
-        over_tuned(found, setting),
         what_next(found, setting),
-        what_was_run(found, setting),
-        how_noisy(found, setting),
+        *(None if (made := section(found, setting)) is None else replace(made, folded=True) for section in folded),
         how_made(found),
     ]
     return _of(found, setting, sections)
@@ -64,6 +64,7 @@ def _of(found: Assessment, setting: Context, sections: list[Section | None]) -> 
         badge=badge,
         verdict=verdict_of(found, setting),
         more=hidden(found, setting),
+        picture=at_a_glance(found, setting),
         key=key(found, setting),
         sections=tuple(section for section in sections if section is not None),
         version=metadata.version("truecost"),

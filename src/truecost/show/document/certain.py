@@ -7,7 +7,7 @@ from truecost.judge.statements import Certificate
 from truecost.show.blocks import Block, Cell, Column, Figure, Fold, Points, Section, Table, Text
 from truecost.show.document.context import Context, called, opening, sure
 from truecost.show.document.verdict import certified
-from truecost.show.numbers import counted, number
+from truecost.show.numbers import counted, ends, number
 
 if TYPE_CHECKING:  # records that came here with what they are computed with
     from truecost.judge.bounds import PaperBounds
@@ -30,7 +30,7 @@ def how_sure(found: Assessment, setting: Context) -> Section:
         blocks.append(Fold(title="And the paper's bounds?", blocks=(Text(text=found.bounds, aside=True),)))
     else:
         blocks.append(Fold(title="And the paper's bounds?", blocks=tuple(_bounds(found.bounds))))
-    return Section(name="sure", title="How sure", lead=certificate_lead(found, setting), blocks=tuple(blocks))
+    return Section(name="sure", title="How sure is that?", lead=certificate_lead(found, setting), blocks=tuple(blocks))
 
 
 def certificate_section(found: Assessment, setting: Context) -> Section:
@@ -44,7 +44,7 @@ def certificate_lead(found: Assessment, setting: Context) -> str:
     if found.certificate is None:
         name = called(found, found.incumbent)
         return f"No guarantee for the mean cost of {name}: {found.no_certificate}."
-    return f"{certified(found.certificate, setting, called(found, found.certificate.configuration))}."
+    return f"{certified(found.certificate, setting, called(found, found.certificate.configuration), found.log.utility)}."
 
 
 def of_certificate(certificate: Certificate, setting: Context) -> Section:
@@ -66,12 +66,29 @@ def _certificate(found: Assessment, setting: Context) -> list[Block]:
             f"chose; {called(found, found.incumbent)} is the best on all of them."
         )
         blocks.append(Text(text=text))
-    return [*blocks, *_basis(certificate, setting)]
+    basis, *more = _basis(certificate, setting)
+    return [*blocks, basis, *_apart(found, setting), *more]
+
+
+def _apart(found: Assessment, setting: Context) -> list[Block]:
+    """Where the distance between the limit and the mean comes from."""
+    width, certificate = found.width, found.certificate
+    if width is None or certificate is None or not width.total > 0:
+        return []
+    rare = f"one instance in {1 / width.chance:.0f}" if width.chance < 0.4 else "every second instance"
+    ends = f"costs {setting.cost(number(found.matrix.high))}, the most there is"
+    text = (
+        f"{number(width.unseen)} of the {setting.cost(number(width.total))} between mean and limit is there because "
+        f"{counted(certificate.instances, 'instance')} cannot rule out that {rare} {ends}; the rest is the spread that was "
+        "seen. "
+    )
+    text += "Only more instances narrow the first." if width.unseen > width.rest else "More instances narrow both."
+    return [Text(text=text)]
 
 
 def _basis(certificate: Certificate, setting: Context) -> list[Block]:
     shared = f", the error probability shared by {certificate.configurations:,}" if certificate.configurations > 1 else ""
-    mean = setting.cost(number(certificate.estimate))
+    mean = setting.cost(ends(certificate.lowest, certificate.estimate))
     text = (
         f"Mean cost on {counted(certificate.instances, 'instance')}: {mean}; {CHOSEN[certificate.chosen]}{shared} "
         f"({certificate.method})."

@@ -9,6 +9,9 @@ from truecost.show.document.context import Context, called, opening
 from truecost.show.document.noisy import still
 from truecost.show.numbers import counted, number, percent
 
+SHOWN_BY = "how many new instances would show it; also wins=0.6, speed-up=1.5, solved=0.95"
+# No forecast looks at more instances.
+MOST = 20_000
 # An allocation that wastes less than this share of its variance is as good as even.
 EVEN_ENOUGH = 1.05
 
@@ -28,9 +31,10 @@ def what_next(found: Assessment, setting: Context) -> Section:
             Fact(term="plan-runs", value=plan.runs, shown=f"{plan.runs:,}", note="of the one configuration"),
             Fact(term="floor", value=least, shown=number(least, 2), unit=unit),
         ]
-    if (reach := outlook.reach) is not None:
-        shown = f"over {reach.tried:,}" if reach.instances is None else f"{reach.instances:,}"
-        facts.append(Fact(term="shown-on", value=reach.instances, shown=shown, note=f"now {reach.seen:,}"))
+    for reach in outlook.reach:
+        needed, what = reach.found.instances, "on average" if reach.what == "mean" else "on most instances"
+        shown = "out of reach" if needed is None else f"{needed:,}"
+        facts.append(Fact(term="shown-on", value=needed, shown=shown, note=f"{what}; now {reach.found.pilot:,}"))
     if (apart := outlook.apart) is not None:
         each = f"{counted(apart.runs_each, 'run')} of both on each"
         facts.append(Fact(term="tell-apart", value=apart.instances, shown=f"{apart.instances:,}", note=each))
@@ -65,7 +69,7 @@ def steps_of(found: Assessment) -> tuple[str, ...]:
         said.append(f"Run {incumbent}{both} on instances that the search never saw: only they can certify it.")
     if found.default is None:
         said.append("Say which configuration is the default, with runs on the same instances, to see what tuning gained.")
-    elif found.outlook.reach is not None or found.outlook.apart is not None:
+    elif found.outlook.reach or found.outlook.apart is not None:
         said.append(_to_show(found))
     now, new, same = (number(value, 2) for value in (noise.standard_error, noise.new_instances, noise.same_instances_again))
     if still(found):
@@ -94,17 +98,17 @@ def _to_show(found: Assessment) -> str:
     assert comparison is not None  # noqa: S101 - else there is nothing to show
     who, default = called(found, comparison.configuration), called(found, comparison.default)
     parts = []
-    if reach is not None and reach.instances is not None:
-        choosing = f", and {reach.to_choose:,} more to choose by" if reach.to_choose else ""
-        parts.append(
-            f"if new instances are like these, about {reach.instances:,} of them would show that {who} is better than "
-            f"{default}{choosing}."
-        )
-    elif reach is not None:
-        parts.append(
-            f"to show that {who} is better than {default} is out of reach at this difference: {reach.tried:,} instances "
-            "like these would not do."
-        )
+    for place, (kind, needed) in enumerate(reach):
+        better = f"{who} is better than {default} on {'average' if kind == 'mean' else 'most instances'}"
+        if needed.instances is None:
+            parts.append(f"that {better} is out of reach at this difference: {MOST:,} instances like these would not do.")
+        elif place == 0:
+            parts.append(
+                f"run both on {counted(needed.instances, 'new instance')}: if they are like these, that would show that "
+                f"{better} (in {percent(needed.power)} of tries)."
+            )
+        else:
+            parts.append(f"that {better} would take {counted(needed.instances, 'instance')}.")
     if apart is not None:
         each = f"{counted(apart.instances, 'instance')} with {counted(apart.runs_each, 'run')} each"
         weaker = "a paired t-test, which trusts normal differences and a choice made beforehand, would need about"
@@ -124,6 +128,7 @@ def _commands(found: Assessment, setting: Context) -> tuple[tuple[str, str], ...
         (setting.command("plan", configuration=own, error=found.outlook.error), plan)
         if found.outlook.plan is not None
         else (setting.command("info"), "what the runs hold, and how noisy they are"),
+        *([(setting.command("plan", show=found.outlook.reach[0].what), SHOWN_BY)] if found.outlook.reach else []),
         (setting.command("audit"), "this verdict in the terminal; exit code 0 says that it is shown to be better"),
         (setting.command("certify", configuration=own), "the guarantee alone, with everything it rests on"),
     ]

@@ -32,10 +32,13 @@ def how_noisy(found: Assessment, setting: Context) -> Section:
         Fact(term="never-used", value=len(spread.never_used), shown=f"{len(spread.never_used):,}"),
     )
     blocks: list[Block] = [Facts(facts=facts), *_shares(found, setting)]
+    if censored := int(found.censored[found.own]):
+        text = f"{counted(censored, 'run')} of it stopped at a cap {'is' if censored == 1 else 'are'} charged the most here."
+        blocks.append(Text(text=text, aside=True))
     if spread.on_other_instances:
         other = f"{counted(spread.on_other_instances, 'configuration')} ran on other instances than it."
         blocks.append(Text(text=other, aside=True))
-    return Section(name="noise", title="How noisy", lead=_lead(found, setting), blocks=tuple(blocks))
+    return Section(name="noise", title="How noisy are the runs?", lead=_lead(found, setting), blocks=tuple(blocks))
 
 
 def _shares(found: Assessment, setting: Context) -> list[Block]:
@@ -83,7 +86,9 @@ def _lead(found: Assessment, setting: Context) -> str:
     if still(found):
         return f"All {on} of {incumbent} cost the same: there is no noise in them."
     error = f"The training cost of {incumbent} comes from {on}; its standard error is "
-    error += setting.cost(number(noise.standard_error, 2)) if math.isfinite(noise.standard_error) else "not known"
+    if not math.isfinite(noise.standard_error):
+        return f"{error}not known."
+    error += setting.cost(number(noise.standard_error, 2))
     if noise.bottleneck is None:
         twice = f"{spread.repeated:,} of its instances have" if spread.repeated != 1 else "one of its instances has"
         none = "none of its instances has" if not spread.repeated else twice

@@ -8,6 +8,7 @@ from truecost.show.document.context import Context, opening, sure
 from truecost.show.numbers import counted, number, percent
 
 if TYPE_CHECKING:  # records that came here with what they are computed with
+    from truecost.judge.outlook import Reach
     from truecost.plan.answers import PlanAnswer
     from truecost.plan.power import Power
     from truecost.plan.sizes import Recommendation, Waste
@@ -144,6 +145,37 @@ def power_section(found: "Power", pair: tuple[str, str] | None, seen: tuple[floa
         f"{counted(found.instances, 'instance')}; price {number(found.price)}."
     )
     return Section(name="apart", title="", lead=lead, blocks=(*blocks, *_caveat(found.caveat)))
+
+
+def show_section(reach: "Reach", who: str, default: str | None, runs: float) -> Section:
+    """How many new instances would show a statement; the pilot has so many `runs` of each on an instance."""
+    found = reach.found
+    kind, _, value = reach.what.partition("=")
+    above, seen, pilot = percent(found.above), percent(found.observed), counted(found.pilot, "instance")
+    said = {
+        "mean": f"{who} costs less than {default} on average",
+        "wins": f"{who} wins more than {above} of its runs against {default}",
+        "speed-up": f"{who} is at least {value} times faster than {default} in the median",
+        "solved": f"{who} solves at least {above} of its runs",
+    }[kind]
+    if found.observed <= found.above:
+        lead = f"No number of new instances would show that {said}, if they are like these {pilot}."
+    elif found.instances is None:
+        lead = f"Out of reach: 20,000 new instances would show that {said} in {percent(found.power)} of tries."
+    else:
+        each = counted(round(runs), "run") + ("" if kind == "solved" else " of both")
+        lead = (
+            f"About {counted(found.instances, 'new instance')}, with {each} on each, would show that {said}, in "
+            f"{percent(found.power)} of tries."
+        )
+    blocks: list[Block] = []
+    if kind != "mean":
+        blocks.append(Text(text=f"In the pilot of {pilot} it is so in {seen} of runs; to be shown is more than {above}."))
+    text = (
+        "A forecast, not guaranteed: samples of the pilot are put to the same limits, with all of δ, as test runs have it. "
+        "It is too optimistic if the pilot chose the configuration."
+    )
+    return Section(name="show", title="", lead=lead, blocks=(*blocks, Text(text=text, aside=True)))
 
 
 def _caveat(caveat: str) -> list[Block]:

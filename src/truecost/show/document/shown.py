@@ -4,9 +4,11 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from truecost.judge.assess import Assessment
+from truecost.judge.statements import Certificate, Comparison
 from truecost.show.blocks import Block, Cell, Column, Section, Table, Text, Tone
 from truecost.show.document.context import called, opening, sure
-from truecost.show.numbers import at_least, at_most, number, percent, share_at_least, share_at_most, signed
+from truecost.show.document.verdict import difference
+from truecost.show.numbers import at_least, at_most, ends, number, percent, share_at_least, share_at_most, signed
 
 if TYPE_CHECKING:  # records that came here with what they are computed with
     from truecost.judge.beyond import Statement
@@ -16,6 +18,11 @@ GRADES: Final[dict[str | None, tuple[str, Tone]]] = {
     "worse": ("shown worse", "bad"),
     "open": ("not shown", ""),
     None: ("", ""),
+}
+UTILITY: Final = "expected utility − that of the default"
+APPROXIMATE: Final = {
+    "difference of means": "mean cost − that of the default",
+    "ratio of means": "mean cost of the default over its own",
 }
 NAMES: Final = {
     "solved share": "runs solved",
@@ -32,17 +39,9 @@ def what_is_shown(found: Assessment) -> Section | None:
     rows = [_row(each) for each in found.statements]
     certificate, comparison = found.certificate, found.comparison
     if certificate is not None:
-        mean = (
-            Cell(certificate.estimate, number(certificate.estimate)),
-            Cell(certificate.upper, f"at most {at_most(certificate.upper)}"),
-        )
-        rows.insert(0, (Cell("mean cost", "mean cost"), *mean, Cell("", "")))
+        rows.insert(0, _mean(found, certificate))
     if comparison is not None and comparison.upper is not None and comparison.lower is not None:
-        worse = comparison.grade == "worse"
-        limit = f"at least {at_least(comparison.lower)}" if worse else f"at most {at_most(comparison.upper)}"
-        said, tone = GRADES[comparison.grade]
-        difference = (Cell(comparison.estimate, signed(comparison.estimate)), Cell(comparison.upper, limit))
-        rows.append((Cell("m", "mean cost − that of the default"), *difference, Cell(said, said, tone=tone)))
+        rows.append(_difference(found, comparison, comparison.lower, comparison.upper))
     if not rows:
         return None
     who = certificate.configuration if certificate is not None else found.statements[0].configuration
@@ -54,15 +53,62 @@ def what_is_shown(found: Assessment) -> Section | None:
     )
     table = Table(name="statements", title="", columns=columns, rows=tuple(rows))
     each = f"Each line is wrong with probability {found.asked.delta:g} at most, on its own."
-    primary = "mean cost" if found.primary == "mean" else "wins"
+    mean = "mean cost" if found.log.utility is None else "expected utility"
+    primary = mean if found.primary == "mean" else "wins"
     blocks: list[Block] = [
         table,
         Text(text=f"{each} What decides whether it is better: {primary}, chosen before looking.", aside=True),
     ]
+    blocks += _approximate(found)
     condition = None if certificate is None else certificate.condition
     lead = f"{sure(found.asked.delta)} of {called(found, who)} on new instances:"
     lead = opening(lead if condition is None else f"if {condition}, {lead}")
     return Section(name="shown", title="What is shown", lead=lead, blocks=tuple(blocks))
+
+
+def _approximate(found: Assessment) -> list[Block]:
+    """Intervals of means without a guarantee, or why there are none."""
+    stated = [each for each in found.approximate if not each.reason]
+    blocks: list[Block] = []
+    if stated:
+        rows = []
+        for each in stated:
+            name, value, lower, upper = APPROXIMATE[each.what], each.estimate, each.lower, each.upper
+            if found.log.utility is not None:
+                name, value, lower, upper = UTILITY, -value, -upper, -lower
+            write = signed if each.what == "difference of means" else number
+            interval = f"{write(lower)} to {write(upper)}"
+            rows.append((Cell(name, name), Cell(value, write(value)), Cell(lower, interval)))
+        columns = (Column("", "", numbers=False), Column("seen", "observed"), Column("approximate", "approximate"))
+        blocks.append(Table(name="approximate", title="Approximate, not guaranteed", columns=columns, rows=tuple(rows)))
+        text = (
+            f"By paired t and Fieller's intervals: about {percent(1 - found.asked.delta)} sure, unless rare large costs "
+            "were never seen, which no look at these runs can tell."
+        )
+        blocks.append(Text(text=text, aside=True))
+    elif found.approximate:
+        blocks.append(Text(text=f"No approximate interval of the means either: {found.approximate[0].reason}.", aside=True))
+    return blocks
+
+
+def _mean(found: Assessment, certificate: Certificate) -> tuple[Cell, ...]:
+    """The mean cost; of a utility, its expectation."""
+    what, seen, limit = "mean cost", ends(certificate.lowest, certificate.estimate), f"at most {at_most(certificate.upper)}"
+    if found.log.utility is not None:
+        what, limit = f"expected utility ({found.log.utility})", f"at least {at_least(1 - certificate.upper)}"
+        seen = ends(1 - certificate.estimate, 1 - certificate.lowest)
+    return Cell(what, what), Cell(certificate.estimate, seen), Cell(certificate.upper, limit), Cell("", "")
+
+
+def _difference(found: Assessment, comparison: Comparison, lower: float, upper: float) -> tuple[Cell, ...]:
+    """The difference of means to the default's, of the side that shows something."""
+    what, sign = ("mean cost − that of the default", 1) if found.log.utility is None else (UTILITY, -1)
+    value = sign * (lower if comparison.grade == "worse" else upper)
+    most = (comparison.grade != "worse") == (sign == 1)
+    limit = f"at most {at_most(value)}" if most else f"at least {at_least(value)}"
+    said, tone = GRADES[comparison.grade]
+    seen = difference(comparison, sign)
+    return Cell(what, what), Cell(comparison.estimate, seen), Cell(value, limit), Cell(said, said, tone=tone)
 
 
 def _row(each: "Statement") -> tuple[Cell, ...]:
@@ -72,12 +118,17 @@ def _row(each: "Statement") -> tuple[Cell, ...]:
     value = each.opposite if worse and each.opposite is not None else each.limit
     upper = each.side == "upper" or worse
     if not math.isfinite(value):
-        limit = "too few instances to say" if each.kind in ("median", "nine in ten") else "nothing"
+        few = "too few instances to say" if math.isfinite(each.observed) else "too many are not solved"
+        limit = few if each.kind in ("median", "nine in ten") else "nothing"
     elif shares:
         limit = share_at_most(value) if upper else share_at_least(value)
     else:
         limit = at_most(value) if upper else at_least(value)
     said, tone = GRADES[each.grade]
-    seen = percent(each.observed) if shares else number(each.observed)
+    low, high = sorted((each.observed, each.possible))
+    seen = percent(low) if shares else number(low)
+    if low < high:
+        # Infinite: the runs that were stopped may have taken any time.
+        seen += f" to {percent(high) if shares else number(high) if math.isfinite(high) else 'more'}"
     bound = "" if not math.isfinite(value) else "at most " if upper else "at least "
     return (Cell(name, name), Cell(each.observed, seen), Cell(value, f"{bound}{limit}"), Cell(said, said, tone=tone))

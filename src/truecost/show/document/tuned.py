@@ -8,7 +8,7 @@ from truecost.judge.optimism import Point
 from truecost.judge.statements import Comparison
 from truecost.show.blocks import Block, Cell, Column, Fact, Facts, Figure, Section, Table, Text
 from truecost.show.document.context import Context, called, opening
-from truecost.show.document.verdict import hidden, true_cost
+from truecost.show.document.verdict import difference, hidden, in_training, true_cost
 from truecost.show.numbers import at_least, at_most, counted, number, percent, signed
 
 # So many incumbents on the way are shown in a terminal, the first ones and the last.
@@ -18,8 +18,7 @@ SHOWN = 12
 def over_tuned(found: Assessment, setting: Context) -> Section:
     """Optimism and over-tuning, the winner among all, the incumbents on the way."""
     seen, lost, unit = found.optimism, found.over_tuning, setting.in_unit
-    training = float(found.costs.training[found.own])
-    facts = [Fact(term="training-cost", value=training, shown=number(training), unit=unit), true_cost(found, setting)]
+    facts = [in_training(found, setting), true_cost(found, setting)]
     note = f"{signed(seen.percent, 2)} %" if seen.gap and math.isfinite(seen.percent) else ""
     shown = "unknown" if seen.source == "unknown" else signed(seen.gap)
     facts += [
@@ -33,7 +32,7 @@ def over_tuned(found: Assessment, setting: Context) -> Section:
     blocks: list[Block] = [Facts(facts=tuple(facts)), *_split(found, setting), *_along(found, setting)]
     blocks += _sweeps(found, setting)
     lead = f"{hidden(found, setting)} {passed(found, setting)}"
-    return Section(name="over-tuned", title="Over-tuned or not", lead=lead, blocks=tuple(blocks))
+    return Section(name="over-tuned", title="Is it over-tuned?", lead=lead, blocks=tuple(blocks))
 
 
 def passed(found: Assessment, setting: Context) -> str:
@@ -129,11 +128,14 @@ def instance_by_instance(found: Assessment, setting: Context) -> Section | None:
     where = counted(comparison.instances, f"{comparison.on} instance")
     lead = (
         f"{who} costs less than {default} on {comparison.gains:,} of {where} and more on {comparison.losses:,}; the mean "
-        f"difference is {setting.cost(signed(comparison.estimate))}."
+        f"difference is {setting.cost(difference(comparison))}."
         if comparison.instances
         else f"{who} and {default} have no instance in common."
     )
     blocks: list[Block] = [Text(text=_robust(comparison))] if comparison.instances else []
+    if comparison.lowest < comparison.highest:
+        text = "Of runs that were stopped at a cap only what is sure counts here: who costs less, and by how much at least."
+        blocks.append(Text(text=text, aside=True))
     if comparison.instances > 1:
         blocks.append(
             Figure(
@@ -166,10 +168,13 @@ def instance_by_instance(found: Assessment, setting: Context) -> Section | None:
 def _robust(comparison: Comparison) -> str:
     if not comparison.estimate or math.isnan(comparison.estimate):
         return "On average the two cost the same."
+    if comparison.lowest < 0 < comparison.highest:
+        return "Which of the two costs less on average is open: runs were stopped at a cap."
     what = "advantage" if comparison.estimate < 0 else "disadvantage"
     if comparison.survives == 0:
         return f"One instance alone decides the {what}: without {comparison.deciding[0].instance} it is gone."
-    return f"The {what} survives dropping the {counted(comparison.survives, 'instance')} that favour it the most."
+    favour = "favours" if comparison.survives == 1 else "favour"
+    return f"The {what} survives dropping the {counted(comparison.survives, 'instance')} that {favour} it the most."
 
 
 def _limits(comparison: Comparison) -> str:

@@ -1,12 +1,15 @@
 """The verdict: one sentence, what training hid, and the numbers beside it."""
 
 import math
+from typing import Any
+
+import numpy as np
 
 from truecost.judge.assess import Assessment
 from truecost.judge.statements import Certificate, Comparison
-from truecost.show.blocks import Fact, Tone
+from truecost.show.blocks import Fact, Figure, Tone
 from truecost.show.document.context import Context, called, opening, sure, sureness
-from truecost.show.numbers import at_least, at_most, counted, number, percent, share_at_least, share_at_most, signed
+from truecost.show.numbers import at_least, at_most, counted, ends, number, percent, share_at_least, share_at_most, signed
 
 
 def judged(found: Assessment) -> tuple[Tone, str]:
@@ -54,38 +57,52 @@ def against_default(found: Assessment, comparison: Comparison, setting: Context)
         opposite = wins.limit if wins.opposite is None else wins.opposite
         won = f"at least {share_at_least(wins.limit)}" if wins.grade == "better" else f"at most {share_at_most(opposite)}"
         what = "beats" if wins.grade == "better" else "loses to"
-        mean = "its mean cost is not shown to be lower" if limited else "nothing is guaranteed of its mean cost"
+        lower = "expected utility is not shown to be higher" if found.log.utility else "mean cost is not shown to be lower"
+        mean = f"its {lower}" if limited else "nothing is guaranteed of its mean cost"
         return opening(f"{who} {what} {default} on most new instances: {certain} it wins {won} of the runs; {mean}.")
     if comparison.lower is None or comparison.upper is None:
         if wins is not None:
             return opening(f"{who} is not shown to win against {default} on most new instances, nor to lose.")
-        return opening(f"whether {who} is better than {default} is unknown: {comparison.reason}.")
+        # What to do about it stands with the next steps.
+        why = (comparison.reason or "").partition(";")[0]
+        return opening(f"whether {who} is better than {default} is unknown: {why}.")
+    what, down, up = ("expected utility", "higher", "lower") if found.log.utility else ("mean cost", "lower", "higher")
     if comparison.upper < 0:
         gain = setting.cost(at_least(-comparison.upper))
-        said = f"{who} is better than {default}: {certain} its mean cost is at least {gain} lower."
+        said = f"{who} is better than {default}: {certain} its {what} is at least {gain} {down}."
     elif comparison.lower > 0:
         loss = setting.cost(at_least(comparison.lower))
-        said = f"{who} is worse than {default}: {certain} its mean cost is at least {loss} higher."
+        said = f"{who} is worse than {default}: {certain} its {what} is at least {loss} {up}."
     else:
-        between = f"{at_most(-comparison.lower)} lower to {setting.cost(at_most(comparison.upper))} higher"
-        said = f"{who} is not shown to be better than {default}: its mean cost may be anything from {between}."
+        between = f"{at_most(-comparison.lower)} {down} to {setting.cost(at_most(comparison.upper))} {up}"
+        said = f"{who} is not shown to be better than {default}: its {what} may be anything from {between}."
     if wins is not None and {wins.grade, comparison.grade} == {"better", "worse"}:
         most = "loses" if wins.grade == "worse" else "wins"
         said += f" Yet it {most} on most instances."
     return opening(said if comparison.condition is None else f"if {comparison.condition}: {said}")
 
 
-def certified(certificate: Certificate, setting: Context, name: str) -> str:
-    """The certificate as a sentence, without its full stop."""
-    most = setting.cost(at_most(certificate.upper))
-    said = f"{sure(certificate.delta)} the mean cost of {name} on new instances is at most {most}"
+def certified(certificate: Certificate, setting: Context, name: str, utility: str | None = None) -> str:
+    """The certificate as a sentence, without its full stop; of a utility, 1 − cost."""
+    what, limit = "mean cost", f"at most {setting.cost(at_most(certificate.upper))}"
+    if utility is not None:
+        what, limit = f"expected utility ({utility})", f"at least {at_least(1 - certificate.upper)}"
+    said = f"{sure(certificate.delta)} the {what} of {name} on new instances is {limit}"
     return opening(said if certificate.condition is None else f"if {certificate.condition}: {said}")
 
 
 def hidden(found: Assessment, setting: Context) -> str:
-    """What the training cost hides, in a sentence or two."""
+    """What the training cost hides, in a sentence or two; and which instance alone makes it, where one does."""
+    said, heaviest = _hidden(found, setting), found.heaviest
+    if heaviest is None:
+        return said
+    cost, runs = setting.cost(number(heaviest.cost)), "its test cost" if heaviest.on == "test" else "its training cost"
+    return f"{said} One instance alone, {heaviest.instance} with {cost}, makes up {percent(heaviest.share)} of {runs}."
+
+
+def _hidden(found: Assessment, setting: Context) -> str:
     seen = found.optimism
-    training = setting.cost(number(found.costs.training[found.own]))
+    training = setting.cost(ends(found.costs.lowest[found.own], found.costs.training[found.own]))
     true = setting.cost(number(seen.true_cost))
     more = f" ({signed(seen.percent, 2)} %)" if math.isfinite(seen.percent) else ""
     if seen.source == "test runs":
@@ -93,8 +110,9 @@ def hidden(found: Assessment, setting: Context) -> str:
     if seen.source == "unknown":
         error = seen.selection_error
         training_cost = float(found.costs.training[found.own])
-        least = f"; splits of the training instances show at least {percent(error / abs(training_cost))}"
+        least = f": splits of the training instances alone show {percent(error / abs(training_cost))}"
         shown = least if error > 0 and training_cost else ", although splits of the training instances show nothing"
+        shown = shown if math.isfinite(error) else ""
         return (
             f"In training it costs {training}. What it costs on new instances is unknown: it was tuned on these. Expect more"
             f"{shown}."
@@ -108,15 +126,49 @@ def hidden(found: Assessment, setting: Context) -> str:
 
 def key(found: Assessment, setting: Context) -> tuple[Fact, ...]:
     """The numbers beside the verdict."""
-    unit = setting.in_unit
-    training = float(found.costs.training[found.own])
     return (
-        Fact(term="training-cost", value=training, shown=number(training), unit=unit),
+        in_training(found, setting),
         true_cost(found, setting),
         limit(found, setting),
         *([] if found.comparison is None else [to_default(found, found.comparison, setting)]),
         bottleneck(found),
     )
+
+
+def at_a_glance(found: Assessment, setting: Context) -> Figure | None:
+    """The costs that the verdict speaks of, in one picture; none where no cost is known."""
+    # What is known by two ends only has no place on a line.
+    costs = np.where(found.costs.lowest < found.costs.training, np.nan, found.costs.training)
+    training = float(costs[found.own])
+    if not math.isfinite(training):
+        return None
+
+    def draw() -> Any:
+        from truecost.show import figures
+
+        default, seen, certificate = found.default, found.optimism, found.certificate
+        compared = default is not None and default != found.incumbent
+        own = float(costs[found.matrix.configurations.index(default)]) if compared else math.nan
+        limited = certificate is not None and certificate.condition is None and certificate.configuration == found.incumbent
+        data = figures.glance_data(
+            training,
+            default=own if math.isfinite(own) else None,
+            true=None if seen.source == "unknown" or not math.isfinite(seen.true_cost) else seen.true_cost,
+            upper=certificate.upper if certificate is not None and limited else None,
+        )
+        return data, figures.glance_chart(data, delta=found.asked.delta, unit=setting.unit)
+
+    return Figure(name="glance", title="What the winner costs", notes=(), draw=draw)
+
+
+def in_training(found: Assessment, setting: Context) -> Fact:
+    """The training cost, or its two ends."""
+    training, lowest, censored = (
+        float(each[found.own]) for each in (found.costs.training, found.costs.lowest, found.censored)
+    )
+    note = f"{counted(int(censored), 'run')} stopped at a cap" if censored else ""
+    shown = ends(lowest, training)
+    return Fact(term="training-cost", value=training, shown=shown, unit=setting.in_unit, note=note)
 
 
 def true_cost(found: Assessment, setting: Context) -> Fact:
@@ -133,7 +185,7 @@ def limit(found: Assessment, setting: Context) -> Fact:
     certificate = found.certificate
     label = f"at most, {sureness(found.asked.delta)}"
     if certificate is None:
-        return Fact(term="interval", label=label, value=None, shown="–", note="see How sure")
+        return Fact(term="interval", label=label, value=None, shown="–", note="see below: How sure is that?")
     notes = [] if certificate.configuration == found.incumbent else [f"of configuration {certificate.configuration}"]
     notes += [] if certificate.condition is None else ["if not tuned on these"]
     return Fact(
@@ -151,8 +203,14 @@ def to_default(found: Assessment, comparison: Comparison, setting: Context) -> F
     note = f"on {counted(comparison.instances, f'{comparison.on} instance')}"
     if comparison.lower is not None and comparison.upper is not None:
         note += f"; {at_least(comparison.lower)} to {at_most(comparison.upper)}, each {sureness(found.asked.delta)}"
-    shown = signed(comparison.estimate)
+    shown = difference(comparison)
     return Fact(term="difference", value=comparison.estimate, shown=shown, unit=setting.in_unit, note=note)
+
+
+def difference(comparison: Comparison, sign: int = 1) -> str:
+    """The mean difference, or its two ends; with a sign of −1 turned round, as a utility has it."""
+    low, high = (signed(sign * end) for end in (comparison.lowest, comparison.highest)[::sign])
+    return signed(sign * comparison.estimate) if low == high else f"{low} to {high}"
 
 
 def bottleneck(found: Assessment) -> Fact:

@@ -3,6 +3,8 @@
 from truecost.show.figures.certainty import (
     certificate_width_chart,
     certificate_width_data,
+    glance_chart,
+    glance_data,
     paired_differences_chart,
     paired_differences_data,
 )
@@ -47,6 +49,8 @@ __all__ = [
     "error_curves_data",
     "estimators_chart",
     "estimators_data",
+    "glance_chart",
+    "glance_data",
     "matrix_chart",
     "matrix_data",
     "overtuning_along_chart",

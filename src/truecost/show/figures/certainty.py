@@ -24,10 +24,84 @@ SIDES = Series(
         "neither": Look("both cost the same", theme.GREY),
     }
 )
+GLANCE = Series(
+    {
+        "default": Look("default", theme.GREY, shape="square"),
+        "training": Look("in training", theme.ORANGE, shape="diamond"),
+        "true": Look("new instances", theme.BLUE),
+    }
+)
+# Pixels of a row of the picture beside the verdict.
+GLANCE_ROW = 34
 # Instances of a comparison that are drawn: more would not be seen.
 MOST_INSTANCES = 500
 # How much of a name a title shows, in pixels.
 TITLE_LIMIT = 600
+
+
+def glance_data(
+    training: float, *, default: float | None = None, true: float | None = None, upper: float | None = None
+) -> pl.DataFrame:
+    """What a verdict speaks of: the default, the winner in training, and the winner on new instances.
+
+    Returns
+    -------
+    DataFrame
+        `row`, `cost` (null where it is unknown), `upper` (null where nothing is guaranteed), `shown` (what is written beside
+        them).
+    """
+    rows: list[tuple[str, float | None, float | None]] = [("training", training, None), ("true", true, upper)]
+    if default is not None:
+        rows.insert(0, ("default", default, None))
+    shown = [
+        ("unknown" if cost is None else numbers.number(cost))
+        + ("" if limit is None else f", at most {numbers.at_most(limit)}")
+        for _, cost, limit in rows
+    ]
+    kinds = {"row": pl.String, "cost": pl.Float64, "upper": pl.Float64}
+    return pl.DataFrame(rows, schema=kinds, orient="row").with_columns(shown=pl.Series(shown))
+
+
+def glance_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost") -> Chart:
+    """Three costs on one line, the guarantee as a bar that ends at it; what is unknown says so."""
+    ends = [value for name in ("cost", "upper") for value in data[name].drop_nulls().to_list()]
+    x_scale, x_axis = axis([*ends, *([0.0] if min(ends) >= 0 else [])], log=False)
+    # Beside the mark that lies farthest right in its row; what is unknown stands at the least cost that is drawn.
+    beside = pl.max_horizontal("cost", "upper").fill_null(min(ends))
+    drawn = data.with_columns(GLANCE.labels("row"), beside=beside, left=beside > (min(0.0, *ends) + max(ends)) / 2)
+    shown = [str(label) for label in drawn["what"]]
+    base = alt.Chart(records(drawn)).encode(
+        y=alt.Y("what:N", title=None, sort=shown, axis=alt.Axis(labelLimit=200, grid=False, ticks=False, domain=False))
+    )
+    title = labelled("mean cost", unit) if unit != "cost" else "mean cost"
+    x = alt.X("cost:Q", title=title, scale=x_scale, axis=x_axis)
+    known = [
+        tip("what:N"),
+        tip("cost:Q", title),
+        tip("upper:Q", f"at most ({numbers.confidence(delta)} sure)"),
+    ]
+    look, shape = GLANCE.color().legend(None), GLANCE.shape().legend(None)
+    bars = (
+        base.transform_filter("isValid(datum.upper)")
+        .mark_rule(strokeWidth=6, opacity=0.35)
+        .encode(x=x, x2="upper:Q", color=look, tooltip=known)
+    )
+    points = (
+        base.transform_filter("isValid(datum.cost)")
+        .mark_point(filled=True, size=110, opacity=1)
+        .encode(x=x, color=look, shape=shape, tooltip=known)
+    )
+    texts = [
+        base.transform_filter(f"datum.left === {str(left).lower()}")
+        .mark_text(align="right" if left else "left", dx=-10 if left else 10, dy=-11 if left else 0, fontSize=12)
+        .encode(x=alt.X("beside:Q", scale=x_scale, title=title), text="shown:N")
+        for left in (False, True)
+    ]
+    return themed(
+        alt.layer(bars, points, *texts, view=alt.ViewConfig(stroke=None)).properties(
+            width=560, height=GLANCE_ROW * data.height, title="What the winner costs"
+        )
+    )
 
 
 def certificate_width_data(

@@ -57,10 +57,10 @@ def matrix_data(matrix: CostMatrix, *, most: int = MOST_BINS) -> MatrixPicture:
     if most < 1:
         raise InputError(f"Expected at least 1 bin, got {most}.")
     counts = matrix.counts()
-    sums = np.nansum(matrix.costs, axis=2)
+    sums = np.nansum(matrix.charged, axis=2)
     statuses = np.full(1, NO_STATUS) if matrix.statuses is None else matrix.statuses
     by_cost = bool((statuses == NO_STATUS).all())
-    ended = matrix.costs >= matrix.high if by_cost else (statuses != NO_STATUS) & (statuses != Status.SOLVED)
+    ended = matrix.costs >= matrix.high if by_cost else ~np.isin(statuses, (NO_STATUS, Status.SOLVED, Status.CENSORED))
     failed = ended.sum(axis=2)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = sums / counts
