@@ -236,13 +236,11 @@ def _journal(path: Path, options: Options) -> Import:
     from truecost.running.journal import Journal
 
     with Journal.read(path) as journal:
-        if journal.kind == "validate":
-            return validationlog.import_of(
-                journal, journal.metric(par=options.par, cutoff=options.cutoff, utility=options.utility)
-            )
         table = journal.table()
         utility = None if options.utility is None else str(options.utility)
         metric = journal.metric(par=options.par, cutoff=options.cutoff, utility=utility)
+        if journal.kind == "validate":
+            return validationlog.import_of(journal, metric)
         matrix = journal.matrix(metric, table=table)
         parameters = journal.configurations()
         planned = math.prod(journal.planned() or (0,))
