@@ -57,7 +57,7 @@ def _validated(share: float, budget: int, rng: np.random.Generator) -> tuple[str
     while shown - few > 1:
         middle = (few + shown) // 2
         goal = rule.goal(costs, middle)
-        if any(forecast.shown(each, DELTA, planned=budget) for each in (goal, forecast.opposite(goal))):
+        if any(forecast.is_shown(each, DELTA, planned=budget) for each in (goal, forecast.opposite(goal))):
             shown = middle
         else:
             few = middle

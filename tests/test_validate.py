@@ -443,7 +443,7 @@ def test_looks_after_every_instance_are_one_look() -> None:
     rng, rows = np.random.default_rng(3), []
     for costs in _timeouts(rng, (30, 1, 60, 2)):
         rule = StoppingRule(rounds=1, planned=40, delta=0.3, primary="mean", low=0.0, high=10.0)
-        looks = [forecast.shown(rule.goal(costs, pairs), 0.3, planned=40) for pairs in range(1, 61)]
+        looks = [forecast.is_shown(rule.goal(costs, pairs), 0.3, planned=40) for pairs in range(1, 61)]
         assert looks == sorted(looks)
         rows.append(looks)
     # Some were shown early, some beyond what was planned.

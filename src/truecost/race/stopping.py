@@ -73,9 +73,9 @@ class StoppingRule:
         goal = self.goal(costs, pairs)
         planned = self.planned if complete < 2 else instances
         if complete == 0 or into == 0:
-            if forecast.shown(goal, delta, planned=planned):
+            if forecast.is_shown(goal, delta, planned=planned):
                 return Stopping("better")
-            if forecast.shown(forecast.opposite(goal), delta, planned=planned):
+            if forecast.is_shown(forecast.opposite(goal), delta, planned=planned):
                 return Stopping("worse")
         if pairs == self.rounds * instances:
             return Stopping("instances")

@@ -166,7 +166,7 @@ def instances_needed(goal: Goal, delta: float = 0.05, *, power: float = 0.8, rng
 
 
 def chance_to_show(goal: Goal, more: int, delta: float = 0.05, *, planned: int, rng: int | np.random.Generator = 0) -> float:
-    """With which chance so many more instances show the statement, as `shown` has it, if they are like those seen.
+    """With which chance so many more instances show the statement, as `is_shown` has it, if they are like those seen.
 
     A forecast, not guaranteed. Pólya's urn, the predictive side of the Bayesian bootstrap (Rubin 1981), draws what comes
     next, so that a small pilot is not taken for the truth.
@@ -177,7 +177,7 @@ def chance_to_show(goal: Goal, more: int, delta: float = 0.05, *, planned: int, 
     return float(np.mean(scanning.urn_shows(goal.values, draws, goal.above, 1 / delta, planned)))
 
 
-def shown(goal: Goal, delta: float = 0.05, *, planned: int) -> bool:
+def is_shown(goal: Goal, delta: float = 0.05, *, planned: int) -> bool:
     """Whether it is shown while instances come in, so many planned: one may look after each; see `confidence.watched`."""
     rows, target = goal.values[np.newaxis], 1 / delta
     # The first is quick, and never true where the second is false.
