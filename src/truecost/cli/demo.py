@@ -143,10 +143,11 @@ def _said(each: dict[str, Any]) -> str:
         said += f"It is cheaper than the default on average but {loses}: neither is enough to call it better."
     else:
         said += "It is not shown to be better than the default."
-    if reach is not None and reach["instances"] is not None:
-        said += f" About {reach['instances']:,} instances instead of {reach['seen']:,} would show the lower mean."
-    elif reach is not None:
-        said += f" Not even {reach['tried']:,} such instances would show the lower mean."
+    mean = next((goal for goal in reach if goal["show"] == "mean"), None)
+    if mean is not None and mean["instances"] is not None:
+        said += f" If new instances are like these, runs of both on {mean['instances']:,} would show the lower mean."
+    elif mean is not None:
+        said += " No number of such instances within reach would show the lower mean."
     return said
 
 
