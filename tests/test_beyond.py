@@ -11,6 +11,7 @@ from truecost.examples import load_example
 from truecost.judge.assess import Assessment, assess
 from truecost.judge.evidence import Chosen
 from truecost.matrix import CostMatrix
+from truecost.matrix.imported import Import
 from truecost.runs import Status, Trajectory
 from truecost.show.document import Context, audited
 
@@ -198,8 +199,10 @@ def test_test_pairs_leave_out_what_was_trained_on() -> None:
     """Where test runs can certify nothing, the comparison would still count instances that the search has seen."""
     train, rng = equal(np.random.default_rng(1), instances=6), np.random.default_rng(2)
     test = CostMatrix(rng.random((10, 8, 2)), train.configurations, [f"i{i}" for i in range(2, 10)], 0, 30)
-    found = assess(train, test=test, trajectory=ADAPTIVE, configuration="c3", primary="wins")
-    assert found.comparison is not None
-    assert (found.comparison.on, found.comparison.instances) == ("test", 4)
+    log = Import(kind="matrix", matrix=train, trajectory=ADAPTIVE, test=test)
+    for chosen in (None, "from-list"):
+        found = assess(log, configuration="c3", chosen=chosen)
+        assert found.comparison is not None
+        assert (found.comparison.on, found.comparison.instances) == ("test", 4)
     part = assess(train, test=None, chosen="on-part", default="c0")
     assert part.comparison is None or part.comparison.on == "training"
