@@ -1,6 +1,6 @@
-"""Gathers a scenario on a Dask cluster whose workers are killed meanwhile, then configures another on it in peace.
+"""Gathers a scenario on a Dask cluster whose workers are killed meanwhile, then configures and validates on it in peace.
 
-`clustered.py GATHERED JOURNAL KILLS CONFIGURED JOURNAL RUNS`. Prints, as JSON, who was killed.
+`clustered.py GATHERED JOURNAL KILLS CONFIGURED JOURNAL RUNS VALIDATED JOURNAL`. Prints, as JSON, who was killed.
 """
 
 import json
@@ -10,12 +10,14 @@ import sys
 import time
 from typing import Any
 
+import validations
 from distributed import LocalCluster
 from distributed.core import Status
 
 from truecost import Scenario, gather
 from truecost.running.configuring import configure
 from truecost.running.gathering import GatherProgress
+from truecost.running.validating import validate
 
 
 def busy_workers(cluster: LocalCluster) -> list[int]:
@@ -32,8 +34,8 @@ def busy_workers(cluster: LocalCluster) -> list[int]:
 
 
 def main() -> None:
-    """Gather while workers die, then configure."""
-    gathered, journal, kills, configured, search, runs = sys.argv[1:]
+    """Gather while workers die, then configure, then validate."""
+    gathered, journal, kills, configured, search, runs, validated, validation = sys.argv[1:]
     killed: list[int] = []
 
     def kill(progress: GatherProgress) -> None:
@@ -47,6 +49,7 @@ def main() -> None:
         common: dict[str, Any] = {"dask": cluster.scheduler_address, "pin": False, "keep_going": True}
         gather(Scenario.read(gathered), journal, configurations=6, instances=5, runs=8, progress=kill, **common)
         configure(Scenario.read(configured), search, budget=f"{runs}runs", **common)
+        validate(validations.log(), Scenario.read(validated), validation, budget="60runs", **common)
     sys.stdout.write(json.dumps(killed))
 
 

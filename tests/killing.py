@@ -1,6 +1,7 @@
-"""Gathers or configures a scenario in a child that is killed with -9 again and again.
+"""Gathers, configures or validates a scenario in a child that is killed with -9 again and again.
 
-`killing.py gather SCENARIO JOURNAL KILLS` or `killing.py configure SCENARIO JOURNAL KILLS RUNS`. Truecost is loaded once, so
+`killing.py gather SCENARIO JOURNAL KILLS`, `killing.py configure SCENARIO JOURNAL KILLS RUNS` or `killing.py validate
+SCENARIO JOURNAL KILLS`, started in the scenario's folder. Truecost is loaded once, so
 that a child is at work at once. Each is killed after it told of so many runs and while a solver runs, whatever time that
 takes; nothing of its runs may outlive it. Prints, as JSON, for each that was killed: the runs journaled before, how many it
 told of, and the runs journaled after.
@@ -18,6 +19,7 @@ from typing import NoReturn
 
 from truecost import Scenario, gather
 from truecost.running.configuring import configure
+from truecost.running.validating import validate
 
 # Seconds after which a process that should be gone is called a survivor.
 PATIENCE = 120.0
@@ -66,6 +68,20 @@ def work(how: str, scenario: Scenario, journal: str, runs: str, telling: int) ->
                 workers=2,
                 keep_going=True,
                 progress=lambda now: tell(telling, now.done),
+            )
+        elif how == "validate":
+            import validations
+
+            there = journaled(journal)
+            validate(
+                validations.log({"x": 3, "y": 1}, {"x": 4, "y": 0}),
+                scenario,
+                journal,
+                instances="new/*.txt",
+                budget="80runs",
+                pin=False,
+                workers=2,
+                progress=lambda now: tell(telling, now.runs - there),
             )
         else:
             before = journaled(journal)

@@ -287,3 +287,25 @@ def plug_in_capital(x: list[float], mean: float, delta: float, *, sequence: bool
         capital *= 1 + min(bet, 0.75 / mean) * (x[t - 1] - mean)
         path.append(capital)
     return path
+
+
+def watched_shows(x: list[float], mean: float, delta: float, planned: int) -> bool:
+    """Whether half a capital in STaR-Bets for so many rounds and half in plug-in bets together ever reach 1/δ."""
+    one = other = 0.5
+    squares, total, spread = 0.0, 0.5, 0.25
+    for t, value in enumerate(x):
+        left = planned - t if t < planned else t + 1
+        variance = 0.001 + mean * (1 - mean)
+        if t:
+            variance = min(variance, squares / t + mean * planned / t**2)
+        missing = math.log(2 / delta / (2 * one))
+        bold = min(math.sqrt(2 * missing / (left * variance)), 1 / (mean + 0.001))
+        careful = min(math.sqrt(2 * math.log(2 / delta) / (math.log(t + 2) * spread)), 0.75 / mean)
+        one *= 1 + bold * (value - mean)
+        other *= 1 + careful * (value - mean)
+        if one + other >= 1 / delta:
+            return True
+        squares += (value - mean) ** 2
+        total += value
+        spread += (value - total / (t + 2)) ** 2
+    return False

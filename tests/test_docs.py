@@ -47,7 +47,7 @@ def test_commands_in_the_text_exist(name: str) -> None:
 
     for words in inline_commands((ROOT / name).read_text()):
         command = typer.main.get_command(app)
-        names = re.findall(r"(?<!\S)[a-z]+(?!\S)", words)
+        names = re.findall(r"(?<!\S)[a-z][a-z-]*(?!\S)", words)
         while names and hasattr(command, "commands"):
             assert names[0] in command.commands, words
             command = command.commands[names.pop(0)]

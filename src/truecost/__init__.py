@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from truecost.running.journal import Journal
     from truecost.running.scenario import Scenario
     from truecost.running.space import Space
+    from truecost.running.validating import validate
     from truecost.runs import Outcome, Run, Status, Trajectory
     from truecost.show import figures
     from truecost.show.report import report
@@ -135,6 +136,7 @@ _HOMES = {
     "gather": "running.gathering",
     "load_example": "examples",
     "configure": "running.configuring",
+    "validate": "running.validating",
     "Import": "matrix.imported",
     "import_runs": "importers.detect",
     "figures": "show.figures:",
@@ -198,6 +200,7 @@ __all__ = [
     "scattered",
     "synthetic",
     "training_cost",
+    "validate",
     "variance",
     "variance_components",
 ]

@@ -91,6 +91,17 @@ class Step(NamedTuple):
     configurations: tuple[str, ...]
 
 
+class Watched(NamedTuple):
+    """Test runs that were looked at instance by instance; what was fixed beforehand.
+
+    The most runs on an instance there were to be, what was to decide, and for how many instances the limits were planned.
+    """
+
+    rounds: int
+    primary: str
+    planned: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trajectory:
     """Where configurations come from and which were taken for the best meanwhile: what a statement about them rests on.
@@ -110,6 +121,8 @@ class Trajectory:
         The best so far, in the order of time.
     unfinished
         Whether more runs were planned when these were looked at.
+    watched
+        Where test runs were looked at while they came in, and costs may have said when to stop: what was fixed beforehand.
     """
 
     tool: str
@@ -119,6 +132,7 @@ class Trajectory:
     incumbent: str | None = None
     steps: tuple[Step, ...] = ()
     unfinished: bool = False
+    watched: Watched | None = None
 
     def __post_init__(self) -> None:
         if self.proposed not in PROPOSED:
@@ -129,6 +143,9 @@ class Trajectory:
             raise InputError(f"Expected raced to be true, false or None, got {self.raced!r}.")
         if not isinstance(self.unfinished, bool):
             raise InputError(f"Expected unfinished to be true or false, got {self.unfinished!r}.")
+        numbers = (1, 1) if self.watched is None else (self.watched.rounds, self.watched.planned)
+        if not all(type(number) is int and number >= 1 for number in numbers):
+            raise InputError(f"Expected numbers of rounds and instances of watched runs, got {self.watched!r:.60}.")
         for name in (self.default, self.incumbent, *(name for step in self.steps for name in step.configurations)):
             if not (name is None or isinstance(name, str)):
                 raise InputError(f"Expected names of configurations in a trajectory, got {name!r:.60}.")

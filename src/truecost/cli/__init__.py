@@ -27,6 +27,7 @@ from truecost.cli.plan import plan
 from truecost.cli.printing import visible
 from truecost.cli.report import report
 from truecost.cli.reproduce import reproduce
+from truecost.cli.validate import validate
 from truecost.errors import TruecostError
 
 # What typer answers Ctrl-C by, as shells do: 128 and the number of the signal.
@@ -40,7 +41,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, doctor, gather, configure, info, bound, plan, certify, audit):
+for command in (demo, doctor, gather, configure, validate, info, bound, plan, certify, audit):
     app.command()(command)
 app.command("import")(import_)
 experiment.app.command("configure")(experiment_configure.configure)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from truecost.show.document import Context
 
 # What is offered to be pasted.
-COMMANDS = ("audit", "certify", "info", "plan", "report")
+COMMANDS = ("audit", "certify", "info", "plan", "report", "validate")
 # Words of `audit`, `certify` and `report` by the name of what they ask for.
 FLAGS = {"list_size": "list"}
 
@@ -27,8 +27,13 @@ def assessed(source: Source, *, test: Path | None = None, **asked: Any) -> "Asse
     return assess(found, default=source.default, test=given, **_plain(asked))
 
 
-def setting(source: Source, *, unit: str | None = None, title: str | None = None, **asked: Any) -> "Context":
-    """What a document about these runs needs: what they are called, and who writes commands about them."""
+def setting(
+    source: Source, *, unit: str | None = None, title: str | None = None, kind: str | None = None, **asked: Any
+) -> "Context":
+    """What a document about these runs needs: what they are called, and who writes commands about them.
+
+    `kind` is that of their log: irace's says what it ran, others need a scenario to be validated with.
+    """
     from truecost.show.document import Context
 
     path = source.path or Path("runs")
@@ -38,6 +43,8 @@ def setting(source: Source, *, unit: str | None = None, title: str | None = None
         if command not in COMMANDS:
             return None
         words = {**kept, **more} if command in ("audit", "certify", "report") else dict(more)
+        if command == "validate" and kind != "irace":
+            words = {"scenario": "scenario.toml", **words}
         options = [f"--{FLAGS.get(name, name).replace('_', '-')}={value}" for name, value in words.items() if value]
         return shlex.join(["truecost", command, str(path), *source.words(), *options])
 

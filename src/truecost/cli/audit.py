@@ -62,6 +62,6 @@ def audit(
     else:
         from truecost.show.document import audited
 
-        show(audited(found, setting(source, unit=unit, **asked)))
+        show(audited(found, setting(source, unit=unit, kind=found.log.kind, **asked)))
     if not found.better:
         raise typer.Exit(1)

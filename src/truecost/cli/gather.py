@@ -193,6 +193,7 @@ def summary(journal: "Journal", table: "RunTable") -> dict[str, Any]:
     from dataclasses import asdict
 
     from truecost.running.doubts import doubts
+    from truecost.running.validationlog import stop_of
     from truecost.runs import Status
 
     machines, planned = journal.machines(), journal.planned()
@@ -206,6 +207,7 @@ def summary(journal: "Journal", table: "RunTable") -> dict[str, Any]:
         "runs": len(table.status),
         "ahead": int(table.ahead.sum()),
         "statuses": {status.label: int((table.status == status).sum()) for status in Status},
+        "stopped": None if (stop := stop_of(journal)) is None else stop._asdict(),
         "cpu": float(table.cpu.sum()),
         "machines": [asdict(machine) for machine in machines],
         "doubts": doubts(table, machines, journal.metric()) if planned is not None else [],
@@ -225,6 +227,8 @@ def print_summary(report: dict[str, Any]) -> None:
         print_line(
             f"{report['ahead']:,} finished runs are of a batch that is under way; until it is done they do not count."
         )
+    elif report["ahead"] and report["stopped"] is not None:
+        print_line(f"{report['ahead']:,} runs were under way when it had stopped; they do not count.")
     elif report["ahead"]:
         print_line(
             f"{report['ahead']:,} finished runs wait for slower ones begun before them; until then they do not count."

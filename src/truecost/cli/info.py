@@ -47,7 +47,7 @@ def _journal(path: "Path | None") -> dict[str, Any] | None:
     """What a journal says of itself; None where the runs are in something else."""
     from truecost.running.journalfile import is_journal
 
-    if path is None or not is_journal(path):
+    if path is None or path.is_dir() or not is_journal(path):
         return None
     from truecost.cli.gather import summary
     from truecost.running.journal import Journal

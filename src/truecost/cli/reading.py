@@ -60,15 +60,20 @@ class Source:
 
     def test_runs(
         self, found: "Import", test: Path | None, configuration: str | None = None, chosen: str | None = None
-    ) -> "CostMatrix | None":
+    ) -> "CostMatrix | Import | None":
         """Runs on fresh instances: those named by `test`, else the log's own.
 
         The log's own serve where nothing else is asked for, and the configuration has some there.
         """
         if test is not None:
-            # What a cost is holds for both; which columns or objective a log has is its own affair.
-            same = {name: getattr(self, name) for name in ("low", "high", "cutoff", "par", "utility")}
-            return Source(path=test, **same).read().matrix
+            # What a cost is holds for both; which columns or objective a log has is its own affair, and a journal knows its
+            # range itself.
+            from truecost.running.journalfile import is_journal
+
+            known = test.is_file() and is_journal(test)
+            named = ("cutoff", "par", "utility") if known else ("low", "high", "cutoff", "par", "utility")
+            same = {name: getattr(self, name) for name in named}
+            return Source(path=test, **same).read()
         name = configuration or found.trajectory.incumbent
         if found.test is None or chosen is not None or name not in found.test.configurations:
             return None

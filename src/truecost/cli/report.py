@@ -66,7 +66,7 @@ def report(
     }
     with steps("the runs", quiet=quiet) as tell:
         found = assessed(source, delta=delta, splits=splits, rng=seed, **asked)
-        made = write_page(found, path, setting(source, unit=unit, title=title, **asked), tell)
+        made = write_page(found, path, setting(source, unit=unit, title=title, kind=found.log.kind, **asked), tell)
     if json:
         print_json(made.data)
         return

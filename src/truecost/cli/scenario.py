@@ -9,9 +9,11 @@ from truecost.cli import options
 from truecost.cli.options import Json, Quiet, Seed
 from truecost.cli.printing import print_json, print_line, print_table
 from truecost.cli.progress import progress
+from truecost.cli.reading import Source, reads_runs
+from truecost.errors import InputError
 
 app = typer.Typer(
-    rich_markup_mode=None, help="Built-in scenarios: solvers that packages carry, with instances drawn from a seed."
+    rich_markup_mode=None, help="Scenarios: built-in ones, whose solvers packages carry, and those that a log tells of."
 )
 
 Name = Annotated[str, typer.Argument(help="A scenario; `truecost scenario list` names them.", show_default=False)]
@@ -61,6 +63,10 @@ def export(
         Path | None, typer.Option(help="Run this solver instead of the one a package carries.", show_default=False)
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help=f"{options.WORKERS}; for the reference lengths of LKH.")] = 1,
+    generator: Annotated[
+        bool,
+        typer.Option("--generator", help="Have instances made from seeds when they are needed, instead of writing them."),
+    ] = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -79,12 +85,42 @@ def export(
             seed=seed,
             target=target,
             workers=workers,
+            generator=generator,
             progress=lambda what, done, total: meter.count(done, total, note=what),
         )
     if json:
         print_json({"name": name, "size": size, "seed": seed, "scenario": str(path)})
     else:
         print_line(f"Written. Next: truecost gather {path}", wrap=False)
+
+
+@app.command("from-log")
+@reads_runs
+def from_log(
+    source: Source,
+    out: Annotated[Path, typer.Option("--out", "-o", help=f"{options.OUT}; a folder.", show_default=False)],
+    instances: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="Files to run on, 'test/*.cnf' for instance; those of the log if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write the scenario that a log of irace tells of; or SMAC3's space and instances, with the target to fill in."""
+    from truecost.importers.fromlog import scenario_from_log
+
+    if (out / "scenario.toml").exists():
+        raise InputError(f"{out}: expected a folder without a scenario, got one with: take another `out`.")
+    made = scenario_from_log(source.place or Path(), source.read(), out, instances=instances)
+    if json:
+        print_json({"scenario": str(made.path), "fill_in": made.fill_in})
+    elif made.fill_in:
+        print_line(f"Written to {made.path}; fill in [target] and [answer], which the log does not say.", wrap=False)
+    else:
+        print_line(f"Written to {made.path}.", wrap=False)
 
 
 def _plain(builtin: Any) -> dict[str, Any]:

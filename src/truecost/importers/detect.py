@@ -232,13 +232,15 @@ def _journal(path: Path, options: Options) -> Import:
     if options.low is not None or options.high is not None:
         raise InputError("expected no `low` and `high` with a journal: they follow from its metric.")
     # Here, since it loads what runs solvers, and no other log needs that.
-    from truecost.running import searchlog
+    from truecost.running import searchlog, validationlog
     from truecost.running.journal import Journal
 
     with Journal.read(path) as journal:
         table = journal.table()
         utility = None if options.utility is None else str(options.utility)
         metric = journal.metric(par=options.par, cutoff=options.cutoff, utility=utility)
+        if journal.kind == "validate":
+            return validationlog.import_of(journal, metric)
         matrix = journal.matrix(metric, table=table)
         parameters = journal.configurations()
         planned = math.prod(journal.planned() or (0,))

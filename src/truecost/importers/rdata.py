@@ -45,7 +45,8 @@ class RValue:
     """A value of R: what it is, its elements, its attributes.
 
     `kind` is `"logical"`, `"integer"`, `"double"`, `"complex"` or `"raw"` (an array), `"character"` (a list of text, None
-    for NA), `"list"`, `"pairs"` or `"environment"` (a list of values), `"symbol"`, `"null"`, or `"other"`: what is no data.
+    for NA), `"list"`, `"pairs"` or `"environment"` (a list of values), `"call"` (the function's name and its arguments, as a
+    condition has them), `"symbol"`, `"null"`, or `"other"`: what is no data.
     """
 
     kind: str
@@ -270,7 +271,7 @@ class _Reader:
             return content.decode("latin-1")
 
     def pairs(self, flags: int) -> RValue:
-        """A pair list, as a list with names; a function or a call is read over in the same way."""
+        """A pair list, as a list with names; a call as a list without; a function is read over in the same way."""
         values, names = [], []
         first = flags & 0xFF
         while True:
@@ -284,6 +285,8 @@ class _Reader:
             if flags & 0xFF not in _PAIRS_LIKE:
                 break
         self.typed(flags)
+        if first == _CALL:
+            return RValue(kind="call", values=values)
         if first != _PAIRS:
             return OTHER
         return RValue(kind="pairs", values=values, attributes={"names": RValue(kind="character", values=names)})

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal
@@ -122,6 +122,10 @@ def assess(
         seed=_seed(rng, log.matrix.costs),
         primary=primary,
     )
+    if isinstance(test, Import) and test.trajectory.watched is not None:
+        # A journal of `validate`: what it has of training is a copy, and looking at it meanwhile has its price.
+        log = replace(log, trajectory=replace(log.trajectory, watched=test.trajectory.watched))
+        test = test.test
     given = test.matrix if isinstance(test, Import) else test
     if given is not None and chosen not in (None, "test"):
         raise InputError(f"Expected no `chosen` with test runs, which speak for themselves, got {chosen}.")
@@ -400,6 +404,9 @@ class Assessment(Spoken):
     @property
     def primary(self) -> Primary:
         """Which statement decides whether it is better than the default."""
+        watched = self.trajectory.watched
+        if self.asked.primary is None and watched is not None:
+            return "wins" if watched.primary == "wins" else "mean"
         return self.asked.primary or ("mean" if math.isfinite(self.matrix.width) else "wins")
 
     @property

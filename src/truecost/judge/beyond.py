@@ -93,8 +93,9 @@ def statements_of(
     names = [evidence.configuration] if default is None else [evidence.configuration, default]
     runs = evidence.runs.select(configurations=names)
     if evidence.at_all_times:
-        runs, part = in_rounds(runs, names)
+        runs, part, planned = in_rounds(evidence, names)
         share *= part
+        evidence = evidence._replace(planned=planned)
     costs, statuses, censored = runs.costs, runs.statuses, runs.censored
     if np.isnan(costs[0]).all():
         raise RefusedError(f"{evidence.configuration!r} has no runs on the instances that may be used")
@@ -177,6 +178,9 @@ class _Maker:
     ) -> Statement:
         def found(which: Literal["lower", "upper"]) -> tuple[float, float, int, str]:
             if self._evidence.at_all_times:
+                if kind == "wins" and self._evidence.planned is not None:
+                    limit = rates.wins_watched(runs[0], runs[1], self._share, side=which, planned=self._evidence.planned)
+                    return limit.value, limit.observed, limit.instances, limit.method
                 steps = at_all_times(*runs, delta=self._share, side=which)
                 return float(steps.value[-1]), float(steps.observed[-1]), int(steps.instances[-1]), steps.method
             more = {"monotone": True} if self._censored else {}

@@ -19,7 +19,9 @@ the number that might have been.
 Where costs decided how many runs a configuration gets (a race), or runs are still being made, limits must hold at all times:
 they take the instances in the order of the matrix, from the first, with the same number of runs r on each, and the part
 6/(π²r²) of δ, since one may look after every round. Where nothing says how it came about that configurations have runs on
-different instances, or that runs were stopped early, it is taken for a race.
+different instances, or that runs were stopped early, it is taken for a race. The same holds for test runs that were watched
+while they came in; where R rounds, fixed beforehand, are the most there can be, round r has 1/r² of δ, over the sum of 1/j²
+up to R.
 
 A run that was stopped at a cap is censored: it costs the cap at least, and at most what a run can cost. Upper limits charge
 it the most, lower ones the least, and a difference the ends that go against it. When to stop was decided by other runs, so
@@ -39,7 +41,7 @@ from numpy.typing import NDArray
 from truecost.errors import InputError
 from truecost.judge.costs import best_of, difficulty, instance_means, levelled
 from truecost.matrix import CostMatrix
-from truecost.runs import Trajectory
+from truecost.runs import Trajectory, Watched
 
 FloatArray = NDArray[np.float64]
 Primary = Literal["mean", "wins"]
@@ -56,6 +58,7 @@ COUNTS = "who got how many runs was decided without looking at costs"
 ONE_LOOK = "the number of instances was fixed before looking"
 ORDER = "the seed was not picked after seeing results"
 IN_ORDER = "instances came in the order of the matrix, and the race decided only who gets no further ones"
+WATCHED = "instances came in the order of the matrix, and costs decided only when to stop"
 CENSORED = "a run that was stopped at a cap would have cost the cap at least"
 
 
@@ -141,6 +144,8 @@ class Evidence(NamedTuple):
 
     `runs` has only instances that may be used, `share` is the part of delta that is left for one configuration,
     `at_all_times` says that limits must hold at all times, `condition` what nobody has said and the statement rests on.
+    `rounds` are the most runs on an instance that there could be and `planned` the instances that limits were planned for,
+    where that was fixed beforehand.
     """
 
     runs: CostMatrix
@@ -151,6 +156,16 @@ class Evidence(NamedTuple):
     at_all_times: bool
     condition: str | None
     rests_on: tuple[str, ...]
+    rounds: int | None = None
+    planned: int | None = None
+
+
+class Rounds(NamedTuple):
+    """Runs in the order of time, r on each instance, the part of δ, and for how many instances limits are planned, if so."""
+
+    runs: CostMatrix
+    part: float
+    planned: int | None
 
 
 def gather_evidence(
@@ -172,7 +187,8 @@ def gather_evidence(
     proposed = "unknown" if trajectory is None else trajectory.proposed
     chosen = asked.chosen
     if test is not None and chosen in (None, "test"):
-        return _on_test(matrix, test, name or incumbent_of(matrix, trajectory))
+        watched = None if trajectory is None else trajectory.watched
+        return _on_test(matrix, test, name or incumbent_of(matrix, trajectory), watched)
     if chosen == "test":
         raise RefusedError("there are no test runs of it")
     adaptive = f"{_tool(trajectory)} tuned on these instances, so they cannot certify its winner"
@@ -226,12 +242,12 @@ def fixed_before(matrix: CostMatrix, name: str | None) -> str:
     return name
 
 
-def in_rounds(runs: CostMatrix, names: Sequence[str]) -> tuple[CostMatrix, float]:
-    """The first r runs of these configurations on each instance, in the order of the matrix, and the part of δ.
+def in_rounds(evidence: Evidence, names: Sequence[str]) -> Rounds:
+    """The first r runs of these configurations on each instance, in the order of the matrix.
 
     Whatever more runs there are is passed over: how many there are may depend on costs.
     """
-    runs = runs.select(configurations=names)
+    runs = evidence.runs.select(configurations=names)
     counts = runs.counts()
     used = counts > 0
     for name, mine in zip(names, used, strict=True):
@@ -250,7 +266,15 @@ def in_rounds(runs: CostMatrix, names: Sequence[str]) -> tuple[CostMatrix, float
 
     statuses = None if runs.statuses is None else kept(runs.statuses)
     named = (runs.configurations, runs.instances[:length], runs.low, runs.high)
-    return CostMatrix(kept(runs.costs), *named, statuses=statuses), 6 / (math.pi * rounds) ** 2
+    # What a later round adds is looked at when it is complete.
+    planned = evidence.planned if rounds == 1 or evidence.planned is None else length
+    found = CostMatrix(kept(runs.costs), *named, statuses=statuses)
+    return Rounds(found, part_of_round(rounds, evidence.rounds), planned)
+
+
+def part_of_round(number: int, most: int | None) -> float:
+    """The part of δ that looks after so many runs on each instance have; all parts together are 1."""
+    return number**-2 / (math.pi**2 / 6 if most is None else sum(each**-2 for each in range(1, most + 1)))
 
 
 def _tool(trajectory: Trajectory | None) -> str:
@@ -269,7 +293,7 @@ def _at_all_times(matrix: CostMatrix, asked: Question, trajectory: Trajectory | 
     return bool((counts != counts[:1]).any() or matrix.censored.any())
 
 
-def _on_test(matrix: CostMatrix, test: CostMatrix, name: str) -> Evidence:
+def _on_test(matrix: CostMatrix, test: CostMatrix, name: str, watched: Watched | None) -> Evidence:
     if (test.low, test.high) != (matrix.low, matrix.high):
         raise InputError(
             f"Expected test runs with costs in [{matrix.low:g}, {matrix.high:g}], as the others have them, got "
@@ -282,7 +306,10 @@ def _on_test(matrix: CostMatrix, test: CostMatrix, name: str) -> Evidence:
         raise RefusedError("all instances of the test runs were used in training too, and statements need fresh ones")
     claim = f"{name} was chosen before any of the test costs was seen"
     runs = test.select(instances=new)
-    return Evidence(runs, name, "test", 1, 1.0, False, None, _rests(claim, False, runs))
+    if watched is None:
+        return Evidence(runs, name, "test", 1, 1.0, False, None, _rests(claim, False, runs))
+    rests_on = (INSTANCES, SEEDS, RANGE, WATCHED, claim)
+    return Evidence(runs, name, "test", 1, 1.0, True, None, rests_on, watched.rounds, watched.planned)
 
 
 def _on_part(

@@ -157,7 +157,8 @@ def certificate(evidence: Evidence, *, delta: float, rng: np.random.Generator) -
         raise RefusedError("a limit of the mean needs the metric's possible range (`low` and `high`)")
     part = 1.0
     if evidence.at_all_times:
-        row, part = in_rounds(evidence.runs, [evidence.configuration])
+        row, part, planned = in_rounds(evidence, [evidence.configuration])
+        evidence = evidence._replace(planned=planned)
     (most,), (there,) = instance_means(row)
     (least,), _ = instance_means(row, caps=True)
     values = np.where(there, most, np.nan)
@@ -197,7 +198,8 @@ def limits_of_difference(evidence: Evidence, default: str, *, delta: float, rng:
         raise RefusedError("limits of a difference of means need the metric's possible range (`low` and `high`)")
     part = 1.0
     if evidence.at_all_times:
-        pair, part = in_rounds(pair, names)
+        pair, part, planned = in_rounds(evidence, names)
+        evidence = evidence._replace(planned=planned)
     (most, there), (least, _) = instance_means(pair), instance_means(pair, caps=True)
     both, seed = there.all(axis=0), _seed(rng)
     # Above a half there is nothing left to say.
@@ -223,6 +225,9 @@ def _limit(
     """The limit of the mean of these instance means on one side, with all of delta, and its method."""
     from truecost.stats import confidence  # here, since it loads compiled kernels, and most of what is said needs none
 
+    if evidence.planned is not None:
+        found = confidence.watched(values, *ends, delta, planned=evidence.planned, side=side)
+        return float(getattr(found, side)), found.method
     if evidence.at_all_times:
         steps = confidence.sequence(values, *ends, delta, side=side)
         return float(getattr(steps, side)[-1]), "betting, at all times"

@@ -52,6 +52,7 @@ def export(
     seed: int = 1,
     target: str | os.PathLike[str] | None = None,
     workers: int = 1,
+    generator: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Path:
     """Write a scenario with its instances into a folder and return the path of its `scenario.toml`.
@@ -62,8 +63,7 @@ def export(
     Parameters
     ----------
     size
-        "small", for minutes on one machine, or "paper", as the paper had it; kissat has "large" between them,
-        for hours.
+        "small", for minutes on one machine, or "paper", as the paper had it; kissat has a "large" one between, for hours.
     instances
         Another number of instances; a longer list begins with the shorter ones.
     seed
@@ -72,6 +72,8 @@ def export(
         A solver to run instead of the package's; SATenstein's must be named, here or in TRUECOST_SATENSTEIN.
     workers
         How many reference lengths are computed at a time.
+    generator
+        Whether to have instances made when they are needed, as many as are asked for, instead of writing them.
     progress
         Called with what is done, how many and of how many.
     """
@@ -87,6 +89,18 @@ def export(
     binary = _binary(builtin, target)
     folder = Path(folder)
     text = _scenario_text(builtin, chosen, size, count, seed, binary)
+    if generator:
+        if builtin.suffix == ".tsp":
+            raise InputError(f"{name}: expected no `generator`: every instance needs a reference length, found by hours.")
+        words = ["{python}", "-m", "truecost.library.generate", name, size, "{seed}", "{file}"]
+        made = f"generator = {json.dumps(words)}\nsuffix = {json.dumps(builtin.suffix)}"
+        made += "" if instances is None else f"\ncount = {instances}"
+        text = text.replace(f", {count} instances from seed {seed}", ", instances made when they are needed")
+        # Another seed gives other instances, as ever.
+        text = text.replace('file = "instances.csv"', made).replace("seed = 1\n", f"seed = {seed}\n", 1)
+        _prepare(folder, builtin, text)
+        (folder / "instances").rmdir()
+        return folder / "scenario.toml"
     _prepare(folder, builtin, text)
     names = [f"instances/{chosen.kind}-{seed}-{number:04d}{builtin.suffix}" for number in range(1, count + 1)]
     for number, each in enumerate(names, 1):

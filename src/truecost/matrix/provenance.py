@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 
 from truecost.errors import InputError
-from truecost.runs import Step, Trajectory
+from truecost.runs import Step, Trajectory, Watched
 
 KEY: Final = "truecost.trajectory"
 LONGEST: Final = 64 << 20
@@ -29,6 +29,7 @@ def to_json(trajectory: Trajectory) -> str:
             "default": trajectory.default,
             "incumbent": trajectory.incumbent,
             **({"unfinished": True} if trajectory.unfinished else {}),
+            **({"watched": list(trajectory.watched)} if trajectory.watched else {}),
             "steps": [[step.runs, list(step.configurations)] for step in trajectory.steps],
         }
     )
@@ -40,7 +41,8 @@ def from_json(text: str) -> Trajectory:
         stored: dict[str, Any] = json.loads(text)
         steps = tuple(Step(runs, tuple(names)) for runs, names in stored["steps"])
         known = {name: stored[name] for name in ("tool", "proposed", "raced", "default", "incumbent")}
-        known["unfinished"] = stored.get("unfinished", False)
+        watched = stored.get("watched")
+        known |= {"unfinished": stored.get("unfinished", False), "watched": watched and Watched(*watched)}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"expected a trajectory as truecost writes it, and it cannot be read ({error!r:.80}).") from error
     return Trajectory(**known, steps=steps)

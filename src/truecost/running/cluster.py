@@ -18,6 +18,7 @@ from typing import Any
 
 from truecost.errors import InputError, LostClusterError, TruecostError
 from truecost.running.execute import LostSlotError, Slot, claimed_cores, execute, version_of
+from truecost.running.instances import Instance
 from truecost.running.journal import Machine
 from truecost.running.pool import ATTEMPTS, Finished, Task, check_memory, this_machine
 from truecost.running.scenario import Scenario
@@ -126,7 +127,7 @@ class DaskPool:
                 str(self._scenario.path),
                 self._print,
                 task.configuration,
-                name,
+                task.instance,
                 self._digests[name],
                 task.seed,
                 task.cap,
@@ -279,12 +280,7 @@ def _known(path: str, fingerprint: str) -> tuple[Scenario, Caller, dict[str, Any
     return scenario, Caller(scenario), {instance.name: instance for instance in scenario.instances}
 
 
-@cache
-def _digest_here(path: str, name: str, fingerprint: str) -> str:
-    digest: str = _known(path, fingerprint)[2][name].digest()
-    return digest
-
-
+_digests: dict[tuple[str, str, str], str] = {}
 _solver: dict[str, str] = {}
 
 
@@ -292,7 +288,7 @@ def remote_run(
     path: str,
     fingerprint: str,
     configuration: Configuration,
-    instance: str,
+    instance: Instance,
     digest: str,
     seed: int,
     cap: float | None,
@@ -306,18 +302,25 @@ def remote_run(
     try:
         scenario, caller, instances = _known(path, fingerprint)
         check_memory(scenario, 1)
-        if instance not in instances or _digest_here(path, instance, fingerprint) != digest:
+        # As the worker's own scenario has it; what is not in its list was named to the one who sent it.
+        here = instances.get(instance.name, instance)
+        key = (path, fingerprint, here.name)
+        if key not in _digests:
+            _digests[key] = here.digest()
+        if _digests[key] != digest:
             raise InputError(
-                f"{Path(path).name}: expected the same instance {instance!r} on the worker {host}, got none or another."
+                f"{Path(path).name}: expected the same instance {here.name!r} on the worker {host}, got another."
             )
     except OSError as error:
-        raise InputError(f"{path}: expected to be there on the worker {host} too: {error.strerror}.") from error
+        raise InputError(
+            f"{error.filename or path}: expected to be there on the worker {host} too: {error.strerror}."
+        ) from error
     for attempt in range(1, ATTEMPTS + 1):
         slot = _bench.take(pin)
         try:
             if path not in _solver:
                 _solver[path] = version_of(slot, scenario, caller)
-            outcome = execute(slot, caller, configuration, instances[instance], seed, cap)
+            outcome = execute(slot, caller, configuration, here, seed, cap)
         except LostSlotError:
             if attempt == ATTEMPTS:
                 raise

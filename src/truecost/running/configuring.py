@@ -143,6 +143,8 @@ def configure(
 def _settings(scenario: Scenario, budget: Budget | None, runs: int | None, seed: int | None, workers: int) -> Settings:
     if budget is None:
         raise InputError("expected a `budget` for a new search, 2h or 5000runs for instance, got none.")
+    if not np.isfinite(scenario.metric.range()).all():
+        raise InputError(f"{scenario.path}: metric: expected low and high for a search, got none.")
     runs = RUNS if runs is None else runs
     seed = scenario.seed if seed is None else seed
     if runs < 1 or seed < 0:

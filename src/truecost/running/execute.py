@@ -194,6 +194,7 @@ def execute(
     scenario = caller.scenario
     clock = scenario.metric.clock
     limits = scenario.limits if cap is None else scenario.limits.model_copy(update={clock: cap})
+    instance.prepare()
     ended = slot.run(
         caller.command_line(configuration, instance, seed),
         folder=scenario.folder,

@@ -12,6 +12,7 @@ import numpy as np
 from truecost.errors import InputError
 from truecost.running.execute import claimed_cores, cores
 from truecost.running.firstruns import FIRST_RUNS, cost_outside, fault, none_came_through, outside, was_aborted
+from truecost.running.instances import check_generator
 from truecost.running.journal import Journal, Plan
 from truecost.running.pool import Finished, LocalPool, Pool, Task, check_memory
 from truecost.running.scenario import Scenario
@@ -55,6 +56,8 @@ def plan_of(scenario: Scenario, configurations: int, instances: int | None, runs
     if runs < 1:
         raise InputError(f"expected at least 1 run of each configuration on each instance, got {runs}.")
     available = len(scenario.instances)
+    if instances is None and scenario.endless:
+        raise InputError("expected `instances`, how many the generator is to make; or count in [instances].")
     if instances is not None and not 1 <= instances <= available:
         raise InputError(f"expected 1 to {available} instances, as many as the scenario has, got {instances}.")
     return Plan(
@@ -200,6 +203,7 @@ def pool_for(
             [*stack.enter_context(claimed_cores(workers))] if pin else [None] * (workers or len(cores()))
         )
         check_memory(scenario, len(pinned))
+        check_generator(scenario.instances)
         yield stack.enter_context(LocalPool(scenario, pinned))
 
 

@@ -1,11 +1,15 @@
-"""Instances of a scenario: by list, by pattern, or from a file that says more of each."""
+"""Instances of a scenario: by list, by pattern, from a file that says more of each, or made by a generator from seeds."""
 
 import csv
 import glob
 import hashlib
 import io
 import json
-from collections.abc import Mapping
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +20,9 @@ from truecost.errors import InputError
 from truecost.running.metric import TomlTable
 
 Words = Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
+# So many instances a generator can be asked for; and what making one may take, in seconds.
+MOST_GENERATED = 10_000
+MAKING = 600.0
 
 
 class InstanceTable(TomlTable):
@@ -25,6 +32,43 @@ class InstanceTable(TomlTable):
     files: Words | None = None
     file: str | None = None
     names: Words | None = None
+    generator: Words | None = None
+    count: Annotated[int, Field(ge=1, le=MOST_GENERATED)] | None = None
+    suffix: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """How an instance is made: a command, in which {file} stands for what it writes, started in a folder."""
+
+    command: tuple[str, ...]
+    folder: Path
+
+    def make(self, path: Path) -> None:
+        """Write the instance; whole, or not at all, whoever else makes the same one at the same time."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix="new-", suffix=path.suffix)
+        os.close(handle)
+        words = [word.replace("{file}", name) for word in self.command]
+        try:
+            ended = subprocess.run(  # noqa: S603 - the scenario's own program, without a shell
+                words, cwd=self.folder, capture_output=True, timeout=MAKING, check=False, stdin=subprocess.DEVNULL
+            )
+            said = ended.stderr.decode("utf-8", "replace").strip().splitlines()
+            if ended.returncode:
+                raise InputError(
+                    f"instances.generator: expected exit code 0, got {ended.returncode} ({said[-1] if said else ''!s:.200}) "
+                    f"from {words}."
+                )
+            if not Path(name).stat().st_size:
+                raise InputError(f"instances.generator: expected an instance in {{file}}, got an empty one from {words}.")
+            Path(name).replace(path)
+        except OSError as error:
+            raise InputError(f"instances.generator: cannot start {words[0]!r:.200}: {error.strerror}.") from error
+        except subprocess.TimeoutExpired:
+            raise InputError(f"instances.generator: expected an end within {MAKING:g} s, got none of {words}.") from None
+        finally:
+            Path(name).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,22 +79,37 @@ class Instance:
     argument: str
     extras: Mapping[str, str]
     is_file: bool = True
+    recipe: Recipe | None = None
+
+    def prepare(self) -> None:
+        """Have it made where it is not there yet: on any machine the same."""
+        if self.recipe is not None and not Path(self.argument).exists():
+            self.recipe.make(Path(self.argument))
 
     def digest(self) -> str:
-        """A hash of the content: the same name with another content is another instance."""
+        """A hash of the content, or of how that is made: the same name with another content is another instance."""
         hashed = hashlib.sha256(json.dumps(dict(self.extras), sort_keys=True).encode("utf-8", "surrogatepass"))
-        if self.is_file:
+        if self.recipe is not None:
+            # The name of the folder it is made in stands for generator and program.
+            hashed.update(Path(self.argument).parent.name.encode())
+        elif self.is_file:
             with Path(self.argument).open("rb") as file:
                 while part := file.read(1 << 20):
                     hashed.update(part)
         return hashed.hexdigest()[:16]
 
 
-def read_instances(table: InstanceTable, folder: Path) -> list[Instance]:
-    """The instances that the table names, each checked to be there."""
-    given = [key for key in ("glob", "files", "file", "names") if getattr(table, key) is not None]
+def read_instances(table: InstanceTable, folder: Path, seed: int) -> list[Instance]:
+    """The instances that the table names, each checked to be there; generated ones are made when they are needed."""
+    given = [key for key in ("glob", "files", "file", "names", "generator") if getattr(table, key) is not None]
     if len(given) != 1:
-        raise InputError(f"instances: expected one of glob, files, file and names, got {', '.join(given) or 'none'}.")
+        raise InputError(
+            f"instances: expected one of glob, files, file, names and generator, got {', '.join(given) or 'none'}."
+        )
+    if table.generator is not None:
+        return _generated(table, table.generator, folder, seed)
+    if table.count is not None or table.suffix:
+        raise InputError("instances: expected count and suffix with a generator only.")
     rows: list[tuple[str, str, dict[str, str]]]
     if table.glob is not None:
         found = sorted(glob.glob(table.glob, root_dir=folder, recursive=True))  # noqa: PTH207 - also takes absolute patterns
@@ -79,6 +138,54 @@ def read_instances(table: InstanceTable, folder: Path) -> list[Instance]:
         if instance.is_file and not Path(instance.argument).is_file():
             raise InputError(f"instances.{key}: expected a file, got {instance.name!r:.120}, which is none.")
     return instances
+
+
+def matching(pattern: str, folder: Path) -> list[Instance]:
+    """The files that a pattern finds from a folder, called as the pattern finds them."""
+    found = read_instances(InstanceTable(glob=pattern), folder, 0)
+    return [Instance(name=each.name, argument=str(Path(each.argument).resolve()), extras=each.extras) for each in found]
+
+
+def check_generator(instances: Sequence[Instance]) -> None:
+    """Refuse a generator that makes another instance from the same seed."""
+    first = next((each for each in instances if each.recipe is not None), None)
+    if first is None or first.recipe is None:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        made = [Path(folder) / f"{place}{Path(first.argument).suffix}" for place in range(2)]
+        for path in made:
+            first.recipe.make(path)
+        if made[0].read_bytes() != made[1].read_bytes():
+            raise InputError(
+                f"instances.generator: expected the same instance from the same seed, got two: {first.recipe.command}."
+            )
+
+
+def _generated(table: InstanceTable, command: Sequence[str], folder: Path, seed: int) -> list[Instance]:
+    text = " ".join(command)
+    if "{seed}" not in text or "{file}" not in text:
+        raise InputError(f"instances.generator: expected '{{seed}}' and '{{file}}' in it, got {list(command)}.")
+    if os.sep in table.suffix or "\0" in f"{table.suffix}{text}":
+        raise InputError(f"instances.suffix: expected an ending such as '.cnf', got {table.suffix!r:.60}.")
+    words = [word.replace("{python}", sys.executable).replace("{scenario}", str(folder)) for word in command]
+    hashed = hashlib.sha256(json.dumps([*command, table.suffix]).encode())
+    for word in words:
+        if (folder / word).is_file() and word != sys.executable:
+            hashed.update((folder / word).read_bytes())
+    where = folder / "generated" / hashed.hexdigest()[:10]
+    seeds: dict[int, None] = {}
+    for number in range(table.count or MOST_GENERATED):
+        drawn = hashlib.sha256(json.dumps([seed, "instance", number]).encode()).digest()
+        seeds[1 + int.from_bytes(drawn[:8], "big") % (2**31 - 1)] = None
+    return [
+        Instance(
+            name=f"seed-{each}{table.suffix}",
+            argument=str(where / f"seed-{each}{table.suffix}"),
+            extras={"generator_seed": str(each)},
+            recipe=Recipe(command=tuple(word.replace("{seed}", str(each)) for word in words), folder=folder),
+        )
+        for each in seeds
+    ]
 
 
 def _listed(path: Path) -> list[tuple[str, str, dict[str, str]]]:

@@ -16,7 +16,7 @@ from dataclasses import astuple, dataclass
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pydantic
@@ -42,7 +42,9 @@ from truecost.running.scenario import Scenario
 from truecost.running.space import Configuration
 from truecost.runs import NO_SEED, NO_STATUS, Run, Status
 
-Kind = Literal["gather", "configure"]
+Kind = Literal["gather", "configure", "validate"]
+# Where the journal of a validation says how many runs of its plan, in their order, count.
+STOPPED = "stopped"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +173,7 @@ class Journal:
         version = self._connection.execute("PRAGMA user_version").fetchone()[0]
         if application != APPLICATION:
             raise InputError(f"{self.path}: expected a journal of truecost, got another SQLite file.")
-        kinds: list[Kind] = [kind for kind in ("gather", "configure") if VERSIONS[kind] == version]
+        kinds: list[Kind] = [kind for kind in get_args(Kind) if VERSIONS[kind] == version]
         if not kinds:
             newest = max(VERSIONS.values())
             raise InputError(
@@ -339,6 +341,24 @@ class Journal:
         worth = {} if utility is None else {"kind": "utility", "utility": utility}
         return metric.model_copy(update={"factor": float(factor), "cutoff": float(cutoff), **worth})
 
+    def note(self, key: str, value: str | bytes) -> None:
+        """Keep something beside the runs, in the place of what was there."""
+        with self.transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def noted(self, key: str) -> Any:
+        """What was kept so; None where nothing was."""
+        with told(self.path):
+            row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if row is None else row[0]
+
+    def order(self) -> tuple[str, ...]:
+        """The instances of the latest plan, in its order."""
+        with self.transaction(reading=True) as connection:
+            names = dict(connection.execute("SELECT id, name FROM instances"))
+            row = connection.execute("SELECT instances FROM plans ORDER BY id DESC LIMIT 1").fetchone()
+        return () if row is None else tuple(names[identity] for identity in json.loads(row[0]))
+
     def planned(self) -> tuple[int, int, int] | None:
         """The size of the latest plan: configurations, instances, runs."""
         with told(self.path):
@@ -382,6 +402,7 @@ class Journal:
             if self.kind == "configure":
                 query = "SELECT coalesce(max(after), 0), coalesce(max(runs), 0) FROM steps"
                 counted, made = connection.execute(query).fetchone()
+            stopped = connection.execute("SELECT value FROM meta WHERE key = ?", (STOPPED,)).fetchone()
         order = [[identity for identity, _ in named] for named in (configurations, instances)]
         if plan is not None:
             # The plan's order first: the default configuration leads, whatever the journal met first.
@@ -397,7 +418,9 @@ class Journal:
             ahead = columns["id"] > np.where(censored, made - (~censored & (columns["id"] <= counted)).sum(), counted)
         elif plan is not None:
             size = len(json.loads(plan[0])), len(json.loads(plan[1])), int(plan[2])
-            ahead = ahead_of(size, configuration, instance, columns["number"], columns["id"] > plan[3])
+            recent = columns["id"] > (0 if self.kind == "validate" else plan[3])
+            last = None if stopped is None else int(json.loads(stopped[0])["runs"])
+            ahead = ahead_of(size, configuration, instance, columns["number"], recent, last)
         return RunTable(
             configurations=tuple(names[0][identity] for identity in order[0]),
             instances=tuple(names[1][identity] for identity in order[1]),

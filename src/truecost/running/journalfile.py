@@ -15,7 +15,7 @@ from truecost.runs import Status
 HEADER = b"SQLite format 3\0"
 APPLICATION = 0x74727563  # "truc"
 # What made the journal says its version: those of gather are as they always were.
-VERSIONS = {"gather": 1, "configure": 2}
+VERSIONS = {"gather": 1, "configure": 2, "validate": 3}
 # SQLite locks bytes around 2^30; this one is ours, and says that somebody writes.
 LOCKED_BYTE = 2**62
 SCHEMA = f"""
@@ -55,7 +55,11 @@ CREATE TRIGGER {table}_are_final BEFORE UPDATE ON {table} BEGIN SELECT RAISE(ABO
     for table, columns in SEARCH_TABLES.items()
 )
 SEARCH_SCHEMA += f"PRAGMA user_version = {VERSIONS['configure']};\n"
-SCHEMAS = {"gather": SCHEMA, "configure": SEARCH_SCHEMA}
+SCHEMAS = {
+    "gather": SCHEMA,
+    "configure": SEARCH_SCHEMA,
+    "validate": SCHEMA + f"PRAGMA user_version = {VERSIONS['validate']};\n",
+}
 
 
 class JournalError(TruecostError):

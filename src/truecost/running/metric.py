@@ -26,7 +26,8 @@ class Metric(TomlTable):
 
     "par": the time of a solved run, `factor` times the cutoff of any other. "utility": 1 − the utility of that time, 1 if a
     run was not solved. "quality": the value the target reported, also when it was stopped at a limit. "value": the value it
-    reported with a solved run. Runs without one cost `failed`, or `high`.
+    reported with a solved run. Runs without one cost `failed`, or `high`. Without `low` and `high` nothing can be guaranteed
+    of means, but of wins.
     """
 
     kind: Literal["par", "utility", "quality", "value"]
@@ -55,7 +56,7 @@ class Metric(TomlTable):
             return 0.0, 1.0
         if self.kind == "par":
             return 0.0, self.factor * _given(self.cutoff)
-        return _given(self.low), _given(self.high)
+        return -np.inf if self.low is None else self.low, np.inf if self.high is None else self.high
 
     def counted(self) -> tuple[Status, ...]:
         """How a run may end whose cost says something of its configuration."""
@@ -99,7 +100,7 @@ class Metric(TomlTable):
                 costs = self.worth().cost(costs)
         else:
             good = np.isin(statuses, self.counted()) & ~np.isnan(value)
-            costs = np.where(good, value, _given(self.high) if self.failed is None else self.failed)
+            costs = np.where(good, value, _given(self.high if self.failed is None else self.failed))
         return np.where(statuses == Status.ABORTED, np.nan, costs), statuses
 
 
@@ -107,6 +108,6 @@ def _given(number: float | None) -> float:
     """A number that a scenario's checks have seen to."""
     if number is None:
         raise InputError(
-            "expected a metric with a cutoff (par, utility), or with low and high (quality, value), got one without."
+            "expected a metric with a cutoff (par, utility), or with high or failed (quality, value), got one without."
         )
     return number

@@ -49,11 +49,13 @@ def ahead_of(
     instance: NDArray[np.int64],
     number: NDArray[np.int64],
     recent: NDArray[np.bool_],
+    last: int | None = None,
 ) -> NDArray[np.bool_]:
-    """Which runs of the plan under way come after one that is not there yet."""
+    """Which runs of the plan under way come after one that is not there yet, or after the last that counts."""
     configurations, instances, runs = size
     inside = (configuration < configurations) & (instance < instances) & (number < runs)
     place = (number * instances + instance) * configurations + configuration
     done = np.zeros(configurations * instances * runs + 1, dtype=bool)
     done[place[inside]] = True
-    return inside & recent & (place > int(np.argmin(done)))
+    first = int(np.argmin(done)) if last is None else min(int(np.argmin(done)), last)
+    return inside & recent & (place >= first)

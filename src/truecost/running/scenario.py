@@ -20,6 +20,8 @@ from truecost.running.instances import Instance, InstanceTable, Words, os_reason
 from truecost.running.metric import Metric, Seconds, TomlTable
 from truecost.running.space import STYLES, Space
 
+# Stands in a scenario that was written from a log which does not say what it ran.
+FILL_IN = "FILL_IN_YOUR_SOLVER"
 # What a command may ask for, beside the instance's own columns.
 PLACEHOLDERS = ("arguments", "cutoff", "instance", "output", "program", "python", "scenario", "scratch", "seed")
 
@@ -98,7 +100,9 @@ class Scenario:
         What it is called; where configurations, the order of instances and the seeds of runs come from.
     instances
         In the order in which they are used: shuffled by the seed, so that the first P are a sample of all of them, and
-        adding one moves none of the others.
+        adding one moves none of the others. Generated ones come in the order of their numbers.
+    generator, endless
+        The command that makes the instances, where there is one; and whether it makes as many as are asked for.
     """
 
     path: Path
@@ -111,6 +115,8 @@ class Scenario:
     instances: tuple[Instance, ...]
     limits: Limits
     metric: Metric
+    generator: tuple[str, ...] | None = None
+    endless: bool = False
 
     @property
     def folder(self) -> Path:
@@ -144,11 +150,12 @@ class Scenario:
             "answer": self.answer.model_dump(mode="json"),
             "space": self.space_text,
             "limits": self.limits.model_dump(mode="json"),
+            **({} if self.generator is None else {"generator": list(self.generator)}),
         }
 
     def _programs(self) -> dict[str, str]:
         """Hashes of the programs that the scenario names by a path: a solver that was built anew is another solver."""
-        words = [*(self.target.command or ()), *(self.target.check or ())]
+        words = [*(self.target.command or ()), *(self.target.check or ()), *(self.generator or ())]
         words += [reference.rpartition(":")[0] for reference in self.target.given().values()]
         found = {}
         for word in words:
@@ -194,7 +201,7 @@ def _from_file(file: _File, path: Path) -> Scenario:
         space_text = space_path.read_text("utf-8-sig")
     except (OSError, ValueError) as error:
         raise InputError(f"space.file: {os_reason(error, file.space.file)}") from error
-    instances = read_instances(file.instances, folder)
+    instances = read_instances(file.instances, folder, file.seed)
     scenario = Scenario(
         path=path,
         name=file.name,
@@ -206,9 +213,13 @@ def _from_file(file: _File, path: Path) -> Scenario:
         instances=tuple(instances),
         limits=limits,
         metric=metric,
+        generator=file.instances.generator,
+        endless=file.instances.generator is not None and file.instances.count is None,
     )
     _check_target(scenario)
     _check_reports(scenario)
+    if scenario.generator is not None:
+        return scenario
     ordered = sorted(instances, key=lambda instance: (scenario.place(instance), instance.name))
     return replace(scenario, instances=tuple(ordered))
 
@@ -240,12 +251,14 @@ def _complete_metric(metric: Metric, limits: Limits) -> Metric:
         if surplus := [key for key in ("low", "high", "failed") if getattr(metric, key) is not None]:
             raise InputError(f"metric.{surplus[0]}: expected none with kind = '{metric.kind}': it follows.")
         return metric.model_copy(update={"cutoff": metric.cutoff or usual})
-    if metric.low is None or metric.high is None or not metric.low < metric.high:
+    low, high = metric.range()
+    if not low < high or (metric.high is None and metric.failed is None):
         raise InputError(
-            f"metric: expected low < high, the least and the largest {metric.kind} there can be: every bound rests on them."
+            f"metric: expected low < high, the least and the largest {metric.kind} there can be: every bound rests on them. "
+            "Where nobody knows them, say what a run that fails costs: failed."
         )
-    if metric.failed is not None and not metric.low <= metric.failed <= metric.high:
-        raise InputError(f"metric.failed: expected a cost in [{metric.low:g}, {metric.high:g}], got {metric.failed:g}.")
+    if metric.failed is not None and not low <= metric.failed <= high:
+        raise InputError(f"metric.failed: expected a cost in [{low:g}, {high:g}], got {metric.failed:g}.")
     return metric
 
 
@@ -262,6 +275,9 @@ def _check_expression(key: str, pattern: str | None, *, groups: bool) -> None:
 
 def _check_target(scenario: Scenario) -> None:
     target = scenario.target
+    for word in target.command or ():
+        if FILL_IN in word:
+            raise InputError(f"target.command: expected your solver in the place of {FILL_IN}, got it as it was written.")
     if (target.command is None) == (target.kind != "python") or (target.function is None) == (target.kind == "python"):
         wanted, other = ("function", "command") if target.kind == "python" else ("command", "function")
         raise InputError(f"target: expected {wanted}, and no {other}, with kind = {target.kind!r}.")

@@ -149,6 +149,18 @@ class Space:
         """The default configuration."""
         return self._configuration(lambda parameter: plain(parameter.default_value))
 
+    def configuration_of(self, values: Mapping[str, Any]) -> Configuration:
+        """The configuration with these values, as a log has them; what conditions switch off is left out."""
+        if unknown := [name for name in values if name not in self.configspace]:
+            raise InputError(f"expected parameters of the space, got {unknown[0]!r:.80}, which it does not have.")
+
+        def choose(parameter: Parameter) -> Any:
+            if values.get(parameter.name) is None:
+                raise InputError(f"expected a value of the parameter {parameter.name!r}, which is active, got none.")
+            return _taken(parameter, values[parameter.name])
+
+        return self._configuration(choose)
+
     def configurations(self, number: int, *, rng: Rng = None) -> list[Configuration]:
         """The default and number - 1 different random configurations: a longer list begins with the shorter ones.
 
@@ -220,6 +232,31 @@ class Space:
             values[name] = choose(parameter) if active else NotSet
         chosen = {name: values[name] for name in self.parameters if values[name] is not NotSet}
         return Configuration(name=name_of(chosen), values=chosen)
+
+
+def _taken(parameter: Any, value: Any) -> Any:
+    """A value of the parameter, whatever type its log wrote it in."""
+    listed = getattr(parameter, "choices", None) or getattr(parameter, "sequence", None)
+    if isinstance(parameter, ConfigSpace.Constant):
+        listed = (parameter.value,)
+    if listed is not None:
+        found = [plain(each) for each in listed if each == value or str(each) == str(value)]
+    else:
+        number = _number_in(value)
+        whole = isinstance(parameter, ConfigSpace.UniformIntegerHyperparameter)
+        legal = parameter.lower <= number <= parameter.upper and (number.is_integer() or not whole)
+        found = [int(number) if whole else number] if legal else []
+    if not found:
+        raise InputError(f"expected a value of the space for the parameter {parameter.name!r}, got {value!r:.80}.")
+    return found[0]
+
+
+def _number_in(value: Any) -> float:
+    """The number that a log wrote, NaN where it wrote none."""
+    try:
+        return math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        return math.nan
 
 
 def _sample(parameter: Parameter, rng: np.random.Generator, decimals: int) -> Any:

@@ -18,6 +18,10 @@ Two ways to bet:
   published program rejects at a random threshold, which is valid and a little tighter; here it is 1/δ, so that the same
   runs give the same answer.
 
+
+Where one watches the numbers come in, both share the capital, half each: STaR-Bets planned for a number of rounds, which are
+best where it takes that many, and plug-in bets, which see a large difference early. The sum is a supermartingale as well.
+
 A number that is NaN is passed over.
 """
 
@@ -62,13 +66,17 @@ def cell_of(mean, cells):
 
 
 @nb.njit(cache=True, nogil=True)
-def star_bets(x, end, target, bets):
-    """Fill in the bets made against the mean `end`, all of them unless the capital reaches the target: whether it did."""
-    rounds = x.size
+def star_bets(x, end, target, bets, planned=0):
+    """Fill in the bets made against the mean `end`, all of them unless the capital reaches the target: whether it did.
+
+    `planned` is for how many rounds, where that is not how many there are; beyond them, for as many as there were.
+    """
+    rounds = planned if planned > 0 else x.size
     steady = max(1, rounds // STEADY)
     capital, squares, bet, until = 1.0, 0.0, 0.0, 0
-    for t in range(rounds):
+    for t in range(x.size):
         if t == until:
+            left = rounds - t if t < rounds else t + 1
             if capital < BROKE:
                 bets[t:] = 0.0
                 return False
@@ -78,7 +86,7 @@ def star_bets(x, end, target, bets):
             if t > 0:
                 variance = min(variance, squares / t + end * rounds / t**2)
             missing = math.log(target / capital)
-            bet = min(math.sqrt(2 * missing / ((rounds - t) * variance)), 1 / (end + 0.001))
+            bet = min(math.sqrt(2 * missing / (left * variance)), 1 / (end + 0.001))
             until += steady
         bets[t] = bet
         capital *= 1 + bet * (x[t] - end)
@@ -195,6 +203,61 @@ def plug_in_lower_sequence(rows, target):
                 best = _halve(x[:seen], bets[:seen], SHARE, target, best, 1.0)
             limits[i, k] = best
     return limits
+
+
+@nb.njit(cache=True, nogil=True)
+def shared_reaches(x, star, plug_in, mean, target):
+    """Whether the capital of both kinds of bets together, half each, ever reaches the target."""
+    one, other, most = 0.5, 0.5, SHARE / mean
+    for t in range(x.size):
+        one *= 1 + star[t] * (x[t] - mean)
+        other *= 1 + min(plug_in[t], most) * (x[t] - mean)
+        if one + other >= target:
+            return True
+    return False
+
+
+@nb.njit(cache=True, nogil=True)
+def watched_shows(x, mean, target, planned, star, plug_in):
+    """Whether both together, with bets made against `mean`, show a mean above it; fills in the bets."""
+    plug_in_bets(x, 2 * target, True, plug_in)
+    return star_bets(x, mean, 2 * target, star, planned) or shared_reaches(x, star, plug_in, mean, target)
+
+
+@nb.njit(cache=True, nogil=True)
+def watched_lower(rows, target, planned):
+    """The lower limit of the mean of each row while it comes in, planned for so many numbers; as `star_lower`, of both."""
+    limits = np.zeros(rows.shape[0])
+    for i in range(rows.shape[0]):
+        x = rows[i][~np.isnan(rows[i])]
+        star, plug_in = np.empty(x.size), np.empty(x.size)
+        cells = cells_for(planned)
+        for j in range(1, cells + 1):
+            end = cell_end(j, cells)
+            if not watched_shows(x, end, target, planned, star, plug_in):
+                below, kept = cell_end(j - 1, cells), end
+                for _ in range(HALVINGS):
+                    middle = (below + kept) / 2
+                    if shared_reaches(x, star, plug_in, middle, target):
+                        below = middle
+                    else:
+                        kept = middle
+                limits[i] = below
+                break
+    return limits
+
+
+@nb.njit(cache=True, nogil=True)
+def watched_rejects(rows, mean, target, planned):
+    """Whether both together reject this mean on each row; where they do not, `watched_lower` is at most the mean."""
+    rejected = np.zeros(rows.shape[0], np.bool_)
+    for i in range(rows.shape[0]):
+        x = rows[i][~np.isnan(rows[i])]
+        star, plug_in = np.empty(x.size), np.empty(x.size)
+        cells = cells_for(planned)
+        end = cell_end(cell_of(mean, cells), cells)
+        rejected[i] = watched_shows(x, end, target, planned, star, plug_in) or shared_reaches(x, star, plug_in, mean, target)
+    return rejected
 
 
 @nb.njit(cache=True, nogil=True)

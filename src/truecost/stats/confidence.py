@@ -34,6 +34,8 @@ from truecost.stats.random import Rng, generator
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Method = Literal["star-bets", "betting", "empirical-bernstein", "hoeffding"]
+# What limits of `watched` are called.
+WATCHED = "betting on a plan, at all times"
 SequenceMethod = Literal["betting", "empirical-bernstein"]
 Side = Literal["both", "upper", "lower"]
 
@@ -329,6 +331,43 @@ def sequence(
     Parameters as in `upper`.
     """
     return _sequence(_read(costs, low, high), delta, method, side, configurations)
+
+
+def watched(
+    costs: ArrayLike | CostMatrix,
+    low: float | None = None,
+    high: float | None = None,
+    delta: float = 0.05,
+    *,
+    planned: int,
+    side: Side = "both",
+    configurations: int | None = None,
+) -> Confidence:
+    """Limits for costs that come in while somebody watches, after those so far: of `planned` instances, fixed beforehand.
+
+    STaR-Bets planned for so many instances and plug-in bets, half of the capital each. What they rule out after any number
+    of instances stays ruled out, so that one may stop as soon as enough is. More may come than were planned. The instances
+    are taken in the order given. Other parameters as in `upper`.
+    """
+    read = _read(costs, low, high)
+    m, target = _target(delta, side, configurations, read)
+    if planned < 1:
+        raise InputError(f"Expected at least 1 planned instance, got {planned}.")
+    scaled, width, ends = _scaled(read), read.high - read.low, np.zeros(len(read.means))
+    least = betting.watched_lower(scaled, target, planned) if side != "upper" else ends
+    most = 1 - betting.watched_lower(1 - scaled, target, planned) if side != "lower" else 1 - ends
+    row = 0 if read.single else slice(None)
+    return Confidence(
+        estimate=_row_means(read.means)[row],
+        lower=(read.low + width * least)[row],
+        upper=(read.low + width * most)[row],
+        instances=(~np.isnan(scaled)).sum(axis=1)[row],
+        method=WATCHED,
+        side=side,
+        delta=delta,
+        configurations=m,
+        rests_on=(*ASSUMPTIONS, UNSHUFFLED),
+    )
 
 
 # ---- lower limits of the mean of each row, numbers in [0, 1], NaN passed over; target = 1/δ ----------------------------

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtrc
 
 from truecost.errors import InputError
-from truecost.stats import limits, quantiles, rates, scanning
+from truecost.stats import betting, limits, quantiles, rates, scanning
 from truecost.stats.limits import Ends
 from truecost.stats.random import generator
 
@@ -163,6 +163,33 @@ def instances_needed(goal: Goal, delta: float = 0.05, *, power: float = 0.8, rng
         else:
             few = middle
     return Forecast(instances=many, power=shown(many), pilot=values.size, observed=observed, above=goal.above)
+
+
+def chance_to_show(goal: Goal, more: int, delta: float = 0.05, *, planned: int, rng: int | np.random.Generator = 0) -> float:
+    """With which chance so many more instances show the statement, as `shown` has it, if they are like those seen.
+
+    A forecast, not guaranteed. Pólya's urn, the predictive side of the Bayesian bootstrap (Rubin 1981), draws what comes
+    next, so that a small pilot is not taken for the truth.
+    """
+    if not goal.values.size or more < 0 or not 0 < delta < 1:
+        raise InputError("Expected a goal with values, a number of instances from 0, and delta between 0 and 1.")
+    draws = generator(rng).random((DRAWS, more))
+    return float(np.mean(scanning.urn_shows(goal.values, draws, goal.above, 1 / delta, planned)))
+
+
+def shown(goal: Goal, delta: float = 0.05, *, planned: int) -> bool:
+    """Whether it is shown while instances come in, so many planned: one may look after each; see `confidence.watched`."""
+    rows, target = goal.values[np.newaxis], 1 / delta
+    # The first is quick, and never true where the second is false.
+    return bool(
+        betting.watched_rejects(rows, goal.above, target, planned)[0]
+        and betting.watched_lower(rows, target, planned)[0] > goal.above
+    )
+
+
+def opposite(goal: Goal) -> Goal:
+    """The goal that the statement is false."""
+    return Goal(values=1 - goal.values, above=1 - goal.above, exact=goal.exact)
 
 
 def _power(goal: Goal, n: int, delta: float, seed: int) -> float:

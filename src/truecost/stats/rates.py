@@ -164,6 +164,27 @@ def wins_sequence(
     return replace(found, runs=limits.pair_runs(first, second), rests_on=(*found.rests_on, confidence.SAME_INSTANCES))
 
 
+def wins_watched(
+    first: ArrayLike | Ends, second: ArrayLike | Ends, delta: float = 0.05, *, planned: int, side: Side = "lower"
+) -> Limit:
+    """A limit of the probability to win while instances come in, of so many planned; see `confidence.watched`."""
+    reached = limits.target(delta, 1, side)
+    ends = win_shares(first, second)
+    x = limits.row_means(ends.pick(side))[np.newaxis]
+    low = betting.watched_lower(x if side == "lower" else 1 - x, reached, planned)[0]
+    return Limit(
+        what="wins",
+        value=float(low if side == "lower" else 1 - low),
+        observed=float(x.mean()),
+        side=side,
+        instances=x.size,
+        runs=limits.pair_runs(first, second),
+        delta=delta,
+        method=confidence.WATCHED,
+        rests_on=(*limits.BASE, confidence.UNSHUFFLED, confidence.SAME_INSTANCES),
+    )
+
+
 def clopper_pearson(successes: int, trials: int, delta: float, side: Side) -> float:
     """The exact one-sided limit of a binomial share (Clopper and Pearson 1934)."""
     if side == "lower":

@@ -9,7 +9,7 @@ import math
 import numba as nb
 import numpy as np
 
-from truecost.stats.betting import HALVINGS, SHARE, star_bets
+from truecost.stats.betting import HALVINGS, SHARE, star_bets, watched_shows
 
 STEPS = 64
 """Points of the grid of ratios between 1 and 2."""
@@ -41,6 +41,23 @@ def plug_in_time(x, mean, target):
         total += x[t]
         squares += (x[t] - total / (t + 2)) ** 2
     return x.size + 1
+
+
+@nb.njit(cache=True, nogil=True)
+def urn_shows(x, draws, mean, target, planned):
+    """Whether watching shows a mean above `mean` by the end, when x goes on by draws from Pólya's urn.
+
+    Each row of `draws`, numbers in [0, 1), is one way to go on: every next number is one of those seen or drawn before.
+    """
+    shown = np.zeros(draws.shape[0], np.bool_)
+    whole = np.empty(x.size + draws.shape[1])
+    whole[: x.size] = x
+    star, plug_in = np.empty(whole.size), np.empty(whole.size)
+    for i in range(draws.shape[0]):
+        for k in range(draws.shape[1]):
+            whole[x.size + k] = whole[int(draws[i, k] * (x.size + k))]
+        shown[i] = watched_shows(whole, mean, target, planned, star, plug_in)
+    return shown
 
 
 @nb.njit(cache=True, nogil=True)

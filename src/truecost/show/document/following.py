@@ -120,7 +120,11 @@ def _commands(found: Assessment, setting: Context) -> tuple[tuple[str, str], ...
     """Lines to copy, each with what it is good for."""
     own = found.incumbent
     plan = "how many runs on how many instances halve the standard error; with prices and budgets too"
-    asked: list[tuple[str | None, str]] = [
+    asked: list[tuple[str | None, str]] = []
+    if found.adaptive and found.log.parameters and (found.certificate is None or found.comparison is None):
+        fresh = setting.command("validate", instances="test/*", budget="2h")
+        asked.append((fresh, "runs the winner and the default on new instances, until it is shown; put your own files in"))
+    asked += [
         (setting.command("plan", configuration=own, error=found.outlook.error), plan)
         if found.outlook.plan is not None
         else (setting.command("info"), "what the runs hold, and how noisy they are"),
