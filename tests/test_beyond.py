@@ -11,11 +11,13 @@ from truecost.examples import load_example
 from truecost.judge.assess import Assessment, assess
 from truecost.judge.evidence import Chosen
 from truecost.matrix import CostMatrix
+from truecost.matrix.imported import Import
 from truecost.runs import Status, Trajectory
 from truecost.show.document import Context, audited
 
 REPETITIONS = 300
 LUCK = 1e-4
+DELTAS = (0.05, 0.2)
 ADAPTIVE = Trajectory(tool="a configurator", proposed="adaptively", default="c0")
 
 
@@ -35,29 +37,36 @@ def shown(found: Assessment) -> dict[str, Any]:
     return {each.kind: each for each in found.statements}
 
 
-@pytest.mark.parametrize("way", ["before", "from-list", "on-part", "test"])
+@pytest.mark.parametrize("way", ["before", "from-list", "on-part", "test", "raced"])
 def test_statements_hold_for_every_way_of_choosing(way: str) -> None:
     """A lucky winner of equals would be said to win, to be faster or to solve more, more often than δ."""
-    rng, delta = np.random.default_rng(3), 0.2
+    rng, repetitions = np.random.default_rng(3), 150
     many = equal(np.random.default_rng(99), instances=20_000)
     solved = float((np.asarray(many.statuses) == Status.SOLVED).mean())
-    half = float(np.median(many.costs))
-    wrong = dict.fromkeys(("wins", "speed-up", "solved share", "median"), 0)
-    for _ in range(REPETITIONS):
+    half, most = (float(np.quantile(many.costs, share)) for share in (0.5, 0.9))
+    wrong = {
+        delta: dict.fromkeys(("wins", "speed-up", "ratio of means", "solved share", "median", "nine in ten"), 0)
+        for delta in DELTAS
+    }
+    chosen: Chosen | None = None if way == "test" else "before" if way == "raced" else way  # type: ignore[assignment]
+    for _ in range(repetitions):
         matrix = equal(rng)
-        chosen: Chosen | None = None if way == "test" else way  # type: ignore[assignment]
-        test = equal(rng, start=1000) if way == "test" else None
-        name = "c7" if way == "before" else None
-        trajectory = ADAPTIVE if way == "test" else None
-        asked: dict[str, Any] = {"configuration": name, "chosen": chosen, "test": test, "trajectory": trajectory}
-        found = shown(assess(matrix, default="c0", delta=delta, splits=1, **asked))
-        if "wins" in found:
-            wrong["wins"] += found["wins"].limit > 0.5
-            wrong["speed-up"] += found["speed-up"].limit > 1
-        wrong["solved share"] += found["solved share"].limit > solved
-        wrong["median"] += found["median"].limit < half
-    for kind, count in wrong.items():
-        assert binomtest(count, REPETITIONS, delta, alternative="greater").pvalue > LUCK, (kind, count)
+        asked: dict[str, Any] = {
+            "configuration": "c7" if chosen == "before" else None,
+            "chosen": chosen,
+            "test": equal(rng, start=1000) if way == "test" else None,
+            "trajectory": ADAPTIVE if way == "test" else None,
+            "raced": True if way == "raced" else None,
+        }
+        for delta, counts in wrong.items():
+            found = shown(assess(matrix, default="c0", delta=delta, splits=1, **asked))
+            for kind, even in (("wins", 0.5), ("speed-up", 1.0), ("ratio of means", 1.0), ("solved share", solved)):
+                counts[kind] += kind in found and found[kind].limit > even
+            counts["median"] += found["median"].limit < half
+            counts["nine in ten"] += found["nine in ten"].limit < min(most, 3.0)
+    for delta, counts in wrong.items():
+        for kind, count in counts.items():
+            assert binomtest(count, repetitions, delta, alternative="greater").pvalue > LUCK, (kind, delta, count)
 
 
 def test_a_winner_taken_for_fixed_wins_too_often() -> None:
@@ -190,8 +199,10 @@ def test_test_pairs_leave_out_what_was_trained_on() -> None:
     """Where test runs can certify nothing, the comparison would still count instances that the search has seen."""
     train, rng = equal(np.random.default_rng(1), instances=6), np.random.default_rng(2)
     test = CostMatrix(rng.random((10, 8, 2)), train.configurations, [f"i{i}" for i in range(2, 10)], 0, 30)
-    found = assess(train, test=test, trajectory=ADAPTIVE, configuration="c3", primary="wins")
-    assert found.comparison is not None
-    assert (found.comparison.on, found.comparison.instances) == ("test", 4)
+    log = Import(kind="matrix", matrix=train, trajectory=ADAPTIVE, test=test)
+    for chosen in (None, "from-list"):
+        found = assess(log, configuration="c3", chosen=chosen)
+        assert found.comparison is not None
+        assert (found.comparison.on, found.comparison.instances) == ("test", 4)
     part = assess(train, test=None, chosen="on-part", default="c0")
     assert part.comparison is None or part.comparison.on == "training"

@@ -326,6 +326,7 @@ def test_charts_follow_the_window(browser: Browser, kissat: Document, tmp_path: 
     page = opened(browser, kissat, tmp_path, 1280).page
     page.set_viewport_size({"width": 390, "height": 900})
     # The policy of the page lets nobody wait by evaluating a text; charts are drawn one after the other.
+    unfold(page, "How many runs, on how many instances?")
     page.wait_for_selector("#figure-plan .chart[data-room='358']")
     page.wait_for_timeout(300)
     assert page.locator("#figure-plan svg").bounding_box()["width"] <= 358  # type: ignore[index]

@@ -143,10 +143,11 @@ def _said(each: dict[str, Any]) -> str:
         said += f"It is cheaper than the default on average but {loses}: neither is enough to call it better."
     else:
         said += "It is not shown to be better than the default."
-    if reach is not None and reach["instances"] is not None:
-        said += f" About {reach['instances']:,} instances instead of {reach['seen']:,} would show the lower mean."
-    elif reach is not None:
-        said += f" Not even {reach['tried']:,} such instances would show the lower mean."
+    mean = next((each["instances"] for each in reach if each["show"] == "mean"), 0)
+    if mean is None:
+        said += " To show the lower mean is out of reach at this difference."
+    elif mean:
+        said += f" About {mean:,} new instances, run with both, would show the lower mean."
     return said
 
 

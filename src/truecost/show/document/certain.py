@@ -7,7 +7,7 @@ from truecost.judge.statements import Certificate
 from truecost.show.blocks import Block, Cell, Column, Figure, Fold, Points, Section, Table, Text
 from truecost.show.document.context import Context, called, opening, sure
 from truecost.show.document.verdict import certified
-from truecost.show.numbers import counted, ends, number
+from truecost.show.numbers import counted, ends, number, percent
 
 if TYPE_CHECKING:  # records that came here with what they are computed with
     from truecost.judge.bounds import PaperBounds
@@ -20,6 +20,8 @@ CHOSEN: Final = {
     "on-part": "chosen on a fifth of the instances, judged on the others",
     "progressive": "a proposal of a search, judged on instances unused before it",
 }
+# Above this probability "one in so many" is no longer rare.
+OFTEN: Final = 0.4
 WIDE: Final = "A bound as wide as the cost range says nothing: more instances are needed."
 
 
@@ -75,12 +77,14 @@ def _apart(found: Assessment, setting: Context) -> list[Block]:
     width, certificate = found.width, found.certificate
     if width is None or certificate is None or not width.total > 0:
         return []
-    rare = f"one instance in {1 / width.chance:.0f}" if width.chance < 0.4 else "every second instance"
-    ends = f"costs {setting.cost(number(found.matrix.high))}, the most there is"
+    most = setting.cost(number(found.matrix.high))
+    rare = f"one instance in {1 / width.chance:.0f} costs {most}"
+    if width.chance > OFTEN:
+        rare = f"{percent(width.chance)} of all instances cost {most}"
     text = (
         f"{number(width.unseen)} of the {setting.cost(number(width.total))} between mean and limit is there because "
-        f"{counted(certificate.instances, 'instance')} cannot rule out that {rare} {ends}; the rest is the spread that was "
-        "seen. "
+        f"{counted(certificate.instances, 'instance')} cannot rule out that {rare}, the most there is; the rest is the "
+        "spread that was seen. "
     )
     text += "Only more instances narrow the first." if width.unseen > width.rest else "More instances narrow both."
     return [Text(text=text)]

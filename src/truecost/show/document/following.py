@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from truecost.judge.assess import Assessment
-from truecost.show.blocks import Block, Commands, Fact, Facts, Figure, Points, Section, Text
+from truecost.show.blocks import Block, Commands, Fact, Facts, Figure, Fold, Points, Section, Text
 from truecost.show.document.context import Context, called, opening
 from truecost.show.document.noisy import still
 from truecost.show.numbers import counted, number, percent
@@ -38,17 +38,17 @@ def what_next(found: Assessment, setting: Context) -> Section:
     if (apart := outlook.apart) is not None:
         each = f"{counted(apart.runs_each, 'run')} of both on each"
         facts.append(Fact(term="tell-apart", value=apart.instances, shown=f"{apart.instances:,}", note=each))
-    if facts:
-        blocks.append(Facts(facts=tuple(facts), where="page"))
+    if lines := _commands(found, setting):
+        blocks.append(Commands(commands=lines))
+    planned: list[Block] = [Facts(facts=tuple(facts), where="page")] if facts else []
     if plan is None:
-        blocks.append(Text(text=f"No plan for half of the error: {outlook.no_plan.rstrip('.')}.", aside=True))
+        planned.append(Text(text=f"No plan for half of the error: {outlook.no_plan.rstrip('.')}.", aside=True))
     else:
         note = f"All of these have a standard error of {number(found.noise.standard_error / 2, 2)} or less."
         title = "Other numbers of instances for the same error"
         draw = lambda: _picture(found, setting)  # noqa: E731
-        blocks.append(Figure(name="plan", title=title, notes=(note,), draw=draw, where="page"))
-    if lines := _commands(found, setting):
-        blocks.append(Commands(commands=lines))
+        planned.append(Figure(name="plan", title=title, notes=(note,), draw=draw, where="page"))
+    blocks.append(Fold(title="How many runs, on how many instances?", blocks=tuple(planned)))
     return Section(name="next", title="What to do next", lead=lead, blocks=tuple(blocks))
 
 

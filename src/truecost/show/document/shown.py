@@ -19,6 +19,9 @@ GRADES: Final[dict[str | None, tuple[str, Tone]]] = {
     "open": ("not shown", ""),
     None: ("", ""),
 }
+# In place of a limit that says nothing, and the share below which one does not.
+FEW, LOST, NOTHING = SILENT = ("too few instances to say", "too many are not solved", "nothing")
+LEAST: Final = 0.005
 UTILITY: Final = "expected utility − that of the default"
 APPROXIMATE: Final = {
     "difference of means": "mean cost − that of the default",
@@ -118,8 +121,10 @@ def _row(each: "Statement") -> tuple[Cell, ...]:
     value = each.opposite if worse and each.opposite is not None else each.limit
     upper = each.side == "upper" or worse
     if not math.isfinite(value):
-        few = "too few instances to say" if math.isfinite(each.observed) else "too many are not solved"
-        limit = few if each.kind in ("median", "nine in ten") else "nothing"
+        few = FEW if math.isfinite(each.observed) else LOST
+        limit = few if each.kind in ("median", "nine in ten") else NOTHING
+    elif shares and not upper and value < LEAST:
+        limit = FEW if each.observed > 0 else NOTHING
     elif shares:
         limit = share_at_most(value) if upper else share_at_least(value)
     else:
@@ -130,5 +135,5 @@ def _row(each: "Statement") -> tuple[Cell, ...]:
     if low < high:
         # Infinite: the runs that were stopped may have taken any time.
         seen += f" to {percent(high) if shares else number(high) if math.isfinite(high) else 'more'}"
-    bound = "" if not math.isfinite(value) else "at most " if upper else "at least "
+    bound = "" if limit in SILENT else "at most " if upper else "at least "
     return (Cell(name, name), Cell(each.observed, seen), Cell(value, f"{bound}{limit}"), Cell(said, said, tone=tone))
