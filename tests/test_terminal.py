@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import shlex
+import shutil
 import signal
 import struct
 import subprocess
@@ -66,6 +67,8 @@ COMMANDS = {
     "scenario list": 0,
     "scenario show kissat-qcp": 0,
     "scenario export kissat-qcp exported --instances 2": 0,
+    "scenario from-log runner/irace.Rdata --out made": 0,
+    "validate runner/irace.Rdata --instances 'hostile/instances/*x*' --budget 10runs --workers 1 --no-pin --journal v.db": 0,
     "gather hostile/scenario.toml --configurations 2 --runs 1 --workers 1 --no-pin --keep-going --journal d.db --dry-run": 0,
     "gather hostile/scenario.toml --configurations 2 --runs 1 --workers 1 --no-pin --keep-going --journal g.db": 0,
     "configure hostile/scenario.toml --budget 40runs --workers 1 --no-pin --keep-going --journal c.db": 0,
@@ -96,6 +99,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     for ending in ("npz", "csv"):
         matrix.save(folder / f"h.{ending}")
+    shutil.copytree(Path(__file__).parent / "data" / "runner", folder / "runner")
     scenario = scenarios.write(folder / "hostile")
     text = scenario.read_text().replace('"toy"', scenarios.toml(hostile("scenario", 0)))
     scenario.write_text(text.replace('"instances/*"', '"instances/*x*"'))
@@ -118,7 +122,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def wide(text: str, columns: int) -> list[str]:
     """Lines that are too wide, but for commands that are there to be copied whole."""
-    copied = ("As arguments: ", "Next: ", "  truecost ")
+    copied = ("As arguments: ", "Next: ", "  truecost ", "Target, from ")
     return [line for line in text.splitlines() if cell_len(line) > columns and not line.startswith(copied)]
 
 
@@ -126,6 +130,7 @@ def wide(text: str, columns: int) -> list[str]:
 def test_what_is_printed_fits(line: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Long names would make lines wider than a terminal, have digits cut off, or send it escape sequences."""
     monkeypatch.chdir(folder)
+    shutil.rmtree("made", ignore_errors=True)  # which is never written over
     monkeypatch.setattr(progress, "LINE_EVERY", 0.0)
     monkeypatch.setattr(resample, "CHUNK", 1000)
     ended = run(*shlex.split(line))
@@ -139,7 +144,7 @@ def test_what_is_printed_fits(line: str, folder: Path, run: Run, monkeypatch: py
             counts = [int(done) for done in re.findall(rf"^\d+%, (\d+)/{total} ", ended.stderr, re.MULTILINE)]
             assert counts == sorted(counts)
             assert counts[-1:] == [total], ended.stderr
-    assert line.startswith(("gather", "configure")) == bool(re.search(r" runs, [\d.]+/s, CPU \d", ended.stderr))
+    assert line.startswith(("gather", "configure", "validate")) == bool(re.search(r" runs, [\d.]+/s, CPU \d", ended.stderr))
     monkeypatch.setenv("COLUMNS", "60")
     assert wide(run(*shlex.split(line)).stdout, 60) == []
 
@@ -148,6 +153,7 @@ def test_what_is_printed_fits(line: str, folder: Path, run: Run, monkeypatch: py
 def test_json_is_alone(line: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs that read `--json` would find tables, colours or progress in it; or --quiet would not be quiet."""
     monkeypatch.chdir(folder)
+    shutil.rmtree("made", ignore_errors=True)
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setattr(progress, "LINE_EVERY", 0.0)
     quiet = ["--quiet"] if "quiet" in options(line) else []
@@ -169,7 +175,7 @@ def options(line: str) -> set[str]:
 @pytest.mark.parametrize("line", [*COMMANDS, "demo"], ids=lambda line: line.partition(" --")[0])
 def test_help_fits(line: str, run: Run) -> None:
     """The help of a command would be wider than a terminal, or fail."""
-    words = [word for word in line.split() if re.fullmatch("[a-z]+", word)]
+    words = [word for word in line.split() if re.fullmatch("[a-z][a-z-]+|[mnk]", word)]
     names = words[:2] if words[0] in ("experiment", "scenario") else words[:1]
     ended = run(*names, "--help")
     assert ended.returncode == 0

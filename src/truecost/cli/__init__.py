@@ -54,6 +54,8 @@ SHORT = {
     "demo": "Three tuned solvers: how good are their winners really?",
     "doctor": "What this machine offers: cores, limits, solvers, a browser.",
     "gather": "Run a solver: configurations on instances, into a journal.",
+    "validate": "Run winner and default on new instances until it is shown.",
+    "from-log": "Write the scenario of a log of irace or SMAC3.",
     "configure": "Search for a better configuration, and certify it.",
     "info": "What runs hold: how good each configuration is, how noisy.",
     "bound": "How far the true cost can lie above the mean of the runs.",
