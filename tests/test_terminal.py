@@ -122,7 +122,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def wide(text: str, columns: int) -> list[str]:
     """Lines that are too wide, but for commands that are there to be copied whole."""
-    copied = ("As arguments: ", "Next: ", "  truecost ", "Target, from ")
+    copied = ("As arguments: ", "Next: ", "  truecost ", "Target, from ", "Winner: ", "Default: ")
     return [line for line in text.splitlines() if cell_len(line) > columns and not line.startswith(copied)]
 
 

@@ -221,7 +221,8 @@ def _tell(found: "Validated", path: Path, page: Path, unit: str | None, json: bo
     print_line(said.more)
     for note in found.notes:
         print_line(f"Doubtful: {note}", "open")
-    print_line(f"{page} has the whole report. Again: truecost audit {path}", wrap=False)
+    print_line(f"{page} has the whole report; this verdict again:")
+    print_line(f"  truecost audit {path}", "strong", wrap=False)
 
 
 def ended(found: "Validated") -> str:
