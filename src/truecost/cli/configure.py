@@ -134,7 +134,7 @@ def _plain(found: "Configured", path: Path) -> dict[str, Any]:
     from truecost.judge.assess import AUDITED
 
     told = {each.name: getattr(found, each.name) for each in fields(found) if each.name != "assessment"}
-    told |= {name: asdict(told[name]) for name in ("incumbent", "default", "budget")}
+    told |= {name: asdict(told[name]) for name in ("incumbent", "recommended", "default", "budget")}
     return {"journal": str(path), "search": told, **found.assessment.to_dict(*AUDITED)}
 
 
@@ -164,6 +164,13 @@ def _print_configuration(found: "Configured", scenario: "Scenario") -> None:
 
     if found.incumbent.name == found.default.name:
         print_line(f"Configuration {found.incumbent.name}: the default; nothing better was found.")
+    elif found.recommended.name == found.default.name:
+        own, usual_cost = (number(found.assessment.tested[each.name]) for each in (found.incumbent, found.default))
+        print_line(
+            f"Keep the default ({found.default.name}). On the held-out instances what the search chose, configuration "
+            f"{found.incumbent.name}, costs {own}; the default {usual_cost}.",
+            "open",
+        )
     else:
         values, usual = found.incumbent.values, found.default.values
         names = [*values, *(name for name in usual if name not in values)]
@@ -177,9 +184,9 @@ def _print_configuration(found: "Configured", scenario: "Scenario") -> None:
         if len(rows) > SHOWN:
             print_line(f"and {len(rows) - SHOWN:,} more.")
     if scenario.target.kind == "python":
-        print_line(f"As values: {json.dumps(dict(found.incumbent.values))}", wrap=False)
+        print_line(f"As values: {json.dumps(dict(found.recommended.values))}", wrap=False)
     else:
         import shlex
 
-        print_line(f"As arguments: {shlex.join(Caller(scenario).arguments(found.incumbent))}", wrap=False)
+        print_line(f"As arguments: {shlex.join(Caller(scenario).arguments(found.recommended))}", wrap=False)
     print_line()

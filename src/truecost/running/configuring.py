@@ -44,6 +44,8 @@ class Configured:
     ----------
     incumbent, origin
         The configuration it chose, and how that was proposed.
+    recommended
+        What to use: the incumbent, or the default if the held-out runs do not favour the incumbent.
     default
         What it is compared with.
     training_cost, standard_error
@@ -61,6 +63,7 @@ class Configured:
 
     scenario: str
     incumbent: Configuration
+    recommended: Configuration
     origin: str
     default: Configuration
     training_cost: float
@@ -130,16 +133,17 @@ def configure(
         bench = Bench(stack, scenario, book, keep_going, options)
         settings = searchlog.settings_of(book)
         if settings is None:
-            settings = _settings(scenario, asked, runs, seed, bench.pool.workers)
+            settings = settings_for(scenario, asked, runs, seed, bench.pool.workers)
             searchlog.begin(book, settings)
         _check_settings(book, settings, scenario, asked, runs, seed)
         search = Search(scenario, book, settings, bench, progress, policy)
         reason = search.train()
         untested = search.judge()
-        return _report(scenario, book, search, delta, reason, untested)
+        return report_of(scenario, book, search, delta, reason, untested)
 
 
-def _settings(scenario: Scenario, budget: Budget | None, runs: int | None, seed: int | None, workers: int) -> Settings:
+def settings_for(scenario: Scenario, budget: Budget | None, runs: int | None, seed: int | None, workers: int) -> Settings:
+    """What a new search is begun with."""
     if budget is None:
         raise InputError("expected a `budget` for a new search, 2h or 5000runs for instance, got none.")
     runs = RUNS if runs is None else runs
@@ -185,7 +189,7 @@ def _check_settings(
         )
 
 
-def _report(
+def report_of(
     scenario: Scenario, book: Journal, search: Search, delta: float, reason: str, untested: str | None
 ) -> Configured:
     """The statements, from the journal alone."""
@@ -200,6 +204,7 @@ def _report(
     return Configured(
         scenario=scenario.name,
         incumbent=incumbent,
+        recommended=search.configurations[search.recommended],
         origin=search.origins[search.incumbent],
         default=search.configurations[0],
         training_cost=cost,

@@ -124,7 +124,7 @@ class Search:
         # Runs, CPU and wall seconds; of each configuration in training, runs and wall seconds.
         self.made, self.cpu, self.wall = 0, 0.0, 0.0
         self._each = np.zeros((16, 2))
-        self.incumbent = 0
+        self.incumbent, self.recommended = 0, 0
         self._steps = 0
         self._phase: Literal["training", "held out"] = "training"
 
@@ -144,7 +144,7 @@ class Search:
             )
             self.incumbent = decision.incumbent or 0
             if decision.grant is not None:
-                self._granted, self._led = (*self._granted, decision.grant), decision.incumbent
+                self._granted, self._led = (*self._granted, decision.grant), decision.incumbent or 0
             self._note(decision.reason)
             if left < 1:
                 return "the budget is spent"
@@ -223,7 +223,15 @@ class Search:
             return False
         number = len(self.configurations)
         known = {configuration.name for configuration in self.configurations}
-        found = propose(self._scenario.space, self._parents(), known, seed=self.settings.seed, number=number)
+        found = propose(
+            self._scenario.space,
+            self._parents(),
+            known,
+            seed=self.settings.seed,
+            number=number,
+            spent=self._share(),
+            lost=self.incumbent == 0,
+        )
         if found is None:
             self._exhausted = True
             return False
@@ -236,6 +244,12 @@ class Search:
             self._out = np.concatenate([self._out, np.zeros_like(self._out)])
             self._each = np.concatenate([self._each, np.zeros_like(self._each)])
         return True
+
+    def _share(self) -> float:
+        """How much of the budget for training is spent."""
+        settings = self.settings
+        spent = self.made if settings.unit == "runs" else self.wall / settings.workers
+        return min(1.0, spent / max(self._training_budget(), 1e-9))
 
     def _parents(self) -> list[Configuration]:
         """The best configurations: by the difference to the incumbent on common runs, at least half of its runs."""
@@ -383,10 +397,11 @@ class Search:
         """Run the incumbent and the default on held-out instances; why not, where that cannot be.
 
         How many instances and rounds is fixed here, before any of their costs is seen: as many instances as the rest of the
-        budget has runs for, then as many rounds.
+        budget has runs for, then as many rounds. So is the rule: the incumbent is recommended if it costs less there than
+        the default; the default otherwise.
         """
         self._bench.refuse_failures()
-        self._phase = "held out"
+        self._phase, self.recommended = "held out", self.incumbent
         if not self._held_out:
             return "the scenario has one instance, and it was trained on; give it more to have some held out"
         places = sorted({0, self.incumbent})
@@ -396,7 +411,7 @@ class Search:
         if not instances:
             return "the budget left no runs for the instances held out; give a larger one"
         rounds = min(self.settings.runs, fitting // len(instances))
-        self._make(
+        made = self._make(
             [
                 self._run_of(self.configurations[place], instance, number, None)
                 for number in range(rounds)
@@ -404,7 +419,9 @@ class Search:
                 for place in places
             ]
         )
-        self._note("judged on instances it was not trained on")
+        costs = self._charged(made).reshape(-1, len(places)).mean(axis=0)
+        self.recommended = self.incumbent if costs[-1] < costs[0] else 0
+        self._note(_judged(costs.tolist(), self.recommended))
         return None
 
     def doubts(self) -> list[str]:
@@ -424,6 +441,14 @@ class Search:
                 "it failed, or ran into its limits."
             ]
         return []
+
+
+def _judged(costs: Sequence[float], recommended: int) -> str:
+    """What held-out runs of the default and the incumbent came to, for the journal."""
+    if len(costs) == 1:
+        return f"judged on instances it was not trained on: the default costs {costs[0]:.6g}"
+    kept = "the incumbent is recommended" if recommended else "the default is recommended"
+    return f"judged on instances it was not trained on: {costs[1]:.6g}, the default {costs[0]:.6g}; {kept}"
 
 
 def _cell(task: Task) -> Cell:
