@@ -1,9 +1,9 @@
 """Configurators replayed on recorded runs, the table of docs/race.md.
 
-`python -m bench.replaying [REPETITIONS] [seconds] [paper | fresh | lists]`: on the examples of the package and on four matrices of
-the runtime model, within- or across-dominated, with few or many timeouts; on such four of the paper's size; or on matrices
-that are drawn afresh, 40 of each model, which share nothing between the halves of a split but the configurations. `lists`:
-lists of 20 to 60 configurations and 5 % of all runs, where a budget has only a few runs for each.
+`python -m bench.replaying [REPETITIONS] [seconds] [paper | fresh | lists]`: on the examples of the package and on four
+matrices of the runtime model, within- or across-dominated, with few or many timeouts; on such four of the paper's size; on
+matrices that are drawn afresh, 40 of each model, which share nothing between the halves of a split but the configurations;
+or on lists of 20 to 60 configurations with 5 % of all runs, where a budget has only a few runs for each.
 """
 
 import dataclasses

@@ -147,7 +147,7 @@ def test_what_the_policy_sees_and_what_is_run(tmp_path: Path) -> None:
         matrix, held_out = journal.matrix(), journal.matrix(held_out=True)
         order = list(searchlog.origins_of(journal))
     assert settings is not None
-    assert len(settings.training) == 6
+    assert len(settings.training) == 5  # 12 of the runs that are kept for each of two would do for more than a third
     assert not set(settings.training) & set(settings.held_out)
     assert set(matrix.instances) <= set(settings.training)
     assert set(held_out.instances) <= set(settings.held_out)
@@ -194,6 +194,31 @@ def test_a_finished_search_runs_nothing(tmp_path: Path) -> None:
     assert statement(first)["incumbent"] == statement(again)["incumbent"]
 
 
+def test_a_search_goes_on_with_a_larger_budget(tmp_path: Path) -> None:
+    """More budget would mean to begin anew, or what was decided with the smaller one be decided otherwise."""
+    target = "#!/bin/sh\nread s < $1\necho Result for SMAC: SUCCESS, 0, 0, $((1300 - 100 * $7 + $5 % 50 + s)), 1\n"
+    scenario = toy(tmp_path, 9, target=target, limits=FAR)
+    options: dict[str, Any] = {"workers": 2, "pin": False}
+    first = configure(scenario, tmp_path / "s.db", budget="40runs", **options)
+    before = way(tmp_path / "s.db")
+    more = configure(scenario, tmp_path / "s.db", budget="90runs", **options)
+    after = way(tmp_path / "s.db")
+    assert (first.budget.amount, more.budget.amount) == (40, 90)
+    assert first.runs < more.runs <= 90
+    assert more.configurations > first.configurations
+    for old, new in zip(before[1:], after[1:], strict=True):
+        assert new[: len(old)] == old
+    # The same again, whoever asks, and begun with both.
+    assert statement(configure(scenario, tmp_path / "s.db", **options)) == statement(more)
+    configure(scenario, tmp_path / "t.db", budget="40runs", **options)
+    assert statement(configure(scenario, tmp_path / "t.db", budget="90runs", **options)) == statement(more)
+    # A second look has a part of delta, and says so.
+    assert more.assessment.evidence is not None
+    assert more.assessment.evidence.share == pytest.approx(6 / (2 * math.pi) ** 2)
+    assert any("look 2" in claim for claim in more.assessment.evidence.rests_on)
+    assert import_runs(tmp_path / "s.db").trajectory.looks == 2
+
+
 def test_seeds_choose_the_way(tmp_path: Path) -> None:
     """Another seed would search the same way again; or the same seed another."""
     scenario = toy(tmp_path, 6)
@@ -213,13 +238,13 @@ def test_statements_rest_on_fresh_instances(tmp_path: Path) -> None:
     with Journal.read(tmp_path / "s.db") as journal:
         held_out = journal.matrix(held_out=True)
     assert set(held_out.configurations) == {found.default.name, found.incumbent.name}
-    # A search that ends early leaves more rounds: 52 runs are left for 2 x 4 x 2.
-    assert found.held_out == np.isfinite(held_out.costs).sum() == 16
+    # A search that ends early leaves more rounds: 52 runs are left for 2 x 6 x 2.
+    assert found.held_out == np.isfinite(held_out.costs).sum() == 24
     assert found.assessment.certificate is not None
-    assert found.assessment.certificate.instances == 4
+    assert found.assessment.certificate.instances == 6
     assert found.assessment.certificate.estimate == pytest.approx(np.nanmean(held_out.select([found.incumbent.name]).costs))
     assert found.assessment.comparison is not None
-    assert (found.assessment.comparison.on, found.assessment.comparison.instances) == ("test", 4)
+    assert (found.assessment.comparison.on, found.assessment.comparison.instances) == ("test", 6)
     assert found.assessment.optimism.source == "test runs"
 
 
@@ -392,12 +417,13 @@ def test_a_capped_run_leaves_no_gap(tmp_path: Path) -> None:
         names, settings = list(searchlog.origins_of(journal)), searchlog.settings_of(journal)
         values = journal.configurations()
     assert settings is not None
-    order = race.schedule(8, 1, np.random.default_rng([3, 2])).instances
+    length = len(settings.training)
+    order = race.schedule(length, 1, np.random.default_rng([3, 2])).instances
     odd = [int(settings.training[place].split()[1].partition(".")[0]) % 2 for place in order]
     for row, out, name in zip(costs, last[0].out, names, strict=True):
         burns = values[name]["alpha"] != "1"
         assert out == burns
-        assert np.isfinite(row).tolist() == [place < odd.index(1) or not burns for place in range(8)]
+        assert np.isfinite(row).tolist() == [place < odd.index(1) or not burns for place in range(length)]
 
 
 def test_costs_above_a_cap_put_out(tmp_path: Path) -> None:
@@ -557,8 +583,8 @@ def test_another_search_is_refused(tmp_path: Path) -> None:
     options: dict[str, Any] = {"pin": False, "keep_going": True, "policy": some(3, 4)}
     configure(scenario, tmp_path / "s.db", budget="20runs", **options)
     others: list[tuple[dict[str, Any], str]] = [
-        ({"budget": "30runs"}, "a budget of 20 runs, got 30 runs"),
-        ({"budget": "20s"}, "a budget of 20 runs, got 20 s"),
+        ({"budget": "19runs"}, "the budget of the search, 20 runs, or a larger one of the same kind, got 19 runs"),
+        ({"budget": "20s"}, "the budget of the search, 20 runs, or a larger one of the same kind, got 20 s"),
         ({"runs": 2}, "runs per instance: 5, got 2"),
         ({"seed": 4}, "the seed 3, got 4"),
         ({"policy": some(2, 5)}, "expected the search to go the way it went, and the incumbent of step 1 was"),
@@ -597,7 +623,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     words = ["configure", "scenario.toml", "--budget", "60runs", "--workers", 1, "--no-pin", "--keep-going"]
     said = truecost(*words, folder=tmp_path).stdout
     flat = " ".join(said.split())
-    assert flat.startswith("toy: 60 runs, at most 12 s of CPU time; 9 instances, a third of them held out.")
+    assert flat.startswith("toy: 60 runs, at most 12 s of CPU time; 9 instances, a third to a half of them held out.")
     assert "As arguments: -alpha " in flat
     assert "With 95 % confidence the mean cost of " in flat
     assert " the default (" in flat

@@ -109,6 +109,8 @@ class Trajectory:
         The best so far, in the order of time.
     unfinished
         Whether more runs were planned when these were looked at.
+    looks
+        How often test costs were looked at: once, and again whenever a search went on with more budget.
     """
 
     tool: str
@@ -118,6 +120,7 @@ class Trajectory:
     incumbent: str | None = None
     steps: tuple[Step, ...] = ()
     unfinished: bool = False
+    looks: int = 1
 
     def __post_init__(self) -> None:
         if self.proposed not in PROPOSED:
@@ -128,6 +131,8 @@ class Trajectory:
             raise InputError(f"Expected raced to be true, false or None, got {self.raced!r}.")
         if not isinstance(self.unfinished, bool):
             raise InputError(f"Expected unfinished to be true or false, got {self.unfinished!r}.")
+        if not (isinstance(self.looks, int) and self.looks >= 1):
+            raise InputError(f"Expected 1 look or more, got {self.looks!r}.")
         for name in (self.default, self.incumbent, *(name for step in self.steps for name in step.configurations)):
             if not (name is None or isinstance(name, str)):
                 raise InputError(f"Expected names of configurations in a trajectory, got {name!r:.60}.")

@@ -28,8 +28,8 @@ def configure(
     budget: Annotated[
         str | None,
         typer.Option(
-            help=f"{options.BUDGET}; times are the wall time of all runs, shared among the workers. As before, if a search "
-            "goes on.",
+            help=f"{options.BUDGET}; times are the wall time of all runs, shared among the workers. If a "
+            "search goes on: as before, or more.",
             show_default=False,
         ),
     ] = None,
@@ -58,10 +58,11 @@ def configure(
 ) -> None:
     """Search for a better configuration than the default, and certify what it costs where it was not trained.
 
-    A third of the instances is held out, and up to a fifth of the budget kept for them: when the search is over, what it
-    chose and the default are run there, and what is said of the true cost rests on these runs alone.
+    A third to a half of the instances is held out, and up to a fifth of the budget kept for them: when the search is over,
+    what it chose and the default are run there, and what is said of the true cost rests on these runs alone. The default is
+    recommended unless what was found costs less there.
 
-    Interrupted or killed, the same line goes on, and ends where it would have ended.
+    Interrupted or killed, the same line goes on, and ends where it would have ended. With a larger budget it goes further.
     """
     from truecost.running import configuring
     from truecost.running.budget import Budget
@@ -102,7 +103,7 @@ def _announce(scenario: "Scenario", path: Path, budget: "Budget", workers: int |
     number_of = workers or len(cores())
     at_a_time = "the cluster's workers" if dask is not None else f"{number_of} worker{'' if number_of == 1 else 's'}"
     most = f"at most {duration(budget.amount * limit)} of CPU time" if budget.unit == "runs" else f"with {at_a_time}"
-    instances = f"{len(scenario.instances):,} instances, a third of them held out"
+    instances = f"{len(scenario.instances):,} instances, a third to a half of them held out"
     print_line(f"{scenario.name}: {budget}, {most}; {instances}. Journal: {path}")
 
 

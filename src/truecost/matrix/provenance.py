@@ -29,6 +29,7 @@ def to_json(trajectory: Trajectory) -> str:
             "default": trajectory.default,
             "incumbent": trajectory.incumbent,
             **({"unfinished": True} if trajectory.unfinished else {}),
+            **({"looks": trajectory.looks} if trajectory.looks > 1 else {}),
             "steps": [[step.runs, list(step.configurations)] for step in trajectory.steps],
         }
     )
@@ -41,6 +42,7 @@ def from_json(text: str) -> Trajectory:
         steps = tuple(Step(runs, tuple(names)) for runs, names in stored["steps"])
         known = {name: stored[name] for name in ("tool", "proposed", "raced", "default", "incumbent")}
         known["unfinished"] = stored.get("unfinished", False)
+        known["looks"] = stored.get("looks", 1)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"expected a trajectory as truecost writes it, and it cannot be read ({error!r:.80}).") from error
     return Trajectory(**known, steps=steps)

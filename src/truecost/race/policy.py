@@ -77,6 +77,8 @@ class Standing:
         The runs each heat may take, as the decision that opened it said.
     incumbent
         Who led when the last heat was opened; None in the first.
+    earlier
+        How many of the heats a smaller budget paid, which was spent before.
     low
         The least possible cost; -inf if there is none.
     """
@@ -86,6 +88,7 @@ class Standing:
     heats: IntArray
     granted: tuple[float, ...] = ()
     incumbent: int | None = None
+    earlier: int = 0
     low: float = 0.0
 
 
@@ -270,7 +273,7 @@ def _open(
     """A new heat, if there are runs and proposals for one."""
     total = runs_left + np.count_nonzero(~np.isnan(standing.costs))
     each = PER_PROPOSAL_OF_FEW if total < FEW else PER_PROPOSAL
-    share = runs_left / max(HEATS - len(standing.granted), 1)
+    share = runs_left / max(HEATS - len(standing.granted) + standing.earlier, 1)
     had = 0 if incumbent is None else np.count_nonzero(~np.isnan(standing.costs[incumbent]))
     number = int(min(proposals_left, max(max(share - had, share / 2) // each, 2.0), runs_left))
     if proposals_left * each * 0.8 <= runs_left:

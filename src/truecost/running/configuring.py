@@ -4,10 +4,14 @@ A search is batch-synchronous: it decides, has all runs of the batch made in wha
 follows from the scenario, the settings the search was begun with and what the runs cost. So it is resumed by going the same
 way again, with the runs that are in the journal; killed at any moment, it ends where it would have ended.
 
-A third of the instances is held out: never trained on, and a part of the budget is kept for them. When the search is over,
-the incumbent is fixed, and only then it and the default are run there. What is certified rests on these runs alone.
+A third to a half of the instances is held out: never trained on, and a part of the budget is kept for them. When the search
+is over, the incumbent is fixed, and only then it and the default are run there. What is certified rests on these runs alone.
+
+With a larger budget a finished search goes on: first the same way again, then beyond it. Held-out costs never decide what
+is tried, only whether somebody asks for more; so each further look at them takes a part of delta, and they stay held out.
 """
 
+import math
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -24,13 +28,13 @@ from truecost.running.budget import Budget
 from truecost.running.doubts import doubts
 from truecost.running.journal import Journal
 from truecost.running.scenario import Scenario
-from truecost.running.search import Bench, Policy, Search, SearchProgress
+from truecost.running.search import KEPT, Bench, Policy, Search, SearchProgress
 from truecost.running.searchlog import Settings
 from truecost.running.space import Configuration
 
 # Most runs of a configuration on an instance, where nobody says.
 RUNS = 5
-# One instance in so many is held out.
+# At least one instance in so many is held out, and up to half of them where the budget can run them.
 HELD_OUT = 3
 # What the choice of these is drawn from, beside the seed.
 SPLIT = 1
@@ -106,7 +110,7 @@ def configure(
     journal
         Where runs are kept. A search that is there goes on; one that is finished is only told again.
     budget
-        `"2h"`, `"5000runs"`; None goes on with the one the search was begun with, and another one is refused.
+        `"2h"`, `"5000runs"`; None goes on with the one the search has, a larger one goes on when that is spent.
     runs
         Most runs of a configuration on an instance, 5 if not given; 1 for a target that is deterministic.
     delta
@@ -137,8 +141,13 @@ def configure(
             searchlog.begin(book, settings)
         _check_settings(book, settings, scenario, asked, runs, seed)
         search = Search(scenario, book, settings, bench, progress, policy)
-        reason = search.train()
-        untested = search.judge()
+        budgets = searchlog.budgets_of(book, settings)
+        if asked is not None and asked.amount > budgets[-1]:
+            budgets = (*budgets, asked.amount)
+        for place, amount in enumerate(budgets):
+            if place == len(searchlog.budgets_of(book, settings)):
+                searchlog.extend(book, place, amount)
+            reason, untested = search.spend(amount)
         return report_of(scenario, book, search, delta, reason, untested)
 
 
@@ -152,7 +161,10 @@ def settings_for(scenario: Scenario, budget: Budget | None, runs: int | None, se
         raise InputError(f"expected at least 1 run per instance and a seed from 0, got {runs} and the seed {seed}.")
     names = [instance.name for instance in scenario.instances]
     order = np.random.default_rng([seed, SPLIT]).permutation(len(names))
-    hidden = max(1, round(len(names) / HELD_OUT)) if len(names) > 1 else 0
+    least = max(1, round(len(names) / HELD_OUT)) if len(names) > 1 else 0
+    # More runs on the same instances hardly tighten a limit, more instances do: as many as there will be runs for.
+    pairs = math.floor(KEPT * budget.amount / 2) if budget.unit == "runs" else least
+    hidden = max(least, min(pairs, len(names) // 2))
     return Settings(
         budget=budget.amount,
         unit=budget.unit,
@@ -169,9 +181,13 @@ def _check_settings(
     book: Journal, settings: Settings, scenario: Scenario, budget: Budget | None, runs: int | None, seed: int | None
 ) -> None:
     """Whether what is asked for is what the search was begun with."""
-    there = Budget(amount=settings.budget, unit=settings.unit)
+    there = Budget(amount=searchlog.budgets_of(book, settings)[-1], unit=settings.unit)
+    if budget is not None and (budget.unit != there.unit or budget.amount < there.amount):
+        raise InputError(
+            f"{book.path}: expected the budget of the search, {there}, or a larger one of the same kind, got {budget}. Give "
+            "one, or begin another `journal`."
+        )
     given = [
-        ("a budget of", budget, there),
         ("runs per instance:", runs, settings.runs),
         ("the seed", seed, settings.seed),
         ("the metric", scenario.metric.model_dump_json(), settings.metric),
@@ -211,7 +227,7 @@ def report_of(
         standard_error=error,
         assessment=assess(log, configuration=incumbent.name, delta=delta),
         untested=untested,
-        budget=Budget(amount=settings.budget, unit=settings.unit),
+        budget=search.budget,
         spent=search.made if settings.unit == "runs" else seconds,
         runs=search.made,
         capped=searchlog.capped_runs(book),

@@ -127,8 +127,22 @@ class Search:
         self.incumbent, self.recommended = 0, 0
         self._steps = 0
         self._phase: Literal["training", "held out"] = "training"
+        # What there is to spend now, and the heats that a smaller budget paid.
+        self._amount, self._earlier = settings.budget, 0
+        # Runs on held-out instances, and what they took: nothing that comes after may depend on the latter.
+        self._tested: dict[Cell, Recorded] = {}
 
     # ---- the search ----------------------------------------------------------------------------------------------------
+
+    @property
+    def budget(self) -> Budget:
+        """What there is to spend."""
+        return Budget(amount=self._amount, unit=self.settings.unit)
+
+    def spend(self, amount: float) -> tuple[str, str | None]:
+        """Search with so much in all, and judge; why it ended, and why it could not be judged."""
+        self._amount, self._earlier, self._phase = amount, len(self._granted), "training"
+        return self.train(), self.judge()
 
     def train(self) -> str:
         """Search until the budget's part for it is spent or the policy has enough; why it ended."""
@@ -158,22 +172,29 @@ class Search:
     def _training_budget(self) -> float:
         """The budget without what is kept for the held-out instances, no more than they can use."""
         most = 2.0 * len(self._held_out) * self.settings.runs
-        kept = KEPT * self.settings.budget
+        kept = KEPT * self._amount
         if self.settings.unit == "runs":
-            return self.settings.budget - min(math.floor(kept), most)
-        mean = self.wall / self.made / self.settings.workers if self.made else math.inf
-        return self.settings.budget - (min(kept, most * mean) if most else 0.0)
+            return self._amount - min(math.floor(kept), most)
+        mean = self._mean_wall() / self.settings.workers if self.made else math.inf
+        return self._amount - (min(kept, most * mean) if most else 0.0)
+
+    def _mean_wall(self) -> float:
+        """What a training run took, in wall seconds."""
+        tested = sum(run.wall for run in self._tested.values())
+        return (self.wall - tested) / (self.made - len(self._tested))
 
     def _left(self, budget: float, mean: float | None = None) -> float:
         """How many more runs, of so many wall seconds on average, fit into a budget."""
         settings = self.settings
         if settings.unit == "runs":
             return budget - self.made
-        worker_seconds = budget * settings.workers - self.wall
+        # Runs on held-out instances count as training runs do: how long they took must not decide what is tried next.
+        wall = self.made * self._mean_wall() if self._tested else self.wall
+        worker_seconds = budget * settings.workers - wall
         if mean is None and not self.made:
             # Nothing is known yet: the default's first run is made in any case, and no more than surely fit.
             return max(1.0, worker_seconds / (self._scenario.limits.wall or worker_seconds))
-        mean = self.wall / self.made if mean is None else mean
+        mean = self._mean_wall() if mean is None else mean
         return worker_seconds / max(mean, 1e-6)
 
     def _standing(self) -> Standing:
@@ -184,6 +205,7 @@ class Search:
             heats=np.array(self._heats, dtype=np.int64),
             granted=self._granted,
             incumbent=self._led,
+            earlier=self._earlier,
             low=self._scenario.metric.range()[0],
         )
 
@@ -248,7 +270,7 @@ class Search:
     def _share(self) -> float:
         """How much of the budget for training is spent."""
         settings = self.settings
-        spent = self.made if settings.unit == "runs" else self.wall / settings.workers
+        spent = self.made if settings.unit == "runs" or not self.made else self.made * self._mean_wall() / settings.workers
         return min(1.0, spent / max(self._training_budget(), 1e-9))
 
     def _parents(self) -> list[Configuration]:
@@ -370,7 +392,7 @@ class Search:
             SearchProgress(
                 phase=self._phase,
                 spent=runs if settings.unit == "runs" else wall / settings.workers,
-                budget=Budget(amount=settings.budget, unit=settings.unit),
+                budget=self.budget,
                 runs=runs,
                 cpu=cpu,
                 configurations=len(self.configurations),
@@ -406,20 +428,20 @@ class Search:
             return "the scenario has one instance, and it was trained on; give it more to have some held out"
         places = sorted({0, self.incumbent})
         own = self._each[places].sum(axis=0)
-        fitting = math.floor(self._left(self.settings.budget, own[1] / max(own[0], 1)) / len(places))
+        fitting = math.floor(self._left(self._amount, own[1] / max(own[0], 1)) / len(places))
         instances = self._held_out[: max(0, fitting)]
         if not instances:
             return "the budget left no runs for the instances held out; give a larger one"
         rounds = min(self.settings.runs, fitting // len(instances))
-        made = self._make(
-            [
-                self._run_of(self.configurations[place], instance, number, None)
-                for number in range(rounds)
-                for instance in instances
-                for place in places
-            ]
-        )
-        costs = self._charged(made).reshape(-1, len(places)).mean(axis=0)
+        tasks = [
+            self._run_of(self.configurations[place], instance, number, None)
+            for number in range(rounds)
+            for instance in instances
+            for place in places
+        ]
+        new = [task for task in tasks if _cell(task) not in self._tested]
+        self._tested |= dict(zip(map(_cell, new), self._make(new), strict=True))
+        costs = self._charged([self._tested[_cell(task)] for task in tasks]).reshape(-1, len(places)).mean(axis=0)
         self.recommended = self.incumbent if costs[-1] < costs[0] else 0
         self._note(_judged(costs.tolist(), self.recommended))
         return None
@@ -446,9 +468,9 @@ class Search:
 def _judged(costs: Sequence[float], recommended: int) -> str:
     """What held-out runs of the default and the incumbent came to, for the journal."""
     if len(costs) == 1:
-        return f"judged on instances it was not trained on: the default costs {costs[0]:.6g}"
+        return f"{searchlog.JUDGED}: the default costs {costs[0]:.6g}"
     kept = "the incumbent is recommended" if recommended else "the default is recommended"
-    return f"judged on instances it was not trained on: {costs[1]:.6g}, the default {costs[0]:.6g}; {kept}"
+    return f"{searchlog.JUDGED}: {costs[1]:.6g}, the default {costs[0]:.6g}; {kept}"
 
 
 def _cell(task: Task) -> Cell:
