@@ -1,8 +1,9 @@
 """Configurators replayed on recorded runs, the table of docs/race.md.
 
-`python -m bench.replaying [REPETITIONS] [seconds] [paper | fresh]`: on the examples of the package and on four matrices of
-the runtime model, within- or across-dominated, with few or many timeouts; on such four of the paper's size; or on matrices
-that are drawn afresh, 40 of each model, which share nothing between the halves of a split but the configurations.
+`python -m bench.replaying [REPETITIONS] [seconds] [paper | fresh | lists]`: on the examples of the package and on four
+matrices of the runtime model, within- or across-dominated, with few or many timeouts; on such four of the paper's size; on
+matrices that are drawn afresh, 40 of each model, which share nothing between the halves of a split but the configurations;
+or on lists of 20 to 60 configurations with 5 % of all runs, where a budget has only a few runs for each.
 """
 
 import dataclasses
@@ -109,8 +110,36 @@ def replaying(repetitions: int, seconds: bool = False, size: str = "") -> None:
         print(f"Lower than {rule}: {sum(won)} of {len(won)}; on average {ours:.4f} against {theirs:.4f}.")
 
 
+def lists(repetitions: int, draws: int = 10) -> None:
+    """Ours against successive halving on short lists, at 5 % of all runs."""
+    print("| matrix | configurations | runs for each | truecost | halving | truecost − halving |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for name, options in MODELS.items():
+        for size in (20, 30, 36, 45, 60):
+            for instances in (20, 40, 50):
+                rng = np.random.default_rng(11)
+                parts = []
+                for _ in range(draws):
+                    model = runtime_model(configurations=size, rng=rng, **options)
+                    matrix = model.draw(instances=instances, runs=5, rng=rng)
+                    played = replay.replay(matrix, rng=rng, repetitions=max(2, repetitions // draws), budgets=(0.05,))
+                    parts.append(played.regret[:, 0])
+                rules, regret = played.rules, np.concatenate(parts)
+                ours, theirs = (regret[:, rules.index(rule)] for rule in (replay.OURS, replay.HALVING))
+                apart = ours - theirs
+                error = apart.std(ddof=1) / np.sqrt(len(apart))
+                print(
+                    f"| {name} | {size} | {0.05 * (instances // 2) * 5:.3g} | {ours.mean():.4f} | {theirs.mean():.4f} | "
+                    f"{apart.mean():+.4f} ± {error:.4f} |",
+                    flush=True,
+                )
+
+
 if __name__ == "__main__":
     words = sys.argv[1:]
     number = next((int(word) for word in words if word.isdigit()), 1000)
+    if "lists" in words:
+        lists(number)
+        sys.exit()
     replaying(number, "seconds" in words, next((word for word in words if word in ("paper", "fresh")), ""))
     deciding()

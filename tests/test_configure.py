@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from truecost.running import searchlog
 from truecost.running.budget import Budget
 from truecost.running.configuring import Configured, configure
 from truecost.running.search import SearchProgress
-from truecost.running.space import Space
+from truecost.running.space import Configuration, Space
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.usefixtures("own_locks")
@@ -146,7 +147,7 @@ def test_what_the_policy_sees_and_what_is_run(tmp_path: Path) -> None:
         matrix, held_out = journal.matrix(), journal.matrix(held_out=True)
         order = list(searchlog.origins_of(journal))
     assert settings is not None
-    assert len(settings.training) == 6
+    assert len(settings.training) == 5  # 12 of the runs that are kept for each of two would do for more than a third
     assert not set(settings.training) & set(settings.held_out)
     assert set(matrix.instances) <= set(settings.training)
     assert set(held_out.instances) <= set(settings.held_out)
@@ -193,6 +194,31 @@ def test_a_finished_search_runs_nothing(tmp_path: Path) -> None:
     assert statement(first)["incumbent"] == statement(again)["incumbent"]
 
 
+def test_a_search_goes_on_with_a_larger_budget(tmp_path: Path) -> None:
+    """More budget would mean to begin anew, or what was decided with the smaller one be decided otherwise."""
+    target = "#!/bin/sh\nread s < $1\necho Result for SMAC: SUCCESS, 0, 0, $((1300 - 100 * $7 + $5 % 50 + s)), 1\n"
+    scenario = toy(tmp_path, 9, target=target, limits=FAR)
+    options: dict[str, Any] = {"workers": 2, "pin": False}
+    first = configure(scenario, tmp_path / "s.db", budget="40runs", **options)
+    before = way(tmp_path / "s.db")
+    more = configure(scenario, tmp_path / "s.db", budget="90runs", **options)
+    after = way(tmp_path / "s.db")
+    assert (first.budget.amount, more.budget.amount) == (40, 90)
+    assert first.runs < more.runs <= 90
+    assert more.configurations > first.configurations
+    for old, new in zip(before[1:], after[1:], strict=True):
+        assert new[: len(old)] == old
+    # The same again, whoever asks, and begun with both.
+    assert statement(configure(scenario, tmp_path / "s.db", **options)) == statement(more)
+    configure(scenario, tmp_path / "t.db", budget="40runs", **options)
+    assert statement(configure(scenario, tmp_path / "t.db", budget="90runs", **options)) == statement(more)
+    # A second look has a part of delta, and says so.
+    assert more.assessment.evidence is not None
+    assert more.assessment.evidence.share == pytest.approx(6 / (2 * math.pi) ** 2)
+    assert any("look 2" in claim for claim in more.assessment.evidence.rests_on)
+    assert import_runs(tmp_path / "s.db").trajectory.looks == 2
+
+
 def test_seeds_choose_the_way(tmp_path: Path) -> None:
     """Another seed would search the same way again; or the same seed another."""
     scenario = toy(tmp_path, 6)
@@ -212,14 +238,41 @@ def test_statements_rest_on_fresh_instances(tmp_path: Path) -> None:
     with Journal.read(tmp_path / "s.db") as journal:
         held_out = journal.matrix(held_out=True)
     assert set(held_out.configurations) == {found.default.name, found.incumbent.name}
-    # A search that ends early leaves more rounds: 52 runs are left for 2 x 4 x 2.
-    assert found.held_out == np.isfinite(held_out.costs).sum() == 16
+    # A search that ends early leaves more rounds: 52 runs are left for 2 x 6 x 2.
+    assert found.held_out == np.isfinite(held_out.costs).sum() == 24
     assert found.assessment.certificate is not None
-    assert found.assessment.certificate.instances == 4
+    assert found.assessment.certificate.instances == 6
     assert found.assessment.certificate.estimate == pytest.approx(np.nanmean(held_out.select([found.incumbent.name]).costs))
     assert found.assessment.comparison is not None
-    assert (found.assessment.comparison.on, found.assessment.comparison.instances) == ("test", 4)
+    assert (found.assessment.comparison.on, found.assessment.comparison.instances) == ("test", 6)
     assert found.assessment.optimism.source == "test runs"
+
+
+@pytest.mark.parametrize("worse", [False, True])
+def test_a_loss_is_not_recommended(tmp_path: Path, worse: bool) -> None:
+    """A configuration that costs more than the default on fresh instances would be recommended, or a better one not be."""
+    # Some instances are kind to an alpha above 1, the others are not.
+    cost = "[ $s = kind ] && c=$((50 - $7)) || c=$((50 + $7))"
+    target = f"#!/bin/sh\nread s < $1\n{cost}\necho Result for SMAC: SUCCESS, 0, 0, $c, 1\n"
+    scenario = toy(tmp_path, 12, target=target, limits=FAR)
+    first = configure(scenario, tmp_path / "names.db", budget="1run", pin=False, policy=some(1, 1))
+    assert first.recommended == first.default
+    with Journal.read(tmp_path / "names.db") as journal:
+        settings = searchlog.settings_of(journal)
+    assert settings is not None
+    kind = settings.training if worse else (*settings.training, *settings.held_out)
+    for instance in scenario.instances:
+        Path(instance.argument).write_text("kind\n" if instance.name in kind else "hard\n")
+    found = configure(
+        Scenario.read(scenario.path), tmp_path / "s.db", budget="100runs", runs=1, pin=False, policy=some(6, 8)
+    )
+    assert found.incumbent != found.default
+    assert found.recommended == (found.default if worse else found.incumbent)
+    # What is certified was fixed before the held-out costs were seen, whatever they recommend.
+    assert found.assessment.certificate is not None
+    assert found.assessment.certificate.configuration == found.incumbent.name
+    said = rows(tmp_path / "s.db", "SELECT reason FROM steps ORDER BY number DESC LIMIT 1")[0][0]
+    assert said.endswith("the default is recommended" if worse else "the incumbent is recommended")
 
 
 def test_what_other_commands_see(tmp_path: Path) -> None:
@@ -370,12 +423,13 @@ def test_a_capped_run_leaves_no_gap(tmp_path: Path) -> None:
         names, settings = list(searchlog.origins_of(journal)), searchlog.settings_of(journal)
         values = journal.configurations()
     assert settings is not None
-    order = race.schedule(8, 1, np.random.default_rng([3, 2])).instances
+    length = len(settings.training)
+    order = race.schedule(length, 1, np.random.default_rng([3, 2])).instances
     odd = [int(settings.training[place].split()[1].partition(".")[0]) % 2 for place in order]
     for row, out, name in zip(costs, last[0].out, names, strict=True):
         burns = values[name]["alpha"] != "1"
         assert out == burns
-        assert np.isfinite(row).tolist() == [place < odd.index(1) or not burns for place in range(8)]
+        assert np.isfinite(row).tolist() == [place < odd.index(1) or not burns for place in range(length)]
 
 
 def test_costs_above_a_cap_put_out(tmp_path: Path) -> None:
@@ -535,8 +589,8 @@ def test_another_search_is_refused(tmp_path: Path) -> None:
     options: dict[str, Any] = {"pin": False, "keep_going": True, "policy": some(3, 4)}
     configure(scenario, tmp_path / "s.db", budget="20runs", **options)
     others: list[tuple[dict[str, Any], str]] = [
-        ({"budget": "30runs"}, "a budget of 20 runs, got 30 runs"),
-        ({"budget": "20s"}, "a budget of 20 runs, got 20 s"),
+        ({"budget": "19runs"}, "the budget of the search, 20 runs, or a larger one of the same kind, got 19 runs"),
+        ({"budget": "20s"}, "the budget of the search, 20 runs, or a larger one of the same kind, got 20 s"),
         ({"runs": 2}, "runs per instance: 5, got 2"),
         ({"seed": 4}, "the seed 3, got 4"),
         ({"policy": some(2, 5)}, "expected the search to go the way it went, and the incumbent of step 1 was"),
@@ -575,7 +629,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     words = ["configure", "scenario.toml", "--budget", "60runs", "--workers", 1, "--no-pin", "--keep-going"]
     said = truecost(*words, folder=tmp_path).stdout
     flat = " ".join(said.split())
-    assert flat.startswith("toy: 60 runs, at most 12 s of CPU time; 9 instances, a third of them held out.")
+    assert flat.startswith("toy: 60 runs, at most 12 s of CPU time; 9 instances, a third to a half of them held out.")
     assert "As arguments: -alpha " in flat
     assert "With 95 % confidence the mean cost of " in flat
     assert " the default (" in flat
@@ -639,29 +693,55 @@ def _some_runs(path: Path) -> bool:
 
 def test_proposals_depend_on_their_number_only() -> None:
     """A proposal would depend on how many draws were made before it, and a resumed search go elsewhere."""
-    from truecost.running.propose import propose
+    from truecost.running.propose import Proposal, propose
 
     space = Space.parse("a {x,y,z} [x]\nb [0,1] [0.5]\nc [1,100] [10]il\n")
     parents = space.configurations(3, rng=9)
-    first = [propose(space, parents, set(), seed=1, number=number) for number in range(20)]
-    assert first == [propose(space, parents, set(), seed=1, number=number) for number in reversed(range(20))][::-1]
+
+    def proposed(seed: int, numbers: Iterable[int], spent: float = 0.5) -> list[Proposal | None]:
+        return [propose(space, parents, set(), seed=seed, number=each, spent=spent, lost=False) for each in numbers]
+
+    first = proposed(1, range(20))
+    assert first == proposed(1, reversed(range(20)))[::-1]
     assert first[0] is not None
     assert (first[0].configuration, first[0].origin) == (space.default(), "default")
-    assert first != [propose(space, parents, set(), seed=2, number=number) for number in range(20)]
+    assert first != proposed(2, range(20))
+    assert first != proposed(1, range(20), spent=0.6)
 
 
 def test_the_mix_of_proposals() -> None:
     """Random configurations would be too few to find other valleys, or the best not be followed."""
     from scipy import stats
 
-    from truecost.running.propose import RANDOM, propose
+    from truecost.running.propose import LOST, RANDOM, propose
 
     space = Space.parse("a {x,y,z} [x]\nb [0,1] [0.5]\nc [1,100] [10]il\n")
     parents = space.configurations(4, rng=9)
-    origins = [found.origin for number in range(1, 601) if (found := propose(space, parents, set(), seed=5, number=number))]
-    randoms = origins.count("random")
-    assert stats.binomtest(randoms, 600, RANDOM).pvalue > 1e-4
-    of_best = origins.count(f"neighbour of {parents[0].name}")
-    assert stats.binomtest(of_best, 600 - randoms, 0.5).pvalue > 1e-4
-    without = [found.origin for number in range(1, 20) if (found := propose(space, [], set(), seed=5, number=number))]
-    assert set(without) == {"random"}
+
+    def origins(lost: bool, parents: list[Configuration], spent: float) -> list[str]:
+        found = [propose(space, parents, set(), seed=5, number=n, spent=spent, lost=lost) for n in range(1, 601)]
+        return [each.origin for each in found if each is not None]
+
+    for lost, share in ((False, RANDOM), (True, LOST)):
+        told = origins(lost, parents, 0.0)
+        randoms = told.count("random")
+        assert stats.binomtest(randoms, 600, share).pvalue > 1e-4
+        of_best = told.count(f"neighbour of {parents[0].name}")
+        assert stats.binomtest(of_best, 600 - randoms, 0.5).pvalue > 1e-4
+    assert set(origins(False, [], 0.0)) == {"random"}
+
+
+def test_proposals_narrow_as_the_budget_is_spent() -> None:
+    """A search would go on far from the best to its end, or near it from the beginning."""
+    from truecost.running.propose import RANDOM, propose
+
+    space = Space.parse("b [0,1] [0.5]\n")
+    spreads = []
+    for spent in (0.0, 0.5, 1.0):
+        found = [propose(space, [space.default()], set(), seed=5, number=n, spent=spent, lost=False) for n in range(1, 301)]
+        near = [each.configuration.values["b"] for each in found if each is not None and each.origin != "random"]
+        assert len(near) > 300 * (1 - 2 * RANDOM)
+        spreads.append(float(np.std(np.array(near, dtype=float))))
+    assert spreads[0] > 0.2
+    assert spreads[1] == pytest.approx(0.5 * 0.1**0.5, rel=0.2)
+    assert spreads[2] == pytest.approx(0.05, rel=0.2)

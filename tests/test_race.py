@@ -239,6 +239,52 @@ def test_proposals_without_end_are_raced_in_several_heats() -> None:
     assert decision.incumbent is not None
 
 
+@pytest.mark.parametrize("size", [20, 30, 36, 60])
+@pytest.mark.parametrize("each", [2.5, 3.3, 5.0, 6.25])
+def test_a_list_that_the_budget_can_carry_is_run_from_end_to_end(size: int, each: float) -> None:
+    """Some configurations of a list would never be run at all, though there are runs for them, the best among them."""
+    rng = np.random.default_rng(size)
+    costs = rng.exponential(1.0, (size, 100)) + rng.random((size, 1))
+    _, counts = replay.run_race(replay.Course(costs), plan(20, 5), each * size, 0.0)
+    needed = race.PER_PROPOSAL_OF_FEW if each * size < race.FEW else race.PER_PROPOSAL
+    assert (counts > 0).all() or each < 0.8 * needed
+
+
+def defending(costs: np.ndarray, had: int, level: int, heat: int) -> race.Standing:
+    """Configuration 0 defends with `had` runs against others of a heat with `level` each."""
+    known = costs.copy()
+    known[0, had:] = np.nan
+    known[1:, level:] = np.nan
+    heats = np.array([0] + [heat] * (len(costs) - 1))
+    granted = (50.0,) * heat + (float(np.isfinite(known[heats == heat]).sum()),)
+    return race.Standing(costs=known, out=np.zeros(len(costs), dtype=bool), heats=heats, granted=granted, incumbent=0)
+
+
+@pytest.mark.parametrize(("had", "level", "heat", "who"), [(60, 4, 1, 1), (1, 12, 0, 0)])
+def test_nobody_replaces_the_incumbent_on_fewer_runs(had: int, level: int, heat: int, who: int) -> None:
+    """Somebody who was lucky in four runs would replace an incumbent that has sixty, or one bad run end the default."""
+    rng = np.random.default_rng(3)
+    costs = rng.exponential(1.0, (2, 100))
+    costs[1, :12] -= 0.5  # lucky so far, and no more than that
+    later = defending(costs, had, level, heat)
+    decision = race.decide(later, plan(100, 1), runs_left=200, proposals_left=math.inf)
+    assert decision.incumbent == 0
+    assert [(each.configuration, each.start) for each in decision.batch] == [(who, min(had, level))]
+    # Without runs to catch up with, a challenger with fewer runs does not win either.
+    spent = race.decide(later, plan(100, 1), runs_left=0, proposals_left=math.inf)
+    assert spent.batch == ()
+    assert spent.incumbent == 0 or had < level
+
+
+def test_a_challenger_that_is_better_beyond_doubt_need_not_catch_up() -> None:
+    """Runs would be spent on what is known already."""
+    rng = np.random.default_rng(4)
+    costs = np.stack([10 + rng.random(100), 1 + rng.random(100)])
+    decision = race.decide(defending(costs, 60, 8, 1), plan(100, 1), runs_left=200, proposals_left=math.inf)
+    assert decision.incumbent == 1
+    assert decision.grant is not None
+
+
 def test_a_schedule_needs_instances_and_runs() -> None:
     """An empty schedule would end a race before it began, without a word."""
     with pytest.raises(InputError, match="at least 1 instance"):

@@ -32,7 +32,7 @@ DRAWS: dict[str, Callable[[Rng], Any]] = {
     "schedule": lambda rng: policy.schedule(9, 2, rng).instances.tolist(),
     "plan": lambda rng: schedules.draw("abcdef", instances=4, runs=8, rng=rng),
     "Space.draw": lambda rng: SPACE.draw(rng).values,
-    "Space.neighbour": lambda rng: SPACE.neighbour(SPACE.default(), rng).values,
+    "Space.around": lambda rng: SPACE.around(SPACE.default(), rng, spread=0.2, keep=0.5).values,
 }
 
 

@@ -123,6 +123,8 @@ class Trajectory:
         Whether more runs were planned when these were looked at.
     watched
         Where test runs were looked at while they came in, and costs may have said when to stop: what was fixed beforehand.
+    looks
+        How often test costs were looked at: once, and again whenever a search went on with more budget.
     """
 
     tool: str
@@ -133,6 +135,7 @@ class Trajectory:
     steps: tuple[Step, ...] = ()
     unfinished: bool = False
     watched: Watched | None = None
+    looks: int = 1
 
     def __post_init__(self) -> None:
         if self.proposed not in PROPOSED:
@@ -146,6 +149,8 @@ class Trajectory:
         numbers = (1, 1) if self.watched is None else (self.watched.rounds, self.watched.planned)
         if not all(type(number) is int and number >= 1 for number in numbers):
             raise InputError(f"Expected numbers of rounds and instances of watched runs, got {self.watched!r:.60}.")
+        if not (isinstance(self.looks, int) and self.looks >= 1):
+            raise InputError(f"Expected 1 look or more, got {self.looks!r}.")
         for name in (self.default, self.incumbent, *(name for step in self.steps for name in step.configurations)):
             if not (name is None or isinstance(name, str)):
                 raise InputError(f"Expected names of configurations in a trajectory, got {name!r:.60}.")

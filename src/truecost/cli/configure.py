@@ -28,8 +28,8 @@ def configure(
     budget: Annotated[
         str | None,
         typer.Option(
-            help=f"{options.BUDGET}; times are the wall time of all runs, shared among the workers. As before, if a search "
-            "goes on.",
+            help=f"{options.BUDGET}; times are the wall time of all runs, shared among the workers. If a "
+            "search goes on: as before, or more.",
             show_default=False,
         ),
     ] = None,
@@ -58,10 +58,11 @@ def configure(
 ) -> None:
     """Search for a better configuration than the default, and certify what it costs where it was not trained.
 
-    A third of the instances is held out, and up to a fifth of the budget kept for them: when the search is over, what it
-    chose and the default are run there, and what is said of the true cost rests on these runs alone.
+    A third to a half of the instances is held out, and up to a fifth of the budget kept for them: when the search is over,
+    what it chose and the default are run there, and what is said of the true cost rests on these runs alone. The default is
+    recommended unless what was found costs less there.
 
-    Interrupted or killed, the same line goes on, and ends where it would have ended.
+    Interrupted or killed, the same line goes on, and ends where it would have ended. With a larger budget it goes further.
     """
     from truecost.running import configuring
     from truecost.running.budget import Budget
@@ -102,7 +103,7 @@ def _announce(scenario: "Scenario", path: Path, budget: "Budget", workers: int |
     number_of = workers or len(cores())
     at_a_time = "the cluster's workers" if dask is not None else f"{number_of} worker{'' if number_of == 1 else 's'}"
     most = f"at most {duration(budget.amount * limit)} of CPU time" if budget.unit == "runs" else f"with {at_a_time}"
-    instances = f"{len(scenario.instances):,} instances, a third of them held out"
+    instances = f"{len(scenario.instances):,} instances, a third to a half of them held out"
     print_line(f"{scenario.name}: {budget}, {most}; {instances}. Journal: {path}")
 
 
@@ -134,7 +135,7 @@ def _plain(found: "Configured", path: Path) -> dict[str, Any]:
     from truecost.judge.assess import AUDITED
 
     told = {each.name: getattr(found, each.name) for each in fields(found) if each.name != "assessment"}
-    told |= {name: asdict(told[name]) for name in ("incumbent", "default", "budget")}
+    told |= {name: asdict(told[name]) for name in ("incumbent", "recommended", "default", "budget")}
     return {"journal": str(path), "search": told, **found.assessment.to_dict(*AUDITED)}
 
 
@@ -164,6 +165,13 @@ def _print_configuration(found: "Configured", scenario: "Scenario") -> None:
 
     if found.incumbent.name == found.default.name:
         print_line(f"Configuration {found.incumbent.name}: the default; nothing better was found.")
+    elif found.recommended.name == found.default.name:
+        own, usual_cost = (number(found.assessment.tested[each.name]) for each in (found.incumbent, found.default))
+        print_line(
+            f"Keep the default ({found.default.name}). On the held-out instances what the search chose, configuration "
+            f"{found.incumbent.name}, costs {own}; the default {usual_cost}.",
+            "open",
+        )
     else:
         values, usual = found.incumbent.values, found.default.values
         names = [*values, *(name for name in usual if name not in values)]
@@ -177,9 +185,9 @@ def _print_configuration(found: "Configured", scenario: "Scenario") -> None:
         if len(rows) > SHOWN:
             print_line(f"and {len(rows) - SHOWN:,} more.")
     if scenario.target.kind == "python":
-        print_line(f"As values: {json.dumps(dict(found.incumbent.values))}", wrap=False)
+        print_line(f"As values: {json.dumps(dict(found.recommended.values))}", wrap=False)
     else:
         import shlex
 
-        print_line(f"As arguments: {shlex.join(Caller(scenario).arguments(found.incumbent))}", wrap=False)
+        print_line(f"As arguments: {shlex.join(Caller(scenario).arguments(found.recommended))}", wrap=False)
     print_line()

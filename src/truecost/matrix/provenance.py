@@ -30,6 +30,7 @@ def to_json(trajectory: Trajectory) -> str:
             "incumbent": trajectory.incumbent,
             **({"unfinished": True} if trajectory.unfinished else {}),
             **({"watched": list(trajectory.watched)} if trajectory.watched else {}),
+            **({"looks": trajectory.looks} if trajectory.looks > 1 else {}),
             "steps": [[step.runs, list(step.configurations)] for step in trajectory.steps],
         }
     )
@@ -43,6 +44,7 @@ def from_json(text: str) -> Trajectory:
         known = {name: stored[name] for name in ("tool", "proposed", "raced", "default", "incumbent")}
         watched = stored.get("watched")
         known |= {"unfinished": stored.get("unfinished", False), "watched": watched and Watched(*watched)}
+        known["looks"] = stored.get("looks", 1)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"expected a trajectory as truecost writes it, and it cannot be read ({error!r:.80}).") from error
     return Trajectory(**known, steps=steps)

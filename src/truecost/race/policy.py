@@ -15,7 +15,8 @@ its place. The evidence caps nothing: a single run, however long, never makes a 
 
 A heat is over when one is left, when every run of the schedule is done, when its runs are spent, or when what more runs of
 those left are expected to gain is below `WORTH` of the leader's cost: by the variance of the paired differences, so that N,
-and with it K, grows as far as `within` and `across` say it is worth. Then the next heat begins.
+and with it K, grows as far as `within` and `across` say it is worth. A challenger then has to beat the incumbent on as many
+runs as that has, or on the paired evidence; whoever has fewer runs catches up first. Then the next heat begins.
 """
 
 import math
@@ -34,8 +35,11 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
-# A heat's runs per proposal, and in how many heats a budget is spent when proposals do not run out.
-PER_PROPOSAL: Final = 6.0
+# A heat's runs per proposal, fewer where there are less than FEW in all: a small budget has to see enough of the space
+# first. And in how many heats a budget is spent when proposals do not run out.
+PER_PROPOSAL: Final = 4.0
+FEW: Final = 500
+PER_PROPOSAL_OF_FEW: Final = 3.0
 HEATS: Final = 5
 # The evidence a contender is dropped on, in paired standard errors, and the number of runs from which on it is asked.
 EVIDENCE: Final = 2.5
@@ -44,6 +48,8 @@ FIRST_TEST: Final = 5
 WORTH: Final = 0.01
 # Levels at which the race is looked at grow by this factor.
 STEP: Final = 1.25
+# Whoever has fewer runs when a challenger meets the incumbent catches up in steps of this factor.
+CATCH_UP: Final = 1.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -71,6 +77,8 @@ class Standing:
         The runs each heat may take, as the decision that opened it said.
     incumbent
         Who led when the last heat was opened; None in the first.
+    earlier
+        How many of the heats a smaller budget paid, which was spent before.
     low
         The least possible cost; -inf if there is none.
     """
@@ -80,6 +88,7 @@ class Standing:
     heats: IntArray
     granted: tuple[float, ...] = ()
     incumbent: int | None = None
+    earlier: int = 0
     low: float = 0.0
 
 
@@ -176,11 +185,14 @@ def decide(
         why = "nobody of the heat is left"
         return _open(standing, schedule, standing.incumbent, runs_left, proposals_left, capping, why)
     contenders = cohort[counts[cohort] == level]
-    if standing.incumbent is not None and counts[standing.incumbent] >= level and not standing.out[standing.incumbent]:
+    defends = standing.incumbent is not None and not standing.out[standing.incumbent]
+    if defends and counts[standing.incumbent] >= level and standing.incumbent not in contenders:
         contenders = np.concatenate([[standing.incumbent], contenders])
     look = _Look(standing, schedule, contenders, level)
     spent = int(counts[standing.heats == heat].sum())
-    left = min(max(standing.granted[heat] - spent, 0.0), runs_left)
+    # So many runs are kept for a challenger to catch up.
+    kept = max(int(counts[standing.incumbent]) - level, 0) if defends else 0
+    left = max(min(standing.granted[heat] - spent, runs_left - kept), 0.0)
     last = schedule.instances.size
     alive = look.by_evidence()
     if alive.size * (last - level) > left:
@@ -212,7 +224,41 @@ def decide(
         # Not everybody can be afforded: the best of them.
         alive = alive[:-1]
         reason = "the runs of the heat are spent" if alive.size < 2 else None
-    return _open(standing, schedule, look.leader, runs_left, proposals_left, capping, reason)
+    leader, behind = _settled(standing, schedule, look, counts, runs_left, at_least)
+    if behind is not None:
+        why = f"{reason}; the challenger has to win on equal runs"
+        return Decision(batch=(behind,), incumbent=standing.incumbent, reason=why)
+    return _open(standing, schedule, leader, runs_left, proposals_left, capping, reason)
+
+
+def _settled(
+    standing: Standing, schedule: RunOrder, look: "_Look", counts: IntArray, runs_left: float, at_least: int
+) -> tuple[int, Stretch | None]:
+    """Who leads after a heat; or, while only chance may speak for the challenger, a stretch of whoever has fewer runs.
+
+    A few runs always find somebody who looks better than an incumbent that has many. So a challenger replaces it on as many
+    runs as it has, or on the paired evidence.
+    """
+    incumbent, leader = standing.incumbent, look.leader
+    if incumbent is None or leader == incumbent or standing.out[incumbent]:
+        return leader, None
+    both, most = sorted((int(counts[incumbent]), int(counts[leader])))
+    if both == most:
+        return leader, None
+    means = means_by_instance(standing.costs[[leader, incumbent], :both], schedule.instances[:both])
+    gap = means[1] - means[0]
+    if both >= FIRST_TEST and gap.size >= 2 and gap.mean() > _quantile(gap.size) * gap.std(ddof=1) / math.sqrt(gap.size):
+        return leader, None
+    stop = int(min(most, max(FIRST_TEST, math.ceil(CATCH_UP * both), both + at_least), both + runs_left))
+    if stop <= both:
+        return (leader if counts[incumbent] < counts[leader] and gap.mean() > 0 else incumbent), None
+    fewer = incumbent if counts[incumbent] < counts[leader] else leader
+    return leader, Stretch(configuration=fewer, start=both, stop=stop)
+
+
+def _quantile(instances: int) -> float:
+    """EVIDENCE, a normal's, as Student's."""
+    return float(stdtrit(instances - 1, ndtr(EVIDENCE)))
 
 
 def _open(
@@ -225,12 +271,16 @@ def _open(
     reason: str,
 ) -> Decision:
     """A new heat, if there are runs and proposals for one."""
-    share = runs_left / max(HEATS - len(standing.granted), 1)
-    if proposals_left * PER_PROPOSAL * 0.8 <= runs_left:
-        share = runs_left  # there is enough for everybody in one heat
-    number = int(min(proposals_left, max(share // PER_PROPOSAL, 2.0), runs_left))
+    total = runs_left + np.count_nonzero(~np.isnan(standing.costs))
+    each = PER_PROPOSAL_OF_FEW if total < FEW else PER_PROPOSAL
+    share = runs_left / max(HEATS - len(standing.granted) + standing.earlier, 1)
+    had = 0 if incumbent is None else np.count_nonzero(~np.isnan(standing.costs[incumbent]))
+    number = int(min(proposals_left, max(max(share - had, share / 2) // each, 2.0), runs_left))
+    if proposals_left * each * 0.8 <= runs_left:
+        # There is enough for everybody in one heat.
+        share, number = runs_left, int(proposals_left)
     known = standing.costs.shape[0]
-    if number < 1 or (incumbent is not None and runs_left < PER_PROPOSAL):
+    if number < 1 or (incumbent is not None and runs_left < each):
         why = "too few runs are left for another heat" if proposals_left else "no proposals are left"
         return Decision(batch=(), incumbent=incumbent, reason=f"{reason}; {why}")
     batch = tuple(Stretch(configuration=known + i, start=0, stop=1) for i in range(number))
@@ -278,7 +328,7 @@ class _Look:
         """Those whose paired difference to the leader does not say that they are worse."""
         if not self.tells:
             return self.ranked
-        keep = self.behind <= float(stdtrit(self.met - 1, ndtr(EVIDENCE))) * self.error
+        keep = self.behind <= _quantile(self.met) * self.error
         return np.asarray(self.ranked[keep[self.ranked]])
 
     def over(self, alive: IntArray, last: int) -> str | None:

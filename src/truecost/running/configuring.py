@@ -4,10 +4,14 @@ A search is batch-synchronous: it decides, has all runs of the batch made in wha
 follows from the scenario, the settings the search was begun with and what the runs cost. So it is resumed by going the same
 way again, with the runs that are in the journal; killed at any moment, it ends where it would have ended.
 
-A third of the instances is held out: never trained on, and a part of the budget is kept for them. When the search is over,
-the incumbent is fixed, and only then it and the default are run there. What is certified rests on these runs alone.
+A third to a half of the instances is held out: never trained on, and a part of the budget is kept for them. When the search
+is over, the incumbent is fixed, and only then it and the default are run there. What is certified rests on these runs alone.
+
+With a larger budget a finished search goes on: first the same way again, then beyond it. Held-out costs never decide what
+is tried, only whether somebody asks for more; so each further look at them takes a part of delta, and they stay held out.
 """
 
+import math
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -24,14 +28,14 @@ from truecost.running.budget import Budget
 from truecost.running.doubts import doubts
 from truecost.running.journal import Journal
 from truecost.running.scenario import Scenario
-from truecost.running.search import Bench, Policy, Search, SearchProgress
+from truecost.running.search import KEPT, Bench, Policy, Search, SearchProgress
 from truecost.running.searchlog import Settings
 from truecost.running.space import Configuration
 from truecost.runs import Status
 
 # Most runs of a configuration on an instance, where nobody says.
 RUNS = 5
-# One instance in so many is held out.
+# At least one instance in so many is held out, and up to half of them where the budget can run them.
 HELD_OUT = 3
 # What the choice of these is drawn from, beside the seed.
 SPLIT = 1
@@ -45,6 +49,8 @@ class Configured:
     ----------
     incumbent, origin
         The configuration it chose, and how that was proposed.
+    recommended
+        What to use: the incumbent, or the default if the held-out runs do not favour the incumbent.
     default
         What it is compared with.
     training_cost, standard_error
@@ -62,6 +68,7 @@ class Configured:
 
     scenario: str
     incumbent: Configuration
+    recommended: Configuration
     origin: str
     default: Configuration
     training_cost: float
@@ -104,7 +111,7 @@ def configure(
     journal
         Where runs are kept. A search that is there goes on; one that is finished is only told again.
     budget
-        `"2h"`, `"5000runs"`; None goes on with the one the search was begun with, and another one is refused.
+        `"2h"`, `"5000runs"`; None goes on with the one the search has, a larger one goes on when that is spent.
     runs
         Most runs of a configuration on an instance, 5 if not given; 1 for a target that is deterministic.
     delta
@@ -131,16 +138,22 @@ def configure(
         bench = Bench(stack, scenario, book, keep_going, options)
         settings = searchlog.settings_of(book)
         if settings is None:
-            settings = _settings(scenario, asked, runs, seed, bench.pool.workers)
+            settings = settings_for(scenario, asked, runs, seed, bench.pool.workers)
             searchlog.begin(book, settings)
         _check_settings(book, settings, scenario, asked, runs, seed)
         search = Search(scenario, book, settings, bench, progress, policy)
-        reason = search.train()
-        untested = search.judge()
-        return _report(scenario, book, search, delta, reason, untested)
+        budgets = searchlog.budgets_of(book, settings)
+        if asked is not None and asked.amount > budgets[-1]:
+            budgets = (*budgets, asked.amount)
+        for place, amount in enumerate(budgets):
+            if place == len(searchlog.budgets_of(book, settings)):
+                searchlog.extend(book, place, amount)
+            reason, untested = search.spend(amount)
+        return report_of(scenario, book, search, delta, reason, untested)
 
 
-def _settings(scenario: Scenario, budget: Budget | None, runs: int | None, seed: int | None, workers: int) -> Settings:
+def settings_for(scenario: Scenario, budget: Budget | None, runs: int | None, seed: int | None, workers: int) -> Settings:
+    """What a new search is begun with."""
     if budget is None:
         raise InputError("expected a `budget` for a new search, 2h or 5000runs for instance, got none.")
     if not np.isfinite(scenario.metric.range()).all():
@@ -151,7 +164,10 @@ def _settings(scenario: Scenario, budget: Budget | None, runs: int | None, seed:
         raise InputError(f"expected at least 1 run per instance and a seed from 0, got {runs} and the seed {seed}.")
     names = [instance.name for instance in scenario.instances]
     order = np.random.default_rng([seed, SPLIT]).permutation(len(names))
-    hidden = max(1, round(len(names) / HELD_OUT)) if len(names) > 1 else 0
+    least = max(1, round(len(names) / HELD_OUT)) if len(names) > 1 else 0
+    # More runs on the same instances hardly tighten a limit, more instances do: as many as there will be runs for.
+    pairs = math.floor(KEPT * budget.amount / 2) if budget.unit == "runs" else least
+    hidden = max(least, min(pairs, len(names) // 2))
     return Settings(
         budget=budget.amount,
         unit=budget.unit,
@@ -168,9 +184,13 @@ def _check_settings(
     book: Journal, settings: Settings, scenario: Scenario, budget: Budget | None, runs: int | None, seed: int | None
 ) -> None:
     """Whether what is asked for is what the search was begun with."""
-    there = Budget(amount=settings.budget, unit=settings.unit)
+    there = Budget(amount=searchlog.budgets_of(book, settings)[-1], unit=settings.unit)
+    if budget is not None and (budget.unit != there.unit or budget.amount < there.amount):
+        raise InputError(
+            f"{book.path}: expected the budget of the search, {there}, or a larger one of the same kind, got {budget}. Give "
+            "one, or begin another `journal`."
+        )
     given = [
-        ("a budget of", budget, there),
         ("runs per instance:", runs, settings.runs),
         ("the seed", seed, settings.seed),
         ("the metric", scenario.metric.model_dump_json(), settings.metric),
@@ -188,7 +208,7 @@ def _check_settings(
         )
 
 
-def _report(
+def report_of(
     scenario: Scenario, book: Journal, search: Search, delta: float, reason: str, untested: str | None
 ) -> Configured:
     """The statements, from the journal alone."""
@@ -203,13 +223,14 @@ def _report(
     return Configured(
         scenario=scenario.name,
         incumbent=incumbent,
+        recommended=search.configurations[search.recommended],
         origin=search.origins[search.incumbent],
         default=search.configurations[0],
         training_cost=cost,
         standard_error=error,
         assessment=assess(log, configuration=incumbent.name, delta=delta),
         untested=untested,
-        budget=Budget(amount=settings.budget, unit=settings.unit),
+        budget=search.budget,
         spent=search.made if settings.unit == "runs" else seconds,
         runs=search.made,
         capped=int((table.status == Status.CENSORED).sum()),

@@ -1,4 +1,4 @@
-"""Proposals of a search: random configurations, and neighbours of the best; who wants a model uses SMAC3."""
+"""Proposals of a search: random configurations, and neighbours of the best, nearer as the budget is spent."""
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,14 @@ import numpy as np
 
 from truecost.running.space import ATTEMPTS, Configuration, Space
 
-# So much of the proposals owes nothing to what was seen: whatever the costs, the whole space stays open.
-RANDOM = 1 / 3
+# So much of the proposals owes nothing to what was seen: whatever the costs, the whole space stays open. More while
+# nothing better than the default is known.
+RANDOM, LOST = 0.1, 0.7
+# How far proposals lie from their parents when the share x of the budget is spent: numbers by a normal distribution of
+# WIDE · NARROWING^x of their range, never below LEAST; categories stay with probability KEPT + FIRMER·x. irace narrows in
+# the same way, by iterations (López-Ibáñez et al. 2016, section 2.2).
+WIDE, NARROWING, LEAST = 0.5, 0.1, 0.02
+KEPT, FIRMER = 0.3, 0.65
 # A neighbour that is forbidden or known is drawn again so often; then a random configuration stands in.
 TRIES = 200
 
@@ -22,7 +28,14 @@ class Proposal:
 
 
 def propose(
-    space: Space, parents: Sequence[Configuration], known: Container[str], *, seed: int, number: int
+    space: Space,
+    parents: Sequence[Configuration],
+    known: Container[str],
+    *,
+    seed: int,
+    number: int,
+    spent: float,
+    lost: bool,
 ) -> Proposal | None:
     """The search's proposal of this number, 0 for the default; None if no other configuration could be found.
 
@@ -31,22 +44,25 @@ def propose(
     Parameters
     ----------
     parents
-        The best configurations so far, the best first: each is taken half as often as the one before it. Their neighbours
-        are one parameter away with probability 1/2, two with 1/4, and so on.
+        The best configurations so far, the best first: each is taken half as often as the one before it.
     known
         The names of all configurations so far, which are not proposed again.
+    spent
+        The share of the budget that is spent: the more, the nearer to its parent a proposal is.
+    lost
+        Whether the default still leads.
     """
     if number == 0:
         return Proposal(configuration=space.default(), origin="default")
     # Decided once for all attempts: else spaces whose neighbours are mostly known would see fewer of them.
-    near = len(parents) > 0 and np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,))).random() >= RANDOM
+    chance = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,))).random()
+    near = len(parents) > 0 and chance >= (LOST if lost else RANDOM)
+    spread, keep = max(LEAST, WIDE * NARROWING**spent), KEPT + FIRMER * spent
     for attempt in range(TRIES + ATTEMPTS):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, attempt)))
         if near and attempt < TRIES:
             parent = parents[min(int(rng.geometric(0.5)), len(parents)) - 1]
-            found, origin = parent, f"neighbour of {parent.name}"
-            for _ in range(int(rng.geometric(0.5))):
-                found = space.neighbour(found, rng)
+            found, origin = space.around(parent, rng, spread=spread, keep=keep), f"neighbour of {parent.name}"
         else:
             found, origin = space.draw(rng), "random"
         if found.name not in known and space.allows(found):

@@ -124,11 +124,25 @@ class Search:
         # Runs, CPU and wall seconds; of each configuration in training, runs and wall seconds.
         self.made, self.cpu, self.wall = 0, 0.0, 0.0
         self._each = np.zeros((16, 2))
-        self.incumbent = 0
+        self.incumbent, self.recommended = 0, 0
         self._steps = 0
         self._phase: Literal["training", "held out"] = "training"
+        # What there is to spend now, and the heats that a smaller budget paid.
+        self._amount, self._earlier = settings.budget, 0
+        # Runs on held-out instances, and what they took: nothing that comes after may depend on the latter.
+        self._tested: dict[Cell, Recorded] = {}
 
     # ---- the search ----------------------------------------------------------------------------------------------------
+
+    @property
+    def budget(self) -> Budget:
+        """What there is to spend."""
+        return Budget(amount=self._amount, unit=self.settings.unit)
+
+    def spend(self, amount: float) -> tuple[str, str | None]:
+        """Search with so much in all, and judge; why it ended, and why it could not be judged."""
+        self._amount, self._earlier, self._phase = amount, len(self._granted), "training"
+        return self.train(), self.judge()
 
     def train(self) -> str:
         """Search until the budget's part for it is spent or the policy has enough; why it ended."""
@@ -144,7 +158,7 @@ class Search:
             )
             self.incumbent = decision.incumbent or 0
             if decision.grant is not None:
-                self._granted, self._led = (*self._granted, decision.grant), decision.incumbent
+                self._granted, self._led = (*self._granted, decision.grant), decision.incumbent or 0
             self._note(decision.reason)
             if left < 1:
                 return "the budget is spent"
@@ -158,22 +172,29 @@ class Search:
     def _training_budget(self) -> float:
         """The budget without what is kept for the held-out instances, no more than they can use."""
         most = 2.0 * len(self._held_out) * self.settings.runs
-        kept = KEPT * self.settings.budget
+        kept = KEPT * self._amount
         if self.settings.unit == "runs":
-            return self.settings.budget - min(math.floor(kept), most)
-        mean = self.wall / self.made / self.settings.workers if self.made else math.inf
-        return self.settings.budget - (min(kept, most * mean) if most else 0.0)
+            return self._amount - min(math.floor(kept), most)
+        mean = self._mean_wall() / self.settings.workers if self.made else math.inf
+        return self._amount - (min(kept, most * mean) if most else 0.0)
+
+    def _mean_wall(self) -> float:
+        """What a training run took, in wall seconds."""
+        tested = sum(run.wall for run in self._tested.values())
+        return (self.wall - tested) / (self.made - len(self._tested))
 
     def _left(self, budget: float, mean: float | None = None) -> float:
         """How many more runs, of so many wall seconds on average, fit into a budget."""
         settings = self.settings
         if settings.unit == "runs":
             return budget - self.made
-        worker_seconds = budget * settings.workers - self.wall
+        # Runs on held-out instances count as training runs do: how long they took must not decide what is tried next.
+        wall = self.made * self._mean_wall() if self._tested else self.wall
+        worker_seconds = budget * settings.workers - wall
         if mean is None and not self.made:
             # Nothing is known yet: the default's first run is made in any case, and no more than surely fit.
             return max(1.0, worker_seconds / (self._scenario.limits.wall or worker_seconds))
-        mean = self.wall / self.made if mean is None else mean
+        mean = self._mean_wall() if mean is None else mean
         return worker_seconds / max(mean, 1e-6)
 
     def _standing(self) -> Standing:
@@ -184,6 +205,7 @@ class Search:
             heats=np.array(self._heats, dtype=np.int64),
             granted=self._granted,
             incumbent=self._led,
+            earlier=self._earlier,
             low=self._scenario.metric.range()[0],
         )
 
@@ -223,7 +245,15 @@ class Search:
             return False
         number = len(self.configurations)
         known = {configuration.name for configuration in self.configurations}
-        found = propose(self._scenario.space, self._parents(), known, seed=self.settings.seed, number=number)
+        found = propose(
+            self._scenario.space,
+            self._parents(),
+            known,
+            seed=self.settings.seed,
+            number=number,
+            spent=self._share(),
+            lost=self.incumbent == 0,
+        )
         if found is None:
             self._exhausted = True
             return False
@@ -236,6 +266,12 @@ class Search:
             self._out = np.concatenate([self._out, np.zeros_like(self._out)])
             self._each = np.concatenate([self._each, np.zeros_like(self._each)])
         return True
+
+    def _share(self) -> float:
+        """How much of the budget for training is spent."""
+        settings = self.settings
+        spent = self.made if settings.unit == "runs" or not self.made else self.made * self._mean_wall() / settings.workers
+        return min(1.0, spent / max(self._training_budget(), 1e-9))
 
     def _parents(self) -> list[Configuration]:
         """The best configurations: by the difference to the incumbent on common runs, at least half of its runs."""
@@ -355,7 +391,7 @@ class Search:
             SearchProgress(
                 phase=self._phase,
                 spent=runs if settings.unit == "runs" else wall / settings.workers,
-                budget=Budget(amount=settings.budget, unit=settings.unit),
+                budget=self.budget,
                 runs=runs,
                 cpu=cpu,
                 configurations=len(self.configurations),
@@ -382,28 +418,31 @@ class Search:
         """Run the incumbent and the default on held-out instances; why not, where that cannot be.
 
         How many instances and rounds is fixed here, before any of their costs is seen: as many instances as the rest of the
-        budget has runs for, then as many rounds.
+        budget has runs for, then as many rounds. So is the rule: the incumbent is recommended if it costs less there than
+        the default; the default otherwise.
         """
         self._bench.refuse_failures()
-        self._phase = "held out"
+        self._phase, self.recommended = "held out", self.incumbent
         if not self._held_out:
             return "the scenario has one instance, and it was trained on; give it more to have some held out"
         places = sorted({0, self.incumbent})
         own = self._each[places].sum(axis=0)
-        fitting = math.floor(self._left(self.settings.budget, own[1] / max(own[0], 1)) / len(places))
+        fitting = math.floor(self._left(self._amount, own[1] / max(own[0], 1)) / len(places))
         instances = self._held_out[: max(0, fitting)]
         if not instances:
             return "the budget left no runs for the instances held out; give a larger one"
         rounds = min(self.settings.runs, fitting // len(instances))
-        self._make(
-            [
-                self._run_of(self.configurations[place], instance, number, None)
-                for number in range(rounds)
-                for instance in instances
-                for place in places
-            ]
-        )
-        self._note("judged on instances it was not trained on")
+        tasks = [
+            self._run_of(self.configurations[place], instance, number, None)
+            for number in range(rounds)
+            for instance in instances
+            for place in places
+        ]
+        new = [task for task in tasks if _cell(task) not in self._tested]
+        self._tested |= dict(zip(map(_cell, new), self._make(new), strict=True))
+        costs = self._charged([self._tested[_cell(task)] for task in tasks]).reshape(-1, len(places)).mean(axis=0)
+        self.recommended = self.incumbent if costs[-1] < costs[0] else 0
+        self._note(_judged(costs.tolist(), self.recommended))
         return None
 
     def doubts(self) -> list[str]:
@@ -423,6 +462,14 @@ class Search:
                 "it failed, or ran into its limits."
             ]
         return []
+
+
+def _judged(costs: Sequence[float], recommended: int) -> str:
+    """What held-out runs of the default and the incumbent came to, for the journal."""
+    if len(costs) == 1:
+        return f"{searchlog.JUDGED}: the default costs {costs[0]:.6g}"
+    kept = "the incumbent is recommended" if recommended else "the default is recommended"
+    return f"{searchlog.JUDGED}: {costs[1]:.6g}, the default {costs[0]:.6g}; {kept}"
 
 
 def _cell(task: Task) -> Cell:

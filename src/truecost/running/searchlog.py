@@ -16,6 +16,8 @@ from truecost.running.propose import Proposal
 from truecost.runs import Outcome, Status, Step, Trajectory
 
 TOOL = "truecost configure"
+# How the step begins that looks at held-out instances.
+JUDGED = "judged on instances it was not trained on"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +27,7 @@ class Settings:
     Parameters
     ----------
     budget, unit
-        How many runs, or seconds with all workers at work.
+        How many runs, or seconds with all workers at work; `budgets_of` has the larger ones it went on with.
     workers
         How many there were at the beginning: the search decides for so many at a time, whoever executes the runs later.
     runs
@@ -86,6 +88,19 @@ def begin(journal: Journal, settings: Settings) -> None:
     """Fix the settings, once and for all."""
     with journal.transaction() as connection:
         connection.execute("INSERT INTO meta VALUES ('search', ?)", (json.dumps(asdict(settings)),))
+
+
+def budgets_of(journal: Journal, settings: Settings) -> tuple[float, ...]:
+    """What there was to spend: the first budget, and the larger ones the search went on with."""
+    with journal.transaction(reading=True) as connection:
+        rows = connection.execute("SELECT value FROM meta WHERE key LIKE 'budget %'").fetchall()
+    return (settings.budget, *sorted(float(value) for (value,) in rows))
+
+
+def extend(journal: Journal, number: int, budget: float) -> None:
+    """The search goes on with a larger budget, its `number`-th further one."""
+    with journal.transaction() as connection:
+        connection.execute("INSERT INTO meta VALUES (?, ?)", (f"budget {number}", repr(budget)))
 
 
 def recorded(journal: Journal) -> dict[Cell, Recorded]:
@@ -154,6 +169,7 @@ def trajectory_of(journal: Journal) -> Trajectory:
         default = connection.execute(
             "SELECT c.name FROM proposals p JOIN configurations c ON c.id = p.configuration WHERE p.number = 0"
         ).fetchone()
+        looks = connection.execute("SELECT count(*) FROM steps WHERE reason LIKE ?", (f"{JUDGED}%",)).fetchone()[0]
     steps: list[Step] = []
     for runs, name in rows:
         if not steps or steps[-1].configurations != (name,):
@@ -165,6 +181,7 @@ def trajectory_of(journal: Journal) -> Trajectory:
         default=None if default is None else default[0],
         incumbent=steps[-1].configurations[0] if steps else None,
         steps=tuple(steps),
+        looks=max(1, looks),
     )
 
 

@@ -47,8 +47,6 @@ from truecost.stats.random import Rng, generator, seed_of
 
 STYLES = {"-name value": "-{name} {value}", "--name value": "--{name} {value}", "--name=value": "--{name}={value}"}
 ATTEMPTS = 10_000
-# A step of a number, as a part of its range on its scale: what SMAC and ParamILS take for a neighbour.
-STEP = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,24 +186,22 @@ class Space:
         rng = generator(rng)
         return self._configuration(lambda parameter: _sample(parameter, rng, self.decimals))
 
-    def neighbour(self, configuration: Configuration, rng: Rng = None) -> Configuration:
-        """The configuration with one active parameter changed, which may be forbidden; itself where nothing can change.
+    def around(self, configuration: Configuration, rng: Rng = None, *, spread: float, keep: float) -> Configuration:
+        """A random configuration near this one, which may be forbidden, or the same.
 
-        A categorical parameter takes another value, a number (and the place in an ordinal's list) makes a step from a normal
-        distribution of 0.2 of its range, on its scale, cut at the ends. What becomes active takes its default, what becomes
-        inactive is left out.
+        Every number (and the place in an ordinal's list) comes from a normal distribution around its value, of `spread`
+        times its range on its scale, cut at the ends; every categorical parameter keeps its value with probability `keep`,
+        and is drawn afresh otherwise, as is what becomes active. What becomes inactive is left out.
         """
-        free = [name for name in self.parameters if name in configuration.values and _varies(self.configspace[name])]
-        if not free:
-            return configuration
         rng = generator(rng)
-        changed = free[rng.integers(len(free))]
-        value = _other(self.configspace[changed], configuration.values[changed], rng, self.decimals)
 
         def choose(parameter: Parameter) -> Any:
-            if parameter.name == changed:
-                return value
-            return configuration.values.get(parameter.name, plain(parameter.default_value))
+            if parameter.name not in configuration.values:
+                return _sample(parameter, rng, self.decimals)
+            value = configuration.values[parameter.name]
+            if isinstance(parameter, ConfigSpace.CategoricalHyperparameter):
+                return value if rng.random() < keep else _sample(parameter, rng, self.decimals)
+            return _stepped(parameter, value, spread, rng, self.decimals)
 
         return self._configuration(choose)
 
@@ -282,44 +278,32 @@ def _sample(parameter: Parameter, rng: np.random.Generator, decimals: int) -> An
             return round(value, decimals) if isinstance(value, float) else value
 
 
-def _varies(parameter: Parameter) -> bool:
-    """Whether the parameter has a second value."""
-    return not isinstance(parameter, ConfigSpace.Constant) and float(parameter.size) > 1
-
-
-def _other(parameter: Parameter, value: Any, rng: np.random.Generator, decimals: int) -> Any:
-    """Another value: near the present one where there is a near."""
-    if isinstance(parameter, ConfigSpace.CategoricalHyperparameter):
-        others = [choice for choice in parameter.choices if choice != value]
-        return others[rng.integers(len(others))]
-    # So often the same again happens only where rounding leaves hardly another value.
-    return next((new for _ in range(100) if (new := _stepped(parameter, value, rng, decimals)) != value), value)
-
-
-def _stepped(parameter: Parameter, value: Any, rng: np.random.Generator, decimals: int) -> Any:
+def _stepped(parameter: Parameter, value: Any, spread: float, rng: np.random.Generator, decimals: int) -> Any:
     match parameter:
+        case ConfigSpace.Constant():
+            return value
         case ConfigSpace.OrdinalHyperparameter():
             places = len(parameter.sequence)
-            return parameter.sequence[_whole_step(parameter.sequence.index(value), 0, places - 1, False, rng)]
+            return parameter.sequence[_whole_step(parameter.sequence.index(value), 0, places - 1, False, spread, rng)]
         case ConfigSpace.UniformIntegerHyperparameter(lower=low, upper=high, log=log):
-            return _whole_step(value, low, high, log, rng)
+            return _whole_step(value, low, high, log, spread, rng)
         case ConfigSpace.UniformFloatHyperparameter(lower=low, upper=high, log=log):
-            return min(max(round(_step(value, low, high, log, rng), decimals), low), high)
+            return min(max(round(_step(value, low, high, log, spread, rng), decimals), low), high)
         case _:
             return _sample(parameter, rng, decimals)
 
 
-def _whole_step(value: int, low: int, high: int, log: bool, rng: np.random.Generator) -> int:
+def _whole_step(value: int, low: int, high: int, log: bool, spread: float, rng: np.random.Generator) -> int:
     # As in _sample, each whole number has the stretch that rounds to it.
-    return min(max(round(_step(value, low - 0.5, high + 0.5, log, rng)), low), high)
+    return min(max(round(_step(value, low - 0.5, high + 0.5, log, spread, rng)), low), high)
 
 
-def _step(value: float, low: float, high: float, log: bool, rng: np.random.Generator) -> float:
+def _step(value: float, low: float, high: float, log: bool, spread: float, rng: np.random.Generator) -> float:
     """A draw from the normal distribution around the value, cut at the ends of the range."""
     if log:
-        return math.exp(_step(math.log(value), math.log(low), math.log(high), False, rng))
+        return math.exp(_step(math.log(value), math.log(low), math.log(high), False, spread, rng))
     while True:
-        drawn = float(rng.normal(value, STEP * (high - low)))
+        drawn = float(rng.normal(value, spread * (high - low)))
         if low <= drawn <= high:
             return drawn
 

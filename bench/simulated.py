@@ -1,0 +1,385 @@
+"""Targets whose costs are computed, over the spaces of real solvers: a search takes a second, and its true cost is known.
+
+A target has instances to tune on and others, never shown, over which the true cost is the mean. A run's time is lognormal;
+from the cutoff on it costs ten times that (PAR10). Five kinds are drawn from a seed: the form is fixed, what matters and
+where it is best is not. Two are models fitted to the recorded runs of `truecost.load_example`.
+"""
+
+import math
+import zlib
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import ConfigSpace
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+from scipy.stats import norm, spearmanr
+
+import truecost
+from truecost.examples import describe_example, load_example
+from truecost.running.space import Configuration, Space
+
+FloatArray = NDArray[np.float64]
+# Log10 of a run's time on every instance, from the configuration in numbers; None where it crashes.
+Surface = Callable[["Point"], FloatArray | None]
+
+CUTOFF, HIGH = 5.0, 50.0
+TRAINING, UNSEEN = 100, 4000
+
+
+class Point(NamedTuple):
+    """A configuration in numbers: each parameter in [0, 1] on its scale, whether it is active, its place among choices."""
+
+    scaled: FloatArray
+    active: NDArray[np.bool_]
+    choice: NDArray[np.int64]
+
+
+class Coding:
+    """From configurations of a space to points."""
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self.parameters: list[Any] = [space.configspace[name] for name in space.parameters]
+        self.choices = np.array([len(_choices(each)) for each in self.parameters])
+        self.categorical = self.choices > 0
+        self._places = [{value: place for place, value in enumerate(_choices(each))} for each in self.parameters]
+        default = space.default().values
+        self._fallback = {each.name: default.get(each.name, each.default_value) for each in self.parameters}
+
+    def __call__(self, values: Mapping[str, Any]) -> Point:
+        """The point of these values; what is inactive stands at its default."""
+        scaled, choice = np.zeros(len(self.parameters)), np.zeros(len(self.parameters), dtype=np.int64)
+        active = np.zeros(len(self.parameters), dtype=bool)
+        for place, (parameter, places) in enumerate(zip(self.parameters, self._places, strict=True)):
+            active[place] = parameter.name in values
+            value = values.get(parameter.name, self._fallback[parameter.name])
+            if places:
+                choice[place] = places[value]
+                scaled[place] = choice[place] / max(len(places) - 1, 1)
+            elif not isinstance(parameter, ConfigSpace.Constant):
+                low, high = float(parameter.lower), float(parameter.upper)
+                if parameter.log:
+                    low, high, value = math.log(low), math.log(high), math.log(value)
+                scaled[place] = (value - low) / (high - low)
+        return Point(scaled, active, choice)
+
+    def features(self, point: Point) -> FloatArray:
+        """For regressions: numbers as they are, categories one by one, what is inactive at -1."""
+        parts = []
+        for place, size in enumerate(self.choices):
+            if size:
+                one = np.zeros(size)
+                one[point.choice[place]] = 1.0
+                parts.append(one if point.active[place] else np.full(size, -0.5))
+            else:
+                parts.append(np.array([point.scaled[place] if point.active[place] else -0.5]))
+        return np.concatenate(parts)
+
+
+class Target:
+    """A simulated solver."""
+
+    def __init__(self, name: str, space: Space, surface: Surface, noise: float, about: str) -> None:
+        self.name, self.space, self.noise, self.about = name, space, noise, about
+        self._surface, self.coding = surface, Coding(space)
+        self._known: dict[str, FloatArray | None] = {}
+        self._true: dict[str, float] = {}
+
+    def logs(self, configuration: Configuration) -> FloatArray | None:
+        """Log10 of the median time on every instance, first those to tune on; None for a crash."""
+        if configuration.name not in self._known:
+            self._known[configuration.name] = self._surface(self.coding(configuration.values))
+        return self._known[configuration.name]
+
+    def cost(self, configuration: Configuration, instance: int, seed: int) -> float:
+        """Of one run on an instance to tune on; the same run costs the same whoever asks."""
+        logs = self.logs(configuration)
+        if logs is None:
+            return HIGH
+        noise = np.random.default_rng([zlib.crc32(configuration.name.encode()), instance, seed]).standard_normal()
+        time = 10 ** (logs[instance] + self.noise * noise)
+        return float(time) if time < CUTOFF else HIGH
+
+    def true_cost(self, configuration: Configuration) -> float:
+        """The expected cost of a run, over instances that nobody tunes on: exact in the noise."""
+        if configuration.name not in self._true:
+            logs = self.logs(configuration)
+            self._true[configuration.name] = HIGH if logs is None else float(expected(logs[TRAINING:], self.noise).mean())
+        return self._true[configuration.name]
+
+    def forget(self) -> None:
+        """Free what was remembered of configurations."""
+        self._known.clear()
+
+
+def expected(logs: FloatArray, noise: float) -> FloatArray:
+    """The mean of a PAR10 cost with a lognormal time: that of the times below the cutoff, and HIGH for the rest."""
+    rate, end = math.log(10) * noise, (math.log10(CUTOFF) - logs) / noise
+    below = 10**logs * math.exp(rate**2 / 2) * ndtr(end - rate)
+    return np.asarray(below + HIGH * ndtr(-end))
+
+
+def _choices(parameter: Any) -> list[Any]:
+    if isinstance(parameter, ConfigSpace.CategoricalHyperparameter):
+        return list(parameter.choices)
+    if isinstance(parameter, ConfigSpace.OrdinalHyperparameter):
+        return list(parameter.sequence)
+    return []
+
+
+@cache
+def space_of(solver: str) -> Space:
+    return Space.read(Path(truecost.__file__).parent / "library" / solver / "space.pcs")
+
+
+# ---- drawn ---------------------------------------------------------------------------------------------------------------
+
+
+class _Drawn:
+    """What every drawn target has: how much each parameter matters, where it is best, what it does on an instance."""
+
+    def __init__(self, solver: str, seed: int, *, kind: int, shape: float = 0.5) -> None:
+        self.space, self.rng = space_of(solver), np.random.default_rng([seed, kind])
+        self.coding = Coding(self.space)
+        self.default = self.coding(self.space.default().values)
+        size = len(self.coding.choices)
+        self.size, self.instances = size, TRAINING + UNSEEN
+        # A few parameters matter much, most hardly: gamma weights, the fewer the smaller the shape.
+        weights = self.rng.gamma(shape, 1.0, size)
+        self.weights = weights / weights.sum()
+        self.best = self.rng.uniform(0, 1, size)
+        self.effects = [self.rng.uniform(0, 1, max(n, 1)) for n in self.coding.choices]
+        for each in self.effects:
+            each -= each.min()
+        self.difficulty = self.rng.standard_normal(self.instances)
+        self.traits = self.rng.standard_normal((3, self.instances))
+        self.likes = self.rng.standard_normal((3, size)) * np.sqrt(self.weights)
+
+    def loss(self, point: Point) -> FloatArray:
+        """Of every parameter, 0 at its best: squares for numbers, a table for categories, 0.3 for what is inactive."""
+        table = np.array([each[place] for each, place in zip(self.effects, point.choice, strict=True)])
+        squares = (point.scaled - self.best) ** 2 / np.maximum(self.best, 1 - self.best) ** 2
+        return np.asarray(np.where(point.active, np.where(self.coding.categorical, table, squares), 0.3))
+
+    def interaction(self, point: Point) -> FloatArray:
+        """What the configuration makes of each instance, of about unit size."""
+        return np.asarray((self.likes @ ((point.scaled - 0.5) * 3 * point.active)) @ self.traits / math.sqrt(3))
+
+
+def smooth(seed: int = 0) -> Target:
+    draw = _Drawn("satenstein", seed, kind=1, shape=0.8)
+    # The default is far from the best: a random configuration, as a rule, is better.
+    draw.best = np.clip(np.where(draw.default.scaled > 0.5, 0.4, 0.6) * draw.best + (draw.default.scaled <= 0.5) * 0.4, 0, 1)
+    for each, place in zip(draw.effects, draw.default.choice, strict=True):
+        each[place] = max(each[place], 0.8 * each.max())
+    usual = np.median([draw.weights @ draw.loss(draw.coding(each.values)) for each in draw.space.configurations(200, rng=1)])
+
+    def surface(point: Point) -> FloatArray:
+        level = -1.2 + 2.0 * float(draw.weights @ draw.loss(point) / usual)
+        return np.asarray(level + 0.3 * draw.difficulty + 0.1 * draw.interaction(point))
+
+    return Target("smooth", draw.space, surface, 0.2, "smooth and conditional, satenstein's space")
+
+
+def needle(seed: int = 0) -> Target:
+    draw = _Drawn("lkh", seed, kind=2)
+    # Two categories have to be right, 1/4 and 1/6 of them, and a number has to lie in half of its range.
+    rng, names = draw.rng, draw.space.parameters
+    first = [names.index("CANDIDATE_SET_TYPE"), names.index("INITIAL_TOUR_ALGORITHM")]
+    right = [int(rng.choice([c for c in range(draw.coding.choices[p]) if c != draw.default.choice[p]])) for p in first]
+    number = rng.choice(np.flatnonzero(~draw.coding.categorical))
+    place = rng.uniform(0.3, 0.7)
+
+    def surface(point: Point) -> FloatArray:
+        wrong = sum(point.choice[p] != value for p, value in zip(first, right, strict=True))
+        off = abs(point.scaled[number] - place) > 0.25
+        level = -1.0 + 1.2 * float(draw.weights @ draw.loss(point)) + (1.4 if wrong or off else 0.0)
+        return np.asarray(level + 0.25 * draw.difficulty + 0.1 * draw.interaction(point))
+
+    return Target("needle", draw.space, surface, 0.2, "2 % of the space good, LKH's space")
+
+
+def settled(seed: int = 0) -> Target:
+    draw = _Drawn("kissat", seed, kind=3)
+
+    def surface(point: Point) -> FloatArray:
+        apart = np.where(
+            draw.coding.categorical, point.choice != draw.default.choice, np.abs(point.scaled - draw.default.scaled)
+        )
+        # A twentieth of the parameters would be a little better elsewhere.
+        gain = draw.weights @ (np.minimum(apart, 0.3) * (draw.likes[0] > 1.6 * np.sqrt(draw.weights)))
+        level = -0.2 + 0.9 * float(draw.weights @ apart) ** 0.8 - 0.6 * float(gain)
+        return np.asarray(level + 0.3 * draw.difficulty + 0.1 * draw.interaction(point))
+
+    return Target("settled", draw.space, surface, 0.25, "the default is near the best, kissat's space")
+
+
+def personal(seed: int = 0) -> Target:
+    draw = _Drawn("lkh", seed, kind=4)
+    numbers = draw.rng.choice(np.flatnonzero(~draw.coding.categorical), 2, replace=False)
+    category = draw.space.parameters.index("INITIAL_TOUR_ALGORITHM")
+    wishes = draw.rng.standard_normal((draw.coding.choices[category], draw.instances))
+    means = draw.rng.uniform(0, 0.8, draw.coding.choices[category])
+    whims = draw.rng.standard_normal((12, draw.size)) * 2
+
+    def surface(point: Point) -> FloatArray:
+        level = 0.35 * draw.difficulty - 0.7
+        for place, p in enumerate(numbers):
+            wish = draw.best[p] + 0.2 * draw.traits[place]
+            level = level + 1.3 * (point.scaled[p] - np.clip(wish, 0, 1)) ** 2
+        level = level + means[point.choice[category]] + 0.3 * wishes[point.choice[category]]
+        # Every configuration has instances that it does not get on with.
+        whim = np.tanh(np.sin(whims @ point.scaled) @ draw.traits[np.arange(12) % 3] / 2)
+        return np.asarray(level + 0.35 * whim)
+
+    return Target(
+        "personal", draw.space, surface, 0.2, "3 of 23 parameters matter, much interaction with instances, LKH's space"
+    )
+
+
+def crashing(seed: int = 0) -> Target:
+    draw = _Drawn("clasp", seed, kind=5)
+    always = [
+        p
+        for p in np.flatnonzero(draw.coding.choices >= 2)
+        if not draw.coding.space.configspace.parent_conditions_of[draw.coding.parameters[p].name]
+    ]
+    chosen = draw.rng.choice(always, 6, replace=False)
+    tables = [draw.rng.uniform(0, 1, (draw.coding.choices[a], draw.coding.choices[b])) for a, b in chosen.reshape(3, 2)]
+    pairs = list(zip(chosen.reshape(3, 2).tolist(), tables, strict=True))
+    for (a, b), table in pairs:
+        table[draw.default.choice[a], draw.default.choice[b]] = 0.7
+    doomed = draw.rng.choice(always, 3, replace=False)
+    bad = [int(draw.rng.choice([c for c in range(draw.coding.choices[p]) if c != draw.default.choice[p]])) for p in doomed]
+
+    def surface(point: Point) -> FloatArray | None:
+        hits = sum(point.choice[p] == value for p, value in zip(doomed, bad, strict=True))
+        if hits >= 2:
+            return None
+        level = -1.2 + 1.2 * float(draw.weights @ draw.loss(point))
+        level += sum(0.8 * float(table[point.choice[a], point.choice[b]] - table.min()) for (a, b), table in pairs)
+        return np.asarray(level + 0.3 * draw.difficulty + 0.15 * draw.interaction(point))
+
+    return Target("crashing", draw.space, surface, 0.25, "categories interact, a part of the space crashes, clasp's space")
+
+
+# ---- fitted --------------------------------------------------------------------------------------------------------------
+
+
+def fitted(solver: str, seed: int = 0) -> Target:
+    """A model of the example's runs: configuration, instance and two interactions on the logarithm of the time.
+
+    Times above the cutoff are filled in by expectation (EM for censored normals). What a configuration is worth, and its two
+    scores, come from a forest over its parameters, and what the forest leaves unexplained is drawn as a smooth random
+    function of them, so that the landscape is as rough as the recorded one. New instances are drawn from normals fitted to
+    the recorded ones.
+    """
+    from sklearn.ensemble import ExtraTreesRegressor  # type: ignore[import-untyped]
+
+    matrix, about, space = load_example(solver), describe_example(solver), space_of(solver)
+    coding, rng = Coding(space), np.random.default_rng([seed, 6])
+    inputs = np.stack([coding.features(coding(about["configurations"][name])) for name in matrix.configurations])
+    worth, difficulty, scores, loadings, noise = _additive(matrix.costs, matrix.high / 10)
+    outputs = np.column_stack([worth, scores])
+
+    def forest() -> Any:
+        return ExtraTreesRegressor(100, min_samples_leaf=2, max_features=0.4, random_state=1)
+
+    folds = np.random.default_rng(1).permutation(len(inputs)) % 10
+    guessed = np.empty_like(outputs)
+    for fold in range(10):
+        held = folds == fold
+        guessed[held] = forest().fit(inputs[~held], outputs[~held]).predict(inputs[held])
+    left = ((guessed[:, 0] - worth) ** 2).sum() / ((worth - worth.mean()) ** 2).sum()
+    rank = float(spearmanr(guessed[:, 0], worth)[0])
+    model = _Trees(forest().fit(inputs, outputs))
+    # Random features of a smooth function whose spread is what cross-validation leaves.
+    spread = (guessed - outputs).std(axis=0)
+    scale = math.sqrt(float(np.median(((inputs[:, None] - inputs[None]) ** 2).sum(axis=2))))
+    waves = rng.standard_normal((200, inputs.shape[1])) / scale * 1.5
+    phases, heights = rng.uniform(0, 2 * math.pi, 200), rng.standard_normal((200, 3)) * math.sqrt(2 / 200)
+    instances = TRAINING + UNSEEN
+    hard = difficulty.mean() + difficulty.std() * rng.standard_normal(instances)
+    likes = loadings.std(axis=0)[:, None] * rng.standard_normal((2, instances))
+    # To this module's cutoff.
+    shift = math.log10(CUTOFF / (matrix.high / 10))
+    default = coding.features(coding(space.default().values))
+    # The default keeps its recorded worth: what people compare with is no guess.
+    rough = {"default": np.cos(waves @ default + phases) @ heights * spread}
+    correction = outputs[0] - model(default) - rough["default"]
+
+    def surface(point: Point) -> FloatArray:
+        features = coding.features(point)
+        value = model(features) + np.cos(waves @ features + phases) @ heights * spread
+        near = math.exp(-float(((features - default) ** 2).sum()) / scale**2 * 4)
+        value = value + near * correction
+        return np.asarray(value[0] + hard + shift + value[1:] @ likes)
+
+    text = f"fitted to the example {solver}; cross-validated R² {1 - left:.2f}, rank correlation {rank:.2f}"
+    return Target(f"{solver} model", space, surface, noise, text)
+
+
+class _Trees:
+    """A fitted forest, all trees descended at once: scikit-learn takes a hundred times as long for one point."""
+
+    def __init__(self, forest: Any) -> None:
+        trees = [each.tree_ for each in forest.estimators_]
+        size = max(tree.node_count for tree in trees)
+
+        def table(name: str) -> NDArray[Any]:
+            return np.stack([np.pad(getattr(tree, name), (0, size - tree.node_count)) for tree in trees])
+
+        self._left, self._right = table("children_left"), table("children_right")
+        self._feature, self._threshold = table("feature"), table("threshold")
+        self._values = np.zeros((len(trees), size, trees[0].value.shape[1]))
+        for place, tree in enumerate(trees):
+            self._values[place, : tree.node_count] = tree.value[:, :, 0]
+        self._depth, self._each = max(tree.max_depth for tree in trees), np.arange(len(trees))
+
+    def __call__(self, features: FloatArray) -> FloatArray:
+        node, features = np.zeros(len(self._each), dtype=np.int64), features.astype(np.float32)
+        for _ in range(self._depth):
+            feature = self._feature[self._each, node]
+            lower = features[np.maximum(feature, 0)] <= self._threshold[self._each, node]
+            down = np.where(lower, self._left[self._each, node], self._right[self._each, node])
+            node = np.where(feature >= 0, down, node)
+        return np.asarray(self._values[self._each, node].mean(axis=0))
+
+
+def _additive(costs: FloatArray, cutoff: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
+    """Of (M, P, R) PAR10 costs, in log10 seconds: worth, difficulty, scores and loadings of the interaction, noise."""
+    end, censored = math.log10(cutoff), costs > cutoff
+    logs = np.where(censored, end + 0.3, np.log10(np.clip(costs, 1e-3, cutoff)))
+    spread = float(logs.std())
+    cells = logs.mean(axis=2)
+    for _ in range(60):
+        worth, grand = cells.mean(axis=1), cells.mean()
+        difficulty = cells.mean(axis=0) - grand
+        rest = cells - worth[:, None] - difficulty
+        left, sizes, right = np.linalg.svd(rest, full_matrices=False)
+        scores, loadings = left[:, :2] * np.sqrt(sizes[:2]), right[:2].T * np.sqrt(sizes[:2])
+        mean = (worth[:, None] + difficulty + scores @ loadings.T)[:, :, None]
+        z = np.clip((end - mean) / spread, -4, 4)
+        filled = np.minimum(mean + spread * norm.pdf(z) / np.maximum(1 - norm.cdf(z), 1e-6), end + 1.0)
+        now = np.where(censored, filled, logs)
+        spread = math.sqrt(float(((now - mean) ** 2)[~censored].mean()))
+        cells = now.mean(axis=2)
+    noise = math.sqrt(float(logs[~censored.any(axis=2)].var(axis=1, ddof=1).mean()))
+    return worth, difficulty, scores, loadings, noise
+
+
+TARGETS: dict[str, Callable[[int], Target]] = {
+    "smooth": smooth,
+    "needle": needle,
+    "settled": settled,
+    "personal": personal,
+    "crashing": crashing,
+    "kissat model": lambda seed: fitted("kissat", seed),
+    "lkh model": lambda seed: fitted("lkh", seed),
+}
+# Never looked at while anything was chosen.
+UNTOUCHED = ("crashing", "lkh model")
