@@ -12,7 +12,7 @@ demo: .venv/.installed
 	$(BIN)/truecost demo --out demo
 
 test: .venv/.compiled
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
+	$(BIN)/python -m pytest --numprocesses $$(( $$(nproc) + 1 )) --maxprocesses 6 --dist worksteal --durations 20
 
 check: .venv/.tools
 	$(BIN)/ruff check .

@@ -321,3 +321,10 @@ def test_real_logs(
     assert found.trajectory.incumbent == incumbent
     assert found.trajectory.steps[-1].runs == keys[0].size
     assert set(found.parameters) == set(found.matrix.configurations) == set(found.origins)
+
+
+def test_the_first_configuration_irace_was_given_is_the_default() -> None:
+    """`audit` would know of no default where `validate` runs one, or take a random configuration for it."""
+    assert import_runs(DATA.parent / "runner" / "irace.Rdata").trajectory.default == "1"
+    assert import_runs(DATA / "tested.Rdata").trajectory.default is None
+    assert import_runs(DATA.parent / "runner" / "irace.Rdata", default="2").trajectory.default == "2"

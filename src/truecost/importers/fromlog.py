@@ -112,7 +112,7 @@ def _irace(path: Path, log: Import, pattern: str | None) -> tuple[dict[str, str]
     ]
     told = {
         "fill_in": False,
-        "default": "1" if _text(scenario, "configurationsFile") and "1" in log.parameters else None,
+        "default": log.trajectory.default,
         "deterministic": _number(scenario, "deterministic") == 1,
     }
     return {"scenario.toml": "\n".join([*text, ""]), "parameters.txt": _parameters(found, scenario, path)}, told

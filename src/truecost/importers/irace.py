@@ -4,6 +4,7 @@ A row of irace's table of experiments is a pair of instance and seed, not an ins
 Configurations are named by their number. Pairs stand in line: run r on an instance has one seed for all configurations.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -59,10 +60,11 @@ def _read(file: BinaryIO, options: Options) -> Import:
     if bound is not None:
         values, statuses = _censored(values, statuses, _caps(log, rows, columns, bound)[there])
     charged = charge(values, statuses, options, cutoff=bound, par=_number(scenario.get("boundPar")))
+    matrix = matrix_of(runs, charged)
     return Import(
         kind="irace",
-        matrix=matrix_of(runs, charged),
-        trajectory=_trajectory(log, options),
+        matrix=matrix,
+        trajectory=_trajectory(log, options.default or _default(scenario, matrix.configurations)),
         parameters=_parameters(log.get("allConfigurations")),
         origins=_origins(log.get("allConfigurations")),
         test=_test(log, scenario, options, charged, bound),
@@ -233,7 +235,14 @@ def _test(log: RValue, scenario: RValue, options: Options, like: Charged, bound:
         raise InputError(f"in the test results, {error}") from error
 
 
-def _trajectory(log: RValue, options: Options) -> Trajectory:
+def _default(scenario: RValue, configurations: Sequence[str]) -> str | None:
+    """The first of the configurations that irace was given to begin with: what was there before it searched."""
+    given = scenario.get("configurationsFile")
+    there = given is not None and given.kind == "character" and any(given.values)
+    return "1" if there and "1" in configurations else None
+
+
+def _trajectory(log: RValue, default: str | None) -> Trajectory:
     version = log.get("irace_version") or log.get("irace.version")
     known = version is not None and version.kind == "character" and len(version) and version.values[0]
     elites = log.get("allElites")
@@ -254,7 +263,7 @@ def _trajectory(log: RValue, options: Options) -> Trajectory:
         tool=f"irace {version.values[0]}" if version is not None and known else "irace",
         proposed="adaptively",
         raced=True,
-        default=options.default,
+        default=default,
         incumbent=incumbent,
         steps=steps,
     )
