@@ -1,4 +1,7 @@
-"""Makes an example of a journal: `python -m truecost.examples.pack JOURNAL SCENARIO NAME`."""
+"""Makes an example of a journal: `python -m truecost.examples.pack JOURNAL SCENARIO NAME [RUNS]`.
+
+RUNS is how many runs of each configuration on each instance are taken; a gathering that was stopped may have begun another.
+"""
 
 import json
 import sys
@@ -7,17 +10,29 @@ from pathlib import Path
 
 import numpy as np
 
+from truecost.matrix import CostMatrix
 from truecost.matrix.files import whole_file
 from truecost.running.journal import Journal
 from truecost.runs import Status, Trajectory
 
 
-def pack(journal: Path, scenario: Path, name: str, folder: Path) -> None:
-    """Write the matrix of a finished journal, and how it was made, into a folder."""
+def pack(journal: Path, scenario: Path, name: str, folder: Path, runs: int | None = None) -> None:
+    """Write the matrix of a journal, and how it was made, into a folder."""
     with Journal.read(journal) as book:
         table, machines = book.table(), book.machines()
-        matrix = book.matrix(table=table)
+        whole = book.matrix(table=table)
         configurations, limits = book.configurations(), book.fingerprint()["limits"]
+    kept = table.number < (runs or np.inf)
+    assert whole.statuses is not None  # noqa: S101 - journals have them
+    matrix = CostMatrix(
+        whole.costs[:, :, :runs],
+        whole.configurations,
+        whole.instances,
+        whole.low,
+        whole.high,
+        statuses=whole.statuses[:, :, :runs],
+        seeds=None if whole.seeds is None else whole.seeds[:, :, :runs],
+    )
     default = next(iter(configurations))
     matrix.save(
         folder / f"{name}.npz",
@@ -25,8 +40,8 @@ def pack(journal: Path, scenario: Path, name: str, folder: Path) -> None:
     )
     about = {
         "scenario": scenario.read_text(),
-        "runs": len(table.status),
-        "cpu_hours": round(float(table.cpu.sum()) / 3600, 2),
+        "runs": int(np.count_nonzero(kept)),
+        "cpu_hours": round(float(table.cpu[kept].sum()) / 3600, 2),
         # As the matrix has them: a target that reports more seconds than the cutoff has timed out.
         "statuses": {status.label: int(np.count_nonzero(matrix.statuses == status)) for status in Status},
         "limits": limits,
@@ -39,4 +54,5 @@ def pack(journal: Path, scenario: Path, name: str, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    pack(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], Path(__file__).parent)
+    number = int(sys.argv[4]) if len(sys.argv) > 4 else None
+    pack(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], Path(__file__).parent, number)
