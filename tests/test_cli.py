@@ -38,6 +38,8 @@ def test_info_numbers(stored: Path) -> None:
         "configuration": matrix.configurations[best],
         "rank": 1,
         "training_cost": costs.cost[best],
+        "training_cost_at_least": costs.cost[best],
+        "censored": 0,
         "standard_error": costs.standard_error[best],
         "runs": 45,
         "instances": 15,

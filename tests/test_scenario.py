@@ -64,7 +64,7 @@ def test_a_scenario_says_everything(tmp_path: Path) -> None:
         ({"instances": {"names": ["a", "a"]}}, r"instances\.names: expected different instances, got 'a' twice"),
         (
             {"instances": {"names": ["a"], "glob": "*"}},
-            "instances: expected one of glob, files, file and names, got glob, names",
+            "instances: expected one of glob, files, file, names and generator, got glob, names",
         ),
         ({"instances": {"file": "nowhere.csv"}}, r"instances\.file: .*No such file"),
         ({"target": {"kind": "command", "command": ["./solver.sh", "{instance}"]}}, r"target\.command: expected the words"),

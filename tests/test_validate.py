@@ -225,8 +225,12 @@ def test_what_was_fixed_stays(here: Scenario, tmp_path: Path) -> None:
         go(other, journal="w.db")
 
 
-def test_killed_it_ends_where_it_would_have_ended(folder: Path, tmp_path: Path) -> None:
+def test_killed_it_ends_where_it_would_have_ended(tmp_path: Path) -> None:
     """A power cut would cost runs, or lead to another verdict."""
+    folder = tmp_path / "slow"
+    validations.written(folder)
+    # Long enough that whoever kills finds it at work.
+    (folder / "solver.sh").write_text(validations.TARGET.replace("echo", "sleep 0.1\necho"))
     path = folder / "scenario.toml"
     words = [sys.executable, HERE / "killing.py", "validate", path, tmp_path / "killed.db", 2]
     ended = subprocess.run([*map(str, words)], capture_output=True, text=True, check=False, cwd=folder)

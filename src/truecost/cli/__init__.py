@@ -65,7 +65,7 @@ SHORT = {
     "import": "Take over runs of SMAC3, irace, ASlib, AClib or a table.",
     "report": "One page about recorded runs, the verdict first.",
     "reproduce": "The paper's whole experimental section on a matrix.",
-    "estimators": "S*, S† and S° compared, exactly.",
+    "estimators": "Three ways to spread runs over instances compared, exactly.",
     "experiment configure": "Configurators replayed on recorded runs.",
 }
 for each in (app, experiment.app, scenario.app):

@@ -1,6 +1,7 @@
 """Messages name parameters in backquotes, as Python has them; here they become what is typed."""
 
 import re
+import sys
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
@@ -25,6 +26,11 @@ class Command(TyperCommand):
                 off = each.secondary_opts[0] if each.secondary_opts else None
                 _running[each.name or ""] = (max(each.opts, key=len), off)
         return super().invoke(ctx)
+
+    def get_help(self, ctx: Any) -> str:
+        """Its help, in letters that the terminal has."""
+        letters = sys.stdout.encoding or "utf-8"
+        return str(super().get_help(ctx)).encode(letters, "replace").decode(letters)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Arguments and options under the headings that they were given."""

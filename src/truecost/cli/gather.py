@@ -52,7 +52,7 @@ def gather(
     pin: Pin = True,
     keep_going: KeepGoing = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only forecast, from a pilot of 20 runs, what it takes.")
+        bool, typer.Option("--dry-run", help="Only say what would be run; a forecast from a pilot of 20 runs.")
     ] = False,
     out: Annotated[
         Path | None,
