@@ -29,6 +29,8 @@ from truecost.runs import Outcome
 # Seconds between counts of the cluster's threads, and how long to wait for its scheduler.
 RECOUNT = 1.0
 CONNECT = 10.0
+# How often a client is started anew, on a machine so busy that its thread does not come up.
+STARTS = 6
 # Seconds between looks at what is done; and without workers, which batch systems start when they please, until we give up.
 POLL = 0.005
 DESERTED = 600.0
@@ -217,7 +219,11 @@ def _connected(address: str) -> Any:
             # Where nothing listens Dask would try again and again until its time is up.
             with socket.create_connection(get_address_host_port(address), timeout=CONNECT):
                 pass
-        return distributed.Client(address, timeout=CONNECT, set_as_default=False)
+        # Dask gives its own thread ten seconds to start, and on a machine that is very busy it takes longer.
+        for _ in range(STARTS):
+            with suppress(AssertionError):
+                return distributed.Client(address, timeout=CONNECT, set_as_default=False)
+        raise TimeoutError("this machine is too busy to start Dask's client")
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
         hint = ""
         if address.startswith("tls:"):
