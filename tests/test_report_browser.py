@@ -168,6 +168,7 @@ def test_the_first_screen_answers(browser: Browser, kissat: Document, log: str, 
         box = page.locator(part).bounding_box()
         assert box is not None
         assert box["y"] + box["height"] <= 900
+    assert page.locator("#verdict .said").inner_text().replace("\N{NO-BREAK SPACE}", " ") == found.verdict
     assert len(page.locator("body").inner_text().split()) <= 900
 
 

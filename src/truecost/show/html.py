@@ -13,6 +13,7 @@ from importlib import resources
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from truecost.show.blocks import Document, Section
 from truecost.show.glossary import TERMS
@@ -124,9 +125,9 @@ def _templates() -> Environment:
     return found
 
 
-def unbroken(text: str) -> str:
+def unbroken(text: str) -> Markup:
     """Large sentences with a number kept beside its unit: a line that begins with % is read twice."""
-    return re.sub(r"(?<=\d) (?=%)", "\N{NO-BREAK SPACE}", text)
+    return Markup(re.sub(r"(?<=\d) (?=%)", "&nbsp;", str(escape(visible(text)))))  # noqa: S704 - escaped before
 
 
 def _hash(script: str) -> str:
