@@ -35,7 +35,9 @@ class Context:
 
 def called(found: Assessment, name: str) -> str:
     """A configuration with what it is."""
-    return f"the default ({name})" if name == found.default else f"configuration {name}"
+    if name == found.default:
+        return "the default" if name == "default" else f"the default ({name})"
+    return f"configuration {name}"
 
 
 def opening(sentence: str) -> str:
