@@ -17,7 +17,7 @@ import validations
 from commands import Ended, run
 from scipy.stats import binom
 
-from truecost import CostMatrix, InputError, Journal, Scenario, assess, confidence, gather, import_runs
+from truecost import CostMatrix, InputError, Journal, Scenario, assess, confidence, configure, gather, import_runs
 from truecost.judge.assess import AUDITED
 from truecost.judge.evidence import part_of_round
 from truecost.race.stopping import HOPELESS, StoppingRule
@@ -388,6 +388,18 @@ def test_instances_are_made_when_they_are_needed(tmp_path: Path, monkeypatch: py
     assert len(list(tmp_path.glob("generated/*/*"))) > 4 + found.stop.instances - 1
     with pytest.raises(InputError, match="expected `instances`, how many the generator is to make"):
         gather(scenario, "h.db", configurations=2, runs=1, **FREE)
+
+
+def test_a_search_on_generated_instances(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search would find no instances where a generator makes them, or judge on those it trained on."""
+    monkeypatch.chdir(tmp_path)
+    scenario = validations.written(tmp_path, instances={**GENERATED, "count": 12})
+    configure(scenario, "s.db", budget="60runs", **FREE)
+    log = import_runs("s.db")
+    assert log.test is not None
+    assert not set(log.test.instances) & set(log.matrix.instances)
+    made = {each.name for each in tmp_path.glob("generated/*/*")}
+    assert {*log.test.instances, *log.matrix.instances} <= made
 
 
 @pytest.mark.parametrize(
