@@ -58,7 +58,15 @@ class DaskPool:
         self._digests: dict[str, str] = {}
         self._tasks: dict[str, tuple[Task, int]] = {}
         self._sent = 0
-        self._lost = (distributed.KilledWorker, LostSlotError, TimeoutError, asyncio.CancelledError, CancelledError)
+        self._broken = distributed.comm.core.CommClosedError
+        self._lost = (
+            distributed.KilledWorker,
+            LostSlotError,
+            TimeoutError,
+            asyncio.CancelledError,
+            CancelledError,
+            self._broken,
+        )
         self._stack = ExitStack()
         self._stack.enter_context(_silenced())
         try:
@@ -155,6 +163,10 @@ class DaskPool:
                     continue
                 except (Exception, asyncio.CancelledError) as problem:
                     error = problem
+                # Where the connection broke in the middle of an answer, the client needs a moment to notice it.
+                end = time.monotonic() + CONNECT
+                while isinstance(error, self._broken) and self._client.status == "running" and time.monotonic() < end:
+                    time.sleep(POLL)
                 if self._client.status != "running":
                     if finished:
                         return finished
