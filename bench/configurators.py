@@ -135,12 +135,11 @@ def by_truecost(target: Target, budget: int, seed: int) -> Found:
 
 
 def by_random(target: Target, budget: int, seed: int) -> Found:
-    kept = propose.RANDOM, propose.LOST
-    propose.RANDOM = propose.LOST = 1.0
+    kept, propose.RANDOM = propose.RANDOM, 1.0
     try:
         return by_truecost(target, budget, seed)
     finally:
-        propose.RANDOM, propose.LOST = kept
+        propose.RANDOM = kept
 
 
 # ---- irace ---------------------------------------------------------------------------------------------------------------
@@ -265,15 +264,21 @@ def by_irace(target: Target, budget: int, seed: int) -> Found | None:
 
 
 def by_smac(target: Target, budget: int, seed: int, *, ours: bool = False) -> Found:
+    import joblib  # type: ignore[import-untyped]
     from smac import AlgorithmConfigurationFacade
     from smac import Scenario as SmacScenario
+    from smac.model.random_forest.random_forest import EPMRandomForest
     from smac.runhistory import TrialValue
 
     from truecost.smac import AdaptiveIntensifier
 
+    # setattr: what replaces it has other types, and the same numbers.
+    setattr(EPMRandomForest, "predict_marginalized_over_instances_batch", _all_instances_at_once)  # noqa: B010
+    stack = ExitStack()
+    stack.enter_context(joblib.parallel_config(backend="sequential"))
     cost, start, space = Counter(target), time.perf_counter(), target.space
     names = [str(place) for place in range(TRAINING)]
-    with tempfile.TemporaryDirectory() as folder:
+    with stack, tempfile.TemporaryDirectory() as folder:
         scenario = SmacScenario(
             space.configspace,
             n_trials=budget,
@@ -297,6 +302,21 @@ def by_smac(target: Target, budget: int, seed: int, *, ours: bool = False) -> Fo
             smac.tell(info, TrialValue(cost=value), save=False)
         best = _from_smac(space, smac.intensifier.get_incumbent())
     return Found(best, time.perf_counter() - start - cost.seconds, cost.runs)
+
+
+def _all_instances_at_once(forest: Any, configurations: Any, features: Any, _log: bool) -> Any:
+    """What SMAC's forest predicts, for all instances in one call a tree: it makes a call for each, and waits for threads."""
+    points, features = np.atleast_2d(np.asarray(configurations, np.float32)), np.asarray(features, np.float32)
+    told = np.zeros((len(points), len(forest.estimators_)))
+    for start in range(0, len(points), 500):
+        some = points[start : start + 500]
+        rows = np.concatenate([np.repeat(some, len(features), axis=0), np.tile(features, (len(some), 1))], axis=1)
+        for place, tree in enumerate(forest.estimators_):
+            each = tree.tree_.predict(rows).reshape(len(some), len(features)) / len(features)
+            # One by one, as SMAC adds them up: the same to the last digit.
+            for column in each.T:
+                told[start : start + 500, place] += column
+    return told
 
 
 def _never_called(config: Any, instance: str, seed: int = 0) -> float:

@@ -133,7 +133,7 @@ def some(number: int, runs: int, most: float | None = None) -> Any:
 def test_what_the_policy_sees_and_what_is_run(tmp_path: Path) -> None:
     """The policy would decide by rows with gaps or by others' costs, or its runs be made elsewhere than it said."""
     scenario = toy(tmp_path, 9)
-    standings: list[tuple[Standing, RunOrder, dict[str, float]]] = []
+    standings: list[tuple[Standing, RunOrder, dict[str, Any]]] = []
 
     def watched(standing: Standing, schedule: RunOrder, **more: Any) -> Decision:
         standings.append((standing, schedule, more))
@@ -141,7 +141,13 @@ def test_what_the_policy_sees_and_what_is_run(tmp_path: Path) -> None:
 
     found = configure(scenario, tmp_path / "s.db", budget="120runs", workers=2, pin=False, keep_going=True, policy=watched)
     assert len(standings[0][0].costs) == 0
-    assert standings[0][2] == {"runs_left": 96, "proposals_left": 144, "at_least": 2, "capping": False}
+    assert standings[0][2] == {
+        "runs_left": 96,
+        "proposals_left": 144,
+        "at_least": 2,
+        "capping": False,
+        "pace": race.LEARNING,
+    }
     with Journal.read(tmp_path / "s.db") as journal:
         settings = searchlog.settings_of(journal)
         matrix, held_out = journal.matrix(), journal.matrix(held_out=True)
@@ -699,7 +705,10 @@ def test_proposals_depend_on_their_number_only() -> None:
     parents = space.configurations(3, rng=9)
 
     def proposed(seed: int, numbers: Iterable[int], spent: float = 0.5) -> list[Proposal | None]:
-        return [propose(space, parents, set(), seed=seed, number=each, spent=spent, lost=False) for each in numbers]
+        return [
+            propose(space, parents, set(), seed=seed, number=each, spent=spent, lost=False, learnt=lambda: None)
+            for each in numbers
+        ]
 
     first = proposed(1, range(20))
     assert first == proposed(1, reversed(range(20)))[::-1]
@@ -713,34 +722,60 @@ def test_the_mix_of_proposals() -> None:
     """Random configurations would be too few to find other valleys, or the best not be followed."""
     from scipy import stats
 
-    from truecost.running.propose import LOST, RANDOM, propose
+    from truecost.running.propose import EARLY, LEARNT, LOST, RANDOM, propose
 
     space = Space.parse("a {x,y,z} [x]\nb [0,1] [0.5]\nc [1,100] [10]il\n")
     parents = space.configurations(4, rng=9)
 
-    def origins(lost: bool, parents: list[Configuration], spent: float) -> list[str]:
-        found = [propose(space, parents, set(), seed=5, number=n, spent=spent, lost=lost) for n in range(1, 601)]
+    def origins(lost: bool, parents: list[Configuration], spent: float, offered: Configuration | None = None) -> list[str]:
+        found = [
+            propose(space, parents, set(), seed=5, number=n, spent=spent, lost=lost, learnt=lambda: offered)
+            for n in range(1, 601)
+        ]
         return [each.origin for each in found if each is not None]
 
-    for lost, share in ((False, RANDOM), (True, LOST)):
-        told = origins(lost, parents, 0.0)
+    for lost, spent, share in ((False, 0.0, RANDOM + EARLY), (False, 1.0, RANDOM), (True, 0.0, LOST)):
+        told = origins(lost, parents, spent)
         randoms = told.count("random")
         assert stats.binomtest(randoms, 600, share).pvalue > 1e-4
         of_best = told.count(f"neighbour of {parents[0].name}")
         assert stats.binomtest(of_best, 600 - randoms, 0.5).pvalue > 1e-4
     assert set(origins(False, [], 0.0)) == {"random"}
+    of_model = origins(False, parents, 1.0, space.configurations(9, rng=3)[-1]).count("model")
+    assert stats.binomtest(of_model, 600, (1 - RANDOM) * LEARNT).pvalue > 1e-4
+
+
+def test_a_model_that_offers_what_is_known_does_not_hold_up_the_search() -> None:
+    """In a small space, where the model's favourites have all been tried, a proposal would be made twice or never."""
+    from truecost.running.propose import propose
+
+    space = Space.parse("a {x,y,z} [x]\n")
+    first, second, third = sorted(space.configurations(3, rng=1), key=lambda each: each.values["a"])
+    offers = [first, second]
+    known = {first.name, second.name}
+    found = [
+        propose(
+            space, [first], known, seed=1, number=n, spent=0.9, lost=False, learnt=lambda: offers.pop() if offers else None
+        )
+        for n in range(1, 20)
+    ]
+    assert {each.configuration.name for each in found if each is not None} == {third.name}
+    assert offers == []
 
 
 def test_proposals_narrow_as_the_budget_is_spent() -> None:
     """A search would go on far from the best to its end, or near it from the beginning."""
-    from truecost.running.propose import RANDOM, propose
+    from truecost.running.propose import EARLY, RANDOM, propose
 
     space = Space.parse("b [0,1] [0.5]\n")
     spreads = []
     for spent in (0.0, 0.5, 1.0):
-        found = [propose(space, [space.default()], set(), seed=5, number=n, spent=spent, lost=False) for n in range(1, 301)]
+        found = [
+            propose(space, [space.default()], set(), seed=5, number=n, spent=spent, lost=False, learnt=lambda: None)
+            for n in range(1, 301)
+        ]
         near = [each.configuration.values["b"] for each in found if each is not None and each.origin != "random"]
-        assert len(near) > 300 * (1 - 2 * RANDOM)
+        assert len(near) > 300 * (1 - 2 * RANDOM - EARLY)
         spreads.append(float(np.std(np.array(near, dtype=float))))
     assert spreads[0] > 0.2
     assert spreads[1] == pytest.approx(0.5 * 0.1**0.5, rel=0.2)

@@ -235,7 +235,7 @@ def test_proposals_without_end_are_raced_in_several_heats() -> None:
             )
             left -= each.stop - each.start
     assert left >= 0
-    assert len(granted) >= race.HEATS
+    assert len(granted) >= race.LISTED.heats
     assert decision.incumbent is not None
 
 
@@ -246,7 +246,7 @@ def test_a_list_that_the_budget_can_carry_is_run_from_end_to_end(size: int, each
     rng = np.random.default_rng(size)
     costs = rng.exponential(1.0, (size, 100)) + rng.random((size, 1))
     _, counts = replay.run_race(replay.Course(costs), plan(20, 5), each * size, 0.0)
-    needed = race.PER_PROPOSAL_OF_FEW if each * size < race.FEW else race.PER_PROPOSAL
+    needed = race.LISTED.runs_of_few if each * size < race.FEW else race.LISTED.runs
     assert (counts > 0).all() or each < 0.8 * needed
 
 

@@ -60,7 +60,7 @@ def configure(
 
     A third to a half of the instances is held out, and up to a fifth of the budget kept for them: when the search is over,
     what it chose and the default are run there, and what is said of the true cost rests on these runs alone. The default is
-    recommended unless what was found costs less there.
+    recommended unless what was found costs less there by more than a standard error.
 
     Interrupted or killed, the same line goes on, and ends where it would have ended. With a larger budget it goes further.
     """

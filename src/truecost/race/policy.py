@@ -35,12 +35,8 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
-# A heat's runs per proposal, fewer where there are less than FEW in all: a small budget has to see enough of the space
-# first. And in how many heats a budget is spent when proposals do not run out.
-PER_PROPOSAL: Final = 4.0
+# A budget of fewer runs has to see enough of the space first.
 FEW: Final = 500
-PER_PROPOSAL_OF_FEW: Final = 3.0
-HEATS: Final = 5
 # The evidence a contender is dropped on, in paired standard errors, and the number of runs from which on it is asked.
 EVIDENCE: Final = 2.5
 FIRST_TEST: Final = 5
@@ -50,6 +46,28 @@ WORTH: Final = 0.01
 STEP: Final = 1.25
 # Whoever has fewer runs when a challenger meets the incumbent catches up in steps of this factor.
 CATCH_UP: Final = 1.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How a budget is spent.
+
+    Attributes
+    ----------
+    heats
+        In how many, when proposals do not run out.
+    runs, runs_of_few
+        A heat's runs per proposal; and where there are less than `FEW` in all.
+    """
+
+    heats: int
+    runs: float
+    runs_of_few: float
+
+
+# A list of configurations, and proposals that follow what was found: these pay for being looked at more often.
+LISTED: Final = Pace(heats=5, runs=4.0, runs_of_few=3.0)
+LEARNING: Final = Pace(heats=8, runs=3.0, runs_of_few=2.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -160,6 +178,7 @@ def decide(
     proposals_left: float,
     at_least: int = 1,
     capping: bool = False,
+    pace: Pace = LISTED,
 ) -> Decision:
     """What to run next.
 
@@ -173,17 +192,19 @@ def decide(
         A batch has so many runs at least, where there is use for them: as many as there are workers.
     capping
         Whether a run can be stopped when it has cost too much, and no cost is below 0.
+    pace
+        How the budget is spent.
     """
     runs_left = math.floor(runs_left) if math.isfinite(runs_left) else runs_left
     if len(standing.granted) == 0:
-        return _open(standing, schedule, None, runs_left, proposals_left, capping, "first heat")
+        return _open(standing, schedule, None, runs_left, proposals_left, capping, pace, "first heat")
     counts = (~np.isnan(standing.costs)).sum(axis=1)
     heat = len(standing.granted) - 1
     cohort = np.flatnonzero((standing.heats == heat) & ~standing.out)
     level = int(counts[cohort].max(initial=0))
     if level == 0:
         why = "nobody of the heat is left"
-        return _open(standing, schedule, standing.incumbent, runs_left, proposals_left, capping, why)
+        return _open(standing, schedule, standing.incumbent, runs_left, proposals_left, capping, pace, why)
     contenders = cohort[counts[cohort] == level]
     defends = standing.incumbent is not None and not standing.out[standing.incumbent]
     if defends and counts[standing.incumbent] >= level and standing.incumbent not in contenders:
@@ -228,7 +249,7 @@ def decide(
     if behind is not None:
         why = f"{reason}; the challenger has to win on equal runs"
         return Decision(batch=(behind,), incumbent=standing.incumbent, reason=why)
-    return _open(standing, schedule, leader, runs_left, proposals_left, capping, reason)
+    return _open(standing, schedule, leader, runs_left, proposals_left, capping, pace, reason)
 
 
 def _settled(
@@ -268,12 +289,13 @@ def _open(
     runs_left: float,
     proposals_left: float,
     capping: bool,
+    pace: Pace,
     reason: str,
 ) -> Decision:
     """A new heat, if there are runs and proposals for one."""
     total = runs_left + np.count_nonzero(~np.isnan(standing.costs))
-    each = PER_PROPOSAL_OF_FEW if total < FEW else PER_PROPOSAL
-    share = runs_left / max(HEATS - len(standing.granted) + standing.earlier, 1)
+    each = pace.runs_of_few if total < FEW else pace.runs
+    share = runs_left / max(pace.heats - len(standing.granted) + standing.earlier, 1)
     had = 0 if incumbent is None else np.count_nonzero(~np.isnan(standing.costs[incumbent]))
     number = int(min(proposals_left, max(max(share - had, share / 2) // each, 2.0), runs_left))
     if proposals_left * each * 0.8 <= runs_left:

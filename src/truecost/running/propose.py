@@ -1,15 +1,16 @@
-"""Proposals of a search: random configurations, and neighbours of the best, nearer as the budget is spent."""
+"""Proposals of a search: random configurations, neighbours of the best, and what a model of the costs so far offers."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from truecost.running.space import ATTEMPTS, Configuration, Space
 
-# So much of the proposals owes nothing to what was seen: whatever the costs, the whole space stays open. More while
-# nothing better than the default is known.
-RANDOM, LOST = 0.1, 0.7
+# So much of the proposals owes nothing to what was seen, and EARLY more of the first ones, less and less as the budget is
+# spent: whatever the costs, the whole space stays open. Of the rest, so much is left to the model; without it most is random
+# as long as nothing better than the default is known.
+RANDOM, EARLY, LEARNT, LOST = 0.1, 0.2, 0.5, 0.7
 # How far proposals lie from their parents when the share x of the budget is spent: numbers by a normal distribution of
 # WIDE · NARROWING^x of their range, never below LEAST; categories stay with probability KEPT + FIRMER·x. irace narrows in
 # the same way, by iterations (López-Ibáñez et al. 2016, section 2.2).
@@ -21,7 +22,7 @@ TRIES = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A configuration, and where it comes from: `default`, `random` or `neighbour of NAME`."""
+    """A configuration, and where it comes from: `default`, `random`, `neighbour of NAME` or `model`."""
 
     configuration: Configuration
     origin: str
@@ -36,6 +37,7 @@ def propose(
     number: int,
     spent: float,
     lost: bool,
+    learnt: Callable[[], Configuration | None],
 ) -> Proposal | None:
     """The search's proposal of this number, 0 for the default; None if no other configuration could be found.
 
@@ -51,13 +53,20 @@ def propose(
         The share of the budget that is spent: the more, the nearer to its parent a proposal is.
     lost
         Whether the default still leads.
+    learnt
+        What a model of the costs offers, one after the other; None when it has nothing more.
     """
     if number == 0:
         return Proposal(configuration=space.default(), origin="default")
     # Decided once for all attempts: else spaces whose neighbours are mostly known would see fewer of them.
-    chance = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,))).random()
-    near = len(parents) > 0 and chance >= (LOST if lost else RANDOM)
-    spread, keep = max(LEAST, WIDE * NARROWING**spent), KEPT + FIRMER * spent
+    chance, source = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,))).random(2)
+    random = RANDOM + EARLY * (1 - spent)
+    if chance >= random and source < LEARNT:
+        while (offer := learnt()) is not None:
+            if offer.name not in known and space.allows(offer):
+                return Proposal(configuration=offer, origin="model")
+    near = len(parents) > 0 and chance >= (max(LOST, random) if lost else random)
+    spread, keep = nearness(spent)
     for attempt in range(TRIES + ATTEMPTS):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, attempt)))
         if near and attempt < TRIES:
@@ -68,3 +77,8 @@ def propose(
         if found.name not in known and space.allows(found):
             return Proposal(configuration=found, origin=origin)
     return None
+
+
+def nearness(spent: float) -> tuple[float, float]:
+    """How far numbers move, and how probably categories stay."""
+    return max(LEAST, WIDE * NARROWING**spent), KEPT + FIRMER * spent

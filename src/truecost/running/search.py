@@ -22,6 +22,7 @@ from truecost.running.budget import Budget
 from truecost.running.gathering import Collector, pool_for
 from truecost.running.instances import Instance
 from truecost.running.journal import Journal, Plan
+from truecost.running.learning import SAMPLES, Learner
 from truecost.running.pool import Finished, Pool, Task
 from truecost.running.propose import propose
 from truecost.running.scenario import Scenario
@@ -110,6 +111,7 @@ class Search:
             Plan(configurations=(), instances=(*self._training, *self._held_out), runs=settings.runs), scenario.metric
         )
         self._seen = searchlog.recorded(book)
+        self._proposed = searchlog.proposals_of(book)
         rng = np.random.default_rng([settings.seed, ORDER])
         self._schedule: RunOrder = race.schedule(len(self._training), settings.runs, rng)
         self.configurations: list[Configuration] = []
@@ -121,6 +123,10 @@ class Search:
         self._heats: list[int] = []
         self._granted: tuple[float, ...] = ()
         self._led: int | None = None
+        # What the model of the costs offers in the heat it was made for, and where runs were stopped at a cap.
+        self._learner = Learner(scenario.space)
+        self._offered: tuple[int, int, list[Configuration]] = (0, 0, [])
+        self._stopped: dict[tuple[int, int], float] = {}
         # Runs, CPU and wall seconds; of each configuration in training, runs and wall seconds.
         self.made, self.cpu, self.wall = 0, 0.0, 0.0
         self._each = np.zeros((16, 2))
@@ -155,6 +161,7 @@ class Search:
                 proposals_left=self._proposals_left(),
                 at_least=self.settings.workers,
                 capping=self._can_cap(),
+                pace=race.LEARNING,
             )
             self.incumbent = decision.incumbent or 0
             if decision.grant is not None:
@@ -245,19 +252,25 @@ class Search:
             return False
         number = len(self.configurations)
         known = {configuration.name for configuration in self.configurations}
-        found = propose(
-            self._scenario.space,
-            self._parents(),
-            known,
-            seed=self.settings.seed,
-            number=number,
-            spent=self._share(),
-            lost=self.incumbent == 0,
+        found = (
+            self._proposed[number]
+            if number < len(self._proposed)
+            else propose(
+                self._scenario.space,
+                self._parents(),
+                known,
+                seed=self.settings.seed,
+                number=number,
+                spent=self._share(),
+                lost=self.incumbent == 0,
+                learnt=self._offer,
+            )
         )
         if found is None:
             self._exhausted = True
             return False
-        searchlog.note_proposal(self._book, number, found)
+        if number >= len(self._proposed):
+            searchlog.note_proposal(self._book, number, found)
         self.configurations.append(found.configuration)
         self._heats.append(len(self._granted) - 1)
         self.origins.append(found.origin)
@@ -266,6 +279,22 @@ class Search:
             self._out = np.concatenate([self._out, np.zeros_like(self._out)])
             self._each = np.concatenate([self._each, np.zeros_like(self._each)])
         return True
+
+    def _offer(self) -> Configuration | None:
+        """The next configuration that the model offers, which learns before every heat; None if it has nothing to say."""
+        heat, number = len(self._granted), len(self.configurations)
+        before, first, offers = self._offered
+        if heat != before:
+            costs = self._costs[:number].copy()
+            for cell, cap in self._stopped.items():
+                costs[cell] = cap
+            self._learner.learn(self.configurations, costs)
+        # Once for a proposal: in a small space the model may offer nothing but what is known.
+        if heat != before or (not offers and number != first):
+            rng = np.random.default_rng(np.random.SeedSequence(self.settings.seed, spawn_key=(number, SAMPLES)))
+            offers = self._learner.offers(self._parents(), self._share(), rng)[::-1]
+            self._offered = heat, number, offers
+        return offers.pop() if offers else None
 
     def _share(self) -> float:
         """How much of the budget for training is spent."""
@@ -330,6 +359,8 @@ class Search:
                 continue
             self._out[item.place] = math.isnan(cost) or cost > item.cap
             self._costs[item.place, item.position] = cost
+            if math.isnan(cost):
+                self._stopped[item.place, item.position] = item.cap
 
     def _task(self, item: _Item) -> Task:
         instance = self._training[self._schedule.instances[item.position]]
@@ -419,7 +450,7 @@ class Search:
 
         How many instances and rounds is fixed here, before any of their costs is seen: as many instances as the rest of the
         budget has runs for, then as many rounds. So is the rule: the incumbent is recommended if it costs less there than
-        the default; the default otherwise.
+        the default, by more than a standard error; the default otherwise.
         """
         self._bench.refuse_failures()
         self._phase, self.recommended = "held out", self.incumbent
@@ -440,9 +471,10 @@ class Search:
         ]
         new = [task for task in tasks if _cell(task) not in self._tested]
         self._tested |= dict(zip(map(_cell, new), self._make(new), strict=True))
-        costs = self._charged([self._tested[_cell(task)] for task in tasks]).reshape(-1, len(places)).mean(axis=0)
-        self.recommended = self.incumbent if costs[-1] < costs[0] else 0
-        self._note(_judged(costs.tolist(), self.recommended))
+        charged = self._charged([self._tested[_cell(task)] for task in tasks])
+        means = charged.reshape(rounds, len(instances), len(places)).mean(axis=0)
+        self.recommended = self.incumbent if _favoured(means[:, 0] - means[:, -1]) else 0
+        self._note(_judged(means.mean(axis=0).tolist(), self.recommended))
         return None
 
     def doubts(self) -> list[str]:
@@ -462,6 +494,12 @@ class Search:
                 "it failed, or ran into its limits."
             ]
         return []
+
+
+def _favoured(gains: FloatArray) -> bool:
+    """Whether the incumbent gains over the default, on these instances, by more than a standard error."""
+    error = float(gains.std(ddof=1)) / math.sqrt(len(gains)) if len(gains) > 1 else 0.0
+    return float(gains.mean()) > error
 
 
 def _judged(costs: Sequence[float], recommended: int) -> str:

@@ -13,6 +13,7 @@ from truecost.running.budget import Unit
 from truecost.running.journal import Journal
 from truecost.running.journalfile import enter
 from truecost.running.propose import Proposal
+from truecost.running.space import Configuration
 from truecost.runs import Outcome, Status, Step, Trajectory
 
 TOOL = "truecost configure"
@@ -118,21 +119,32 @@ def recorded(journal: Journal) -> dict[Cell, Recorded]:
     return {row[:3]: Recorded(*row[3:]) for row in rows}
 
 
+def proposals_of(journal: Journal) -> list[Proposal]:
+    """Who was proposed, in the order of proposals.
+
+    A search that goes on takes them as they are: a model of the costs may differ by a rounding on another machine.
+    """
+    query = (
+        'SELECT c.name, c."values", p.origin FROM proposals p'
+        " JOIN configurations c ON c.id = p.configuration ORDER BY p.number"
+    )
+    with journal.transaction(reading=True) as connection:
+        rows = connection.execute(query).fetchall()
+    return [
+        Proposal(configuration=Configuration(name=name, values=json.loads(values)), origin=origin)
+        for name, values, origin in rows
+    ]
+
+
 def note_proposal(journal: Journal, number: int, proposal: Proposal) -> None:
-    """The configuration of this number, in the order of proposals; another one than is there is refused."""
+    """A new configuration, in the order of proposals."""
     configuration = proposal.configuration
     with journal.transaction() as connection:
-        there = connection.execute(
-            "SELECT c.name FROM proposals p JOIN configurations c ON c.id = p.configuration WHERE p.number = ?", (number,)
-        ).fetchone()
-        if there is None:
-            enter(connection, configuration.name, configuration.values)
-            connection.execute(
-                "INSERT INTO proposals SELECT ?, id, ? FROM configurations WHERE name = ?",
-                (number, proposal.origin, configuration.name),
-            )
-        elif there[0] != configuration.name:
-            raise _elsewhere(journal, f"proposal {number} was {there[0]} and is now {configuration.name}")
+        enter(connection, configuration.name, configuration.values)
+        connection.execute(
+            "INSERT INTO proposals SELECT ?, id, ? FROM configurations WHERE name = ?",
+            (number, proposal.origin, configuration.name),
+        )
 
 
 def note_step(journal: Journal, number: int, *, runs: int, incumbent: str | None, reason: str) -> None:

@@ -1,0 +1,125 @@
+"""What an untried configuration may cost, learnt from those that were tried: a Gaussian process, arrays in, samples out.
+
+The cost of a configuration is taken for a sum of one effect a parameter and an effect of all of them together. Every part
+has a variance of its own, estimated by maximum likelihood: most parameters hardly matter, and theirs goes to 0. It learns
+from ranks, since timeouts cost orders of magnitude more than anything else, and it knows that a mean of few runs says less.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import ndtri
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+# How far the effect of a number reaches, in its range; and how fast the common effect fades with the distance.
+REACH = 0.4
+FADING = 3.0
+# Steps towards the most likely variances, and the steps at which the common effect takes over what was learnt of them.
+STEPS = 20
+RELEARNT = (0, 5, 10)
+# Of least squares by turns.
+SWEEPS = 30
+# Keeps matrices regular.
+JITTER = 1e-6
+
+
+def levelled(costs: FloatArray) -> FloatArray:
+    """(C, J) costs on a common order of runs, NaN where there is none -> (C,) how costly each is, on a normal's scale.
+
+    Ranks of all costs as normal scores; of these the effects of the configurations, adjusted for those of the positions, by
+    least squares: who came further met other runs.
+    """
+    there = ~np.isnan(costs)
+    scores = np.zeros(costs.shape)
+    _, places, ties = np.unique(costs[there], return_inverse=True, return_counts=True)
+    scores[there] = ndtri(((ties.cumsum() - ties / 2) / ties.sum())[places])
+    of_row, of_column = np.maximum(there.sum(axis=1), 1), np.maximum(there.sum(axis=0), 1)
+    own = np.zeros(len(costs))
+    for _ in range(SWEEPS):
+        shared = (scores - there * own[:, np.newaxis]).sum(axis=0) / of_column
+        own = (scores - there * shared).sum(axis=1) / of_row
+    return own
+
+
+class Surrogate:
+    """A model of effects at points, coordinates as in `truecost.running.points`.
+
+    Parameters
+    ----------
+    points, effects, runs
+        (n, parameters), (n,), (n,): configurations, how costly they are, and the number of runs that says so.
+    categorical
+        (parameters,): which coordinates have no order.
+    """
+
+    def __init__(self, points: FloatArray, effects: FloatArray, runs: IntArray, categorical: BoolArray) -> None:
+        parts = _parts(points, points, categorical)
+        # A parameter that is the same everywhere has no effect to be seen.
+        self._varied = parts.reshape(len(parts), -1).min(axis=1) < 1 - 1e-9
+        self._points, self._categorical = points, categorical
+        parts = parts[self._varied]
+        number, size = parts.shape[:2] if len(parts) else (0, len(points))
+        flat, noise = parts.reshape(number, -1), 1.0 / runs
+        centre, scale = float(np.average(effects, weights=runs / (runs + 1.0))), float(effects.std()) or 1.0
+        told = (effects - centre) / scale
+        # Variances: of every parameter's effect, of the common one, of what no point explains, of one run.
+        self._each = np.full(number, 0.5 / max(number, 1))
+        self._common, own, run = 0.2, 0.05, 0.25
+        for step in range(STEPS + 1):
+            if step in RELEARNT:
+                self._shares = self._each / max(float(self._each.sum()), 1e-12)
+                together = np.exp(FADING * ((self._shares @ flat).reshape(size, size) - 1))
+            matrix = (self._each @ flat).reshape(size, size) + self._common * together
+            matrix[np.diag_indices(size)] += own + run * noise + JITTER
+            if step == STEPS:
+                break
+            # Maximum likelihood by minorisation (Zhou, Hu, Zhou and Lange 2019): every step raises it.
+            inverse = np.linalg.inv(matrix)
+            weights = inverse @ told
+            outer, diagonal = np.outer(weights, weights), np.diag(inverse)
+            self._each = self._each * np.sqrt(np.maximum(flat @ outer.ravel(), 0.0) / (flat @ inverse.ravel()))
+            self._common *= math.sqrt(max(float((together * outer).sum()), 0.0) / float((together * inverse).sum()))
+            own = max(own * math.sqrt(float(weights @ weights) / float(diagonal.sum())), 1e-4)
+            run = max(run * math.sqrt(float(weights**2 @ noise) / float(diagonal @ noise)), 1e-3)
+        self._factor = cho_factor(matrix, lower=True)
+        self._weights = cho_solve(self._factor, told)
+
+    def sampled(self, points: FloatArray, number: int, rng: np.random.Generator, *, temper: float) -> FloatArray:
+        """(number, n): effects at points, as they may be; `temper` 1 for what is known of them, 0 for their mean."""
+        towards = self._covariance(points, self._points)
+        spread = self._covariance(points, points) - towards @ cho_solve(self._factor, towards.T)
+        spread[np.diag_indices(len(points))] += JITTER
+        draws = rng.standard_normal((number, len(points))) @ np.linalg.cholesky(spread).T
+        return np.asarray(towards @ self._weights + temper * draws)
+
+    def promise(self, points: FloatArray) -> FloatArray:
+        """(n,): the mean of the effect less its standard deviation, the lower the more promising."""
+        towards = self._covariance(points, self._points)
+        explained = (towards.T * cho_solve(self._factor, towards.T)).sum(axis=0)
+        return np.asarray(towards @ self._weights - np.sqrt(np.maximum(self._each.sum() + self._common - explained, 0.0)))
+
+    def _covariance(self, some: FloatArray, others: FloatArray) -> FloatArray:
+        parts = _parts(some[:, self._varied], others[:, self._varied], self._categorical[self._varied])
+        flat = parts.reshape(len(parts), len(some) * len(others))
+        shape = len(some), len(others)
+        together = np.exp(FADING * ((self._shares @ flat).reshape(shape) - 1))
+        return np.asarray((self._each @ flat).reshape(shape) + self._common * together)
+
+
+def _parts(some: FloatArray, others: FloatArray, categorical: BoolArray) -> FloatArray:
+    """(parameters, n, m): how alike a parameter's effects at two points are; not at all if it is inactive at one only."""
+    missing, elsewhere = np.isnan(some), np.isnan(others)
+    parts = np.empty((some.shape[1], len(some), len(others)))
+    for place, part in enumerate(parts):
+        apart = np.nan_to_num(some[:, place])[:, np.newaxis] - np.nan_to_num(others[:, place])
+        part[:] = apart == 0 if categorical[place] else np.exp(-0.5 * (apart / REACH) ** 2)
+        if missing[:, place].any() or elsewhere[:, place].any():
+            one, other = missing[:, place][:, np.newaxis], elsewhere[:, place]
+            part[one & other] = 1.0
+            part[one ^ other] = 0.0
+    return parts

@@ -1,0 +1,68 @@
+"""What a search learns from its runs: a model of the costs, and the configurations that it offers to be tried.
+
+The model (`truecost.race.surrogate`) looks at hundreds of random configurations and neighbours of the best. An offer is the
+best of them by one sample of what the model knows (Thompson sampling): the surer it is, the more it keeps to what it found.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truecost.race.surrogate import Surrogate, levelled
+from truecost.running.points import Points
+from truecost.running.propose import nearness
+from truecost.running.space import Configuration, Space
+
+FloatArray = NDArray[np.float64]
+
+# A model learns from so many configurations at least, and at most; it looks at so many candidates, half of them neighbours,
+# and samples the effects of the most promising.
+FIRST, MOST = 12, 250
+CANDIDATES, PROMISING = 600, 100
+# How much of what is not known enters a sample: in many dimensions all of it would drown what is.
+TEMPER = 0.5
+# So many proposals are sampled at once.
+BATCH = 40
+# What samples are drawn from, beside the seed and the number of the first proposal.
+SAMPLES = 1
+
+
+class Learner:
+    """A model of the costs, and what it promises."""
+
+    def __init__(self, space: Space) -> None:
+        self._points = Points(space)
+        self._model: Surrogate | None = None
+
+    def learn(self, configurations: Sequence[Configuration], costs: FloatArray) -> bool:
+        """From (C, J) costs on the common order of runs, NaN where there is none; whether they say anything."""
+        runs = np.count_nonzero(~np.isnan(costs), axis=1)
+        self._model, tried = None, np.flatnonzero(runs)
+        if tried.size < FIRST:
+            return False
+        effects = levelled(costs[:, : runs.max()])
+        if np.ptp(effects[tried]) == 0:
+            return False
+        if tried.size > MOST:
+            # The better half of what it can take, and of the others an even sample.
+            ranked = tried[np.argsort(effects[tried], kind="stable")]
+            others = np.linspace(MOST // 2, tried.size - 1, MOST - MOST // 2).astype(np.int64)
+            tried = ranked[np.concatenate([np.arange(MOST // 2), others])]
+        points = self._points.of([configurations[place] for place in tried.tolist()])
+        self._model = Surrogate(points, effects[tried], runs[tried], self._points.categorical)
+        return True
+
+    def offers(self, parents: Sequence[Configuration], spent: float, rng: np.random.Generator) -> list[Configuration]:
+        """What to try, the best of several candidates each; nothing before there is a model."""
+        if self._model is None or not parents:
+            return []
+        near = self._points.of(parents)[np.minimum(rng.geometric(0.5, CANDIDATES // 2), len(parents)) - 1]
+        spread, keep = nearness(spent)
+        around = self._points.around(near, rng, spread=np.full(len(near), spread), keep=np.full(len(near), keep))
+        points = np.concatenate([around, self._points.random(CANDIDATES - len(near), rng)])
+        points = points[np.argsort(self._model.promise(points), kind="stable")[:PROMISING]]
+        taken: list[int] = []
+        for sample in self._model.sampled(points, min(BATCH, len(points)), rng, temper=TEMPER):
+            taken.append(next(int(place) for place in np.argsort(sample, kind="stable") if place not in taken))
+        return [self._points.configuration(points[place]) for place in taken]
