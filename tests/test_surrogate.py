@@ -142,8 +142,8 @@ def test_learning_waits_for_runs_that_differ() -> None:
     assert learner.offers(some[:2], 0.5, rng) == []
     costs[:, 0] = 7.0
     assert not learner.learn(some, costs)
-    costs[:, 0] = [float(each.values["a"]) for each in some]
+    costs[:, 0] = [float(str(each.values["a"])) for each in some]
     assert learner.learn(some, costs)
     offers = learner.offers(some[:2], 0.5, rng)
     assert len({each.name for each in offers}) == len(offers) > 10
-    assert np.mean([float(each.values["a"]) for each in offers]) < 0.2
+    assert np.mean([float(str(each.values["a"])) for each in offers]) < 0.2

@@ -166,10 +166,11 @@ def _print_configuration(found: "Configured", scenario: "Scenario") -> None:
     if found.incumbent.name == found.default.name:
         print_line(f"Configuration {found.incumbent.name}: the default; nothing better was found.")
     elif found.recommended.name == found.default.name:
-        own, usual_cost = (number(found.assessment.tested[each.name]) for each in (found.incumbent, found.default))
+        own, usual_cost = (found.assessment.tested[each.name] for each in (found.incumbent, found.default))
+        less = ", which is within a standard error: chance may have done that" if own < usual_cost else ""
         print_line(
             f"Keep the default ({found.default.name}). On the held-out instances what the search chose, configuration "
-            f"{found.incumbent.name}, costs {own}; the default {usual_cost}.",
+            f"{found.incumbent.name}, costs {number(own)}; the default {number(usual_cost)}{less}.",
             "open",
         )
     else:
