@@ -223,7 +223,7 @@ def test_reader_that_stops_early(stored: Path) -> None:
 def test_help_loads_nothing_heavy() -> None:
     """`truecost --help` would load NumPy, SciPy, polars or Altair and become slow."""
     heavy = ("numpy", "scipy", "polars", "numba", "altair", "ConfigSpace")
-    script = f"import sys, truecost, truecost.cli; print([m for m in {heavy} if m in sys.modules])"
+    script = f"import sys, truecost, truecost.cli; truecost.cli.app(); print([m for m in {heavy} if m in sys.modules])"
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ended.stdout == "[]\n"
     helped = run("--help")
