@@ -51,6 +51,9 @@ AUDITED: tuple[Part, ...] = (
     "over_tuning",
 )
 
+# Fewer instances than this have no halves to speak of.
+FEWEST_TO_SWEEP = 8
+
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Assessment(Estimates, Spoken):
@@ -257,11 +260,18 @@ class Assessment(Estimates, Spoken):
     @cached_property
     def no_sweeps(self) -> str | None:
         """Why errors against N and K cannot be had; None where they can."""
-        from truecost.judge.curves import why_no_sweeps
-
-        return why_no_sweeps(self.matrix) or (
-            "within and across are not known for every configuration" if isinstance(self.bounds, str) else None
-        )
+        configurations, instances, _ = self.matrix.shape
+        if configurations < 2:
+            return "with one configuration nothing is chosen"
+        if instances < FEWEST_TO_SWEEP:
+            return f"that takes {FEWEST_TO_SWEEP} instances, and there {'is' if instances == 1 else 'are'} {instances}"
+        if self.matrix.counts().min() == 0:
+            return "some configurations have no run on some instances"
+        if self.censored.any():
+            return "some runs were stopped at a cap, and what they cost is not known"
+        if isinstance(self.bounds, str):
+            return "within and across are not known for every configuration"
+        return None
 
     @cached_property
     def split(self) -> "OneSplit":

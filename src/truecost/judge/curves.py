@@ -13,25 +13,10 @@ from truecost.judge.evidence import Evidence
 from truecost.matrix import CostMatrix
 from truecost.stats import confidence
 
-# Fewer instances than this have no halves to speak of; more splits than this make a curve no smoother to the eye.
-FEWEST_TO_SWEEP = 8
+# More splits than this make a curve no smoother to the eye.
 MOST_SWEPT = 200
 # Points of a curve against N or K: all that are drawn.
 POINTS = 60
-
-
-def why_no_sweeps(matrix: CostMatrix) -> str | None:
-    """Why errors against N and K cannot be had; None where they can."""
-    configurations, instances, _ = matrix.shape
-    if configurations < 2:
-        return "with one configuration nothing is chosen"
-    if instances < FEWEST_TO_SWEEP:
-        return f"that takes {FEWEST_TO_SWEEP} instances, and there {'is' if instances == 1 else 'are'} {instances}"
-    if matrix.counts().min() == 0:
-        return "some configurations have no run on some instances"
-    if matrix.censored.any():
-        return "some runs were stopped at a cap, and what they cost is not known"
-    return None
 
 
 def sweeps(
