@@ -41,6 +41,6 @@ clean:
 	$(BIN)/python -m pip install --quiet -e '.[dev,cluster,solvers]'
 	@touch $@
 
-.venv/.compiled: .venv/.tools src/truecost/experiments/_resample_kernels.py src/truecost/race/_rules.py src/truecost/stats/betting.py src/truecost/stats/scanning.py
+.venv/.compiled: .venv/.tools src/truecost/experiments/_resample_kernels.py src/truecost/race/_rules.py src/truecost/stats/betting.py src/truecost/stats/compiled.py src/truecost/stats/scanning.py
 	$(BIN)/python tests/warm.py
 	@touch $@

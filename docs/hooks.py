@@ -91,7 +91,7 @@ def command_line() -> str:
 
     from truecost.cli import app
 
-    return "\n".join(_command("truecost", typer.main.get_command(app)))
+    return "\n".join(_command("truecost", typer.main.get_command(app())))
 
 
 def options() -> str:
@@ -101,7 +101,7 @@ def options() -> str:
     from truecost.cli import app
 
     found: dict[str, tuple[str, list[str]]] = {}
-    for name, command in _commands("", typer.main.get_command(app)):
+    for name, command in _commands("", typer.main.get_command(app())):
         for each in command.params:
             if each.param_type_name == "option" and each.name != "help":
                 flags = ", ".join(f"`{flag}`" for flag in (*each.opts, *each.secondary_opts))

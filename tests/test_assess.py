@@ -12,7 +12,8 @@ from scipy.stats import binomtest
 
 from truecost.errors import InputError
 from truecost.importers.detect import import_runs
-from truecost.judge.assess import Assessment, Part, assess, audit
+from truecost.judge.assess import assess, audit
+from truecost.judge.assessment import Assessment, Part
 from truecost.judge.costs import costs_of, difficulty
 from truecost.judge.evidence import Chosen
 from truecost.judge.optimism import over_tuning, selection_errors

@@ -1,5 +1,7 @@
 """The gambler's capital is fair, its limits are what it rejects, and the compiled loops do what the words say."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from itertools import product
 
@@ -199,3 +201,11 @@ def test_every_mean_has_its_cell() -> None:
         for mean in np.concatenate([np.random.default_rng(8).random(500), ends[1:], np.nextafter(ends[1:-1], 1), [1e-300]]):
             j = betting.cell_of(mean, cells)
             assert ends[j - 1] < mean <= ends[j]
+
+
+def test_a_compiled_kernel_is_loaded_without_the_compiler() -> None:
+    """Every command that states a limit would load all of Numba, which takes longer than the limit."""
+    script = "import sys; from truecost.stats import confidence as c; c.upper([0.1, 0.5], 0, 1); print(*sys.modules)"
+    # The first may have to compile it.
+    loaded = [subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True) for _ in range(2)]
+    assert not {"numba.np.arraymath", "scipy.special"} & set(loaded[1].stdout.split())

@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import binomtest, ttest_rel
 
 from truecost.examples import load_example
-from truecost.judge.assess import Assessment, assess
+from truecost.judge.assess import assess
+from truecost.judge.assessment import Assessment
 from truecost.judge.evidence import Chosen
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import

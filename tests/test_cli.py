@@ -220,10 +220,20 @@ def test_reader_that_stops_early(stored: Path) -> None:
     assert info.returncode == 0
 
 
+def test_an_audit_loads_no_charts_and_no_frames() -> None:
+    """An audit would wait for polars and Altair, of which it needs nothing."""
+    script = (
+        "import sys, truecost.cli as cli; sys.argv[1:] = ['audit', 'kissat', '--json']; cli._run();"
+        "print([m for m in ('polars', 'altair', 'jinja2', 'pandas', 'scipy.stats') if m in sys.modules], file=sys.stderr)"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ended.stderr == "[]\n"
+
+
 def test_help_loads_nothing_heavy() -> None:
     """`truecost --help` would load NumPy, SciPy, polars or Altair and become slow."""
     heavy = ("numpy", "scipy", "polars", "numba", "altair", "ConfigSpace")
-    script = f"import sys, truecost, truecost.cli; print([m for m in {heavy} if m in sys.modules])"
+    script = f"import sys, truecost, truecost.cli; truecost.cli.app(); print([m for m in {heavy} if m in sys.modules])"
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ended.stdout == "[]\n"
     helped = run("--help")

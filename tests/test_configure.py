@@ -18,7 +18,8 @@ from commands import Ended, run
 from scipy import stats
 
 from truecost import InputError, Journal, Scenario, Status, gather, import_runs
-from truecost.judge.assess import AUDITED, certify
+from truecost.judge.assess import certify
+from truecost.judge.assessment import AUDITED
 from truecost.judge.evidence import Chosen
 from truecost.race import policy as race
 from truecost.race.policy import Cut, Decision, RunOrder, Standing, Stretch

@@ -46,7 +46,7 @@ def test_commands_in_the_text_exist(name: str) -> None:
     from truecost.cli import app
 
     for words in inline_commands((ROOT / name).read_text()):
-        command = typer.main.get_command(app)
+        command = typer.main.get_command(app())
         names = re.findall(r"(?<!\S)[a-z][a-z-]*(?!\S)", words)
         while names and hasattr(command, "commands"):
             assert names[0] in command.commands, words
@@ -156,7 +156,7 @@ def test_the_site_has_every_command_and_option(site: Path) -> None:
     from truecost.cli import app
 
     text = (site / "reference" / "command-line.html").read_text()
-    todo = [("truecost", typer.main.get_command(app))]
+    todo = [("truecost", typer.main.get_command(app()))]
     seen = 0
     while todo:
         name, command = todo.pop()

@@ -540,7 +540,7 @@ def test_import_refuses_in_one_line(tmp_path: Path) -> None:
         [table, "--cutoff", "nan"],
     ):
         with pytest.raises((InputError, FileNotFoundError, typer.TyperException)) as caught:
-            app(["import", *map(str, words)], standalone_mode=False)
+            app()(["import", *map(str, words)], standalone_mode=False)
         assert "\n" not in str(caught.value)
     for words in (["nowhere.csv"], [table, *range_, "-o", "runs.xlsx"]):
         ended = run("import", *words, cwd=tmp_path)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import validations
 from commands import Run
 
 from truecost.matrix import CostMatrix
@@ -45,6 +46,30 @@ def raced(seed: int) -> tuple[CostMatrix, Trajectory]:
     return matrix, trajectory
 
 
+def answers(run: Run, *runs: object) -> dict[str, Any]:
+    """What each command says of these runs."""
+    told: dict[str, Any] = {}
+    for command, words in COMMANDS.items():
+        ended = run(command, *runs, *words, "--json")
+        if ended.returncode == 2:
+            # Only the paper's bounds and plans may have nothing to say of some runs.
+            assert command in ("bound", "plan"), ended.stderr
+            continue
+        told[command] = json.loads(ended.stdout)
+    assert {"info", "audit", "certify", "report"} <= set(told)
+    return told
+
+
+def check(told: dict[str, Any]) -> None:
+    """All name the same, and what two of them have a key for is the same."""
+    for command, answer in told.items():
+        for key in ("incumbent", "default", "runs", "chosen"):
+            assert answer[key] == told["info"][key], (command, key)
+        for key in set(answer) & set(told["report"]):
+            if key != "asked":
+                assert answer[key] == told["report"][key], (command, key)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_all_commands_give_one_answer(seed: int, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two commands would take different configurations for the best, or print different costs of the same one."""
@@ -52,22 +77,9 @@ def test_all_commands_give_one_answer(seed: int, run: Run, tmp_path: Path, monke
     matrix, trajectory = raced(seed)
     matrix.save("runs.npz", trajectory=trajectory)
     named: tuple[object, ...] = ("--configuration", matrix.configurations[-1]) if seed % 5 == 4 else ()
-    told: dict[str, Any] = {}
-    for command, words in COMMANDS.items():
-        ended = run(command, "runs.npz", *words, *named, "--json")
-        if ended.returncode == 2:
-            # Only the paper's bounds and plans may have nothing to say of these runs.
-            assert command in ("bound", "plan"), ended.stderr
-            continue
-        told[command] = json.loads(ended.stdout)
-    assert {"info", "audit", "certify", "report"} <= set(told)
+    told = answers(run, "runs.npz", *named)
+    check(told)
     first = told["info"]
-    for command, answer in told.items():
-        for key in ("incumbent", "default", "runs", "chosen"):
-            assert answer[key] == first[key], command
-        for key in set(answer) & set(told["report"]):
-            if key != "asked":
-                assert answer[key] == told["report"][key], (command, key)
     costs = {row["configuration"]: row for row in told["report"]["configurations"]}
     own = first["incumbent"]
     assert costs[own["configuration"]]["training_cost"] == own["training_cost"]
@@ -75,3 +87,29 @@ def test_all_commands_give_one_answer(seed: int, run: Run, tmp_path: Path, monke
         assert told["audit"]["optimism"]["true_cost"] == own["true_cost"]
     ranked = [row["training_cost"] for row in told["report"]["configurations"] if row["rank"] is not None]
     assert ranked == sorted(ranked)
+
+
+FAST = ("--workers", 2, "--no-pin", "--quiet", "--json")
+
+
+@pytest.mark.usefixtures("own_locks")
+def test_a_validation_is_told_as_it_was(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `validate` printed would not be what other commands say of its journal."""
+    monkeypatch.chdir(tmp_path)
+    validations.irace_folder(tmp_path)
+    words = ("irace.Rdata", "--low", 0, "--high", 12, "--instances", "t*/*.txt", "--budget", "120runs")
+    ended = run("validate", *words, *FAST)
+    assert ended.returncode == 0, ended.stderr
+    told = answers(run, "irace-validate.db")
+    assert {"bound", "plan"} <= set(told)
+    check({**told, "validate": json.loads(ended.stdout)})
+
+
+@pytest.mark.usefixtures("own_locks")
+def test_a_search_is_told_as_it_was(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `configure` printed would not be what other commands say of its journal."""
+    monkeypatch.chdir(tmp_path)
+    validations.written(tmp_path)
+    ended = run("configure", "scenario.toml", "--budget", "60runs", "--journal", "search.db", *FAST)
+    assert ended.returncode == 0, ended.stderr
+    check({**answers(run, "search.db"), "configure": json.loads(ended.stdout)})

@@ -189,7 +189,7 @@ def commands(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 def test_an_option_means_one_thing() -> None:
     """An option would mean one thing here and another there."""
     meanings: dict[str, dict[tuple[str, str], list[str]]] = defaultdict(lambda: defaultdict(list))
-    for name, command in commands(typer.main.get_command(app)):
+    for name, command in commands(typer.main.get_command(app())):
         for each in command.params:
             if each.param_type_name == "option":
                 meaning = each.help.split(";")[0].rstrip(".")

@@ -20,7 +20,7 @@ from test_figures_more import paired_data, width_data
 from truecost import assess, figures, report, runtime_model
 from truecost.errors import InputError
 from truecost.examples import load_example
-from truecost.judge.assess import AUDITED
+from truecost.judge.assessment import AUDITED
 from truecost.judge.optimism import OverTuning, Point
 from truecost.matrix import CostMatrix
 from truecost.plan import sizes as plan

@@ -166,7 +166,7 @@ def test_json_is_alone(line: str, folder: Path, run: Run, monkeypatch: pytest.Mo
 
 def options(line: str) -> set[str]:
     """The options of the command in a line."""
-    found: Any = typer.main.get_command(app)
+    found: Any = typer.main.get_command(app())
     for word in line.split():
         found = getattr(found, "commands", {}).get(word, found)
     return {parameter.name for parameter in found.params}
@@ -201,7 +201,7 @@ def test_every_command_is_looked_at() -> None:
         for word, each in found.commands.items():
             yield from walk(each, f"{name} {word}".strip())
 
-    names = set(walk(typer.main.get_command(app), ""))
+    names = set(walk(typer.main.get_command(app()), ""))
     seen = {name for name in names for line in COMMANDS if f"{line} ".startswith(f"{name} ")}
     assert names - seen == {"demo"}  # which has tests of its own
     assert [name for name in names if "json" not in options(name)] == []

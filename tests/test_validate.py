@@ -18,7 +18,7 @@ from commands import Ended, run
 from scipy.stats import binom
 
 from truecost import CostMatrix, InputError, Journal, Scenario, assess, confidence, configure, gather, import_runs
-from truecost.judge.assess import AUDITED
+from truecost.judge.assessment import AUDITED
 from truecost.judge.evidence import part_of_round
 from truecost.race.stopping import HOPELESS, StoppingRule
 from truecost.running.validating import Validated, ValidationProgress, validate
@@ -257,11 +257,7 @@ def test_killed_it_ends_where_it_would_have_ended(tmp_path: Path) -> None:
 @pytest.fixture
 def runner(tmp_path: Path) -> Path:
     """A folder as irace leaves it, with its target-runner and fresh instances."""
-    shutil.copytree(DATA / "runner", tmp_path, dirs_exist_ok=True)
-    for name, count in (("train", 10), ("test", 60)):
-        (tmp_path / name).mkdir()
-        for number in range(1, count + 1):
-            (tmp_path / name / f"{number}.txt").write_text(f"{number % 13} {name}\n" if name == "test" else f"{number}\n")
+    validations.irace_folder(tmp_path)
     return tmp_path
 
 

@@ -1,5 +1,6 @@
 """What tests validate: a log made by hand, and a target whose cost is arithmetic, lower by 10 for each step of `x`."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -47,3 +48,12 @@ def log(winner: dict[str, Any] | None = None, default: dict[str, Any] | None = N
         trajectory=Trajectory(tool="a search", proposed="adaptively", raced=True, default="d", incumbent="w"),
         parameters={"w": winner or WINNER, "d": default or DEFAULT},
     )
+
+
+def irace_folder(folder: Path) -> None:
+    """A folder as irace leaves it, with its target-runner and fresh instances."""
+    shutil.copytree(Path(__file__).parent / "data" / "runner", folder, dirs_exist_ok=True)
+    for name, count in (("train", 10), ("test", 60)):
+        (folder / name).mkdir()
+        for number in range(1, count + 1):
+            (folder / name / f"{number}.txt").write_text(f"{number % 13} {name}\n" if name == "test" else f"{number}\n")

@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from truecost.experiments import bounds_observed as reality
     from truecost.experiments import exact, fit, resample
     from truecost.importers.detect import import_runs
-    from truecost.judge.assess import Assessment, assess, audit, certify
+    from truecost.judge.assess import assess, audit, certify
+    from truecost.judge.assessment import Assessment
     from truecost.judge.evidence import RefusedError
     from truecost.judge.statements import Certificate
     from truecost.matrix import CostMatrix
@@ -120,7 +121,7 @@ _HOMES = {
     "resample": "experiments.resample:",
     "fit": "experiments.fit:",
     "reality": "experiments.bounds_observed:",
-    "Assessment": "judge.assess",
+    "Assessment": "judge.assessment",
     "assess": "judge.assess",
     "audit": "judge.assess",
     "Certificate": "judge.statements",

@@ -48,45 +48,22 @@ def _machine() -> list[Finding]:
 def _limits() -> list[Finding]:
     from truecost.running.execute import control_group
 
-    group = control_group()
-    found = [
-        Finding(
-            area="limits",
-            name="cgroup v2",
-            there=group is not None,
-            detail=f"{group}: CPU time of a whole process tree, exactly"
-            if group is not None
-            else "none writable: CPU time is then sampled and may miss children nobody waits for",
-        )
+    group, unshare = control_group(), shutil.which("unshare")
+    looked_for = (
+        (
+            "cgroup v2",
+            group is not None,
+            f"{group}: CPU time of a whole process tree, exactly",
+            "none writable: CPU time is then sampled and may miss children nobody waits for",
+        ),
+        ("child subreaper", _subreaper(), "processes that leave their parent are still found", "needs Linux"),
+        ("process clocks", _clock_of_process(), "CPU time of a running process in nanoseconds", "only ticks of 10 ms"),
+        ("unshare", bool(unshare), f"{unshare}", "not on PATH: a process tree may outlive a killed supervisor"),
+    )
+    return [
+        Finding(area="limits", name=name, there=there, detail=good if there else bad)
+        for name, there, good, bad in looked_for
     ]
-    subreaper = _subreaper()
-    found.append(
-        Finding(
-            area="limits",
-            name="child subreaper",
-            there=subreaper,
-            detail="processes that leave their parent are still found" if subreaper else "needs Linux",
-        )
-    )
-    clock = _clock_of_process()
-    found.append(
-        Finding(
-            area="limits",
-            name="process clocks",
-            there=clock,
-            detail="CPU time of a running process in nanoseconds" if clock else "only ticks of 10 ms",
-        )
-    )
-    unshare = shutil.which("unshare")
-    found.append(
-        Finding(
-            area="limits",
-            name="unshare",
-            there=unshare is not None,
-            detail=unshare or "not on PATH: a process tree may outlive a killed supervisor",
-        )
-    )
-    return found
 
 
 def _solvers() -> list[Finding]:

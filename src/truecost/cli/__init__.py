@@ -6,57 +6,28 @@ Exit code 0: done. 1: the answer is "no". 2: wrong input, one line on stderr. 3:
 import atexit
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from truecost.cli import experiment, experiment_configure, scenario
-from truecost.cli.audit import audit
-from truecost.cli.bound import bound
-from truecost.cli.certify import certify
-from truecost.cli.configure import configure
-from truecost.cli.demo import demo
-from truecost.cli.doctor import doctor
 from truecost.cli.flags import Command, flagged
-from truecost.cli.gather import gather
-from truecost.cli.import_ import import_
-from truecost.cli.info import info
-from truecost.cli.plan import plan
 from truecost.cli.printing import visible
-from truecost.cli.report import report
-from truecost.cli.reproduce import reproduce
-from truecost.cli.validate import validate
 from truecost.errors import TruecostError
 
 # What typer answers Ctrl-C by, as shells do: 128 and the number of the signal.
 INTERRUPTED = 130
 
-app = typer.Typer(
-    name="truecost",
-    help="How well a configured algorithm will really do on instances it has never seen, and how sure one can be.",
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-for command in (demo, doctor, gather, configure, validate, info, bound, plan, certify, audit):
-    app.command()(command)
-app.command("import")(import_)
-experiment.app.command("configure")(experiment_configure.configure)
-app.add_typer(experiment.app, name="experiment", short_help="The paper's experiments, one by one.")
-app.command()(report)
-app.command()(reproduce)
-app.add_typer(scenario.app, name="scenario", short_help="Solvers that are built in, with instances from a seed.")
-# What a list of commands says of each, in a line of a terminal; the first sentence of its own help where that is short.
-SHORT = {
+# Every command, and what a list of them says of it in a line of a terminal.
+COMMANDS = {
     "demo": "Three tuned solvers: how good are their winners really?",
     "doctor": "What this machine offers: cores, limits, solvers, a browser.",
     "gather": "Run a solver: configurations on instances, into a journal.",
-    "validate": "Run winner and default on new instances until it is shown.",
-    "from-log": "Write the scenario of a log of irace or SMAC3.",
     "configure": "Search for a better configuration, and certify it.",
+    "validate": "Run winner and default on new instances until it is shown.",
     "info": "What runs hold: how good each configuration is, how noisy.",
     "bound": "How far the true cost can lie above the mean of the runs.",
     "plan": "How many runs on how many instances.",
@@ -65,17 +36,37 @@ SHORT = {
     "import": "Take over runs of SMAC3, irace, ASlib, AClib or a table.",
     "report": "One page about recorded runs, the verdict first.",
     "reproduce": "The paper's whole experimental section on a matrix.",
-    "estimators": "Three ways to spread runs over instances compared, exactly.",
-    "experiment configure": "Configurators replayed on recorded runs.",
+    "experiment": "The paper's experiments, one by one.",
+    "scenario": "Solvers that are built in, with instances from a seed.",
 }
-for each in (app, experiment.app, scenario.app):
-    for registered in each.registered_commands:
-        registered.cls = Command
-        name = registered.name or str(getattr(registered.callback, "__name__", ""))
-        registered.short_help = SHORT.get("experiment configure" if each is experiment.app and name == "configure" else name)
+# Where a command is in a file of another name.
+HOMES = {"import": "import_", "experiment": "experiment_configure"}
 
 
-@app.callback(invoke_without_command=True)
+def app(names: Iterable[str] = COMMANDS) -> typer.Typer:
+    """The command line, with these commands: one alone starts faster than all."""
+    made = typer.Typer(
+        name="truecost",
+        help="How well a configured algorithm will really do on instances it has never seen, and how sure one can be.",
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback(invoke_without_command=True)(_common)
+    for name in names:
+        home = HOMES.get(name, name)
+        module = import_module(f"truecost.cli.{home}")
+        group: typer.Typer | None = getattr(module, "app", None)
+        if group is None:
+            made.command(name, cls=Command, short_help=COMMANDS[name])(getattr(module, home))
+            continue
+        for command in group.registered_commands:
+            command.cls = Command
+        made.add_typer(group, name=name, short_help=COMMANDS[name])
+    return made
+
+
 def _common(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
@@ -106,7 +97,8 @@ def main() -> None:
 
 def _run() -> int:
     try:
-        answer = app(standalone_mode=False, prog_name="truecost")
+        asked = [word for word in sys.argv[1:2] if word in COMMANDS]
+        answer = app(asked or COMMANDS)(standalone_mode=False, prog_name="truecost")
         sys.stdout.flush()  # here, where a closed pipe is still ours to answer for
         if answer == INTERRUPTED:
             sys.stderr.write("truecost: interrupted\n")

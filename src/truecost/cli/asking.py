@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from truecost.cli.reading import Source
 
 if TYPE_CHECKING:
-    from truecost.judge.assess import Assessment
+    from truecost.judge.assessment import Assessment
     from truecost.show.blocks import Document, Section
     from truecost.show.document import Context
 

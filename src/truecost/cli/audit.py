@@ -54,7 +54,7 @@ def audit(
     }
     with progress("looking at the runs", quiet=quiet):
         found = assessed(source, delta=delta, splits=splits, rng=seed, **asked)
-        from truecost.judge.assess import AUDITED
+        from truecost.judge.assessment import AUDITED
 
         told = found.to_dict(*AUDITED, "outlook")
     if json:

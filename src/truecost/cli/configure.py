@@ -132,7 +132,7 @@ def _state(progress: "SearchProgress") -> str:
 def _plain(found: "Configured", path: Path) -> dict[str, Any]:
     from dataclasses import asdict, fields
 
-    from truecost.judge.assess import AUDITED
+    from truecost.judge.assessment import AUDITED
 
     told = {each.name: getattr(found, each.name) for each in fields(found) if each.name != "assessment"}
     told |= {name: asdict(told[name]) for name in ("incumbent", "recommended", "default", "budget")}

@@ -11,7 +11,7 @@ from truecost.cli.progress import steps
 from truecost.show.numbers import at_most, percent, share_at_least
 
 if TYPE_CHECKING:
-    from truecost.judge.assess import Assessment
+    from truecost.judge.assessment import Assessment
 
 # The solvers that are shown; what to try next, and on one's own runs.
 SHOWN = ("kissat", "lkh", "clasp")

@@ -39,7 +39,7 @@ NAMES = {"even": "S*", "concentrated": "S†", "scattered": "S°", "pairs": "S°
 COMPILING = "compiling, if this is the first start"
 
 
-@app.command()
+@app.command(short_help="Three ways to spread runs over instances compared, exactly.")
 @reads_runs
 def estimators(
     source: Source,

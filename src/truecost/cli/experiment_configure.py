@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from truecost.cli.experiment import COMPILING, Out, load
+from truecost.cli.experiment import COMPILING, Out, app, load
 from truecost.cli.options import Delta, Json, Quiet, Seed
 from truecost.cli.printing import print_json, print_line, print_table
 from truecost.cli.progress import progress
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from truecost.race.replay import Replay
 
 
+@app.command(short_help="Configurators replayed on recorded runs.")
 @reads_runs
 def configure(
     source: Source,

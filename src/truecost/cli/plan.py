@@ -16,7 +16,7 @@ from truecost.cli.reading import Source, check_out, names_in, reads_runs
 from truecost.errors import InputError
 
 if TYPE_CHECKING:
-    from truecost.judge.assess import Assessment
+    from truecost.judge.assessment import Assessment
     from truecost.plan.answers import Pilot, PlanAnswer
 
 GOAL = "What is wanted"
@@ -255,7 +255,7 @@ def _tell_apart(
     from truecost.show.document import power_section
     from truecost.stats.variance import VarianceComponents, variance_components
 
-    seen = None
+    seen, told = None, {}
     if sd is not None:
         if source.path is not None or pair is not None:
             raise InputError("Expected either --sd or runs with --apart A B, got both.")
@@ -269,7 +269,8 @@ def _tell_apart(
             raise InputError("Expected runs with --apart A B, or --sd and --difference.")
         from truecost.stats.estimate import training_cost
 
-        differences = paired_differences(source.read().matrix, *pair)
+        runs = assessed(source)
+        differences, told = paired_differences(runs.matrix, *pair), runs.to_dict()
         components = variance_components(differences)
         costs = training_cost(differences, weights="instances")
         seen = (costs.cost.item(), costs.standard_error.item())
@@ -278,7 +279,7 @@ def _tell_apart(
         raise InputError("Expected --difference: in the pilot the two cost the same.")
     found = runs_to_tell_apart(components=components, difference=target, **asked)
     if json:
-        told = {
+        pairs = {
             "configurations": pair,
             "seen_difference": None if seen is None else seen[0],
             "seen_standard_error": None if seen is None else seen[1],
@@ -286,6 +287,6 @@ def _tell_apart(
             "across": components.across.item(),
             **asdict(found),
         }
-        print_json({"tell_apart": told})
+        print_json({**told, "tell_apart": pairs})
     else:
         show_(power_section(found, pair, seen, own=difference is None))

@@ -94,7 +94,7 @@ def export(
         print_line(f"Written. Next: truecost gather {path}", wrap=False)
 
 
-@app.command("from-log")
+@app.command("from-log", short_help="Write the scenario of a log of irace or SMAC3.")
 @reads_runs
 def from_log(
     source: Source,

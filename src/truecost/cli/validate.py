@@ -18,8 +18,9 @@ from truecost.errors import InputError
 
 if TYPE_CHECKING:
     from truecost.matrix.imported import Import
+    from truecost.running.entry import Entry
     from truecost.running.scenario import Scenario
-    from truecost.running.validating import Entry, Validated, ValidationProgress
+    from truecost.running.validating import Validated, ValidationProgress
 
 
 @reads_runs
@@ -91,6 +92,7 @@ def validate(
     Exit code 0: shown to be better. 1: not shown. Interrupted or killed, the same line goes on.
     """
     from truecost.running import validating
+    from truecost.running.entry import entry_of
     from truecost.running.scenario import Scenario
 
     if dask is not None and workers is not None:
@@ -109,7 +111,7 @@ def validate(
         if named["default"] is None and log.trajectory.default is None:
             named["default"] = default
     read = Scenario.read(exported(scenario, quiet))
-    entry = validating.entry_of(log, read, instances=instances, **named)
+    entry = entry_of(log, read, instances=instances, **named)
     path = journal if journal is not None else Path(f"{stem}-validate.db")
     if dry_run or not (quiet or json):
         _announce(read, entry, path, budget)
@@ -196,7 +198,7 @@ def _tell(found: "Validated", path: Path, page: Path, unit: str | None, json: bo
     with steps("the report", quiet=quiet) as tell:
         said = write_page(found.assessment, page, context, tell)
     if json:
-        from truecost.judge.assess import AUDITED
+        from truecost.judge.assessment import AUDITED
 
         entry = found.entry
         told = {

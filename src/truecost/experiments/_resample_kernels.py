@@ -8,6 +8,8 @@ error.
 import numba as nb
 import numpy as np
 
+from truecost.stats.compiled import compiled
+
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
@@ -99,7 +101,7 @@ def _begin(seed, means_by_instance, train, test):
     return state, places, truth
 
 
-@nb.njit(parallel=True, cache=True)
+@compiled(parallel=True)
 def splits_of(means_by_instance, everywhere, seeds, train, test, training_costs, test_costs):
     """Training and test cost of every configuration in every split, all runs used; `everywhere` sums over all instances."""
     instances, configurations = means_by_instance.shape
@@ -115,7 +117,7 @@ def splits_of(means_by_instance, everywhere, seeds, train, test, training_costs,
             _means_over(means_by_instance, places, train, test, test_costs[s])
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def ties(sorted_costs, first, last):
     """Where the group of equal costs that each place belongs to begins and ends, in every row."""
     for s in range(sorted_costs.shape[0]):
@@ -127,7 +129,7 @@ def ties(sorted_costs, first, last):
                 begin = i + 1
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def average_ties(values, last):
     """Average the values within ties, in place."""
     for s in range(values.shape[0]):
@@ -139,7 +141,7 @@ def average_ties(values, last):
             i = stop
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def pack(values, first, last, out):
     """Numbers that sort as the values do, rounded to single precision, and carry first and last in their lower 32 bits."""
     bits = values.astype(np.float32).view(np.int32)
@@ -150,7 +152,7 @@ def pack(values, first, last, out):
         out[i] = (key << 32) | (np.int64(first[i]) << 16) | np.int64(last[i])
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def mixture_quantiles(packed, cumulative, splits, levels, block, out):
     """Quantiles of the mixture in which a value has the mean weight of the ranks first … last that are packed with it.
 
@@ -195,7 +197,7 @@ def mixture_quantiles(packed, cumulative, splits, levels, block, out):
             out[q, v] = keys.view(np.float32)[0]
 
 
-@nb.njit(parallel=True, cache=True, fastmath=True)
+@compiled(parallel=True, fastmath=True)
 def k_sweep(means_by_instance, seeds, train, test, uniform, selection, training):
     """The error against K: a growing prefix of the training set, all runs used."""
     for s in nb.prange(seeds.size):
@@ -224,7 +226,7 @@ def _add_and_select(sums, row, truth, n, uniform, selection, training):
     uniform[n], selection[n], training[n] = worst, chosen / ties, least
 
 
-@nb.njit(parallel=True, cache=True, fastmath=True)
+@compiled(parallel=True, fastmath=True)
 def n_sweep_common(costs_by_run, means_by_instance, seeds, train, test, rounds, values, uniform, selection, training):
     """The error against N, every configuration in the same order of instances and runs."""
     _, runs, configurations = costs_by_run.shape
@@ -283,7 +285,7 @@ def _play(state, hands, truth, scale, worst, least, chosen, tied):
     return state
 
 
-@nb.njit(parallel=True, cache=True)
+@compiled(parallel=True)
 def n_sweep(costs, counts, orders, means_by_instance, seeds, train, test, rounds, values, uniform, selection, training):
     """The error against N, every configuration in an order of its own; `costs` has the runs that are there first."""
     configurations, most = costs.shape[0], rounds * train
@@ -301,7 +303,7 @@ def n_sweep(costs, counts, orders, means_by_instance, seeds, train, test, rounds
             uniform[s, v], selection[s, v], training[s, v] = worst[n], chosen[n] / tied[n], least[n]
 
 
-@nb.njit(parallel=True, cache=True)
+@compiled(parallel=True)
 def estimators(costs, counts, orders, means_by_instance, seeds, kind, train, test, values, absolute, squared):
     """Mean over configurations of |û − u| and (û − u)² of one estimator at rising N, each configuration in its own order."""
     configurations, _, runs = costs.shape

@@ -379,8 +379,8 @@ def _inside(costs: FloatArray, low: float, high: float) -> FloatArray:
 
 
 def _as_costs(costs: ArrayLike) -> FloatArray:
-    if isinstance(costs, np.ma.MaskedArray):
-        costs = np.ma.filled(costs.astype(np.float64), np.nan)
+    if hasattr(costs, "filled"):  # a masked array: to ask for np.ma would load it
+        costs = costs.astype(np.float64).filled(np.nan)  # type: ignore[union-attr]
     try:
         given = np.asarray(costs)
         array = given.astype(np.float64, copy=False) if given.dtype.kind in "fiu" else _pad_runs(costs)
@@ -469,7 +469,7 @@ def _seeds_of_runs(seeds: ArrayLike, costs: FloatArray) -> NDArray[np.int64]:
 
 def _integers(values: ArrayLike, dtype: type[Number], missing: int, what: str) -> NDArray[Number]:
     try:
-        array = np.asarray(values.filled(missing) if isinstance(values, np.ma.MaskedArray) else values)
+        array = np.asarray(values.filled(missing) if hasattr(values, "filled") else values)
     except ValueError:
         raise InputError(f"Expected {what} as an array of whole numbers, got lists of different lengths.") from None
     if array.ndim == 2:

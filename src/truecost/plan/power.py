@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # not scipy.special, which takes long to load: scipy loads it when it is first asked for
 from numpy.typing import NDArray
-from scipy.special import nctdtr, ndtri, stdtrit
 
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
@@ -87,7 +87,7 @@ def runs_to_tell_apart(
     check_prices(price_run, price_instance)
     limit = MOST_INSTANCES if instances is None else min(instances, MOST_INSTANCES)
     # No t-test needs fewer instances than a test that knows the variance does.
-    least = ((ndtri(1 - level / 2) + ndtri(power)) / difference) ** 2
+    least = ((scipy.special.ndtri(1 - level / 2) + scipy.special.ndtri(power)) / difference) ** 2
     best: tuple[float, int, int] | None = None
     for start in range(1, MOST_RUNS_EACH, 50):
         each = np.arange(start, start + 50)
@@ -172,11 +172,11 @@ def _checked(
 def _power(instances: IntArray, sd: FloatArray, difference: float, level: float) -> FloatArray:
     """P(|T| > t) for T with K − 1 degrees of freedom and the non-centrality √K·difference/sd."""
     freedom = instances - 1.0
-    critical = stdtrit(freedom, 1 - level / 2)
+    critical = scipy.special.stdtrit(freedom, 1 - level / 2)
     with np.errstate(divide="ignore"):
         # Far out the power is 1 in every digit, and the distribution cannot be computed.
         shift = np.minimum(np.sqrt(instances) * abs(difference) / sd, np.maximum(1e3, 100 * critical))
-    below, above = nctdtr(freedom, shift, -critical), 1 - nctdtr(freedom, shift, critical)
+    below, above = scipy.special.nctdtr(freedom, shift, -critical), 1 - scipy.special.nctdtr(freedom, shift, critical)
     return np.asarray(np.nan_to_num(below, nan=0.0) + np.nan_to_num(above, nan=1.0), dtype=np.float64)
 
 

@@ -8,10 +8,11 @@ spent.
 import math
 
 import numpy as np
-from numba import njit
+
+from truecost.stats.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fixed(costs, prices, budgets, runs):
     """Every proposal gets `runs` runs; the least mean of those that got them all."""
     chosen = np.zeros(len(budgets), dtype=np.int64)
@@ -32,7 +33,7 @@ def fixed(costs, prices, budgets, runs):
     return chosen
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def doubling(costs, prices, budgets, most):
     """SMAC3's rule: a challenger on 1, 2, 4 … of the incumbent's runs, dropped on a worse mean.
 
@@ -79,7 +80,7 @@ def doubling(costs, prices, budgets, most):
     return chosen
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def halving(costs, prices, budgets):
     """Successive halving: in every round the same part of the budget, then the better half goes on."""
     chosen = np.zeros(len(budgets), dtype=np.int64)
@@ -108,7 +109,7 @@ def halving(costs, prices, budgets):
     return chosen
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def student_race(costs, prices, budgets, first, quantiles):
     """A t-test race in irace's manner: from run `first` on, after each, who is significantly worse than the best is dropped.
 

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from truecost.errors import InputError
-from truecost.judge.assess import Assessment, assess
+from truecost.judge.assess import assess
+from truecost.judge.assessment import Assessment
 from truecost.matrix.imported import Import
 from truecost.race import policy as race
 from truecost.running import searchlog
@@ -217,7 +218,8 @@ def report_of(
     table = book.table()
     matrix = book.matrix(table=table)
     test = book.matrix(held_out=True, table=table) if untested is None else None
-    log = Import(kind="journal", matrix=matrix, trajectory=searchlog.trajectory_of(book), test=test)
+    origin, parameters = searchlog.trajectory_of(book), book.configurations()
+    log = Import(kind="journal", matrix=matrix, trajectory=origin, parameters=parameters, test=test)
     cost, error = search.training_cost()
     seconds = search.wall / settings.workers
     return Configured(

@@ -13,7 +13,6 @@ import sqlite3
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
-from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, get_args
@@ -37,14 +36,12 @@ from truecost.running.journalfile import (
     what_changed,
 )
 from truecost.running.metric import Metric
-from truecost.running.runtable import RunTable, ahead_of, first_of, places_of
+from truecost.running.runtable import RunTable, places_of, read_table
 from truecost.running.scenario import Scenario
 from truecost.running.space import Configuration
 from truecost.runs import NO_SEED, NO_STATUS, Run, Status
 
 Kind = Literal["gather", "configure", "validate"]
-# Where the journal of a validation says how many runs of its plan, in their order, count.
-STOPPED = "stopped"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -385,78 +382,11 @@ class Journal:
     def table(self) -> RunTable:
         """All runs that are not aborted, as columns."""
         try:
-            return self._table()
+            with self.transaction(reading=True) as connection:
+                return read_table(connection, self.kind)
         except (TypeError, ValueError, OverflowError, IndexError, KeyError) as error:
             # Whatever SQLite let through and is not what we write.
             raise InputError(f"{self.path}: expected a sound journal, got damaged rows ({error}).") from error
-
-    def _table(self) -> RunTable:
-        with self.transaction(reading=True) as connection:
-            configurations = connection.execute("SELECT id, name FROM configurations ORDER BY id").fetchall()
-            instances = connection.execute("SELECT id, name FROM instances ORDER BY id").fetchall()
-            plan = connection.execute(
-                "SELECT configurations, instances, runs, after FROM plans ORDER BY id DESC LIMIT 1"
-            ).fetchone()
-            columns = self._columns()
-            counted, made = None, 0
-            if self.kind == "configure":
-                query = "SELECT coalesce(max(after), 0), coalesce(max(runs), 0) FROM steps"
-                counted, made = connection.execute(query).fetchone()
-            stopped = connection.execute("SELECT value FROM meta WHERE key = ?", (STOPPED,)).fetchone()
-        order = [[identity for identity, _ in named] for named in (configurations, instances)]
-        if plan is not None:
-            # The plan's order first: the default configuration leads, whatever the journal met first.
-            order = [first_of(json.loads(first), ids) for first, ids in zip(plan[:2], order, strict=True)]
-        names = [dict(named) for named in (configurations, instances)]
-        configuration, instance = (
-            places_of(ids, columns[key]) for ids, key in zip(order, ("configuration", "instance"), strict=True)
-        )
-        ahead = np.zeros(len(columns["id"]), dtype=bool)
-        if counted is not None:
-            # A search counts a batch of runs when all of it is there; those stopped at a cap have numbers of their own.
-            censored = columns["status"] == Status.CENSORED
-            ahead = columns["id"] > np.where(censored, made - (~censored & (columns["id"] <= counted)).sum(), counted)
-        elif plan is not None:
-            size = len(json.loads(plan[0])), len(json.loads(plan[1])), int(plan[2])
-            recent = columns["id"] > (0 if self.kind == "validate" else plan[3])
-            last = None if stopped is None else int(json.loads(stopped[0])["runs"])
-            ahead = ahead_of(size, configuration, instance, columns["number"], recent, last)
-        return RunTable(
-            configurations=tuple(names[0][identity] for identity in order[0]),
-            instances=tuple(names[1][identity] for identity in order[1]),
-            configuration=configuration,
-            instance=instance,
-            number=columns["number"],
-            seed=columns["seed"],
-            status=columns["status"].astype(np.int8),
-            cpu=columns["cpu"],
-            wall=columns["wall"],
-            time=columns["time"],
-            value=columns["value"],
-            cap=columns["cap"],
-            machine=columns["machine"],
-            ahead=ahead,
-        )
-
-    def _columns(self) -> dict[str, NDArray[Any]]:
-        whole = ("id", "configuration", "instance", "number", "seed", "status", "machine")
-        real = ("cpu", "wall", "time", "value", "cap")
-        # Read as one stream of numbers, since a million rows as Python objects take their time and their memory: whole
-        # numbers here are far below 2⁵³, and 9e999, SQLite's infinity, stands for what is not there.
-        parts = [f"*, NULL AS cap FROM runs WHERE status <> {int(Status.ABORTED)}"]
-        if self.kind == "configure":
-            parts.append(f"*, {int(Status.CENSORED)} AS status FROM capped")
-        names, width = ", ".join((*whole, *(f"ifnull({name}, 9e999)" for name in real))), len(whole) + len(real)
-        read = []
-        for part in parts:
-            size = self._connection.execute(f"SELECT count(*) FROM (SELECT {part})").fetchone()[0]  # noqa: S608 - our own
-            rows = self._connection.execute(f"SELECT {names} FROM (SELECT {part}) ORDER BY id")  # noqa: S608
-            read.append(np.fromiter(chain.from_iterable(rows), dtype=np.float64, count=size * width).reshape(size, width))
-        flat = np.concatenate(read)
-        columns: dict[str, NDArray[Any]] = {name: flat[:, place].astype(np.int64) for place, name in enumerate(whole)}
-        for place, name in enumerate(real, len(whole)):
-            columns[name] = np.where(np.isinf(flat[:, place]), np.nan, flat[:, place])
-        return columns
 
     def held_out(self) -> tuple[str, ...]:
         """The instances that a search was not to see; none in a journal of `gather`."""

@@ -16,8 +16,9 @@ from truecost.matrix import CostMatrix, provenance
 from truecost.matrix.imported import Import
 from truecost.race.stopping import Why
 from truecost.running.budget import Unit
-from truecost.running.journal import STOPPED, Journal
+from truecost.running.journal import Journal
 from truecost.running.metric import Metric
+from truecost.running.runtable import STOPPED
 from truecost.runs import Trajectory, Watched
 
 TERMS, LOG = "validation", "log"

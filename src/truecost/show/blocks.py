@@ -126,7 +126,11 @@ class Figure:
     @cached_property
     def drawn(self) -> "tuple[Any, Chart]":
         """The data, and the chart that was drawn from them."""
-        return self.draw()
+        from altair.utils.schemapi import debug_mode
+
+        # Altair checks every part of a chart while it is made, which takes longer than to make it; ours are tested.
+        with debug_mode(False):
+            return self.draw()
 
     @property
     def data(self) -> Any:
@@ -191,9 +195,9 @@ class Document:
     sections
         In the order of reading.
     version
-        Of truecost.
+        Of truecost; for a page.
     data
-        Every number, as plain data.
+        Every number, as plain data; for a page.
     """
 
     title: str
@@ -204,7 +208,7 @@ class Document:
     more: str
     key: tuple[Fact, ...]
     sections: tuple[Section, ...]
-    version: str
+    version: str = ""
     picture: Figure | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
 
@@ -246,16 +250,3 @@ def unfolded(blocks: Sequence[Block]) -> Iterator[Block]:
             yield from unfolded(block.blocks)
         else:
             yield block
-
-
-def captioned(
-    name: str, chart: "Chart", data: object, first: str = "", title: str | None = None, wide: bool = True
-) -> Figure:
-    """A figure whose own title and subtitle become text of the page, where they wrap and can be selected."""
-    heading = chart.title.to_dict()
-    under = heading.get("subtitle", [])
-    notes = [under] if isinstance(under, str) else under
-    if title is not None:
-        notes = [heading["text"], *notes]
-    text = first + " ".join(note if note.endswith(".") else f"{note}." for note in notes)
-    return Figure(name=name, title=title or heading["text"], notes=(text,), draw=lambda: (data, chart), wide=wide)

@@ -85,7 +85,7 @@ def _shown(sections: Sequence[Section]) -> list[Section]:
 
 def chart_spec(chart: Chart) -> dict[str, Any]:
     """The chart's specification in the colours of the page, without its title, which is text of the page."""
-    spec: dict[str, Any] = _recoloured(specification(chart))
+    spec: dict[str, Any] = _recoloured(specification(chart, validate=False))
     spec.pop("title", None)
     for name, value in _PLAIN.items():
         spec["config"][name] = {**spec["config"].get(name, {}), **value} if isinstance(value, dict) else value

@@ -1,6 +1,6 @@
 """Records as a notebook and `print` show them: from the same document as the terminal and the page."""
 
-from truecost.judge.assess import Assessment
+from truecost.judge.assessment import Assessment
 from truecost.judge.statements import Certificate
 from truecost.show import html
 from truecost.show.document import Context, audited

@@ -77,9 +77,9 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def amount(value: float, unit: str, digits: int = 3) -> str:
+def amount(value: float, unit: str) -> str:
     """A number with its unit, where it has one."""
-    return f"{number(value, digits)} {unit}".rstrip()
+    return f"{number(value)} {unit}".rstrip()
 
 
 def duration(seconds: float) -> str:

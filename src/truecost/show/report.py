@@ -7,7 +7,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from truecost.judge.assess import Assessment, assess
+from truecost.judge.assess import assess
+from truecost.judge.assessment import Assessment
 from truecost.matrix import CostMatrix
 from truecost.matrix.files import whole_file
 from truecost.matrix.imported import Import

@@ -67,9 +67,9 @@ def render(chart: Chart, kind: Format) -> bytes:
     return _numbered(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE, allowed_base_urls=[])).encode()
 
 
-def specification(chart: Chart) -> dict[str, Any]:
-    """The validated Vega-Lite specification, control characters in its texts shown instead of obeyed."""
-    spec: dict[str, Any] = _all_visible(chart.to_dict())
+def specification(chart: Chart, *, validate: bool = True) -> dict[str, Any]:
+    """The Vega-Lite specification, control characters in its texts shown instead of obeyed."""
+    spec: dict[str, Any] = _all_visible(chart.to_dict(validate=validate))
     return spec
 
 

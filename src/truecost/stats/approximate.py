@@ -12,8 +12,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # not scipy.special, which takes long to load: scipy loads it when it is first asked for
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
 
 from truecost.errors import InputError
 from truecost.stats import limits
@@ -152,7 +152,7 @@ def _timeout_shares(costs: ArrayLike, which: ArrayLike) -> FloatArray:
 
 
 def _quantile(delta: float, n: int) -> float:
-    return float(stdtrit(n - 1, 1 - delta / 2))
+    return float(scipy.special.stdtrit(n - 1, 1 - delta / 2))
 
 
 def _error(values: FloatArray) -> float:

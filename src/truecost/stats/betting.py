@@ -27,8 +27,9 @@ A number that is NaN is passed over.
 
 import math
 
-import numba as nb
 import numpy as np
+
+from truecost.stats.compiled import compiled
 
 SHARE = 0.75
 """The largest part of the capital that a plug-in bet may lose in a round."""
@@ -42,19 +43,19 @@ BROKE = 1e-300
 """Capital below this is lost: no bet wins it back."""
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def cells_for(rounds):
     """The number of cells, so that they shrink with what is to be resolved; it depends on no number seen."""
     return math.ceil(CELLS * math.sqrt(max(rounds, 10)))
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def cell_end(j, cells):
     """The upper end of the j-th cell, the lower one of the next: narrow where a mean has little room to vary."""
     return math.sin(math.pi / 2 * j / cells) ** 2
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def cell_of(mean, cells):
     """The number of the cell (a, b] that a mean lies in, from 1 on."""
     j = max(1, min(cells, math.ceil(math.asin(math.sqrt(mean)) * 2 / math.pi * cells)))
@@ -65,7 +66,7 @@ def cell_of(mean, cells):
     return j
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def star_bets(x, end, target, bets, planned=0):
     """Fill in the bets made against the mean `end`, all of them unless the capital reaches the target: whether it did.
 
@@ -96,7 +97,7 @@ def star_bets(x, end, target, bets, planned=0):
     return False
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def plug_in_bets(x, target, sequence, bets):
     """Fill in √(2·ln(1/δ)/(n·σ²_{t-1})), n the sample size; t·ln(t + 1) instead of n for a sequence that has no end."""
     total, squares = 0.5, 0.25
@@ -108,7 +109,7 @@ def plug_in_bets(x, target, sequence, bets):
         squares += (x[t] - total / (t + 2)) ** 2
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def reaches(x, bets, share, mean, target):
     """Whether the capital of these bets, each at most share/mean, ever reaches the target."""
     capital, most = 1.0, share / mean
@@ -119,7 +120,7 @@ def reaches(x, bets, share, mean, target):
     return False
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _halve(x, bets, share, target, rejected, kept):
     """The largest mean found to be rejected, where all below it are."""
     for _ in range(HALVINGS):
@@ -133,7 +134,7 @@ def _halve(x, bets, share, target, rejected, kept):
     return rejected
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def star_lower(rows, target):
     """The lower limit of the mean of each row by STaR-Bets."""
     limits = np.zeros(rows.shape[0])
@@ -150,7 +151,7 @@ def star_lower(rows, target):
     return limits
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def star_rejects(rows, mean, target):
     """Whether STaR-Bets reject this mean on each row; where they do not, `star_lower` is at most the mean."""
     rejected = np.zeros(rows.shape[0], np.bool_)
@@ -163,7 +164,7 @@ def star_rejects(rows, mean, target):
     return rejected
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def plug_in_lower(rows, target):
     """The lower limit of the mean of each row by plug-in bets for a sample of this size."""
     limits = np.zeros(rows.shape[0])
@@ -175,7 +176,7 @@ def plug_in_lower(rows, target):
     return limits
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def plug_in_rejects(rows, mean, target, sequence):
     """Whether plug-in bets reject this mean on each row, at any time."""
     rejected = np.zeros(rows.shape[0], np.bool_)
@@ -187,7 +188,7 @@ def plug_in_rejects(rows, mean, target, sequence):
     return rejected
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def plug_in_lower_sequence(rows, target):
     """The lower limits after the first, the second … number of each row, by plug-in bets that know no end."""
     limits = np.zeros(rows.shape)
@@ -205,7 +206,7 @@ def plug_in_lower_sequence(rows, target):
     return limits
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def shared_reaches(x, star, plug_in, mean, target):
     """Whether the capital of both kinds of bets together, half each, ever reaches the target."""
     one, other, most = 0.5, 0.5, SHARE / mean
@@ -217,14 +218,14 @@ def shared_reaches(x, star, plug_in, mean, target):
     return False
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def watched_shows(x, mean, target, planned, star, plug_in):
     """Whether both together, with bets made against `mean`, show a mean above it; fills in the bets."""
     plug_in_bets(x, 2 * target, True, plug_in)
     return star_bets(x, mean, 2 * target, star, planned) or shared_reaches(x, star, plug_in, mean, target)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def watched_lower(rows, target, planned):
     """The lower limit of the mean of each row while it comes in, planned for so many numbers; as `star_lower`, of both."""
     limits = np.zeros(rows.shape[0])
@@ -247,7 +248,7 @@ def watched_lower(rows, target, planned):
     return limits
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def watched_rejects(rows, mean, target, planned):
     """Whether both together reject this mean on each row; where they do not, `watched_lower` is at most the mean."""
     rejected = np.zeros(rows.shape[0], np.bool_)
@@ -260,7 +261,7 @@ def watched_rejects(rows, mean, target, planned):
     return rejected
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def bernstein_lower_sequence(rows, target):
     """The lower limits after each number, by the predictable plug-in empirical Bernstein inequality, in closed form.
 

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # not scipy.special, which takes long to load: scipy loads it when it is first asked for
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtrc
 
 from truecost.errors import InputError
 from truecost.stats import betting, limits, quantiles, rates, scanning
@@ -196,8 +196,8 @@ def _power(goal: Goal, n: int, delta: float, seed: int) -> float:
     """The share of samples of n instances of the pilot in which the statement is shown."""
     if goal.exact:
         successes = np.arange(n + 1)
-        least = successes[(bdtrc(successes - 1, n, goal.above) <= delta) & (successes > 0)]
-        return float(bdtrc(least.min() - 1, n, goal.values.mean())) if least.size else 0.0
+        least = successes[(scipy.special.bdtrc(successes - 1, n, goal.above) <= delta) & (successes > 0)]
+        return float(scipy.special.bdtrc(least.min() - 1, n, goal.values.mean())) if least.size else 0.0
     # Fewer samples where each is large: a share of 100 is known to 4 %.
     draws = DRAWS if n <= 2000 else 100
     samples = np.random.default_rng(seed).choice(goal.values, (draws, n))

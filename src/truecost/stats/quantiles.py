@@ -22,8 +22,8 @@ rounds as its runs do, so that the limit stays one.
 import math
 
 import numpy as np
+import scipy  # not scipy.special, which takes long to load: scipy loads it when it is first asked for
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtr, bdtrc
 
 from truecost.errors import InputError
 from truecost.stats import confidence, limits, ordering, scanning
@@ -248,7 +248,8 @@ def _nothing(side: Side) -> float:
 def _order_statistic(values: FloatArray, share: float, delta: float, side: Side) -> float:
     """The k-th smallest: the least k with P(Bin(n, p) ≥ k) ≤ δ above, the largest with P(Bin(n, p) ≤ k − 1) ≤ δ below."""
     n, k = values.size, np.arange(1, values.size + 1)
-    good = k[bdtrc(k - 1, n, share) <= delta] if side == "upper" else k[bdtr(k - 1, n, share) <= delta]
+    above, below = scipy.special.bdtrc(k - 1, n, share), scipy.special.bdtr(k - 1, n, share)
+    good = k[(above if side == "upper" else below) <= delta]
     if not good.size:
         return _nothing(side)
     return float(np.sort(values)[(good.min() if side == "upper" else good.max()) - 1])

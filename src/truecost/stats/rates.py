@@ -18,8 +18,8 @@ sequences hold at all times at once, for runs that are looked at while they come
 from dataclasses import replace
 
 import numpy as np
+import scipy  # not scipy.special, which takes long to load: scipy loads it when it is first asked for
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv
 
 from truecost.errors import InputError
 from truecost.stats import betting, confidence, limits, ordering
@@ -188,8 +188,8 @@ def wins_watched(
 def clopper_pearson(successes: int, trials: int, delta: float, side: Side) -> float:
     """The exact one-sided limit of a binomial share (Clopper and Pearson 1934)."""
     if side == "lower":
-        return float(betaincinv(successes, trials - successes + 1, delta)) if successes else 0.0
-    return float(betaincinv(successes + 1, trials - successes, 1 - delta)) if successes < trials else 1.0
+        return float(scipy.special.betaincinv(successes, trials - successes + 1, delta)) if successes else 0.0
+    return float(scipy.special.betaincinv(successes + 1, trials - successes, 1 - delta)) if successes < trials else 1.0
 
 
 def _share(

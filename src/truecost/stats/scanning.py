@@ -6,10 +6,10 @@ that a test that rejects a point rejects the points before it, so that the scan 
 
 import math
 
-import numba as nb
 import numpy as np
 
 from truecost.stats.betting import HALVINGS, SHARE, star_bets, watched_shows
+from truecost.stats.compiled import compiled
 
 STEPS = 64
 """Points of the grid of ratios between 1 and 2."""
@@ -17,7 +17,7 @@ OCTAVES = 20
 """The grid goes from 2^-20 to 2^20."""
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def star_shows(rows, mean, target):
     """Whether STaR-Bets show that the mean of each row is above `mean`: one point, so that the bets are made against it."""
     shown = np.zeros(rows.shape[0], np.bool_)
@@ -27,7 +27,7 @@ def star_shows(rows, mean, target):
     return shown
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def plug_in_time(x, mean, target):
     """After how many numbers plug-in bets that know no end show a mean above `mean`; one more than there are if never."""
     capital, most = 1.0, SHARE / mean
@@ -43,7 +43,7 @@ def plug_in_time(x, mean, target):
     return x.size + 1
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def urn_shows(x, draws, mean, target, planned):
     """Whether watching shows a mean above `mean` by the end, when x goes on by draws from Pólya's urn.
 
@@ -60,7 +60,7 @@ def urn_shows(x, draws, mean, target, planned):
     return shown
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _remove(instances, groups, at, left, counts, x):
     """Take the values of the next group away from the shares of their instances; where the group after it begins."""
     group = groups[at]
@@ -72,7 +72,7 @@ def _remove(instances, groups, at, left, counts, x):
     return at
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def shares_shown(instances, groups, counts, mean, target):
     """How many distinct values are passed, from the safe end, while the share not yet passed is shown to exceed `mean`.
 
@@ -87,7 +87,7 @@ def shares_shown(instances, groups, counts, mean, target):
     return passed
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def share_times(instances, groups, counts, mean, target):
     """As `shares_shown`, at all times: after how many instances each distinct value, and all before it, are passed."""
     left, x = counts.copy(), np.ones(counts.size)
@@ -100,7 +100,7 @@ def share_times(instances, groups, counts, mean, target):
     return times
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def running_quantiles(instances, numbers, counts, share):
     """The quantile of the first 1, 2, … instances, each with the same weight; `numbers` ascend."""
     found = np.empty(counts.size)
@@ -115,21 +115,21 @@ def running_quantiles(instances, numbers, counts, share):
     return found
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _against(first, second, ratio, low, high):
     """Numbers in [0, 1] whose mean is above the second result if and only if u(second)/u(first) is above the ratio."""
     width = (ratio + 1) * (high - low)
     return (ratio * high - low + second - ratio * first) / width, (ratio * high - low) / width
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def ratio_ends(low, high):
     """The grid of ratios that are possible: nothing below low/high can be wrong, nothing above high/low true."""
     ends = 2.0 ** (np.arange(-OCTAVES * STEPS, OCTAVES * STEPS + 1) / STEPS)
     return ends[(ends * high > low) & ((low <= 0) | (ends * low < high))]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def ratio_reaches(first, second, bets, ratio, end, width, target):
     """Whether bets made against the ratio `end` reach the target against a smaller one: its capital falls in the ratio."""
     capital, scale = 1.0, 1 / ((end + 1) * width)
@@ -140,7 +140,7 @@ def ratio_reaches(first, second, bets, ratio, end, width, target):
     return False
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def ratio_lower(first, second, low, high, target):
     """The lower limit of u(second)/u(first) by STaR-Bets, from instance means in [low, high] with low ≥ 0.
 
@@ -164,7 +164,7 @@ def ratio_lower(first, second, low, high, target):
     return below
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def ratio_rejects(first, second, low, high, ratio, target):
     """Whether the test at one ratio rejects, for each row; where it does not, `ratio_lower` is at most this ratio."""
     rejected = np.zeros(first.shape[0], np.bool_)
@@ -179,7 +179,7 @@ def ratio_rejects(first, second, low, high, ratio, target):
     return rejected
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def ratio_sequence(first, second, low, high, target):
     """The lower limits of u(second)/u(first) after each instance, at all times, on the grid."""
     limits = np.full(first.size, low / high)

@@ -1,9 +1,8 @@
 """An assessment in words: sections of plain sentences, tables and figures. Every sentence stands here, once."""
 
 from dataclasses import replace
-from importlib import metadata
 
-from truecost.judge.assess import AUDITED, Assessment
+from truecost.judge.assessment import AUDITED, Assessment
 from truecost.show.blocks import Document, Fact, Facts, Points, Section
 from truecost.show.document.certain import bounds_section, certificate_section, how_sure
 from truecost.show.document.context import Context
@@ -39,7 +38,11 @@ def document(found: Assessment, setting: Context) -> Document:
         *(None if (made := section(found, setting)) is None else replace(made, folded=True) for section in folded),
         how_made(found),
     ]
-    return _of(found, setting, sections)
+    return replace(
+        _of(found, setting, sections),
+        version=_version(),
+        data=found.to_dict("configurations", *AUDITED, "bounds", "outlook"),
+    )
 
 
 def audited(found: Assessment, setting: Context) -> Document:
@@ -67,14 +70,18 @@ def _of(found: Assessment, setting: Context, sections: list[Section | None]) -> 
         picture=at_a_glance(found, setting),
         key=key(found, setting),
         sections=tuple(section for section in sections if section is not None),
-        version=metadata.version("truecost"),
-        data=found.to_dict("configurations", *AUDITED, "bounds", "outlook"),
     )
+
+
+def _version() -> str:
+    from importlib import metadata  # here, since it takes long to load, and the terminal does not say it
+
+    return metadata.version("truecost")
 
 
 def how_made(found: Assessment) -> Section:
     """What another person needs to make the same page."""
-    version = metadata.version("truecost")
+    version = _version()
     asked = found.asked
     facts = (
         Fact(term="version", value=version, shown=version),

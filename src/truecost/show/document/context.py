@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from truecost.judge.assess import Assessment
+from truecost.judge.assessment import Assessment
 from truecost.show.numbers import percent
 
 # Writes a command to copy: its name and what it is asked; None where it cannot.

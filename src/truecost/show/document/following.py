@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from truecost.judge.assess import Assessment
+from truecost.judge.assessment import Assessment
 from truecost.show.blocks import Block, Commands, Fact, Facts, Figure, Fold, Points, Section, Text
 from truecost.show.document.context import Context, called, opening
 from truecost.show.document.noisy import still

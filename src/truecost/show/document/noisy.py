@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from truecost.judge.assess import Assessment
+from truecost.judge.assessment import Assessment
 from truecost.judge.noise import NOTHING
 from truecost.show.blocks import Block, Fact, Facts, Figure, Section, Text
 from truecost.show.document.context import Context, called

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from truecost.judge.assess import Assessment
+from truecost.judge.assessment import Assessment
 from truecost.matrix import CostMatrix
 from truecost.runs import NO_STATUS, Status
 from truecost.show.blocks import Block, Cell, Column, Fact, Facts, Figure, Section, Table, Text

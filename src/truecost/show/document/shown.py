@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Final
 
-from truecost.judge.assess import Assessment
+from truecost.judge.assessment import Assessment
 from truecost.judge.statements import Certificate, Comparison
 from truecost.show.blocks import Block, Cell, Column, Section, Table, Text, Tone
 from truecost.show.document.context import called, opening, sure

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from truecost.judge.assess import Assessment
+from truecost.judge.assessment import Assessment
 from truecost.judge.optimism import Point
 from truecost.judge.statements import Comparison
 from truecost.show.blocks import Block, Cell, Column, Fact, Facts, Figure, Section, Table, Text

@@ -1,0 +1,113 @@
+"""Who is validated against whom, on which instances."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from truecost.errors import InputError
+from truecost.judge.evidence import incumbent_of
+from truecost.matrix.imported import Import
+from truecost.running.instances import Instance, matching
+from truecost.running.scenario import Scenario
+from truecost.running.space import Configuration
+
+
+class Contestant(NamedTuple):
+    """A configuration, and what its log calls it."""
+
+    name: str
+    configuration: Configuration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """Who is validated, against whom, on what: settled before any run.
+
+    Attributes
+    ----------
+    winner, default
+        The two.
+    instances
+        Those that the log has no runs on, in the order of use.
+    used
+        How many were left out since it has.
+    """
+
+    winner: Contestant
+    default: Contestant
+    instances: tuple[Instance, ...]
+    used: int
+
+
+def entry_of(
+    log: Import,
+    scenario: Scenario,
+    *,
+    instances: str | Sequence[Instance] | None = None,
+    configuration: str | None = None,
+    default: str | None = None,
+) -> Entry:
+    """Who is validated against whom, on which instances, or why that cannot be."""
+    trajectory = log.trajectory
+    name = configuration or incumbent_of(log.matrix, trajectory)
+    winner = Contestant(name, _configuration(log, scenario, name))
+    against = default or trajectory.default
+    rival = (
+        Contestant("default", scenario.space.default())
+        if against is None
+        else Contestant(against, _configuration(log, scenario, against))
+    )
+    if winner.configuration.name == rival.configuration.name:
+        raise InputError(f"expected a winner that differs from the default, got {name!r}, which has the same parameters.")
+    if isinstance(instances, str):
+        found: Sequence[Instance] = matching(instances, Path.cwd())
+        found = sorted(found, key=lambda each: (scenario.place(each), each.name))
+    else:
+        found = scenario.instances if instances is None else instances
+    fresh = _unseen(found, log, [Path.cwd(), scenario.folder])
+    if not fresh:
+        raise InputError(
+            f"expected `instances` that the search never saw, got {len(found):,} and all of them are in the log."
+        )
+    return Entry(winner=winner, default=rival, instances=tuple(fresh), used=len(found) - len(fresh))
+
+
+def _configuration(log: Import, scenario: Scenario, name: str) -> Configuration:
+    if name not in log.parameters:
+        if log.parameters or name not in log.matrix.configurations:
+            raise InputError(f"expected the name of a configuration of the log, got {name!r:.80}.")
+        raise InputError(
+            f"expected the parameters of configuration {name!r:.80}, and what was read has none: take the log itself."
+        )
+    try:
+        return scenario.space.configuration_of(log.parameters[name])
+    except InputError as error:
+        raise InputError(f"configuration {name!r:.80} of the log and the space of {scenario.path}: {error}") from error
+
+
+def _unseen(found: Sequence[Instance], log: Import, folders: Sequence[Path]) -> list[Instance]:
+    """The instances the log has no runs on: by name, by the end of their path, and by content where its files are here."""
+    names = {*log.matrix.instances, *(() if log.test is None else log.test.instances)}
+    ends = {Path(name).parts for name in names if not Path(name).is_absolute()}
+    longest = max(map(len, ends), default=0)
+    files = {path for name in names for folder in folders if (path := folder / name).is_file()}
+    sizes = {path.stat().st_size: path for path in files}
+    used = {path.resolve() for path in files}
+    contents: set[str] = set()
+    if any(each.is_file and each.recipe is None and Path(each.argument).stat().st_size in sizes for each in found):
+        contents = {_digest(path) for path in files}
+
+    def seen(each: Instance) -> bool:
+        if each.name in names or each.recipe is not None or not each.is_file:
+            return each.name in names
+        path = Path(each.argument).resolve()
+        if path in used or any(path.parts[-size:] in ends for size in range(1, longest + 1)):
+            return True
+        return path.stat().st_size in sizes and _digest(path) in contents
+
+    return [each for each in found if not seen(each)]
+
+
+def _digest(path: Path) -> str:
+    return Instance(name=path.name, argument=str(path), extras={}).digest()
