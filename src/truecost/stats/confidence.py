@@ -21,7 +21,7 @@ is good enough, needs `sequence`, which holds at all times at once.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +30,7 @@ from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.stats import betting, ordering
 from truecost.stats.random import Rng, generator
+from truecost.stats.sample import Sample, Side
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -37,7 +38,6 @@ Method = Literal["star-bets", "betting", "empirical-bernstein", "hoeffding"]
 # What limits of `watched` are called.
 WATCHED = "betting on a plan, at all times"
 SequenceMethod = Literal["betting", "empirical-bernstein"]
-Side = Literal["both", "upper", "lower"]
 
 ASSUMPTIONS = (
     "instances are independent, each with the true cost as its expected cost, as draws from one distribution are",
@@ -156,7 +156,7 @@ def upper(
         What the shuffle is drawn from: the costs themselves if None (`truecost.stats.ordering`), so that the same runs give
         the same answer and sorted instances do no harm; or a seed or a Generator. To try several and pick is to cheat.
     """
-    return _confidence(costs, low, high, delta, method, "upper", configurations, shuffle, rng)
+    return _limits(Sample.of(costs, low, high), delta, method, "upper", configurations, shuffle, rng)
 
 
 def lower(
@@ -171,7 +171,7 @@ def lower(
     rng: Rng = None,
 ) -> Confidence:
     """What the true cost does not fall below; all of delta goes to this side. Parameters as in `upper`."""
-    return _confidence(costs, low, high, delta, method, "lower", configurations, shuffle, rng)
+    return _limits(Sample.of(costs, low, high), delta, method, "lower", configurations, shuffle, rng)
 
 
 def interval(
@@ -186,7 +186,7 @@ def interval(
     rng: Rng = None,
 ) -> Confidence:
     """Limits on both sides, delta/2 each. Parameters as in `upper`."""
-    return _confidence(costs, low, high, delta, method, "both", configurations, shuffle, rng)
+    return _limits(Sample.of(costs, low, high), delta, method, "both", configurations, shuffle, rng)
 
 
 def difference(
@@ -209,7 +209,7 @@ def difference(
     better one would be who crashes where it is hard. One of them may be a single configuration that all of the other are
     compared with. `configurations` counts the pairs. An `upper` below 0 says that the first is better.
     """
-    pairs = _pairs(first, second, low, high)
+    pairs = Sample.of_pairs(first, second, low, high)
     return _limits(pairs, delta, method, side, configurations, shuffle, rng, (SAME_INSTANCES,))
 
 
@@ -225,7 +225,7 @@ def difference_sequence(
     configurations: int | None = None,
 ) -> ConfidenceSequence:
     """Limits of u(first) − u(second) after each instance that hold at all times at once: `difference`, as in `sequence`."""
-    pairs = _pairs(first, second, low, high)
+    pairs = Sample.of_pairs(first, second, low, high)
     return _sequence(pairs, delta, method, side, configurations, (SAME_INSTANCES,))
 
 
@@ -245,39 +245,16 @@ def order_spread(
     """
     if orders < 1:
         raise InputError(f"Expected at least 1 order, got {orders}.")
-    read = _read(costs, low, high)
-    if len(read.means) > 1:
-        raise InputError(f"Expected the costs of one configuration, got {len(read.means)}.")
-    _, target = _target(delta, side, 1, read)
-    rows = np.stack([_scaled(read)[0, generator(seed).permutation(read.means.size)] for seed in range(orders)])
+    sample = Sample.of(costs, low, high)
+    if len(sample.means) > 1:
+        raise InputError(f"Expected the costs of one configuration, got {len(sample.means)}.")
+    _, target = sample.target(delta, side, 1)
+    rows = np.stack([sample.scaled()[0, generator(seed).permutation(sample.means.size)] for seed in range(orders)])
     limits = betting.star_lower(rows, target) if side == "lower" else 1 - betting.star_lower(1 - rows, target)
-    estimate = (np.nanmean(read.means) - read.low) / (read.high - read.low)
+    estimate = (np.nanmean(sample.means) - sample.low) / (sample.high - sample.low)
     bounded = np.minimum(limits, estimate) if side == "lower" else np.maximum(limits, estimate)
-    values = read.low + (read.high - read.low) * bounded
+    values = sample.low + (sample.high - sample.low) * bounded
     return float(values.min()), float(values.max())
-
-
-def _pairs(first: ArrayLike | CostMatrix, second: ArrayLike | CostMatrix, low: float | None, high: float | None) -> "_Read":
-    one, two = _read(first, low, high), _read(second, low, high)
-    if (one.low, one.high) != (two.low, two.high):
-        raise InputError(
-            f"Expected both cost ranges to be one, got [{one.low:g}, {one.high:g}] and [{two.low:g}, {two.high:g}]."
-        )
-    if isinstance(first, CostMatrix) and isinstance(second, CostMatrix) and first.instances != second.instances:
-        raise InputError(
-            "Expected both matrices to have the same instances in the same order; select(instances=...) does it."
-        )
-    (m_1, p_1), (m_2, p_2) = one.means.shape, two.means.shape
-    if p_1 != p_2 or (m_1 != m_2 and 1 not in (m_1, m_2)):
-        raise InputError(
-            f"Expected the same instances, and as many configurations or one, got {m_1} configurations on {p_1} instances "
-            f"and {m_2} on {p_2}."
-        )
-    width = one.high - one.low
-    pairs = _Read(one.means - two.means, one.single and two.single, -width, width)
-    if np.isnan(pairs.means).all():
-        raise InputError("Expected at least one instance on which both have runs, got none.")
-    return pairs
 
 
 def upper_by_size(
@@ -330,7 +307,7 @@ def sequence(
     Both methods are those of Waudby-Smith and Ramdas (2024): plug-in bets, and their empirical Bernstein in closed form.
     Parameters as in `upper`.
     """
-    return _sequence(_read(costs, low, high), delta, method, side, configurations)
+    return _sequence(Sample.of(costs, low, high), delta, method, side, configurations)
 
 
 def watched(
@@ -349,18 +326,18 @@ def watched(
     of instances stays ruled out, so that one may stop as soon as enough is. More may come than were planned. The instances
     are taken in the order given. Other parameters as in `upper`.
     """
-    read = _read(costs, low, high)
-    m, target = _target(delta, side, configurations, read)
+    sample = Sample.of(costs, low, high)
+    m, target = sample.target(delta, side, configurations)
     if planned < 1:
         raise InputError(f"Expected at least 1 planned instance, got {planned}.")
-    scaled, width, ends = _scaled(read), read.high - read.low, np.zeros(len(read.means))
+    scaled, width, ends = sample.scaled(), sample.high - sample.low, np.zeros(len(sample.means))
     least = betting.watched_lower(scaled, target, planned) if side != "upper" else ends
     most = 1 - betting.watched_lower(1 - scaled, target, planned) if side != "lower" else 1 - ends
-    row = 0 if read.single else slice(None)
+    row = 0 if sample.single else slice(None)
     return Confidence(
-        estimate=_row_means(read.means)[row],
-        lower=(read.low + width * least)[row],
-        upper=(read.low + width * most)[row],
+        estimate=_row_means(sample.means)[row],
+        lower=(sample.low + width * least)[row],
+        upper=(sample.low + width * most)[row],
         instances=(~np.isnan(scaled)).sum(axis=1)[row],
         method=WATCHED,
         side=side,
@@ -400,22 +377,8 @@ _LOWER_LIMITS: dict[str, Callable[[FloatArray, float], FloatArray]] = {
 }
 
 
-def _confidence(
-    costs: ArrayLike | CostMatrix,
-    low: float | None,
-    high: float | None,
-    delta: float,
-    method: Method,
-    side: Side,
-    configurations: int | None,
-    shuffle: bool,
-    rng: Rng,
-) -> Confidence:
-    return _limits(_read(costs, low, high), delta, method, side, configurations, shuffle, rng)
-
-
 def _limits(
-    read: "_Read",
+    sample: Sample,
     delta: float,
     method: Method,
     side: Side,
@@ -426,30 +389,30 @@ def _limits(
 ) -> Confidence:
     if method not in get_args(Method):
         raise InputError(f"Expected method to be one of {', '.join(get_args(Method))}, got {method!r}.")
-    m, target = _target(delta, side, configurations, read)
+    m, target = sample.target(delta, side, configurations)
     ordered = method in ("star-bets", "betting")
-    scaled = _scaled(read)
+    scaled = sample.scaled()
     if ordered and shuffle and rng is None:
         scaled = np.take_along_axis(scaled, ordering.by_content(scaled), axis=1)
     elif ordered and shuffle and rng is not None:
         scaled = np.asarray(scaled[:, generator(rng).permutation(scaled.shape[1])])
     limits = _LOWER_LIMITS[method]
-    width, instances = read.high - read.low, (~np.isnan(scaled)).sum(axis=1)
+    width, instances = sample.high - sample.low, (~np.isnan(scaled)).sum(axis=1)
     ends = np.zeros(len(scaled))
     least = limits(scaled, target) if side != "upper" else ends
     most = 1 - limits(1 - scaled, target) if side != "lower" else 1 - ends
     with np.errstate(invalid="ignore"):
-        estimate = np.where(np.isnan(read.means), 0, read.means).sum(axis=1) / instances
+        estimate = np.where(np.isnan(sample.means), 0, sample.means).sum(axis=1) / instances
     # With a δ near 1 a limit may pass the estimate, which helps nobody.
-    lowest = np.fmin(read.low + width * np.clip(least, 0, 1), estimate).clip(read.low, read.high)
-    highest = np.fmax(read.low + width * np.clip(most, 0, 1), estimate).clip(read.low, read.high)
+    lowest = np.fmin(sample.low + width * np.clip(least, 0, 1), estimate).clip(sample.low, sample.high)
+    highest = np.fmax(sample.low + width * np.clip(most, 0, 1), estimate).clip(sample.low, sample.high)
     values = (estimate, lowest, highest)
     order = () if not ordered else (UNSHUFFLED,) if not shuffle else (DRAWN,) if rng is None else (SHUFFLED,)
     return Confidence(
-        estimate=float(values[0][0]) if read.single else values[0],
-        lower=float(values[1][0]) if read.single else values[1],
-        upper=float(values[2][0]) if read.single else values[2],
-        instances=int(instances[0]) if read.single else instances,
+        estimate=float(values[0][0]) if sample.single else values[0],
+        lower=float(values[1][0]) if sample.single else values[1],
+        upper=float(values[2][0]) if sample.single else values[2],
+        instances=int(instances[0]) if sample.single else instances,
         method=method,
         side=side,
         delta=delta,
@@ -459,7 +422,7 @@ def _limits(
 
 
 def _sequence(
-    read: "_Read",
+    sample: Sample,
     delta: float,
     method: SequenceMethod,
     side: Side,
@@ -468,21 +431,21 @@ def _sequence(
 ) -> ConfidenceSequence:
     if method not in get_args(SequenceMethod):
         raise InputError(f"Expected method to be one of {', '.join(get_args(SequenceMethod))}, got {method!r}.")
-    m, target = _target(delta, side, configurations, read)
-    scaled = _scaled(read)
+    m, target = sample.target(delta, side, configurations)
+    scaled = sample.scaled()
     limits = betting.plug_in_lower_sequence if method == "betting" else betting.bernstein_lower_sequence
-    width, ends = read.high - read.low, np.full(scaled.shape, 1.0)
+    width, ends = sample.high - sample.low, np.full(scaled.shape, 1.0)
     least = np.asarray(limits(scaled, target)) if side != "upper" else 0 * ends
     most = 1 - np.asarray(limits(1 - scaled, target)) if side != "lower" else ends
     there = ~np.isnan(scaled)
     instances = there.cumsum(axis=1)
     with np.errstate(invalid="ignore"):
-        estimate = np.where(there, read.means, 0).cumsum(axis=1) / instances
-    row = 0 if read.single else slice(None)
+        estimate = np.where(there, sample.means, 0).cumsum(axis=1) / instances
+    row = 0 if sample.single else slice(None)
     return ConfidenceSequence(
         estimate=estimate[row],
-        lower=(read.low + width * least)[row],
-        upper=(read.low + width * most)[row],
+        lower=(sample.low + width * least)[row],
+        upper=(sample.low + width * most)[row],
         instances=instances[row],
         method=method,
         side=side,
@@ -490,75 +453,3 @@ def _sequence(
         configurations=m,
         rests_on=(*ASSUMPTIONS, UNSHUFFLED, *more),
     )
-
-
-# ---- doors -------------------------------------------------------------------------------------------------------------
-
-
-class _Read(NamedTuple):
-    """Instance means (M, P), NaN where there is no run; `single` if they came without an axis of configurations."""
-
-    means: FloatArray
-    single: bool
-    low: float
-    high: float
-
-
-def _read(costs: ArrayLike | CostMatrix, low: float | None, high: float | None) -> _Read:
-    if isinstance(costs, CostMatrix):
-        low, high = costs.low if low is None else low, costs.high if high is None else high
-        costs, dimensions = costs.exact_costs(), 3
-    else:
-        try:
-            costs = np.asarray(costs, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError("Expected costs as numbers, (P,), (P, R) or (M, P, R), NaN where a run is not there.") from None
-        dimensions = costs.ndim
-    if low is None or high is None:
-        raise InputError(
-            "Expected low and high, the least and the largest cost a run can have; only a CostMatrix brings its own."
-        )
-    if not (low < high and math.isfinite(high - low)):
-        raise InputError(f"Expected a finite cost range with low < high, got low {low:g} and high {high:g}.")
-    if dimensions not in (1, 2, 3):
-        raise InputError(f"Expected costs as (P,), (P, R) or (M, P, R), got {dimensions} dimensions.")
-    runs = costs.reshape({1: (1, -1, 1), 2: (1, *costs.shape), 3: costs.shape}[dimensions])
-    if np.isnan(runs).all():
-        raise InputError("Expected at least one run, got none.")
-    least, most = np.nanmin(runs), np.nanmax(runs)
-    # Half a digit of single precision: costs that were `low` or `high` before a file rounded them.
-    slack = 2.0**-23 * max(abs(low), abs(high))
-    if least < low - slack or most > high + slack:
-        raise InputError(f"Expected costs in [{low:g}, {high:g}], got costs from {least:g} to {most:g}.")
-    sums, counts = np.zeros(runs.shape[:2]), np.zeros(runs.shape[:2])
-    for run in range(runs.shape[2]):
-        there = ~np.isnan(runs[:, :, run])
-        sums += np.where(there, runs[:, :, run], 0)
-        counts += there
-    with np.errstate(invalid="ignore"):
-        means = sums / counts
-    return _Read(np.clip(means, low, high), dimensions < 3, float(low), float(high))
-
-
-def _scaled(read: _Read) -> FloatArray:
-    return np.clip((read.means - read.low) / (read.high - read.low), 0, 1)
-
-
-def checked_number(configurations: int) -> int:
-    """How many configurations share delta: a whole number of 1 or more."""
-    if not (configurations >= 1 and math.isfinite(configurations) and configurations == int(configurations)):
-        raise InputError(f"Expected configurations to be a whole number of at least 1, got {configurations}.")
-    return int(configurations)
-
-
-def _target(delta: float, side: Side, configurations: int | None, read: _Read) -> tuple[int, float]:
-    """m, and what the capital against one end must reach: 1 over the part of delta that this end has."""
-    if not 0 < delta < 1:
-        raise InputError(f"Expected delta between 0 and 1, got {delta}.")
-    if side not in get_args(Side):
-        raise InputError(f"Expected side to be one of {', '.join(get_args(Side))}, got {side!r}.")
-    m = len(read.means) if configurations is None else checked_number(configurations)
-    parts = m * (2 if side == "both" else 1)
-    if delta / parts < 1e-290:
-        raise InputError(f"Expected delta over the number of limits to be 1e-290 at least, got {delta} over {parts}.")
-    return m, parts / delta

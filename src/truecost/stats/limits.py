@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from truecost.errors import InputError
 from truecost.stats import confidence
+from truecost.stats.sample import checked_number
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -175,7 +176,7 @@ def target(delta: float, configurations: int, side: Side) -> float:
         raise InputError(f"Expected delta between 0 and 1, got {delta}.")
     if side not in get_args(Side):
         raise InputError(f"Expected side to be one of {', '.join(get_args(Side))}, got {side!r}.")
-    number = confidence.checked_number(configurations)
+    number = checked_number(configurations)
     if delta / number < 1e-290:
         raise InputError(f"Expected delta over the number of limits to be 1e-290 at least, got {delta} over {number}.")
     return number / delta
