@@ -316,10 +316,9 @@ def running_quantiles(values: list[list[float]], share: float) -> list[float]:
     found = []
     for k in range(1, len(values) + 1):
         weighted = sorted((value, 1 / len(runs)) for runs in values[:k] for value in runs)
-        reached = 0.0
-        for value, weight in weighted:
+        reached, rest = 0.0, iter(weighted)
+        while reached < (share - 1e-12) * k:
+            value, weight = next(rest)
             reached += weight
-            if reached >= (share - 1e-12) * k:
-                break
         found.append(value)
     return found
