@@ -32,6 +32,7 @@ from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
 from truecost.runs import NO_STATUS, Status, Trajectory
 from truecost.stats.random import Rng, seed_of
+from truecost.stats.utility import Utility
 
 if TYPE_CHECKING:  # a part loads what it is computed with when it is asked for
     import polars as pl
@@ -184,6 +185,8 @@ class Assessment(Spoken):
     test: CostMatrix | None
 
     def __post_init__(self) -> None:
+        if self.log.utility is not None:
+            Utility.parse(self.log.utility)
         statements.check_names(self.matrix, self.asked.default)
         if self.asked.configuration is not None:
             statements.check_names(self.matrix, self.asked.configuration)
@@ -336,7 +339,7 @@ class Assessment(Spoken):
         elif found.configuration == self.default:
             reason = "on the part of the instances that chooses, the default itself is the best"
         else:
-            evidence = found
+            evidence = found.against(self.default)
             try:
                 limits = statements.limits_of_difference(found, self.default, delta=self.asked.delta, rng=self.asked.rng(2))
             except RefusedError as refusal:
@@ -355,8 +358,12 @@ class Assessment(Spoken):
         """What may be said beyond the mean; against the default where both have runs that may be used."""
         from truecost.judge.beyond import statements_of
 
-        for evidence, default in ((self._pair_evidence, self.default), (self._evidence, None)):
-            if not isinstance(evidence, RefusedError):
+        own = self._evidence
+        for evidence, default in ((self._pair_evidence, self.default), (own, None)):
+            # One table speaks of one configuration: on-part may have another winner than the one with test runs.
+            if isinstance(evidence, RefusedError):
+                continue
+            if isinstance(own, RefusedError) or evidence.configuration == own.configuration:
                 with suppress(RefusedError):
                     worth, rng = self.log.utility is not None, self.asked.rng(8)
                     return statements_of(evidence, default, delta=self.asked.delta, rng=rng, utility=worth)
