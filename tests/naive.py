@@ -309,3 +309,16 @@ def watched_shows(x: list[float], mean: float, delta: float, planned: int) -> bo
         total += value
         spread += (value - total / (t + 2)) ** 2
     return False
+
+
+def running_quantiles(values: list[list[float]], share: float) -> list[float]:
+    """The quantile of the runs of the first 1, 2, … instances, each instance with the same weight."""
+    found = []
+    for k in range(1, len(values) + 1):
+        weighted = sorted((value, 1 / len(runs)) for runs in values[:k] for value in runs)
+        reached, rest = 0.0, iter(weighted)
+        while reached < (share - 1e-12) * k:
+            value, weight = next(rest)
+            reached += weight
+        found.append(value)
+    return found

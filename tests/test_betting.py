@@ -149,6 +149,22 @@ def test_the_sequence_is_what_the_capital_rejects_by_then() -> None:
             assert not betting.plug_in_rejects(rows[row : row + 1, :k], whole[row, k - 1] + 1e-9, 10.0, True)[0]
 
 
+def test_a_long_sequence_is_as_valid_as_the_exact_one() -> None:
+    """Limits after many numbers would pass the exact ones, lie far from them, or depend on numbers still to come."""
+    rng, n = np.random.default_rng(8), betting.EXACT + 600
+    rows = np.stack([rng.random(n), rng.random(n) < 0.05, 1 - 1e-3 * rng.random(n), np.full(n, 0.3), np.linspace(0, 1, n)])
+    rows[0, rng.random(n) < 0.2] = np.nan
+    found, target = betting.plug_in_lower_sequence(rows, 20.0), 20.0
+    assert (np.diff(found, axis=1) >= 0).all()
+    for k in (betting.EXACT, betting.EXACT + 1, betting.EXACT + 250, n):
+        np.testing.assert_array_equal(betting.plug_in_lower_sequence(rows[:, :k], target), found[:, :k])
+        for row, limit in zip(rows[:, :k], found[:, k - 1], strict=True):
+            seen = row[~np.isnan(row)]
+            assert betting.plug_in_rejects(seen[np.newaxis], limit, target, True)[0]
+            open_ = 1e-9 if k <= betting.EXACT else betting.CLOSE * max(seen.mean() - limit, 1 / seen.size) + 1e-9
+            assert not betting.plug_in_rejects(seen[np.newaxis], limit + open_, target, True)[0]
+
+
 def test_the_closed_form_of_empirical_bernstein() -> None:
     """The sequence of empirical Bernstein limits would not be Waudby-Smith and Ramdas's formula."""
     x = np.random.default_rng(5).beta(1, 4, 60)

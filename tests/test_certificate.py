@@ -1,5 +1,7 @@
 """Certificates: valid for every way of choosing, refused where they would not be."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -7,9 +9,10 @@ from scipy.stats import binomtest
 
 from truecost.errors import InputError
 from truecost.judge.assess import assess, certify
-from truecost.judge.evidence import Chosen, RefusedError
+from truecost.judge.evidence import UNSORTED, Chosen, RefusedError
 from truecost.matrix import CostMatrix
 from truecost.runs import Trajectory
+from truecost.show.document import Context, audited
 from truecost.stats import confidence
 from truecost.stats.synthetic import RuntimeModel, runtime_model
 
@@ -45,6 +48,24 @@ def memory(costs: NDArray[np.float64]) -> CostMatrix:
     """Fixed configurations, and one built from their results: on every instance it does what did best there."""
     built = costs.min(axis=0, keepdims=True)
     return CostMatrix(np.concatenate([costs, built]), [*names("c", len(costs)), "built"], names("i", costs.shape[1]), 0, 1)
+
+
+def test_uneven_runs_of_unknown_origin_have_an_if() -> None:
+    """A sorted table that lacks a run would be taken for a race, whose limits are wrong there, without an if."""
+    rng = np.random.default_rng(5)
+    costs = np.sort(rng.lognormal(0, 1, (1, 30, 1)), axis=1) * rng.lognormal(0, 0.3, (2, 30, 2))
+    costs[1, 29, 1] = np.nan
+    matrix = CostMatrix(np.minimum(costs, 50), ["a", "b"], [f"i{i}" for i in range(30)], 0, 50)
+    asked: dict[str, Any] = {"configuration": "a", "default": "b", "chosen": "before"}
+    for raced, condition in ((None, UNSORTED), (True, None), (False, None)):
+        found = assess(matrix, raced=raced, **asked)
+        assert found.certificate is not None
+        assert found.comparison is not None
+        assert {found.certificate.condition, found.comparison.condition} == {condition}
+        assert {each.condition for each in found.statements} == {condition}
+    told = audited(assess(matrix, **asked), Context()).text
+    assert "`raced=False`" in told
+    assert "If these instances came in this order, which has nothing to do with how hard they are" in told
 
 
 @pytest.mark.parametrize("chosen", ["before", "from-list", "on-part"])

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import polars as pl
 import pytest
 import typer
-from commands import Run
+from commands import Run, run
 
 from truecost.cli import app
 from truecost.cli.flags import Command, flagged
@@ -224,3 +225,64 @@ def test_a_utility_of_whatever_has_times(here: Path) -> None:
     assert told.to_dict()["runs"]["utility"] == "half-life=0.5"
     assert {each.kind for each in told.statements} == {"solved share", "wins"}
     assert "expected utility (half-life=0.5)" in audited(told, Context()).text
+
+
+@pytest.mark.parametrize("ending", ["npz", "parquet", "csv"])
+def test_a_matrix_remembers_its_utility(here: Path, ending: str) -> None:
+    """A matrix that was saved from a utility would be called a cost, and be taken for times by the next utility."""
+    times = load_example("kissat")
+    times = times.select(configurations=times.configurations[:3], instances=times.instances[:12])
+    times.save(here / "times.npz")
+    place = here / f"worth.{ending}"
+    told = run("import", here / "times.npz", "--utility", "half-life=0.1234567", "-o", place)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert "Costs are 1 − utility (half-life=0.1234567)" in " ".join(told.stdout.split())
+    kept = import_runs(place)
+    assert kept.utility == "half-life=0.1234567"
+    assert kept.matrix == import_runs(place, utility="half-life=0.1234567").matrix
+    assert kept.matrix.select(instances=times.instances[:2]).utility == kept.utility
+    default = ("--default", times.configurations[0], "--chosen", "from-list")
+    for command in ("info", "audit", "certify"):
+        more = () if command == "info" else default
+        plain = run(command, place, *more).stdout
+        assert "utility (half-life=0.1234567)" in " ".join(plain.split()), command
+        if command != "certify":
+            assert json.loads(run(command, place, *more, "--json").stdout)["runs"]["utility"] == kept.utility
+    page = here / "page.html"
+    assert run("report", place, *default, "-o", page).returncode == 0
+    assert "half-life=0.1234567" in page.read_text()
+    for other in (("--utility", "step=1"), ("--cutoff", "0.1")):
+        refused = run("info", place, *other)
+        assert refused.returncode == 2
+        assert refused.stderr.count("\n") == 1
+        assert other[0] in refused.stderr
+
+
+def test_a_utility_of_others_is_none() -> None:
+    """A column of numbers that somebody calls utility, or cutoffs that differ, would be taken for ours."""
+    table = CostMatrix([[[1.0], [4.0]]], ["a"], ["x", "y"], 0, 10).to_table()
+    found = import_runs(table.with_columns(pl.Series("utility", [0.5, 0.5]), pl.Series("cutoff", [5.0, 6.0])))
+    assert (found.utility, found.matrix.cutoff) == (None, None)
+    assert import_runs(table.with_columns(utility=pl.lit("a=b"))).utility is None
+    with pytest.raises(InputError, match="Expected a utility such as"):
+        assess(CostMatrix([[[0.5]]], ["a"], ["x"], 0, 1, utility="often"))
+
+
+def test_test_runs_have_the_utility_of_the_others() -> None:
+    """Test runs worth something else than the training runs would certify them."""
+    train, test = (CostMatrix([[[0.5]]], ["a"], [name], 0, 1, utility=f"step={at}") for name, at in (("x", 1), ("y", 2)))
+    with pytest.raises(InputError, match="utility of the others, step=1, got step=2"):
+        assess(train, test=test).certificate  # noqa: B018 - to ask is to compute
+
+
+def test_the_cutoff_is_kept(here: Path) -> None:
+    """The cutoff that a log or the caller says would be lost on the way to the matrix or to its file."""
+    table = CostMatrix([[[1.0], [9.0]]], ["a"], ["x", "y"]).to_table()
+    matrix = import_runs(table, cutoff=5.0).matrix
+    assert (matrix.cutoff, matrix.high) == (5, 50)
+    for ending in ("npz", "parquet", "csv"):
+        matrix.save(here / f"kept.{ending}")
+        assert CostMatrix.load(here / f"kept.{ending}") == matrix
+        assert import_runs(here / f"kept.{ending}").matrix.cutoff == 5
+    with pytest.raises(InputError, match="cutoff above 0"):
+        CostMatrix([[[1.0]]], ["a"], ["x"], cutoff=0)

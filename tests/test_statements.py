@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import naive
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -76,6 +77,21 @@ def test_the_winner_is_seen_without_a_range() -> None:
     assert 1 < ratio.value < ratio.observed
     other = ratios.ratio_of_means(second.clip(0, 5), first.clip(0, 5), 0, 5, side="upper")
     assert other.value == pytest.approx(1 / ratio.value, rel=0.1)
+
+
+def test_running_quantiles() -> None:
+    """What was seen so far would not be the quantile of the runs so far, each instance with the same weight."""
+    rng = np.random.default_rng(12)
+    for ties in (False, True):
+        for _ in range(30):
+            n = int(rng.integers(1, 25))
+            costs = rng.choice([0.1, 0.2, 5.0, INF], (n, 3)) if ties else rng.random((n, 3))
+            costs[rng.random((n, 3)) < 0.3] = np.nan
+            costs[:, 0] = np.where(np.isnan(costs[:, 0]), 1.0, costs[:, 0])
+            runs = [[value for value in row if not np.isnan(value)] for row in costs.tolist()]
+            for share in (0.1, 0.5, 0.9):
+                found = quantiles.quantile_sequence(costs, share).observed
+                assert found.tolist() == naive.running_quantiles(runs, share)
 
 
 def test_quantiles_and_the_cutoff() -> None:

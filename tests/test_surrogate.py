@@ -6,9 +6,9 @@ from scipy.stats import norm as normal
 from scipy.stats import rankdata, spearmanr
 
 from truecost.library import catalogue
-from truecost.race.surrogate import Surrogate, levelled
+from truecost.race.surrogate import Surrogate, effects_of
 from truecost.running.learning import FIRST, MOST, Learner
-from truecost.running.points import Points
+from truecost.running.points import Coordinates
 from truecost.running.space import Space
 
 MIXED = """
@@ -37,7 +37,7 @@ def spaces() -> list[Space]:
 @pytest.mark.parametrize("space", spaces(), ids=["mixed", "kissat", "clasp", "lkh", "satenstein"])
 def test_a_point_is_its_configuration(space: Space) -> None:
     """The model would learn from other configurations than were run, or offer some that are not in the space."""
-    points, rng = Points(space), np.random.default_rng(1)
+    points, rng = Coordinates(space), np.random.default_rng(1)
     drawn = space.configurations(40, rng=2)
     assert [points.configuration(each) for each in points.of(drawn)] == drawn
     near = points.around(points.of(drawn), rng, spread=np.full(40, 0.2), keep=np.full(40, 0.6))
@@ -51,7 +51,7 @@ def test_a_point_is_its_configuration(space: Space) -> None:
 def test_neighbours_are_as_near_as_they_are_asked_to_be() -> None:
     """Candidates would not narrow as the budget is spent, leave their range, or change categories at another rate."""
     space = Space.parse("a {x,y,z,w} [x]\nb [0,1] [0.5]\nc [1,1000] [30]il\n")
-    points, rng = Points(space), np.random.default_rng(1)
+    points, rng = Coordinates(space), np.random.default_rng(1)
     parents = np.repeat(points.of([space.default()]), 4000, axis=0)
     for spread, keep in ((0.05, 0.9), (0.2, 0.4)):
         found = points.around(parents, rng, spread=np.full(4000, spread), keep=np.full(4000, keep))
@@ -73,7 +73,7 @@ def test_effects_are_those_of_normal_scores() -> None:
     """Where nobody dropped out, a configuration's effect would not be its mean score, or ties be broken by their order."""
     costs = np.random.default_rng(3).integers(0, 4, (7, 5)).astype(float)
     scores = normal.ppf((rankdata(costs).reshape(costs.shape) - 0.5) / costs.size)
-    effects = levelled(costs)
+    effects = effects_of(costs)
     assert effects - effects.mean() == pytest.approx(scores.mean(axis=1) - scores.mean())
 
 
@@ -82,7 +82,7 @@ def test_who_comes_further_is_not_charged_for_harder_runs() -> None:
     costs = np.array(
         [[1.0, 100.0, 100.0, 100.0], [2.0, np.nan, np.nan, np.nan], [3.0, np.nan, np.nan, np.nan], [1.5, 101, 102, 99]]
     )
-    effects = levelled(costs)
+    effects = effects_of(costs)
     assert effects[0] < effects[1] < effects[2]
 
 
@@ -94,7 +94,7 @@ def test_few_parameters_of_many_are_found() -> None:
     space = Space.parse(
         "".join(f"n{place} [0,1] [0.5]\n" for place in range(15)) + "".join(f"c{p} {{a,b,c,d}} [a]\n" for p in range(10))
     )
-    points, rng = Points(space), np.random.default_rng(1)
+    points, rng = Coordinates(space), np.random.default_rng(1)
     some = points.random(260, rng)
     names = list(space.configspace)
     worth = 4 * (some[:, names.index("n3")] - 0.3) ** 2 + np.array([0, 1, 0.3, 0.6])[some[:, names.index("c2")].astype(int)]
@@ -107,7 +107,7 @@ def test_few_parameters_of_many_are_found() -> None:
 def test_what_is_inactive_has_no_effect() -> None:
     """The value a parameter would have had would count where it is switched off."""
     space = Space.parse(MIXED)
-    points, rng = Points(space), np.random.default_rng(1)
+    points, rng = Coordinates(space), np.random.default_rng(1)
     some = points.random(150, rng)
     extra = some[:, list(space.configspace).index("extra")]
     worth = np.where(np.isnan(extra), 0.0, 2 * extra)
@@ -120,7 +120,7 @@ def test_what_is_inactive_has_no_effect() -> None:
 def test_samples_have_the_spread_of_what_is_not_known() -> None:
     """Thompson sampling would look where all is known, or nowhere else than at the best so far."""
     space = Space.parse("a [0,1] [0.5]\nb [0,1] [0.5]\n")
-    points, rng = Points(space), np.random.default_rng(1)
+    points, rng = Coordinates(space), np.random.default_rng(1)
     some = points.random(30, rng)
     some[:, 0] *= 0.5  # nothing is known of the other half
     model = Surrogate(some, np.sin(6 * some[:, 0]), np.full(30, 20), points.categorical)

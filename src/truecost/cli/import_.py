@@ -65,8 +65,9 @@ def _size(matrix: "CostMatrix") -> dict[str, Any]:
 
 
 def _summary(found: "Import", out: Path | None, test_out: Path | None) -> dict[str, Any]:
-    from truecost.show.document.runs import stopped_early
+    from truecost.show.document.runs import stopped_early, worth
 
+    said = None if found.utility is None else worth(found.utility)
     trajectory = found.trajectory
     return {
         "kind": found.kind,
@@ -83,7 +84,7 @@ def _summary(found: "Import", out: Path | None, test_out: Path | None) -> dict[s
         },
         "columns": dict(found.columns),
         "left_out": dict(found.left_out),
-        "notes": [*filter(None, [stopped_early(found.matrix)]), *found.notes],
+        "notes": [*filter(None, [said, stopped_early(found.matrix)]), *found.notes],
         "out": None if out is None else str(out),
         "test_out": None if test_out is None else str(test_out),
     }

@@ -32,6 +32,8 @@ def pack(journal: Path, scenario: Path, name: str, folder: Path, runs: int | Non
         whole.high,
         statuses=whole.statuses[:, :, :runs],
         seeds=None if whole.seeds is None else whole.seeds[:, :, :runs],
+        cutoff=whole.cutoff,
+        utility=whole.utility,
     )
     default = next(iter(configurations))
     matrix.save(

@@ -95,10 +95,8 @@ def import_runs(
 
 def _settled(found: Import, options: Options) -> Import:
     """With the default and the utility that the caller names."""
-    if options.utility is not None and found.utility is None:
-        worth = options.utility
-        test = None if found.test is None else _worth(found.test, worth)
-        found = replace(found, matrix=_worth(found.matrix, worth), test=test, utility=str(worth))
+    test = None if found.test is None else _worth(found.test, options)
+    found = replace(found, matrix=_worth(found.matrix, options), test=test)
     if options.default is None:
         return found
     if options.default not in found.matrix.configurations:
@@ -106,15 +104,23 @@ def _settled(found: Import, options: Options) -> Import:
     return replace(found, trajectory=replace(found.trajectory, default=options.default))
 
 
-def _worth(times: CostMatrix, utility: Utility) -> CostMatrix:
-    """Costs that are running times, or the penalty of a run that was not solved, as 1 − utility."""
+def _worth(times: CostMatrix, options: Options) -> CostMatrix:
+    """Costs that are running times, or the penalty of a run that was not solved, as 1 − the utility asked for."""
+    utility, before = options.utility, None if times.utility is None else Utility.parse(times.utility)
+    if utility is None or utility == before:
+        return times
+    if before is not None:
+        raise InputError(
+            f"expected no other `utility` than {before}, which these costs were made with, got {utility}: give it with the "
+            "runs themselves, which have the times."
+        )
     known = times.statuses
     late = times.costs >= times.high
     if known is not None:
         late = np.where(known == NO_STATUS, late, ~np.isin(known, (Status.SOLVED, Status.CENSORED)))
     costs = utility.cost(np.where(late & ~np.isnan(times.costs), np.inf, times.costs))
     names = times.configurations, times.instances
-    return CostMatrix(costs, *names, 0.0, 1.0, statuses=known, seeds=times.seeds)
+    return CostMatrix(costs, *names, 0.0, 1.0, statuses=known, seeds=times.seeds, utility=str(utility))
 
 
 def holds_runs(path: Path) -> bool:
@@ -256,7 +262,6 @@ def _journal(path: Path, options: Options) -> Import:
                 origins=searchlog.origins_of(journal),
                 test=journal.matrix(metric, held_out=True, table=table) if judged.any() else None,
                 left_out={"of a batch that is not finished": ahead} if ahead else {},
-                utility=metric.utility,
             )
     ahead = int(table.ahead.sum())
     origin = Trajectory(
@@ -272,5 +277,4 @@ def _journal(path: Path, options: Options) -> Import:
         trajectory=origin,
         parameters=parameters,
         left_out={"finished before a slower run that was begun earlier": ahead} if ahead else {},
-        utility=metric.utility,
     )

@@ -79,13 +79,15 @@ class Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Charged:
-    """Costs in a range."""
+    """Costs in a range; with the cutoff, or the utility, where they are of running times and it is known."""
 
     costs: NDArray[np.float64]
     statuses: NDArray[np.int8]
     low: float
     high: float
     notes: tuple[str, ...]
+    cutoff: float | None = None
+    utility: str | None = None
 
 
 def charge(
@@ -148,7 +150,7 @@ def charge(
             notes.append(f"{int(lost.sum()):,} runs that failed without a cost are charged {worst:g}, {most}.")
         if kept := int((failed & ~lost).sum()):
             notes.append(f"{kept:,} runs that failed keep the cost the log charges them.")
-    return Charged(costs=costs, statuses=statuses, low=low, high=high, notes=tuple(notes))
+    return Charged(costs=costs, statuses=statuses, low=low, high=high, notes=tuple(notes), cutoff=cutoff)
 
 
 def _given_range(options: Options, like: Charged | None) -> tuple[float, float]:
@@ -166,7 +168,10 @@ def matrix_of(runs: "pl.DataFrame", charged: Charged) -> CostMatrix:
     columns = [pl.Series("cost", charged.costs)]
     if (charged.statuses != NO_STATUS).any():
         columns.append(labels.gather(charged.statuses.astype(np.int64) % labels.len()).alias("status"))
-    table = runs.with_columns(columns)
+    settled = {"cutoff": charged.cutoff, "utility": charged.utility}
+    table = runs.with_columns(columns).with_columns(
+        pl.lit(value).alias(name) for name, value in settled.items() if value is not None
+    )
     if "run" not in table.columns:
         table = table.with_columns(_places(table).alias("run"))
     return CostMatrix.from_table(table, low=charged.low, high=charged.high)

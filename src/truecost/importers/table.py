@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -21,6 +22,7 @@ from truecost.importers.record import Options, charge, matrix_of, status_of
 from truecost.matrix import longtable, provenance
 from truecost.matrix.imported import Import, Scalar
 from truecost.runs import NO_STATUS, Status, Trajectory
+from truecost.stats.utility import Utility
 
 # Ours, and what others call it; the first that is there counts.
 GUESSES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -84,6 +86,12 @@ def from_frame(frame: Any, options: Options) -> Import:
     columns = guess(table.columns, options.columns)
     renamed = [f"{theirs} is the {ours}" for ours, theirs in columns.items() if theirs != ours]
     notes = [f"Columns: {', '.join(renamed)}."] if renamed else []
+    cutoff, utility = longtable.cutoff_of(table), _utility(table)
+    if utility is not None and not (options.cutoff is None and options.par is None):
+        raise InputError(
+            f"expected no `cutoff` and `par` for costs that are 1 − utility ({utility}): give them with the runs they were "
+            "made from, which have the times."
+        )
     table = table.select(pl.col(theirs).alias(ours) for ours, theirs in columns.items())
     values = longtable.numbers(table, "cost").fill_null(np.nan).to_numpy()
     statuses, unfinished = _statuses(table)
@@ -101,6 +109,7 @@ def from_frame(frame: Any, options: Options) -> Import:
     if table.height == 0:
         raise InputError("expected at least one run with a cost in the table, got none.")
     charged = charge(values, statuses, _with_range(table, options))
+    charged = replace(charged, cutoff=charged.cutoff or cutoff, utility=utility)
     counted = [longtable.whole_numbers(table, name) for name in ("run", "seed") if name in table.columns]
     runs = table.select("configuration", "instance").with_columns(counted)
     again = runs.is_duplicated()
@@ -202,6 +211,14 @@ def _with_range(table: pl.DataFrame, options: Options) -> Options:
         if name in table.columns or given is not None
     }
     return replace(options, low=ends.get("low"), high=ends.get("high"))
+
+
+def _utility(table: pl.DataFrame) -> str | None:
+    """Which utility the costs are, where truecost wrote the table; what others call so is passed over."""
+    found = longtable.utility_of(table)
+    with suppress(InputError):
+        return None if found is None else str(Utility.parse(found))
+    return None
 
 
 def _parameters(table: pl.DataFrame) -> dict[str, dict[str, Scalar]]:

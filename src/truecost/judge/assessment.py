@@ -146,7 +146,7 @@ class Assessment(Estimates, Spoken):
         elif found.configuration == self.default:
             reason = "on the part of the instances that chooses, the default itself is the best"
         else:
-            evidence = found
+            evidence = found.against(self.default)
             try:
                 limits = statements.limits_of_difference(found, self.default, delta=self.asked.delta, rng=self.asked.rng(2))
             except RefusedError as refusal:
@@ -165,8 +165,12 @@ class Assessment(Estimates, Spoken):
         """What may be said beyond the mean; against the default where both have runs that may be used."""
         from truecost.judge.beyond import statements_of
 
-        for evidence, default in ((self._pair_evidence, self.default), (self._evidence, None)):
-            if not isinstance(evidence, RefusedError):
+        own = self._evidence
+        for evidence, default in ((self._pair_evidence, self.default), (own, None)):
+            # One table speaks of one configuration: on-part may have another winner than the one with test runs.
+            if isinstance(evidence, RefusedError):
+                continue
+            if isinstance(own, RefusedError) or evidence.configuration == own.configuration:
                 with suppress(RefusedError):
                     worth, rng = self.log.utility is not None, self.asked.rng(8)
                     return statements_of(evidence, default, delta=self.asked.delta, rng=rng, utility=worth)

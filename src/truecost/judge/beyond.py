@@ -4,7 +4,9 @@ None of them needs to know the range of the cost, so that a log works as it is; 
 δ for itself: of several, one in 1/δ may be wrong. Which are made, and of which side, does not depend on what came out.
 
 Failed runs are never left out: they are not solved, and all that is known of their running time is that it is at least the
-longest of a run that was. A speed-up is stated where runs time out, which is where costs are running times. Where a run that
+cutoff; where the runs do not say it, at least the longest of a run that was solved so far, in the order in which instances
+are taken. (The longest of all would do for a count, but bets may not know what comes later.) A speed-up is stated where the
+cutoff is known or runs time out, of whatever configuration, which is where costs are running times. Where a run that
 was stopped at a limit costs less than some that were solved, it is no failure: the cost is the quality it reached. Of a
 utility, which is bounded, the mean says most; wins and the solved share stand beside it.
 
@@ -88,21 +90,23 @@ def statements_of(
 
     `utility` says that costs are 1 − utility.
     """
-    share = delta * evidence.share
+    part = 1.0
     default = None if default == evidence.configuration else default
     names = [evidence.configuration] if default is None else [evidence.configuration, default]
     runs = evidence.runs.select(configurations=names)
     if evidence.at_all_times:
         runs, part, planned = in_rounds(evidence, names)
-        share *= part
         evidence = evidence._replace(planned=planned)
+    else:
+        # One order for all statements, since what is known of a run may depend on those before it.
+        order = np.random.default_rng(int(rng.integers(2**63))).permutation(len(runs.instances))
+        runs = runs.select(instances=[runs.instances[i] for i in order])
     costs, statuses, censored = runs.costs, runs.statuses, runs.censored
     if np.isnan(costs[0]).all():
         raise RefusedError(f"{evidence.configuration!r} has no runs on the instances that may be used")
-    stated = partial(_Maker, evidence, delta, share, int(rng.integers(2**63)), bool(censored.any()))
     failed, charged = failed_runs(runs)
     times = times_of(runs, failed)
-    alone, pair = stated(None), stated(default)
+    alone = _Maker(evidence, delta, part, bool(censored.any()), None)
     there = ~np.isnan(costs[0]).all(axis=1)
     made = []
     if charged and (statuses is not None or math.isfinite(runs.high)):
@@ -122,11 +126,12 @@ def statements_of(
     both = there & ~np.isnan(costs[1]).all(axis=1)
     if not both.any():
         return tuple(made)
+    pair = _Maker(evidence.against(default), delta, part, bool(censored.any()), default)
     ours, theirs = (Ends(lower=low, upper=high)[both] for low, high in zip(costs, runs.most, strict=True))
     made.append(pair("wins", rates.wins, rates.wins_sequence, (ours, theirs), "lower"))
     if utility:
         return tuple(made)
-    if charged and statuses is not None and (statuses == Status.TIMEOUT).any() and np.nanmin(costs) >= 0:
+    if charged and _are_times(evidence.runs) and np.nanmin(costs) >= 0:
         timed = (times[0][both], times[1][both])
         made.append(pair("speed-up", quantiles.speed_up, quantiles.speed_up_sequence, timed, "lower"))
     low, high = runs.low, runs.high
@@ -144,6 +149,7 @@ def approximate_of(evidence: Evidence, default: str, *, delta: float, utility: b
     Where delta is shared out among a list, so it is here. Nothing of a race, whose numbers of instances depend on costs, and
     nothing where runs are censored.
     """
+    evidence = evidence.against(default)
     runs = evidence.runs.select(configurations=[evidence.configuration, default])
     both = (runs.counts() > 0).all(axis=0)
     if evidence.at_all_times or runs.censored.any() or both.sum() < 2:
@@ -162,11 +168,9 @@ def approximate_of(evidence: Evidence, default: str, *, delta: float, utility: b
 class _Maker:
     """Makes statements of one configuration, or of one against another, from one evidence."""
 
-    def __init__(
-        self, evidence: Evidence, delta: float, share: float, seed: int, censored: bool, against: str | None
-    ) -> None:
-        self._evidence, self._delta, self._share, self._seed, self._against = evidence, delta, share, seed, against
-        self._censored = censored
+    def __init__(self, evidence: Evidence, delta: float, part: float, censored: bool, against: str | None) -> None:
+        self._evidence, self._delta, self._against, self._censored = evidence, delta, against, censored
+        self._share = delta * evidence.share * part
 
     def __call__(
         self,
@@ -184,7 +188,7 @@ class _Maker:
                 steps = at_all_times(*runs, delta=self._share, side=which)
                 return float(steps.value[-1]), float(steps.observed[-1]), int(steps.instances[-1]), steps.method
             more = {"monotone": True} if self._censored else {}
-            limit = one_look(*runs, delta=self._share, side=which, rng=self._seed, **more)
+            limit = one_look(*runs, delta=self._share, side=which, shuffle=False, **more)
             return limit.value, limit.observed, limit.instances, limit.method
 
         value, observed, instances, method = found(side)
@@ -208,12 +212,22 @@ class _Maker:
         )
 
 
+def _are_times(runs: CostMatrix) -> bool:
+    """Whether costs are running times: runs are known to be stopped at a cutoff, or some were."""
+    return runs.cutoff is not None or (runs.statuses is not None and bool((runs.statuses == Status.TIMEOUT).any()))
+
+
 def times_of(runs: CostMatrix, failed: NDArray[np.bool_]) -> list[Ends]:
-    """Running times of each configuration, with what is known of those of failed and of censored runs."""
+    """Running times of each configuration, with what is known of those of failed and of censored runs.
+
+    A run that failed took the cutoff at least. Where that is not known, what was solved took no longer: the longest so far
+    stands for it, that of the same instance included, so that no later instance has a part in it.
+    """
     costs, censored = runs.costs, runs.censored
-    longest = float(np.max(costs[~failed & ~censored & ~np.isnan(costs)], initial=0.0))
+    solved = np.where(failed | censored | np.isnan(costs), 0.0, costs).max(axis=(0, 2))
+    longest = np.maximum.accumulate(solved) if runs.cutoff is None else np.full(len(solved), runs.cutoff)
     return [
-        Ends(lower=np.where(lost, longest, each), upper=np.where(lost | stopped, np.inf, each))
+        Ends(lower=np.where(lost, longest[:, np.newaxis], each), upper=np.where(lost | stopped, np.inf, each))
         for each, lost, stopped in zip(costs, failed, censored, strict=True)
     ]
 

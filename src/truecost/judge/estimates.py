@@ -16,6 +16,7 @@ from truecost.judge.optimism import Optimism, OverTuning, correction, optimism_o
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
 from truecost.runs import NO_STATUS, Status, Trajectory
+from truecost.stats.utility import Utility
 
 FloatArray = NDArray[np.float64]
 
@@ -29,6 +30,8 @@ class Estimates:
     test: CostMatrix | None
 
     def __post_init__(self) -> None:
+        if self.log.utility is not None:
+            Utility.parse(self.log.utility)
         statements.check_names(self.matrix, self.asked.default)
         if self.asked.configuration is not None:
             statements.check_names(self.matrix, self.asked.configuration)

@@ -7,6 +7,7 @@ before
     It was fixed before any of these costs was seen. All of δ.
 from-list
     It was chosen from a list of m that was fixed before any cost was seen: δ/m, the ones dropped on the way included.
+    Against a default that is on the list δ/(m − 1): so many comparisons there are.
 on-part
     It has the least training cost on a fifth of the instances, drawn at random, and is judged on the others. All of δ.
 progressive
@@ -20,9 +21,10 @@ the number that might have been.
 Where costs decided how many runs a configuration gets (a race), or runs are still being made, limits must hold at all times:
 they take the instances in the order of the matrix, from the first, with the same number of runs r on each, and the part
 6/(π²r²) of δ, since one may look after every round. Where nothing says how it came about that configurations have runs on
-different instances, or that runs were stopped early, it is taken for a race. The same holds for test runs that were watched
-while they came in; where R rounds, fixed beforehand, are the most there can be, round r has 1/r² of δ, over the sum of 1/j²
-up to R.
+different instances, or that runs were stopped early, it is taken for a race, if the order of the matrix is not one by
+difficulty, which breaks such limits; nobody having said so, the statement has an if. The same holds for test runs that were
+watched while they came in; where R rounds, fixed beforehand, are the most there can be, round r has 1/r² of δ, over the sum
+of 1/j² up to R.
 
 A run that was stopped at a cap is censored: it costs the cap at least, and at most what a run can cost. Upper limits charge
 it the most, lower ones the least, and a difference the ends that go against it. When to stop was decided by other runs, so
@@ -58,8 +60,14 @@ RANGE = "every cost lies in the given range"
 COUNTS = "who got how many runs was decided without looking at costs"
 ONE_LOOK = "the number of instances was fixed before looking"
 ORDER = "the seed was not picked after seeing results"
-IN_ORDER = "instances came in the order of the matrix, and the race decided only who gets no further ones"
+IN_ORDER = (
+    "instances came in the order of the matrix, which has nothing to do with how hard they are, and the race decided only "
+    "who gets no further ones"
+)
 WATCHED = "instances came in the order of the matrix, and costs decided only when to stop"
+# What nobody may have said, and a statement needs.
+NOT_TUNED = "these configurations were not tuned on these instances"
+UNSORTED = "these instances came in this order, which has nothing to do with how hard they are"
 CENSORED = "a run that was stopped at a cap would have cost the cap at least"
 
 
@@ -160,6 +168,13 @@ class Evidence(NamedTuple):
     rounds: int | None = None
     planned: int | None = None
 
+    def against(self, default: str) -> "Evidence":
+        """The same for statements against the default: of a list of m only m − 1 are compared with it."""
+        others = self.configurations - 1
+        if self.chosen != "from-list" or not others or default not in self.runs.configurations:
+            return self
+        return self._replace(configurations=others, share=1 / others)
+
 
 class Rounds(NamedTuple):
     """Runs in the order of time, r on each instance, the part of δ, and for how many instances limits are planned, if so."""
@@ -198,8 +213,10 @@ def gather_evidence(
     condition = None
     if chosen is None:
         chosen = "from-list" if proposed == "beforehand" else "on-part"
-        condition = None if proposed == "beforehand" else "these configurations were not tuned on these instances"
+        condition = None if proposed == "beforehand" else NOT_TUNED
     stopped = _at_all_times(matrix, asked, trajectory)
+    if stopped and condition is None and asked.raced is None and (trajectory is None or _race_unknown(trajectory)):
+        condition = UNSORTED
     if chosen == "on-part":
         return _on_part(matrix, name, stopped, asked.rng(0), condition)
     if chosen == "before":
@@ -269,7 +286,7 @@ def in_rounds(evidence: Evidence, names: Sequence[str]) -> Rounds:
     named = (runs.configurations, runs.instances[:length], runs.low, runs.high)
     # What a later round adds is looked at when it is complete.
     planned = evidence.planned if rounds == 1 or evidence.planned is None else length
-    found = CostMatrix(kept(runs.costs), *named, statuses=statuses)
+    found = CostMatrix(kept(runs.costs), *named, statuses=statuses, cutoff=runs.cutoff, utility=runs.utility)
     return Rounds(found, part_of_round(rounds, evidence.rounds), planned)
 
 
@@ -294,12 +311,20 @@ def _at_all_times(matrix: CostMatrix, asked: Question, trajectory: Trajectory | 
     return bool((counts != counts[:1]).any() or matrix.censored.any())
 
 
+def _race_unknown(trajectory: Trajectory) -> bool:
+    """Whether nothing but uneven runs speaks for a race: files that are sorted by size come in no order of time."""
+    return trajectory.raced is None and not trajectory.unfinished
+
+
 def _on_test(matrix: CostMatrix, test: CostMatrix, name: str, watched: Watched | None, looks: int) -> Evidence:
     if (test.low, test.high) != (matrix.low, matrix.high):
         raise InputError(
             f"Expected test runs with costs in [{matrix.low:g}, {matrix.high:g}], as the others have them, got "
             f"[{test.low:g}, {test.high:g}]."
         )
+    if test.utility != matrix.utility:
+        mine, theirs = (each.utility or "none" for each in (matrix, test))
+        raise InputError(f"Expected test runs with the utility of the others, {mine}, got {theirs}.")
     test.select(configurations=[name])
     used = set(matrix.instances)
     new = [instance for instance in test.instances if instance not in used]
@@ -323,7 +348,7 @@ def _on_part(
     if stopped:
         raise RefusedError(
             "configurations have runs on different instances, as after a race: which are left to choose from depended on "
-            "the instances that would have to judge. If costs did not decide that, say so (`raced`)"
+            "the instances that would have to judge. If costs did not decide that, say so (`raced=False`)"
         )
     if matrix.censored.any():
         raise RefusedError(

@@ -190,6 +190,7 @@ class Bracket(NamedTuple):
 
 def limits_of_difference(evidence: Evidence, default: str, *, delta: float, rng: np.random.Generator) -> Bracket:
     """Limits of u(evidence's configuration) − u(default), paired, each with all of delta."""
+    evidence = evidence.against(default)
     names = [evidence.configuration, default]
     pair = evidence.runs.select(configurations=names)
     if not (pair.counts() > 0).all(axis=0).any():

@@ -48,9 +48,13 @@ class CostMatrix:
         `Status` numbers shaped like `costs`, -1 where nothing is known.
     seeds
         Whole numbers shaped like `costs`; what stands where a run is missing is ignored.
+    cutoff
+        Where costs are running times, or their penalty: after how long every run was stopped. None where it is not known.
+    utility
+        Where costs are 1 − utility of running times: which, `"half-life=60"` for instance (`truecost.Utility`).
     """
 
-    __slots__ = ("configurations", "costs", "high", "instances", "low", "seeds", "statuses")
+    __slots__ = ("configurations", "costs", "cutoff", "high", "instances", "low", "seeds", "statuses", "utility")
 
     def __init__(
         self,
@@ -62,6 +66,8 @@ class CostMatrix:
         *,
         statuses: ArrayLike | None = None,
         seeds: ArrayLike | None = None,
+        cutoff: float | None = None,
+        utility: str | None = None,
     ) -> None:
         self.configurations: Final = _names(configurations, "configuration")
         self.instances: Final = _names(instances, "instance")
@@ -70,11 +76,15 @@ class CostMatrix:
         self.costs: Final = _read_only(_inside(_as_costs(costs), self.low, self.high))
         self.statuses: Final = None if statuses is None else _read_only(_integers(statuses, np.int8, NO_STATUS, "statuses"))
         self.seeds: Final = None if seeds is None else _read_only(_seeds_of_runs(seeds, self.costs))
+        self.cutoff: Final = None if cutoff is None else float(cutoff)
+        self.utility: Final = utility
         self._check()
 
     def _check(self) -> None:
         if not self.low < self.high or (np.isinf(self.width) and np.isfinite(self.low) and np.isfinite(self.high)):
             raise InputError(f"Expected a cost range with low < high, got low {self.low:g} and high {self.high:g}.")
+        if self.cutoff is not None and not 0 < self.cutoff < math.inf:
+            raise InputError(f"Expected a cutoff above 0, got {self.cutoff:g}.")
         shape = self.costs.shape
         for axis, (names, what) in enumerate([(self.configurations, "configuration"), (self.instances, "instance")]):
             if shape[axis] != len(names):
@@ -182,14 +192,16 @@ class CostMatrix:
             self.high,
             statuses=None if self.statuses is None else part(self.statuses),
             seeds=None if self.seeds is None else part(self.seeds),
+            cutoff=self.cutoff,
+            utility=self.utility,
         )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CostMatrix):
             return NotImplemented
         mine, theirs = (
-            (self.configurations, self.instances, self.low, self.high),
-            (other.configurations, other.instances, other.low, other.high),
+            (self.configurations, self.instances, self.low, self.high, self.cutoff, self.utility),
+            (other.configurations, other.instances, other.low, other.high, other.cutoff, other.utility),
         )
         return (
             mine == theirs
@@ -204,7 +216,8 @@ class CostMatrix:
         configurations, instances, runs = self.shape
         size = f"{configurations} configurations x {instances} instances x {runs} runs"
         known = f"costs in [{self.low:g}, {self.high:g}]" if np.isfinite(self.width) else "range of costs not known"
-        return f"CostMatrix({size}, {known})"
+        worth = "" if self.utility is None else f", 1 − utility ({self.utility})"
+        return f"CostMatrix({size}, {known}{worth})"
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, low: float | None = None, high: float | None = None) -> "CostMatrix":
@@ -272,6 +285,10 @@ class CostMatrix:
             arrays |= {"statuses": self.statuses, "status_names": np.array([status.label for status in Status])}
         if self.seeds is not None:
             arrays["seeds"] = self.seeds
+        if self.cutoff is not None:
+            arrays["cutoff"] = np.array(self.cutoff)
+        if self.utility is not None:
+            arrays["utility"] = np.array(self.utility)
         return arrays
 
     def to_table(self) -> "pl.DataFrame":
@@ -279,7 +296,15 @@ class CostMatrix:
         from truecost.matrix import longtable
 
         return longtable.from_arrays(
-            self.costs, self.configurations, self.instances, self.low, self.high, statuses=self.statuses, seeds=self.seeds
+            self.costs,
+            self.configurations,
+            self.instances,
+            self.low,
+            self.high,
+            statuses=self.statuses,
+            seeds=self.seeds,
+            cutoff=self.cutoff,
+            utility=self.utility,
         )
 
     def to_pandas(self) -> "pd.DataFrame":
@@ -309,6 +334,8 @@ class CostMatrix:
             arrays.high,
             statuses=arrays.statuses,
             seeds=arrays.seeds,
+            cutoff=arrays.cutoff,
+            utility=arrays.utility,
         )
 
 
@@ -332,6 +359,11 @@ def _from_npz(stored: dict[str, NDArray[Any]], low: float | None, high: float | 
     ends = stored.get("range", np.array([-np.inf, np.inf]))
     if ends.shape != (2,) or ends.dtype.kind not in "fiu":
         raise InputError("expected the array 'range' in the npz file to hold `low` and `high`.")
+    cutoff, utility = stored.get("cutoff"), stored.get("utility")
+    if cutoff is not None and (cutoff.shape != () or cutoff.dtype.kind not in "fiu"):
+        raise InputError("expected the array 'cutoff' in the npz file to hold one number.")
+    if utility is not None and (utility.shape != () or utility.dtype.kind != "U"):
+        raise InputError("expected the array 'utility' in the npz file to hold one text.")
     low, high = float(ends[0]) if low is None else low, float(ends[1]) if high is None else high
     return CostMatrix(
         stored["costs"],
@@ -341,6 +373,8 @@ def _from_npz(stored: dict[str, NDArray[Any]], low: float | None, high: float | 
         high,
         statuses=_stored_statuses(stored) if "statuses" in stored else None,
         seeds=stored.get("seeds"),
+        cutoff=None if cutoff is None else float(cutoff),
+        utility=None if utility is None else str(utility),
     )
 
 

@@ -33,8 +33,6 @@ class Import:
         What was assumed or changed on the way, in sentences.
     columns
         For tables: which column was taken for what.
-    utility
-        Where costs are 1 − utility of running times: which, `"half-life=60"` for instance.
     """
 
     kind: str
@@ -46,4 +44,8 @@ class Import:
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
-    utility: str | None = None
+
+    @property
+    def utility(self) -> str | None:
+        """Where costs are 1 − utility of running times: which, `"half-life=60"` for instance."""
+        return self.matrix.utility

@@ -14,6 +14,9 @@ status
     Optional: solved, timeout, memory, crashed, vetoed, aborted or censored.
 low, high
     Optional: the cost range, the same in every row.
+cutoff, utility
+    Optional: after how long runs were stopped, and of which utility of the running time costs are 1 − utility; the same in
+    every row, and passed over if they are not.
 Others are passed over.
 """
 
@@ -31,7 +34,7 @@ from numpy.typing import NDArray
 from truecost.errors import InputError
 from truecost.runs import NO_SEED, NO_STATUS, Status
 
-COLUMNS = ("configuration", "instance", "cost", "run", "seed", "status", "low", "high")
+COLUMNS = ("configuration", "instance", "cost", "run", "seed", "status", "low", "high", "cutoff", "utility")
 MOST_ROWS = 500_000_000
 LONGEST_HEADER = 1_000_000
 # A table whose matrix would be this large and nearly empty is a mistake in its columns, not a matrix.
@@ -50,6 +53,8 @@ class TableArrays:
     high: float
     statuses: NDArray[np.int8] | None
     seeds: NDArray[np.int64] | None
+    cutoff: float | None
+    utility: str | None
 
 
 def read(file: BinaryIO, kind: str, *, every: bool = False) -> pl.DataFrame:
@@ -151,6 +156,8 @@ def to_arrays(table: pl.DataFrame, low: float | None = None, high: float | None 
         high=high,
         statuses=None if status is None else spread(status, NO_STATUS),
         seeds=None if seeds is None else spread(seeds, NO_SEED),
+        cutoff=cutoff_of(table),
+        utility=utility_of(table),
     )
 
 
@@ -163,6 +170,8 @@ def from_arrays(
     *,
     statuses: NDArray[np.int8] | None,
     seeds: NDArray[np.int64] | None,
+    cutoff: float | None = None,
+    utility: str | None = None,
 ) -> pl.DataFrame:
     """The long table of these arrays; `to_arrays` gives them back, names without a run included."""
     keep = ~np.isnan(costs)
@@ -183,7 +192,11 @@ def from_arrays(
         # The last entry answers for NO_STATUS = -1, as an index from the end.
         labels = pl.Series([*(status.label for status in Status), None], dtype=pl.String)
         columns["status"] = labels.gather(statuses[keep].astype(np.int64) % labels.len())
-    return pl.DataFrame(columns).with_columns(low=pl.lit(_known(low), pl.Float64), high=pl.lit(_known(high), pl.Float64))
+    known = {} if cutoff is None else {"cutoff": pl.lit(cutoff)}
+    known |= {} if utility is None else {"utility": pl.lit(utility)}
+    return pl.DataFrame(columns).with_columns(
+        low=pl.lit(_known(low), pl.Float64), high=pl.lit(_known(high), pl.Float64), **known
+    )
 
 
 def _codes(table: pl.DataFrame, name: str) -> tuple[list[str], NDArray[np.int64]]:
@@ -301,6 +314,24 @@ def end_of_range(table: pl.DataFrame, name: str, given: float | None) -> float:
     if values.len() != 1:
         raise InputError(f"expected one and the same number in the column {name!r}, got {values.len()} different ones.")
     return float(values[0])
+
+
+def cutoff_of(table: pl.DataFrame) -> float | None:
+    """The one cutoff of all runs in the column of that name; None where it holds anything else."""
+    column = table["cutoff"].unique() if "cutoff" in table.columns else pl.Series(dtype=pl.Float64)
+    value = column.cast(pl.Float64, strict=False)[0] if column.len() == 1 and _plain(column) else None
+    return float(value) if value is not None and 0 < value < math.inf else None
+
+
+def utility_of(table: pl.DataFrame) -> str | None:
+    """The one utility named in every row of the column of that name, such as half-life=60; None where it holds others."""
+    column = table["utility"].unique() if "utility" in table.columns else pl.Series(dtype=pl.String)
+    value = column[0] if column.len() == 1 and column.dtype == pl.String else None
+    return str(value) if value is not None and "=" in value else None
+
+
+def _plain(column: pl.Series) -> bool:
+    return column.dtype == pl.String or column.dtype.is_numeric()
 
 
 def _known(end: float) -> float | None:

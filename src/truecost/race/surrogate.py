@@ -28,7 +28,7 @@ SWEEPS = 30
 JITTER = 1e-6
 
 
-def levelled(costs: FloatArray) -> FloatArray:
+def effects_of(costs: FloatArray) -> FloatArray:
     """(C, J) costs on a common order of runs, NaN where there is none -> (C,) how costly each is, on a normal's scale.
 
     Ranks of all costs as normal scores; of these the effects of the configurations, adjusted for those of the positions, by

@@ -446,6 +446,8 @@ class Journal:
             high,
             statuses=statuses,
             seeds=seeds,
+            cutoff=metric.cutoff if metric.kind == "par" else None,
+            utility=None if metric.kind != "utility" else str(metric.worth()),
         )
 
     def close(self) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.race.surrogate import Surrogate, levelled
-from truecost.running.points import Points
+from truecost.race.surrogate import Surrogate, effects_of
+from truecost.running.points import Coordinates
 from truecost.running.propose import nearness
 from truecost.running.space import Configuration, Space
 
@@ -32,7 +32,7 @@ class Learner:
     """A model of the costs, and what it promises."""
 
     def __init__(self, space: Space) -> None:
-        self._points = Points(space)
+        self._points = Coordinates(space)
         self._model: Surrogate | None = None
 
     def learn(self, configurations: Sequence[Configuration], costs: FloatArray) -> bool:
@@ -41,7 +41,7 @@ class Learner:
         self._model, tried = None, np.flatnonzero(runs)
         if tried.size < FIRST:
             return False
-        effects = levelled(costs[:, : runs.max()])
+        effects = effects_of(costs[:, : runs.max()])
         if np.ptp(effects[tried]) == 0:
             return False
         if tried.size > MOST:

@@ -18,7 +18,7 @@ from truecost.running.spacefiles import Parameter, plain
 FloatArray = NDArray[np.float64]
 
 
-class Points:
+class Coordinates:
     """The points of a space; arrays are (n, parameters)."""
 
     def __init__(self, space: Space) -> None:

@@ -111,7 +111,7 @@ class Search:
             Plan(configurations=(), instances=(*self._training, *self._held_out), runs=settings.runs), scenario.metric
         )
         self._seen = searchlog.recorded(book)
-        self._proposed = searchlog.proposals_of(book)
+        self._proposed = searchlog.proposed_in(book)
         rng = np.random.default_rng([settings.seed, ORDER])
         self._schedule: RunOrder = race.schedule(len(self._training), settings.runs, rng)
         self.configurations: list[Configuration] = []

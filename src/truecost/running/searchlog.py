@@ -119,7 +119,7 @@ def recorded(journal: Journal) -> dict[Cell, Recorded]:
     return {row[:3]: Recorded(*row[3:]) for row in rows}
 
 
-def proposals_of(journal: Journal) -> list[Proposal]:
+def proposed_in(journal: Journal) -> list[Proposal]:
     """Who was proposed, in the order of proposals.
 
     A search that goes on takes them as they are: a model of the costs may differ by a rounding on another machine.

@@ -193,6 +193,12 @@ def _training(log: Import, scenario: Scenario, entry: Entry) -> CostMatrix:
     matrix, (low, high) = log.matrix, scenario.metric.range()
     seen = matrix.costs[~np.isnan(matrix.costs)]
     known = math.isfinite(matrix.width) and (matrix.low, matrix.high) != (low, high)
+    utility = None if scenario.metric.kind != "utility" else str(scenario.metric.worth())
+    if matrix.utility not in (None, utility):
+        raise InputError(
+            f"{scenario.path}: expected the metric of the log, whose costs are 1 − utility ({matrix.utility}), got another: "
+            "change [metric]."
+        )
     if known or (seen < low).any() or (seen > high).any():
         raise InputError(
             f"{scenario.path}: expected the metric of the log, whose costs are {seen.min():g} to {seen.max():g} in "
@@ -209,6 +215,8 @@ def _training(log: Import, scenario: Scenario, entry: Entry) -> CostMatrix:
         high,
         statuses=None if matrix.statuses is None else np.pad(matrix.statuses, more, constant_values=NO_STATUS),
         seeds=None if matrix.seeds is None else np.pad(matrix.seeds, more, constant_values=NO_SEED),
+        cutoff=matrix.cutoff,
+        utility=utility,
     )
 
 

@@ -122,6 +122,8 @@ def import_of(journal: Journal, metric: Metric | None = None) -> Import:
         found.high,
         statuses=found.statuses,
         seeds=found.seeds,
+        cutoff=found.cutoff,
+        utility=found.utility,
     )
     stop, late = stop_of(journal), int(table.ahead.sum())
     reason = "finished before a slower run that was begun earlier" if stop is None else "finished after it had stopped"

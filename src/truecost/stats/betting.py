@@ -39,6 +39,10 @@ HALVINGS = 45
 """How often an interval of means is halved: to 3·10^-14 of the range."""
 STEADY = 5_000
 """How often STaR-Bets think again at most: with more rounds a bet stands for several, which costs hardly any width."""
+EXACT = 1_000
+"""After how many numbers a limit that holds at all times is no longer sought to its last digit, which takes the square."""
+CLOSE = 1 / 256
+"""The part of the distance between limit and mean that is then left open."""
 BROKE = 1e-300
 """Capital below this is lost: no bet wins it back."""
 
@@ -189,20 +193,70 @@ def plug_in_rejects(rows, mean, target, sequence):
 
 
 @compiled
+def _reached_after(x, bets, mean, target):
+    """After how many numbers the capital of plug-in bets reaches the target; one more than there are if never."""
+    capital, most = 1.0, SHARE / mean
+    for t in range(x.size):
+        capital *= 1 + min(bets[t], most) * (x[t] - mean)
+        if capital >= target:
+            return t + 1
+    return x.size + 1
+
+
+@compiled
+def _plug_in_steps(x, target, steps):
+    """Fill in the limits after 1, 2, … numbers: to the last digit at first, later as close as `CLOSE` asks for.
+
+    The capital falls in the mean, so that a larger one is rejected later. For means that are rejected after the first
+    `EXACT` numbers, intervals of means are halved from below until both ends are rejected at the same time, or are closer
+    than a part of the distance between the limit and the mean of the numbers by then. Every limit is a mean that was
+    rejected by its time, hence as valid as the exact one, which it is at most; and it rests on no later number. About as
+    many means are tried while the numbers double as before, which makes the time grow as their number.
+    """
+    bets = np.empty(x.size)
+    plug_in_bets(x, target, True, bets)
+    exact, best, total = min(x.size, EXACT), 0.0, 0.0
+    for k in range(exact):
+        best = _halve(x[: k + 1], bets[: k + 1], SHARE, target, best, 1.0)
+        steps[k] = best
+        total += x[k]
+    if exact == x.size:
+        return
+    ends, times = np.empty(HALVINGS + 2), np.empty(HALVINGS + 2, np.int64)
+    ends[0], times[0], open_ends = 1.0, x.size + 1, 1
+    time = exact
+    while open_ends:
+        end, later = ends[open_ends - 1], times[open_ends - 1]
+        middle = (best + end) / 2
+        close = max((total / time - best) * CLOSE, CLOSE / time)
+        if later > time and end - best > close and best < middle < end and open_ends < ends.size:
+            ends[open_ends], times[open_ends] = middle, max(time, _reached_after(x, bets, middle, target))
+            open_ends += 1
+            continue
+        if later > x.size:
+            break
+        # Until the next end is rejected, the limit stays.
+        steps[time:later] = best
+        for t in range(time, later):
+            total += x[t]
+        best, time, open_ends = end, later, open_ends - 1
+        steps[time - 1] = best
+    steps[time:] = best
+
+
+@compiled
 def plug_in_lower_sequence(rows, target):
     """The lower limits after the first, the second … number of each row, by plug-in bets that know no end."""
     limits = np.zeros(rows.shape)
     for i in range(rows.shape[0]):
         there = ~np.isnan(rows[i])
         x = rows[i][there]
-        bets = np.empty(x.size)
-        plug_in_bets(x, target, True, bets)
-        seen, best = 0, 0.0
+        steps = np.empty(x.size)
+        _plug_in_steps(x, target, steps)
+        seen = 0
         for k in range(rows.shape[1]):
-            if there[k]:
-                seen += 1
-                best = _halve(x[:seen], bets[:seen], SHARE, target, best, 1.0)
-            limits[i, k] = best
+            seen += there[k]
+            limits[i, k] = steps[seen - 1] if seen else 0.0
     return limits
 
 
@@ -220,8 +274,10 @@ def shared_reaches(x, star, plug_in, mean, target):
 
 @compiled
 def watched_shows(x, mean, target, planned, star, plug_in):
-    """Whether both together, with bets made against `mean`, show a mean above it; fills in the bets."""
-    plug_in_bets(x, 2 * target, True, plug_in)
+    """Whether both together, with bets made against `mean`, show a mean above it; fills in the bets of STaR-Bets.
+
+    Those of `plug_in_bets` are the same against every mean, for twice the target.
+    """
     return star_bets(x, mean, 2 * target, star, planned) or shared_reaches(x, star, plug_in, mean, target)
 
 
@@ -232,6 +288,7 @@ def watched_lower(rows, target, planned):
     for i in range(rows.shape[0]):
         x = rows[i][~np.isnan(rows[i])]
         star, plug_in = np.empty(x.size), np.empty(x.size)
+        plug_in_bets(x, 2 * target, True, plug_in)
         cells = cells_for(planned)
         for j in range(1, cells + 1):
             end = cell_end(j, cells)
@@ -255,6 +312,7 @@ def watched_rejects(rows, mean, target, planned):
     for i in range(rows.shape[0]):
         x = rows[i][~np.isnan(rows[i])]
         star, plug_in = np.empty(x.size), np.empty(x.size)
+        plug_in_bets(x, 2 * target, True, plug_in)
         cells = cells_for(planned)
         end = cell_end(cell_of(mean, cells), cells)
         rejected[i] = watched_shows(x, end, target, planned, star, plug_in) or shared_reaches(x, star, plug_in, mean, target)

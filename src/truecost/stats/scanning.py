@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from truecost.stats.betting import HALVINGS, SHARE, star_bets, watched_shows
+from truecost.stats.betting import HALVINGS, SHARE, plug_in_bets, star_bets, watched_shows
 from truecost.stats.compiled import compiled
 
 STEPS = 64
@@ -56,6 +56,7 @@ def urn_shows(x, draws, mean, target, planned):
     for i in range(draws.shape[0]):
         for k in range(draws.shape[1]):
             whole[x.size + k] = whole[int(draws[i, k] * (x.size + k))]
+        plug_in_bets(whole, 2 * target, True, plug_in)
         shown[i] = watched_shows(whole, mean, target, planned, star, plug_in)
     return shown
 
@@ -102,16 +103,38 @@ def share_times(instances, groups, counts, mean, target):
 
 @compiled
 def running_quantiles(instances, numbers, counts, share):
-    """The quantile of the first 1, 2, … instances, each with the same weight; `numbers` ascend."""
-    found = np.empty(counts.size)
+    """The quantile of the first 1, 2, … instances, each with the same weight; `numbers` ascend.
+
+    Sums of weights up to each number are kept in a tree (Fenwick 1994), so that to add one or to look one up takes the
+    logarithm of how many there are.
+    """
+    found, size = np.empty(counts.size), numbers.size
+    # Where the numbers of each instance stand.
+    starts = np.zeros(counts.size + 1, np.int64)
+    for i in instances:
+        starts[i + 1] += 1
+    starts = starts.cumsum()
+    places, next_one = np.empty(size, np.int64), starts[:-1].copy()
+    for at in range(size):
+        places[next_one[instances[at]]] = at
+        next_one[instances[at]] += 1
+    tree, top = np.zeros(size + 1), 1
+    while 2 * top <= size:
+        top *= 2
     for k in range(counts.size):
-        needed = share * (k + 1) - 1e-12 * (k + 1)
-        for at in range(numbers.size):
-            if instances[at] <= k:
-                needed -= 1 / counts[instances[at]]
-                found[k] = numbers[at]
-                if needed <= 0:
-                    break
+        for at in places[starts[k] : starts[k + 1]]:
+            node = at + 1
+            while node <= size:
+                tree[node] += 1 / counts[k]
+                node += node & -node
+        needed = (share - 1e-12) * (k + 1)
+        below, step = 0, top
+        while step:
+            if below + step <= size and tree[below + step] < needed:
+                below += step
+                needed -= tree[below]
+            step //= 2
+        found[k] = numbers[min(below, size - 1)]
     return found
 
 

@@ -68,7 +68,7 @@ class Utility:
         return cls(kind=cast(Kind, kind), at=numbers[0], shape=numbers[1] if len(numbers) == 2 else 1.0)
 
     def __str__(self) -> str:
-        return f"{self.kind}={self.at:g}" + (f",{self.shape:g}" if self.shape != 1 else "")
+        return f"{self.kind}={_written(self.at)}" + (f",{_written(self.shape)}" if self.shape != 1 else "")
 
     def of(self, times: ArrayLike) -> FloatArray:
         """The utility of running times of 0 or more; inf for an answer that never comes, NaN stays NaN."""
@@ -89,3 +89,8 @@ class Utility:
     def cost(self, times: ArrayLike) -> FloatArray:
         """1 − utility."""
         return np.asarray(1 - self.of(times))
+
+
+def _written(value: float) -> str:
+    """As short as it can be without becoming another number: a matrix remembers its utility by these words."""
+    return short if float(short := f"{value:g}") == value else repr(value)

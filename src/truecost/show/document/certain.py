@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, Final
 
 from truecost.judge.assessment import Assessment
+from truecost.judge.evidence import UNSORTED
 from truecost.judge.statements import Certificate
 from truecost.show.blocks import Block, Cell, Column, Figure, Fold, Points, Section, Table, Text
 from truecost.show.document.context import Context, called, opening, sure
@@ -99,7 +100,10 @@ def _basis(certificate: Certificate, setting: Context) -> list[Block]:
     )
     blocks: list[Block] = [Text(text=text)]
     if certificate.condition is not None:
-        text = f"Whether {certificate.condition} nobody has said; say how they were chosen (`chosen`) to settle it."
+        settle = "say how they were chosen (`chosen`)"
+        if certificate.condition == UNSORTED:
+            settle = "say that they did (`raced`), or that costs did not decide who got which runs (`raced=False`),"
+        text = f"Whether {certificate.condition} nobody has said; {settle} to settle it."
         blocks.append(Text(text=text, tone="open"))
     return [*blocks, Fold(title="What does it rest on?", blocks=(Points(title="", points=certificate.rests_on),))]
 

@@ -41,13 +41,17 @@ def what_is_shown(found: Assessment) -> Section | None:
     """The table of statements; None where there are none."""
     rows = [_row(each) for each in found.statements]
     certificate, comparison = found.certificate, found.comparison
-    if certificate is not None:
-        rows.insert(0, _mean(found, certificate))
-    if comparison is not None and comparison.upper is not None and comparison.lower is not None:
-        rows.append(_difference(found, comparison, comparison.lower, comparison.upper))
-    if not rows:
+    if certificate is None and not found.statements:
         return None
     who = certificate.configuration if certificate is not None else found.statements[0].configuration
+    stated: list[Certificate | Comparison | Statement] = list(found.statements)
+    if certificate is not None:
+        rows.insert(0, _mean(found, certificate))
+        stated.append(certificate)
+    limited = comparison is not None and comparison.configuration == who
+    if limited and comparison is not None and comparison.upper is not None and comparison.lower is not None:
+        rows.append(_difference(found, comparison, comparison.lower, comparison.upper))
+        stated.append(comparison)
     columns = (
         Column("", "", numbers=False),
         Column("seen", "observed"),
@@ -63,7 +67,8 @@ def what_is_shown(found: Assessment) -> Section | None:
         Text(text=f"{each} What decides whether it is better: {primary}, chosen before looking.", aside=True),
     ]
     blocks += _approximate(found)
-    condition = None if certificate is None else certificate.condition
+    # What one line needs is said of all of them.
+    condition = next((each.condition for each in stated if each.condition is not None), None)
     lead = f"{sure(found.asked.delta)} of {called(found, who)} on new instances:"
     lead = opening(lead if condition is None else f"if {condition}, {lead}")
     return Section(name="shown", title="What is shown", lead=lead, blocks=tuple(blocks))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from truecost.judge.assessment import Assessment
+from truecost.judge.evidence import UNSORTED
 from truecost.judge.statements import Certificate, Comparison
 from truecost.show.blocks import Fact, Figure, Tone
 from truecost.show.document.context import Context, called, opening, sure, sureness
@@ -23,7 +24,8 @@ def judged(found: Assessment) -> tuple[Tone, str]:
     if comparison.upper is None and wins is None:
         return "open", "Better than the default? Unknown"
     if comparison.condition is not None:
-        return "open", "Only if these runs were not tuned on"
+        sorted_ = comparison.condition == UNSORTED
+        return "open", "Only if instances are not sorted" if sorted_ else "Only if these runs were not tuned on"
     if comparison.grade != "open":
         return ("good", "Better on average") if comparison.grade == "better" else ("bad", "Worse on average")
     if wins is not None and wins.grade not in (None, "open"):
@@ -187,7 +189,11 @@ def limit(found: Assessment, setting: Context) -> Fact:
     if certificate is None:
         return Fact(term="interval", label=label, value=None, shown="–", note="see below: How sure is that?")
     notes = [] if certificate.configuration == found.incumbent else [f"of configuration {certificate.configuration}"]
-    notes += [] if certificate.condition is None else ["if not tuned on these"]
+    notes += (
+        []
+        if certificate.condition is None
+        else ["if in random order" if certificate.condition == UNSORTED else "if not tuned on these"]
+    )
     return Fact(
         term="interval",
         label=label,
