@@ -27,7 +27,7 @@ from truecost.race import policy as race
 from truecost.running import searchlog
 from truecost.running.budget import Budget
 from truecost.running.doubts import doubts
-from truecost.running.journal import Journal
+from truecost.running.journal import Journal, refuse_changes
 from truecost.running.scenario import Scenario
 from truecost.running.search import KEPT, Bench, Policy, Search, SearchProgress
 from truecost.running.searchlog import Settings
@@ -196,12 +196,7 @@ def _check_settings(
         ("the seed", seed, settings.seed),
         ("the metric", scenario.metric.model_dump_json(), settings.metric),
     ]
-    for what, now, before in given:
-        if now is not None and now != before:
-            raise InputError(
-                f"{book.path}: expected what the search was begun with, {what} {before}, got {now}: every decision rests on "
-                "it. Leave it as it was, or begin another `journal`."
-            )
+    refuse_changes(book, "search", given, "every decision rests on it")
     missing = {*settings.training, *settings.held_out} - {instance.name for instance in scenario.instances}
     if missing:
         raise InputError(

@@ -468,3 +468,13 @@ def _digest(instance: Instance) -> str:
         return instance.digest()
     except OSError as error:
         raise InputError(f"instance {instance.name!r}: {error.strerror or error}.") from error
+
+
+def refuse_changes(journal: Journal, begun: str, given: Iterable[tuple[str, Any, Any]], why: str) -> None:
+    """Refuse what differs from what was begun in a journal: (what, now, before), None for what was not asked for."""
+    for what, now, before in given:
+        if now is not None and now != before:
+            raise InputError(
+                f"{journal.path}: expected what the {begun} was begun with, {what} {before}, got {now}: {why}. Leave it as it "
+                "was, or begin another `journal`."
+            )

@@ -30,7 +30,7 @@ from truecost.running.doubts import doubts
 from truecost.running.entry import Entry, entry_of
 from truecost.running.gathering import Collector, pool_for
 from truecost.running.instances import Instance
-from truecost.running.journal import Journal, Plan
+from truecost.running.journal import Journal, Plan, refuse_changes
 from truecost.running.pool import Finished, Pool, Task
 from truecost.running.scenario import Scenario
 from truecost.running.validationlog import Stop, Terms
@@ -281,12 +281,7 @@ def _check_terms(
         ("what decides:", primary, terms.primary),
         ("the metric", scenario.metric.model_dump_json(), terms.metric),
     ]
-    for what, now, before in given:
-        if now is not None and now != before:
-            raise InputError(
-                f"{book.path}: expected what the validation was begun with, {what} {before}, got {now}: it must not be "
-                "changed once costs were seen. Leave it as it was, or begin another `journal`."
-            )
+    refuse_changes(book, "validation", given, "it must not be changed once costs were seen")
 
 
 class _Watch:
