@@ -112,7 +112,8 @@ def _run() -> int:
             sys.stderr.write("truecost: interrupted\n")
         return answer if isinstance(answer, int) else 0
     except typer.TyperException as error:
-        return _refuse(error.format_message())
+        asked = getattr(error, "ctx", None)
+        return _refuse(error.format_message() + (f" See: {asked.command_path} --help" if asked is not None else ""))
     except TruecostError as error:
         return _refuse(str(error))
     except (BrokenPipeError, SystemExit):
