@@ -325,7 +325,7 @@ def test_runs_without_a_cost_are_not_dropped(tmp_path: Path) -> None:
     """Timeouts that a table leaves empty would be left out, and whoever has many of them would look the best."""
     path = tmp_path / "runs.csv"
     path.write_text("solver,problem,runtime\na,x,1\na,y,\nb,x,2\nb,y,3\n")
-    with pytest.raises(InputError, match=r"1 of 4 rows have no cost, the first is row 2\. If these runs timed out, give the"):
+    with pytest.raises(InputError, match=r"1 of 4 rows have no cost, the first is row 2\. If these runs timed out"):
         import_runs(path)
     found = import_runs(path, cutoff=5)
     np.testing.assert_array_equal(found.matrix.costs[:, :, 0], [[1, 50], [2, 3]])
