@@ -65,8 +65,7 @@ def steps_of(found: Assessment) -> tuple[str, ...]:
     noise, said = found.noise, []
     incumbent = called(found, found.incumbent)
     if found.certificate is None:
-        both = "" if found.default is None else " and the default"
-        said.append(f"Run {incumbent}{both} on instances that the search never saw: only they can certify it.")
+        said.append(_to_certify(found, incumbent))
     if found.default is None:
         said.append(
             "Name the default configuration (`default`), if it has runs on these instances, to see what tuning gained."
@@ -94,6 +93,18 @@ def steps_of(found: Assessment) -> tuple[str, ...]:
     if waste > EVEN_ENOUGH:
         said.append(f"Spread the runs evenly: as many, on all instances alike, have {percent(1 - 1 / waste)} less variance.")
     return tuple(said)
+
+
+def _to_certify(found: Assessment, incumbent: str) -> str:
+    """What is missing for a certificate: runs on new instances, of both, or only the range of the cost."""
+    comparison = found.comparison
+    if found.optimism.source == "test runs" and found.default is None:
+        return "Give the metric's possible range (`low` and `high`): its test runs can then certify its mean cost."
+    if found.optimism.source == "test runs" and comparison is not None and comparison.on == "training":
+        default = called(found, comparison.default)
+        return f"Run {default} on the test instances too: only they can show whether {incumbent} is better."
+    both = "" if found.default is None else " and the default"
+    return f"Run {incumbent}{both} on instances that the search never saw: only they can certify it."
 
 
 def _to_show(found: Assessment) -> str:

@@ -57,10 +57,9 @@ def what_is_shown(found: Assessment) -> Section | None:
     table = Table(name="statements", title="", columns=columns, rows=tuple(rows))
     mean = "mean cost" if found.log.utility is None else "expected utility"
     primary = mean if found.primary == "mean" else "runs won"
-    blocks: list[Block] = [
-        table,
-        Text(text=f"The verdict goes by {primary}, as decided before looking.", aside=True),
-    ]
+    blocks: list[Block] = [table]
+    if comparison is not None:
+        blocks.append(Text(text=f"The verdict goes by {primary}, as decided before looking.", aside=True))
     blocks += _approximate(found)
     condition = None if certificate is None else certificate.condition
     lead = f"{called(found, who)} on new instances, each line by itself {sure(found.asked.delta)}:"
