@@ -7,7 +7,8 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from truecost import Utility, load_example
+from truecost import Utility, import_runs, load_example
+from truecost.examples import path_of
 from truecost.judge.assess import assess
 from truecost.show.figures import save
 from truecost.show.numbers import at_least, at_most, share_at_least
@@ -112,6 +113,54 @@ def draw() -> dict[str, Chart]:
     return {name: chart if name == "statement-mean" else chart.properties(**SIZE) for name, chart in made.items()}
 
 
+def which() -> str:
+    """Which statement answers which question, with what it says of kissat's winner: one picture, as SVG."""
+    matrix = load_example("kissat")
+    found = assess(matrix, default=matrix.configurations[0], chosen="from-list")
+    useful = assess(import_runs(path_of("kissat"), utility="half-life=0.1"), chosen="from-list")
+    said = {each.kind: each.limit for each in found.statements}
+    assert found.certificate is not None  # noqa: S101 - a list with a known range
+    assert useful.comparison is not None  # noqa: S101
+    assert useful.comparison.upper is not None  # noqa: S101
+    rows = [
+        ("Which one do I take for the next instance?", "wins", f"wins at least {share_at_least(said['wins'])} of new runs"),
+        (
+            "How many times faster is it, typically?",
+            "speed-up",
+            f"at least {at_least(said['speed-up'])} times, in the median",
+        ),
+        ("Do runs finish in time?", "solved share", f"at least {share_at_least(said['solved share'])} are solved"),
+        ("How long do I wait for most runs?", "quantiles", f"half of all runs: at most {at_most(said['median'])} s"),
+        (
+            "Is a late answer worth less?",
+            "expected utility",
+            f"at least {at_least(-useful.comparison.upper)} above the default",
+        ),
+        ("What does it cost in sum, in CPU hours?", "mean cost *", f"at most {at_most(found.certificate.upper)} PAR10 s"),
+    ]
+    parts, line = [], 54
+    for place, texts in enumerate(rows):
+        top = 44 + place * line
+        parts.append(f'<rect x="8" y="{top}" width="320" height="42" rx="6" fill="#eef4fa" stroke="#0072b2"/>')
+        parts.append(f'<path d="M328 {top + 21}h30m-7 -5l7 5l-7 5" fill="none" stroke="#555"/>')
+        parts.append(f'<rect x="362" y="{top}" width="150" height="42" rx="6" fill="#fff6e5" stroke="#e69f00"/>')
+        for at, text in zip((20, 374, 528), texts, strict=True):
+            weight = ' font-weight="bold"' if at == 374 else ""
+            parts.append(f'<text x="{at}" y="{top + 26}"{weight}>{text}</text>')
+    heads = ((20, "You ask"), (374, "you want"), (528, "it says of kissat\u2019s winner, 95 % sure"))
+    parts += [f'<text x="{at}" y="26" fill="#555">{head}</text>' for at, head in heads]
+    foot = 62 + len(rows) * line
+    parts.append(
+        f'<text x="20" y="{foot}" fill="#555">* needs the metric\u2019s possible range, and the most instances</text>'
+    )
+    size = f'width="860" height="{foot + 14}" viewBox="0 0 860 {foot + 14}"'
+    style = 'font-family="sans-serif" font-size="14" fill="#1a1d21"'
+    body = "\n".join(parts)
+    paper = '<rect width="100%" height="100%" fill="white"/>'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n{paper}\n<g {style}>\n{body}\n</g>\n</svg>\n'
+
+
 if __name__ == "__main__":
+    (FOLDER / "statement-which.svg").write_text(which())
     for name, chart in draw().items():
         save(themed(chart), FOLDER / f"{name}.svg")

@@ -27,6 +27,8 @@ TITLE = re.compile(r'title="([^"]+)"')
 EXIT_CODE = re.compile(r"# exit code (\d+)(?: or (\d+))?")
 # What takes a shell to understand; all other lines that call truecost are called in this process.
 SHELL = re.compile(r"[|<>&;$`*?(){}\[\]]")
+# How far a long command is, told where there is no terminal: only a busy machine takes long enough for it.
+PROGRESS = re.compile(r"^\d+%, .*\n", re.MULTILINE)
 DATA = ("text", "csv", "json", "pcs", "diff")
 
 
@@ -149,8 +151,9 @@ class Page:
         """What a command printed, having ended with one of these exit codes."""
         if command.startswith("truecost ") and not SHELL.search(command):
             ended = self.run(*shlex.split(command)[1:])
-            _check(command, ended.returncode, codes, ended.stdout + ended.stderr)
-            return ended.stdout + ended.stderr
+            printed = ended.stdout + PROGRESS.sub("", ended.stderr)
+            _check(command, ended.returncode, codes, printed)
+            return printed
         return self._shell(command, codes)
 
     def _shell(self, command: str, codes: set[int]) -> str:

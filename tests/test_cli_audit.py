@@ -48,7 +48,12 @@ def test_certify_says_what_it_rests_on(files: Path, run: Run) -> None:
     said = " ".join(ended.stdout.split())
     assert ended.returncode == 0
     assert said.startswith("With 95 % confidence the mean cost of configuration random-03 on new instances is at most ")
-    for words in ("star-bets", "on test runs", "What does it rest on?", "random-03 was chosen before any of the test costs"):
+    for words in (
+        "star-bets",
+        "These are test runs",
+        "What does it rest on?",
+        "random-03 was chosen before any of the test costs",
+    ):
         assert words in said
 
 
@@ -137,3 +142,16 @@ def test_a_folder_called_by_a_number_is_named_with_its_parent() -> None:
     """SMAC3 calls a search's folder by its seed, and a page would be called "0"."""
     assert setting(Source(path=Path("smac3_output/mine/0"))).name == "mine/0"
     assert setting(Source(path=Path("runs.csv"))).name == "runs.csv"
+
+
+def test_a_report_says_how_the_file_was_read(run: Run, tmp_path: Path) -> None:
+    """Whoever gives a table would not see which columns were guessed, or read names of Python's on the page."""
+    rows = "".join(f"{solver},{problem},{place + problem}\n" for place, solver in enumerate("ab") for problem in range(6))
+    (tmp_path / "runs.csv").write_text(f"solver,problem,runtime\n{rows}")
+    ended = run("report", "runs.csv", "--splits", 20, "--quiet", cwd=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    told = " ".join(ended.stdout.split())
+    assert "Columns: solver is the configuration, problem is the instance, runtime is the cost." in told
+    page = (tmp_path / "runs-report.html").read_text()
+    assert "--low and --high" in page
+    assert "`low`" not in page

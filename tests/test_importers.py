@@ -321,6 +321,33 @@ def test_a_configuration_called_default_is_the_default(tmp_path: Path) -> None:
     assert import_runs(path, low=0, high=10, default="b").trajectory.default == "b"
 
 
+def test_runs_without_a_cost_are_not_dropped(tmp_path: Path) -> None:
+    """Timeouts that a table leaves empty would be left out, and whoever has many of them would look the best."""
+    path = tmp_path / "runs.csv"
+    path.write_text("solver,problem,runtime\na,x,1\na,y,\nb,x,2\nb,y,3\n")
+    with pytest.raises(InputError, match=r"1 of 4 rows have no cost, the first is row 2\. If these runs timed out"):
+        import_runs(path)
+    found = import_runs(path, cutoff=5)
+    np.testing.assert_array_equal(found.matrix.costs[:, :, 0], [[1, 50], [2, 3]])
+    assert "Rows without a cost: 1. They count as timeouts." in found.notes
+
+
+@pytest.mark.parametrize(
+    ("cost", "instead"),
+    [
+        ("0,5", "got '0,5' in row 1: write decimals with a point, 0.5"),
+        ("TIMEOUT", "got 'TIMEOUT' in row 1: write 'TIMEOUT' into a column called status, and leave the number empty"),
+        ("0.5s", "got '0.5s' in row 1."),
+    ],
+)
+def test_costs_that_are_no_numbers_say_what_to_write(tmp_path: Path, cost: str, instead: str) -> None:
+    """Whoever writes decimals or timeouts in another way would have to guess how they are written here."""
+    path = tmp_path / "runs.csv"
+    path.write_text(f"configuration;instance;cost\na;x;{cost}\nb;x;1\n")
+    with pytest.raises(InputError, match=re.escape(instead)):
+        import_runs(path)
+
+
 @pytest.mark.parametrize("cost", ["", "nan", "inf"])
 def test_solved_runs_have_a_cost(tmp_path: Path, cost: str) -> None:
     """A run that says it was solved would be dropped, or charged the most there is, because its cost was lost."""
@@ -356,7 +383,7 @@ def test_guesses_can_be_put_right(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="on the left of a column, got 'price'"):
         import_runs(path, low=0, high=50, columns={"price": "Time"})
     path.write_text("Solver\tTime\na\t1\n")
-    with pytest.raises(InputError, match=r"a column for the instance, .* `columns` \(instance=NAME\)"):
+    with pytest.raises(InputError, match=r"a column for the instance, .* `columns` instance=NAME"):
         import_runs(path, low=0, high=50)
 
 

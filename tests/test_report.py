@@ -177,11 +177,11 @@ def test_ranks_by_adjusted_costs_are_said_to_be_so() -> None:
     assert float(first[3].value) < float(second[3].value)
     assert float(second[3].value) > float(np.nanmean(costs[1]))
     adjusted = ", after adjusting for instance difficulty"
-    assert found.verdict == f"Configuration a has the lowest training cost of 3 configurations{adjusted}."
+    assert found.more == f"It has the lowest training cost of 3 configurations{adjusted}."
     assert "training costs are adjusted for instance difficulty" in found.text
     costs[1] = np.nan
     whole = made(CostMatrix(costs, list("abc"), [f"i{i}" for i in range(12)], 0, 10))
-    assert whole.verdict == "Configuration a has the lowest training cost of 2 configurations."
+    assert whole.more == "It has the lowest training cost of 2 configurations."
     assert "adjusted for instance difficulty, as if" not in whole.text
 
 
@@ -244,7 +244,7 @@ def test_how_many_instances_would_show_it_is_said_by_the_limits_of_the_verdict()
     assert found.data["outlook"]["tell_apart"]["instances"] < seen["instances"]
     assert facts(found)["shown-on"] in [each["instances"] for each in found.data["outlook"]["reach"]]
     assert f"{seen['instances']} new instances" in found.text or f"would take {seen['instances']} instances" in found.text
-    assert "A paired t-test, which trusts normal differences" in found.text
+    assert "A paired t-test would need about" in found.text
 
     def shown(instances: int) -> float:
         names, better = [f"i{i}" for i in range(instances)], 0

@@ -215,7 +215,8 @@ def test_facts_are_aligned() -> None:
 @pytest.mark.parametrize(
     ("shown", "expected"),
     [
-        (number(1234567.8), "1,234,568"),
+        (number(1234567.8), "1,230,000"),
+        (number(1234567), "1,234,567"),
         (number(-0.61823), "−0.618"),
         (number(0.0996, 2), "0.10"),
         (number(12345678.0), "1.23e7"),

@@ -104,7 +104,8 @@ def _run() -> int:
             sys.stderr.write("truecost: interrupted\n")
         return answer if isinstance(answer, int) else 0
     except typer.TyperException as error:
-        return _refuse(error.format_message())
+        where = getattr(error, "ctx", None)
+        return _refuse(error.format_message() + (f" See: {where.command_path} --help" if where is not None else ""))
     except TruecostError as error:
         return _refuse(str(error))
     except (BrokenPipeError, SystemExit):
@@ -113,8 +114,8 @@ def _run() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        return _refuse(f"{where}{error.strerror or error}")
+        path = f"{error.filename}: " if error.filename else ""
+        return _refuse(f"{path}{error.strerror or error}")
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception:  # the last door: whatever comes here is a fault of ours, and its traceback the report of it

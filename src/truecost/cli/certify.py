@@ -23,14 +23,16 @@ def certify(
     fresh: Annotated[
         Path | None,
         typer.Option(
-            help="progressive: a file that names the instances unused before, one a line.",
+            help="With progressive: a file that names the instances unused before, one a line.",
             rich_help_panel=WAYS,
             show_default=False,
         ),
     ] = None,
     proposal: Annotated[
         int | None,
-        typer.Option(help="progressive: its number among the proposals, from 1.", rich_help_panel=WAYS, show_default=False),
+        typer.Option(
+            help="With progressive: its number among the proposals, from 1.", rich_help_panel=WAYS, show_default=False
+        ),
     ] = None,
     seed: ContentSeed = None,
     json: Json = False,

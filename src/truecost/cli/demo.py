@@ -93,6 +93,8 @@ def _judged(name: str, path: Path, tell: Any) -> dict[str, Any]:
 
 def _print(judged: list[dict[str, Any]]) -> None:
     print_line()
+    print_line(_first(judged), "strong")
+    print_line()
     rows: list[list[str | Toned]] = []
     for each in judged:
         tone: Tone = "open" if each["optimism"]["percent"] >= TOO_GOOD else "good"
@@ -100,19 +102,19 @@ def _print(judged: list[dict[str, Any]]) -> None:
         rows.append(
             [
                 each["name"],
+                Toned("not shown", "open") if shown is None else Toned(f"≥ {shown}", "good"),
                 number(each["default"]["training_cost"]),
                 number(each["incumbent"]["training_cost"]),
                 Toned(f"≈ {number(each['incumbent']['true_cost'])}", tone),
                 f"≤ {at_most(each['certificate']['upper'])}",
-                Toned("not shown", "open") if shown is None else Toned(f"≥ {shown}", "good"),
             ]
         )
     print_table(
-        "The best of 50 configurations, 5 runs on 50 instances; mean PAR10 seconds",
-        ["solver", "default", "winner in training", "on new instances", "guaranteed", "new runs won"],
+        "The winner of 50 configurations and the default; mean PAR10 s on 50 instances",
+        ["solver", "new runs won", "default", "in training", "on new instances", "guaranteed"],
         rows,
     )
-    print_line("Guaranteed, and new runs won against the default: each with 95 % confidence.", "aside")
+    print_line("≥ and ≤ hold with 95 % confidence each. Runs are won against the default.", "aside")
     for each in judged:
         print_line()
         print_line(f"{each['name']}: {_said(each)}")
@@ -124,31 +126,43 @@ def _wins(each: dict[str, Any]) -> str | None:
     return share_at_least(wins["limit"]) if wins["grade"] == "better" else None
 
 
+def _first(judged: list[dict[str, Any]]) -> str:
+    """What is shown, before anything else."""
+    beaten = {each["name"]: shown for each in judged if (shown := _wins(each)) is not None}
+    won = [f"{name}'s on at least {shown} of new runs" for name, shown in beaten.items()]
+    others = [f"{each['name']}'s" for each in judged if each["name"] not in beaten]
+    missing = f" Not shown: {' and '.join(others)}." if others else ""
+    return f"Shown: these winners beat their default, {' and '.join(won)}.{missing}"
+
+
 def _said(each: dict[str, Any]) -> str:
-    """What a row of the table says, in words: what training hid, whether the default is beaten, and what is missing."""
+    """What a row of the table says, in words: whether the default is beaten, what training hid, and what is missing."""
     optimism, compared, reach = each["optimism"], each["comparison"], each["outlook"]["reach"]
     own, true = (number(each["incumbent"][name]) for name in ("training_cost", "true_cost"))
-    if optimism["percent"] >= TOO_GOOD:
-        more = percent(optimism["percent"] / 100)
-        costs = f"costs {own} s on the instances that chose it; expect {true} s on new ones, {more} more"
-        said = f"over-tuned. The winner {costs}. "
-    else:
-        said = f"no over-tuning. The winner costs about {true} s on new instances, as in training. "
-    shown = _wins(each)
-    if shown is not None:
-        said += f"It beats the default on at least {shown} of new runs"
-        said += "." if each["better"] else "; a lower mean cost is not shown, since rare timeouts cannot be ruled out."
+    default = each["default"]["training_cost"]
+    if _wins(each) is not None:
+        said = "better than the default on most instances. "
     elif compared["gains"] < compared["losses"] and compared["estimate"] < 0:
         loses = f"loses on {compared['losses']} of {compared['instances']} instances"
-        said += f"It is cheaper than the default on average but {loses}: neither is enough to call it better."
+        said = f"not shown to be better. It is cheaper than the default on average but {loses}. "
     else:
-        said += "It is not shown to be better than the default."
+        said = "not shown to be better. "
+    no_better = each["incumbent"]["true_cost"] >= default
+    if optimism["percent"] >= TOO_GOOD:
+        more = f"more than the default's {number(default)} s" if no_better else f"{percent(optimism['percent'] / 100)} more"
+        said += f"Training flatters it: {own} s there, about {true} s on new instances, {more}. "
+    else:
+        said += f"Training does not flatter it: about {true} s on new instances too. "
     mean = next((each["instances"] for each in reach if each["show"] == "mean"), 0)
     if mean is None:
-        said += " To show the lower mean is out of reach at this difference."
+        said += "To show a lower mean cost is out of reach at this difference."
+    elif mean and no_better:
+        said += f"If it is as good as it looks, about {mean:,} new instances would show a lower mean cost."
     elif mean:
-        said += f" About {mean:,} new instances, run with both, would show the lower mean."
-    return said
+        said += (
+            f"Rare timeouts cannot be ruled out, so a lower mean cost is not shown; about {mean:,} new instances would do."
+        )
+    return said.rstrip()
 
 
 def _claims(out: Path, splits: int, quiet: bool) -> dict[str, Any]:

@@ -14,44 +14,49 @@ READING = "Reading the runs"
 WAYS = "How it was chosen"
 
 # What an option means, where commands add to it.
-BUDGET = "What may be spent, 5000runs, 90min, 2h or 1.5d for instance"
+BUDGET = "What may be spent: 5000runs, 90min, 2h or 1.5d"
 CONFIGURATIONS = "How many configurations"
 INSTANCES = "How many instances"
 JOURNAL = "The file where runs are kept"
 OUT = "Where to write"
 RUNS = "Runs of a configuration on an instance"
-SEED = "Of every random number"
+SEED = "The seed of every random number"
 SPLITS = "Random splits of the instances in two"
 WORKERS = "Solver runs at a time"
 
 READS = "Runs: a matrix, a journal, a folder of SMAC3, ASlib or AClib, irace's .Rdata, a table, or the name of an example"
 Low = Annotated[
-    float | None, typer.Option(help="The least cost a run can have, where the runs do not say.", rich_help_panel=READING)
+    float | None, typer.Option(help="The least cost the metric allows, where the runs do not say.", rich_help_panel=READING)
 ]
 High = Annotated[
-    float | None, typer.Option(help="The largest cost a run can have, where the runs do not say.", rich_help_panel=READING)
+    float | None,
+    typer.Option(help="The largest cost the metric allows, where the runs do not say.", rich_help_panel=READING),
 ]
 Cutoff = Annotated[
     float | None,
-    typer.Option(help="Costs are running times, censored at so many seconds.", rich_help_panel=READING),
+    typer.Option(help="Costs are running times, with a cutoff of so many seconds.", rich_help_panel=READING),
 ]
 Par = Annotated[
     float | None,
-    typer.Option(help="A run not solved by the cutoff costs so many times it; 10 if not given.", rich_help_panel=READING),
+    typer.Option(
+        help="A run not solved by the cutoff costs so many times the cutoff; 10 if not given.", rich_help_panel=READING
+    ),
 ]
 Objective = Annotated[
     str | None,
-    typer.Option(help="Which cost, where there are several; 'time': elapsed time in SMAC3.", rich_help_panel=READING),
+    typer.Option(
+        help="Which cost to take, where there are several; 'time' is the elapsed time in SMAC3.", rich_help_panel=READING
+    ),
 ]
 Fidelity = Annotated[
     float | None,
-    typer.Option(help="Which budget of a multi-fidelity log; the largest if not given.", rich_help_panel=READING),
+    typer.Option(help="Which budget of a multi-fidelity log to take; the largest if not given.", rich_help_panel=READING),
 ]
 Columns = Annotated[
     list[str] | None,
     typer.Option(
         "--column",
-        help="A column of a table, cost=PAR10 for instance; several times for several.",
+        help="What a column of a table is called: cost=PAR10 or configuration=name; give it once for each.",
         rich_help_panel=READING,
     ),
 ]
@@ -69,13 +74,17 @@ Utility = Annotated[
 Kind = Annotated[
     str | None,
     typer.Option(
-        help="smac, irace, aslib, acl, table, matrix or journal, where the content should not tell.", rich_help_panel=READING
+        help="What the file is, if it should not be guessed: smac, irace, aslib, acl, table, matrix or journal.",
+        rich_help_panel=READING,
     ),
 ]
 
 Configuration = Annotated[
     str | None,
-    typer.Option(help="The one it is about; the log's incumbent, else the lowest training cost.", show_default=False),
+    typer.Option(
+        help="The configuration to judge; the log's incumbent, else the one with the lowest training cost.",
+        show_default=False,
+    ),
 ]
 Test = Annotated[
     Path | None,
@@ -102,7 +111,7 @@ class AnyWay(StrEnum):
 
 
 _CHOSEN = typer.Option(
-    "--chosen", help="How it was chosen, where the runs do not say.", rich_help_panel=WAYS, show_default=False
+    "--chosen", help="How the configuration was chosen, where the runs do not say.", rich_help_panel=WAYS, show_default=False
 )
 Chosen = Annotated[Way | None, _CHOSEN]
 ChosenAnyWay = Annotated[AnyWay | None, _CHOSEN]
@@ -111,7 +120,7 @@ ListSize = Annotated[
     typer.Option(
         "--list",
         min=1,
-        help="from-list: how long the list was, where not all of it has runs.",
+        help="With from-list: how long the list was, if not all of it has runs.",
         rich_help_panel=WAYS,
         show_default=False,
     ),
@@ -120,7 +129,9 @@ ListSize = Annotated[
 Raced = Annotated[
     bool | None,
     typer.Option(
-        help="Costs decided who got how many runs, where the runs do not say.", rich_help_panel=WAYS, show_default=False
+        help="Whether costs decided who got how many runs, where the runs do not say.",
+        rich_help_panel=WAYS,
+        show_default=False,
     ),
 ]
 
@@ -151,7 +162,10 @@ Across = Annotated[
 TotalRuns = Annotated[
     int | None,
     typer.Option(
-        min=1, help="N, all runs, spread evenly; one an instance if not given.", rich_help_panel=ASSUMED, show_default=False
+        min=1,
+        help="N, the number of runs, spread evenly; one an instance if not given.",
+        rich_help_panel=ASSUMED,
+        show_default=False,
     ),
 ]
 Instances = Annotated[
@@ -167,10 +181,12 @@ ContentSeed = Annotated[
     int | None, typer.Option("--seed", min=0, help=f"{SEED}; taken from the costs if not given.", show_default=False)
 ]
 Splits = Annotated[int, typer.Option(min=2, help=f"{SPLITS}.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Threads; all if not given. The results do not depend on it.")]
-Unit = Annotated[str | None, typer.Option(help="What a unit of cost is called, 'PAR10 s' for instance.", show_default=False)]
+Threads = Annotated[
+    int | None, typer.Option(min=1, help="How many threads; all if not given. The results do not depend on it.")
+]
+Unit = Annotated[str | None, typer.Option(help="What a unit of cost is called, such as 'PAR10 s'.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
 
 ScenarioFile = Annotated[
     Path, typer.Argument(help="The scenario file, or the name of a built-in scenario.", show_default=False)
@@ -178,4 +194,4 @@ ScenarioFile = Annotated[
 Workers = Annotated[int | None, typer.Option(min=1, help=f"{WORKERS}; one per core if not given.", show_default=False)]
 Dask = Annotated[str | None, typer.Option(help="Address of a Dask scheduler: its workers execute the runs.")]
 Pin = Annotated[bool, typer.Option(help="Pin each worker to a core of its own.")]
-KeepGoing = Annotated[bool, typer.Option("--keep-going", help="Go on though all of the first runs crash.")]
+KeepGoing = Annotated[bool, typer.Option("--keep-going", help="Go on even if all of the first runs crash.")]

@@ -76,14 +76,17 @@ def plan(
     ] = None,
     sd: Annotated[
         float | None,
-        typer.Option(help="Assumed: standard deviation of the difference on an instance.", rich_help_panel=APART),
+        typer.Option(
+            help="The standard deviation of the difference on an instance, if it is to be assumed.", rich_help_panel=APART
+        ),
     ] = None,
     power: Annotated[float, typer.Option(help="The probability of finding the difference.", rich_help_panel=APART)] = 0.8,
     level: Annotated[
         float, typer.Option(help="The probability of finding one where there is none.", rich_help_panel=APART)
     ] = 0.05,
     export: Annotated[
-        ExportKind | None, typer.Option(help="Whose format.", rich_help_panel=EXPORT, show_default=False)
+        ExportKind | None,
+        typer.Option(help="The configurator that is to read it.", rich_help_panel=EXPORT, show_default=False),
     ] = None,
     out: Annotated[
         Path | None,

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from truecost.cli.asking import assessed, setting
+from truecost.cli.flags import typed
 from truecost.cli.options import (
     OUT,
     Chosen,
@@ -34,7 +35,7 @@ def report(
         Path | None, typer.Option("--out", "-o", help=f"{OUT}; NAME-report.html here if not given.", show_default=False)
     ] = None,
     configuration: Configuration = None,
-    title: Annotated[str | None, typer.Option(help="Of the page.", show_default=False)] = None,
+    title: Annotated[str | None, typer.Option(help="The title of the page.", show_default=False)] = None,
     unit: Unit = None,
     delta: Delta = 0.05,
     test: Test = None,
@@ -52,6 +53,7 @@ def report(
     It opens from disk without a network, prints, and explains every number. For instance: truecost report kissat,
     truecost report runs.db, truecost report irace.Rdata, truecost report smac3_output/run/0 --cutoff 5.
     """
+    from truecost.show.document.runs import left_out
     from truecost.show.report import write_page
 
     path = Path(f"{_stem(source.path or Path())}-report.html") if out is None else out
@@ -66,12 +68,15 @@ def report(
     }
     with steps("the runs", quiet=quiet) as tell:
         found = assessed(source, delta=delta, splits=splits, rng=seed, **asked)
-        made = write_page(found, path, setting(source, unit=unit, title=title, kind=found.log.kind, **asked), tell)
+        context = setting(source, unit=unit, title=title, kind=found.log.kind, **asked)
+        made = write_page(found, path, context, tell, typed)
     if json:
         print_json(made.data)
         return
     print_line(made.verdict, made.tone)
     print_line(made.more)
+    for note in left_out(found):
+        print_line(note, "aside")
     print_line(f"{path} has the whole report: {path.stat().st_size / 1e6:.1f} MB, opens in any browser.")
 
 

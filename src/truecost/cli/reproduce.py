@@ -40,7 +40,9 @@ def reproduce(
     formats: Annotated[
         list[FigureFormat] | None,
         typer.Option(
-            "--format", help="Of figures; may be given several times. [default: pdf, png, svg]", show_default=False
+            "--format",
+            help="Format of the figures; may be given several times. [default: pdf, png, svg]",
+            show_default=False,
         ),
     ] = None,
     threads: Threads = None,

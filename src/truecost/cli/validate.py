@@ -52,8 +52,8 @@ def validate(
     configuration: Annotated[
         list[str] | None,
         typer.Option(
-            help="The one it is about; the log's incumbent, else the lowest training cost. A second one takes the place of "
-            "the default.",
+            help="The configuration to judge; the log's incumbent, else the one with the lowest training cost. A second one "
+            "takes the place of the default.",
             show_default=False,
         ),
     ] = None,

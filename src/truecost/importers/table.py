@@ -101,9 +101,20 @@ def from_frame(frame: Any, options: Options) -> Import:
             "drop it."
         )
     empty = np.isnan(values) & (statuses == NO_STATUS)
-    keep = ~(empty | unfinished)
     # In our own tables a row without cost and status keeps a name and is no run.
-    lost = 0 if set(OWN) <= set(columns.values()) else int((empty & ~unfinished).sum())
+    own = set(OWN) <= set(columns.values())
+    if empty.any() and "status" not in columns and not own:
+        if options.cutoff is None:
+            raise InputError(
+                f"{int(empty.sum()):,} of {empty.size:,} rows have no cost, the first is row {np.argmax(empty) + 1}. "
+                "If these runs timed out, give the `cutoff` in seconds; if they failed, write what that costs; delete the "
+                "rows of runs that were never made."
+            )
+        notes.append(f"Rows without a cost: {int(empty.sum()):,}. They count as timeouts.")
+        statuses[empty] = Status.TIMEOUT
+        empty[:] = False
+    keep = ~(empty | unfinished)
+    lost = 0 if own else int((empty & ~unfinished).sum())
     left_out = {"not ended": int(unfinished.sum()), "no cost": lost}
     table, values, statuses = table.filter(pl.Series(keep)), values[keep], statuses[keep]
     if table.height == 0:
@@ -149,8 +160,8 @@ def guess(there: list[str], given: Mapping[str, str]) -> dict[str, str]:
                 found[ours] = likely[0]
     if missing := [ours for ours in NEEDED if ours not in found]:
         raise InputError(
-            f"expected a column for the {missing[0]}, and none of {_shown(there):.200} looks like it: name it "
-            f"with `columns` ({missing[0]}=NAME)."
+            f"expected a column for the {missing[0]}, and none of {_shown(there):.200} looks like it. A table has a row for "
+            f"every run, with the columns {', '.join(NEEDED)}; for another name, give `columns` {missing[0]}=NAME."
         )
     return {ours: found[ours] for ours in GUESSES if ours in found}
 

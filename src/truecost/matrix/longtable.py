@@ -23,6 +23,7 @@ Others are passed over.
 import csv
 import io
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -264,11 +265,21 @@ def numbers(table: pl.DataFrame, name: str) -> pl.Series:
         bad = column.is_not_null() & ~none & number.is_null()
         if bad.any():
             row = _first_row(bad)
-            raise InputError(f"expected numbers in the column {name!r}, got {column[row - 1]!r:.60} in row {row}.")
+            word = column[row - 1]
+            raise InputError(f"expected numbers in the column {name!r}, got {word!r:.60} in row {row}{_instead(word)}.")
         return number
     if column.dtype.is_numeric() or column.dtype == pl.Null:
         return column.cast(pl.Float64)
     raise InputError(f"expected numbers in the column {name!r}, got {column.dtype}.")
+
+
+def _instead(word: str) -> str:
+    """What to write in place of a word that is no number."""
+    if re.fullmatch(r"-?\d+,\d+", word.strip()):
+        return f": write decimals with a point, {word.strip().replace(',', '.')}"
+    if word.strip().isalpha():
+        return f": write {word.strip()!r:.30} into a column called status, and leave the number empty"
+    return ""
 
 
 def whole_numbers(table: pl.DataFrame, name: str) -> pl.Series:

@@ -475,6 +475,6 @@ def refuse_changes(journal: Journal, begun: str, given: Iterable[tuple[str, Any,
     for what, now, before in given:
         if now is not None and now != before:
             raise InputError(
-                f"{journal.path}: expected what the {begun} was begun with, {what} {before}, got {now}: {why}. Leave it as it "
-                "was, or begin another `journal`."
+                f"{journal.path}: expected what the {begun} was begun with, {what} {before}, got {now}: {why}. Leave it as "
+                "it was, or begin another `journal`."
             )

@@ -34,7 +34,7 @@ TERMS: Final[dict[str, Term]] = {
             "The least and the largest cost a run can have at all. Every valid limit rests on it: the narrower, the "
             "tighter.",
         ),
-        ("ended", "how runs ended", "What was observed of the runs, before any cost was computed from it."),
+        ("ended", "how runs ended", "Solved, timed out, crashed and so on, before any cost was computed from it."),
         ("share-of-runs", "share of the runs", "How many of all runs there are, in per cent."),
         (
             "proposed",
@@ -67,7 +67,7 @@ TERMS: Final[dict[str, Term]] = {
         (
             "standard-error",
             "standard error",
-            "How far a training cost typically lies from the true cost by chance, if the configuration had not been chosen "
+            "How far a training cost typically lies from the true cost by chance, for a configuration that was not chosen "
             "by it.",
         ),
         ("within", "within", "The variance of the cost between runs on the same instance: what the seed alone changes."),
@@ -130,7 +130,7 @@ TERMS: Final[dict[str, Term]] = {
         (
             "held-out-cost",
             "held-out cost",
-            "The mean cost, on the other half of the instances, of what has the least training cost on one half.",
+            "Choose the best on one half of the instances and take its cost on the other half: the mean over many splits.",
         ),
         (
             "test-cost",
@@ -157,8 +157,8 @@ TERMS: Final[dict[str, Term]] = {
         (
             "interval",
             "confidence interval",
-            "A valid statement from the runs alone, without known variances: in repetitions of all this, the true cost lies "
-            "outside seldom, with probability δ at most, if what it rests on holds.",
+            "Limits from the runs alone, without known variances. If all this were repeated, the true cost would lie "
+            "outside with probability δ at most, provided that what it rests on holds.",
         ),
         ("limit-low", "true cost at least", "The lower end of the statement."),
         ("limit-high", "true cost at most", "The upper end of the statement."),
@@ -178,13 +178,13 @@ TERMS: Final[dict[str, Term]] = {
         (
             "flips",
             "instances that decide",
-            "How many of the instances that speak most for the sign of the difference have to go until it is gone. Few: the "
+            "How many of the instances that favour the difference the most can be dropped until it is gone. If few, the "
             "result hangs on them.",
         ),
         (
             "plan-instances",
             "K, instances",
-            "How many instances to run on, if they are to be had as one likes: the cheapest for half of the present "
+            "How many instances to run on, if you can have as many as you like: the cheapest plan for half of the present "
             "standard error.",
         ),
         ("plan-runs", "N, runs", "How many runs of the configuration, spread evenly over the K instances (S*)."),
@@ -196,16 +196,15 @@ TERMS: Final[dict[str, Term]] = {
         (
             "shown-on",
             "instances to show it better",
-            "With how many new instances, on which both are run, the limits would show it in 80 % of samples, if new ones "
-            "are like these. A difference that was seen because the incumbent was chosen by it is too large, and this "
-            "number then too small.",
+            "How many new instances, run with both, would show it in 80 % of samples, if they are like these. If the "
+            "incumbent was chosen for its low cost here, the difference seen is too large, and this number too small.",
         ),
         (
             "tell-apart",
             "instances for a t-test",
             "How many instances a paired t-test (level 5 %) needs to show a difference as large as the one seen, with "
-            "probability 80 %. A difference that was seen because the incumbent was chosen by it is too large, and this "
-            "number then too small.",
+            "probability 80 %. If the incumbent was chosen for its low cost here, the difference seen is too large, and "
+            "this number too small.",
         ),
         ("observed", "seen", "The same quantity of the runs that were made."),
         (

@@ -12,6 +12,8 @@ def number(value: float, digits: int = 3) -> str:
         return "0"
     # Of the rounded number: 0.0996 with two digits is 0.10.
     mantissa, _, size = f"{value:.{digits - 1}e}".partition("e")
+    if int(size) >= digits and not float(value).is_integer():  # counts keep all their digits
+        value = float(f"{mantissa}e{size}")
     shown = f"{value:,.{max(0, digits - 1 - int(size))}f}" if -4 < int(size) < 7 else f"{mantissa}e{int(size)}"
     return shown.replace("-", "−")
 

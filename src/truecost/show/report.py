@@ -50,14 +50,19 @@ def report(
 
 
 def write_page(
-    found: Assessment, path: str | os.PathLike[str] | None, setting: Context, progress: Tell | None = None
+    found: Assessment,
+    path: str | os.PathLike[str] | None,
+    setting: Context,
+    progress: Tell | None = None,
+    typed: Callable[[Document], Document] | None = None,
 ) -> Document:
-    """The page about an assessment."""
+    """The page about an assessment; `typed` writes its parameters as the reader types them."""
     tell = progress or _nobody
     for part, share in (("optimism", 0.0), ("certificate", 0.1), ("comparison", 0.2), ("bounds", 0.3), ("outlook", 0.4)):
         tell(part, share)
         getattr(found, part)
     made = document(found, setting)
+    made = made if typed is None else typed(made)
     if path is None:
         return made
     figures = list(made.figures.values())

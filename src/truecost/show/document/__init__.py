@@ -12,7 +12,7 @@ from truecost.show.document.planned import plan_section, power_section, show_sec
 from truecost.show.document.runs import what_was_run
 from truecost.show.document.shown import what_is_shown
 from truecost.show.document.tuned import instance_by_instance, over_tuned
-from truecost.show.document.verdict import at_a_glance, hidden, judged, key, verdict_of
+from truecost.show.document.verdict import at_a_glance, beside, judged, key, verdict_of
 from truecost.show.numbers import counted
 
 __all__ = [
@@ -66,7 +66,7 @@ def _of(found: Assessment, setting: Context, sections: list[Section | None]) -> 
         tone=tone,
         badge=badge,
         verdict=verdict_of(found, setting),
-        more=hidden(found, setting),
+        more=beside(found, setting),
         picture=at_a_glance(found, setting),
         key=key(found, setting),
         sections=tuple(section for section in sections if section is not None),

@@ -15,11 +15,11 @@ if TYPE_CHECKING:  # records that came here with what they are computed with
 
 FORMS: Final = {"bennett": "Bennett", "sub-gamma": "sub-gamma", "bernstein": "Bernstein", "printed": "printed"}
 CHOSEN: Final = {
-    "test": "on test runs",
-    "before": "fixed beforehand",
-    "from-list": "the best of a list",
-    "on-part": "chosen on a fifth of the instances, judged on the others",
-    "progressive": "a proposal of a search, judged on instances unused before it",
+    "test": "These are test runs",
+    "before": "The configuration was fixed beforehand",
+    "from-list": "It is the best of a list",
+    "on-part": "It was chosen on a fifth of the instances and judged on the others",
+    "progressive": "A search proposed it; it is judged on instances unused before that",
 }
 # Above this probability "one in so many" is no longer rare.
 OFTEN: Final = 0.4
@@ -83,19 +83,20 @@ def _apart(found: Assessment, setting: Context) -> list[Block]:
     if width.chance > OFTEN:
         rare = f"{percent(width.chance)} of all instances cost {most}"
     text = (
-        f"{number(width.unseen)} of the {setting.cost(number(width.total))} between mean and limit is there because "
+        f"Mean and limit are {setting.cost(number(width.total))} apart. {number(width.unseen)} of that is there because "
         f"{counted(certificate.instances, 'instance')} cannot rule out that {rare}, the most there is; the rest is the "
         "spread that was seen. "
     )
-    text += "Only more instances narrow the first." if width.unseen > width.rest else "More instances narrow both."
+    text += "Only more instances narrow the first part." if width.unseen > width.rest else "More instances narrow both."
     return [Text(text=text)]
 
 
 def _basis(certificate: Certificate, setting: Context) -> list[Block]:
-    shared = f", the error probability shared by {certificate.configurations:,}" if certificate.configurations > 1 else ""
+    many = certificate.configurations
+    shared = f", with a multiple-testing correction for {many:,} configurations" if many > 1 else ""
     mean = setting.cost(ends(certificate.lowest, certificate.estimate))
     text = (
-        f"Mean cost on {counted(certificate.instances, 'instance')}: {mean}; {CHOSEN[certificate.chosen]}{shared} "
+        f"Mean cost on {counted(certificate.instances, 'instance')}: {mean}. {CHOSEN[certificate.chosen]}{shared} "
         f"({certificate.method})."
     )
     blocks: list[Block] = [Text(text=text)]

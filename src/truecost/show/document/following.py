@@ -65,17 +65,20 @@ def steps_of(found: Assessment) -> tuple[str, ...]:
     noise, said = found.noise, []
     incumbent = called(found, found.incumbent)
     if found.certificate is None:
-        both = "" if found.default is None else " and the default"
-        said.append(f"Run {incumbent}{both} on instances that the search never saw: only they can certify it.")
+        said.append(_to_certify(found, incumbent))
     if found.default is None:
-        said.append("Say which configuration is the default, with runs on the same instances, to see what tuning gained.")
+        said.append(
+            "Name the default configuration (`default`), if it has runs on these instances, to see what tuning gained."
+        )
     elif found.outlook.reach or found.outlook.apart is not None:
         said.append(_to_show(found))
     now, new, same = (number(value, 2) for value in (noise.standard_error, noise.new_instances, noise.same_instances_again))
     if still(found):
         said.append("Take harder or more varied instances: on these all runs cost the same.")
     elif noise.bottleneck is None:
-        said.append("Run some configurations twice on the same instances, to see how much of the noise is the seeds'.")
+        said.append(
+            "Run some configurations twice on the same instances, to see how much of the noise comes from the seeds."
+        )
     elif noise.bottleneck == "instances":
         said.append(
             f"Add instances, not seeds: as many runs again bring the standard error from {now} to {new} on new instances, "
@@ -90,6 +93,18 @@ def steps_of(found: Assessment) -> tuple[str, ...]:
     if waste > EVEN_ENOUGH:
         said.append(f"Spread the runs evenly: as many, on all instances alike, have {percent(1 - 1 / waste)} less variance.")
     return tuple(said)
+
+
+def _to_certify(found: Assessment, incumbent: str) -> str:
+    """What is missing for a certificate: runs on new instances, of both, or only the range of the cost."""
+    comparison = found.comparison
+    if found.optimism.source == "test runs" and found.default is None:
+        return "Give the metric's possible range (`low` and `high`): its test runs can then certify its mean cost."
+    if found.optimism.source == "test runs" and comparison is not None and comparison.on == "training":
+        default = called(found, comparison.default)
+        return f"Run {default} on the test instances too: only they can show whether {incumbent} is better."
+    both = "" if found.default is None else " and the default"
+    return f"Run {incumbent}{both} on instances that the search never saw: only they can certify it."
 
 
 def _to_show(found: Assessment) -> str:
@@ -111,8 +126,8 @@ def _to_show(found: Assessment) -> str:
             parts.append(f"that {better} would take {counted(needed.instances, 'instance')}.")
     if apart is not None:
         each = f"{counted(apart.instances, 'instance')} with {counted(apart.runs_each, 'run')} each"
-        weaker = "a paired t-test, which trusts normal differences and a choice made beforehand, would need about"
-        parts.append(f"{weaker} {each}.")
+        trusts = "it trusts that differences are normal and that the configuration was chosen beforehand"
+        parts.append(f"a paired t-test would need about {each}; {trusts}.")
     return " ".join(map(opening, parts))
 
 

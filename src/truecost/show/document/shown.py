@@ -59,18 +59,16 @@ def what_is_shown(found: Assessment) -> Section | None:
         Column("", "", numbers=False),
     )
     table = Table(name="statements", title="", columns=columns, rows=tuple(rows))
-    each = f"Each line is wrong with probability {found.asked.delta:g} at most, on its own."
     mean = "mean cost" if found.log.utility is None else "expected utility"
-    primary = mean if found.primary == "mean" else "wins"
-    blocks: list[Block] = [
-        table,
-        Text(text=f"{each} What decides whether it is better: {primary}, chosen before looking.", aside=True),
-    ]
+    primary = mean if found.primary == "mean" else "runs won"
+    blocks: list[Block] = [table]
+    if comparison is not None:
+        blocks.append(Text(text=f"The verdict goes by {primary}, as decided before looking.", aside=True))
     blocks += _approximate(found)
     # What one line needs is said of all of them.
     condition = next((each.condition for each in stated if each.condition is not None), None)
-    lead = f"{sure(found.asked.delta)} of {called(found, who)} on new instances:"
-    lead = opening(lead if condition is None else f"if {condition}, {lead}")
+    lead = f"{called(found, who)} on new instances, each line by itself {sure(found.asked.delta)}:"
+    lead = opening(lead if condition is None else f"if {condition}: {lead}")
     return Section(name="shown", title="What is shown", lead=lead, blocks=tuple(blocks))
 
 

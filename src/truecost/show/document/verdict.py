@@ -41,13 +41,22 @@ def verdict_of(found: Assessment, setting: Context) -> str:
     incumbent = called(found, found.incumbent)
     if found.default is not None:
         return opening(f"{incumbent} is still the best: nothing better was found.")
+    # Nothing to be better than: the answer is what it costs.
+    return _hidden(found, setting, incumbent)
+
+
+def beside(found: Assessment, setting: Context) -> str:
+    """What stands below the verdict: what training hid, or where that is the verdict, how the configuration was chosen."""
+    if found.default is not None:
+        return hidden(found, setting)
     ran = int((found.costs.runs > 0).sum())
-    if ran == 1:
-        return opening(f"{incumbent} is the only one with runs.")
-    if found.costs.order[0] != found.own:
-        return opening(f"{incumbent} was chosen out of {ran:,}.")
     adjusted = ", after adjusting for instance difficulty" if found.costs.adjusted else ""
-    return opening(f"{incumbent} has the lowest training cost of {ran:,} configurations{adjusted}.")
+    said = f"It has the lowest training cost of {ran:,} configurations{adjusted}."
+    if ran == 1:
+        said = "It is the only one with runs."
+    elif found.costs.order[0] != found.own:
+        said = f"It was chosen out of {ran:,}."
+    return f"{said}{_heaviest(found, setting)}"
 
 
 def against_default(found: Assessment, comparison: Comparison, setting: Context) -> str:
@@ -95,20 +104,24 @@ def certified(certificate: Certificate, setting: Context, name: str, utility: st
 
 def hidden(found: Assessment, setting: Context) -> str:
     """What the training cost hides, in a sentence or two; and which instance alone makes it, where one does."""
-    said, heaviest = _hidden(found, setting), found.heaviest
+    return f"{_hidden(found, setting, 'it')}{_heaviest(found, setting)}"
+
+
+def _heaviest(found: Assessment, setting: Context) -> str:
+    heaviest = found.heaviest
     if heaviest is None:
-        return said
+        return ""
     cost, runs = setting.cost(number(heaviest.cost)), "its test cost" if heaviest.on == "test" else "its training cost"
-    return f"{said} One instance alone, {heaviest.instance} with {cost}, makes up {percent(heaviest.share)} of {runs}."
+    return f" One instance alone, {heaviest.instance} with {cost}, makes up {percent(heaviest.share)} of {runs}."
 
 
-def _hidden(found: Assessment, setting: Context) -> str:
+def _hidden(found: Assessment, setting: Context, who: str) -> str:
     seen = found.optimism
     training = setting.cost(ends(found.costs.lowest[found.own], found.costs.training[found.own]))
     true = setting.cost(number(seen.true_cost))
     more = f" ({signed(seen.percent, 2)} %)" if math.isfinite(seen.percent) else ""
     if seen.source == "test runs":
-        return f"On new instances it costs {true} on average, in training {training}{more}."
+        return f"On new instances{'' if who == 'it' else ','} {who} costs {true} on average, in training {training}{more}."
     if seen.source == "unknown":
         error = seen.selection_error
         training_cost = float(found.costs.training[found.own])
@@ -116,14 +129,14 @@ def _hidden(found: Assessment, setting: Context) -> str:
         shown = least if error > 0 and training_cost else ", although splits of the training instances show nothing"
         shown = shown if math.isfinite(error) else ""
         return (
-            f"In training it costs {training}. What it costs on new instances is unknown: it was tuned on these. Expect more"
-            f"{shown}."
+            f"What {who} costs on new instances is unknown: it was tuned on these. In training it costs {training}; expect "
+            f"more{shown}."
         )
     if not math.isfinite(seen.gap):
-        return f"In training it costs {training}; with one instance nothing can be said of others."
+        return f"In training {who} costs {training}; with one instance nothing can be said of others."
     if seen.gap <= 0:
-        return f"In training it costs {training}; splitting the instances shows no optimism."
-    return f"In training it costs {training}; since it was chosen for that, expect about {true} on new instances{more}."
+        return f"In training {who} costs {training}; splitting the instances shows no optimism."
+    return f"In training {who} costs {training}; since it was chosen for that, expect about {true} on new instances{more}."
 
 
 def key(found: Assessment, setting: Context) -> tuple[Fact, ...]:
@@ -133,7 +146,7 @@ def key(found: Assessment, setting: Context) -> tuple[Fact, ...]:
         true_cost(found, setting),
         limit(found, setting),
         *([] if found.comparison is None else [to_default(found, found.comparison, setting)]),
-        bottleneck(found),
+        *([] if found.noise.bottleneck is None else [bottleneck(found)]),
     )
 
 
@@ -187,7 +200,7 @@ def limit(found: Assessment, setting: Context) -> Fact:
     certificate = found.certificate
     label = f"at most, {sureness(found.asked.delta)}"
     if certificate is None:
-        return Fact(term="interval", label=label, value=None, shown="–", note="see below: How sure is that?")
+        return Fact(term="interval", label=label, value=None, shown="unknown", note="see below: How sure is that?")
     notes = [] if certificate.configuration == found.incumbent else [f"of configuration {certificate.configuration}"]
     notes += (
         []
