@@ -506,6 +506,11 @@ class Assessment(Spoken):
         statuses = self.matrix.statuses
         return statuses is None or bool((statuses == NO_STATUS).all())
 
+    @property
+    def failed_known(self) -> bool:
+        """Whether statuses, or the highest possible cost, tell which runs failed."""
+        return not self.failed_by_cost or math.isfinite(self.matrix.high)
+
     @cached_property
     def no_sweeps(self) -> str | None:
         """Why errors against N and K cannot be had; None where they can."""
@@ -668,7 +673,7 @@ class Assessment(Spoken):
                 "within": float(costs.components.within[place]),
                 "across": float(costs.components.across[place]),
                 "total": float(costs.components.total[place]),
-                "not_solved": float(self.failed[place]),
+                "not_solved": float(self.failed[place]) if self.failed_known else None,
                 "censored": int(self.censored[place]),
             }
             for rank, place in enumerate(costs.order.tolist(), 1)

@@ -110,9 +110,11 @@ def _hidden(found: Assessment, setting: Context) -> str:
     if seen.source == "unknown":
         error = seen.selection_error
         training_cost = float(found.costs.training[found.own])
-        least = f": splits of the training instances alone show {percent(error / abs(training_cost))}"
-        shown = least if error > 0 and training_cost else ", although splits of the training instances show nothing"
-        shown = shown if math.isfinite(error) else ""
+        shown = ""
+        if math.isfinite(error):
+            shown = ", although splits of the training instances show nothing"
+        if error > 0 and training_cost:
+            shown = f": splits of the training instances alone show {percent(error / abs(training_cost))}"
         return (
             f"In training it costs {training}. What it costs on new instances is unknown: it was tuned on these. Expect more"
             f"{shown}."
