@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 import rwriter as r
 from commands import Run
@@ -90,3 +92,61 @@ def test_a_stopped_search_is_called_so(tmp_path: Path) -> None:
     path.write_bytes(r.irace_log(experiments=r.matrix([], [], []), state=state, testing=None))
     with pytest.raises(InputError, match="when its first iteration ends"):
         import_runs(path)
+
+
+def table(path: Path, costs: list[object], seed: str = "{}", who: tuple[str, str] = ("a", "b")) -> Path:
+    """A csv file: these costs in turn, of two configurations on instances enough."""
+    rows = [f"{who[i % 2]},i{i // 2},{seed.format(i // 2)},{cost}" for i, cost in enumerate(costs)]
+    path.write_text("\n".join(["configuration,instance,seed,cost", *rows, ""]))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("configuration,instance,cost\na,i,inf\nb,i,inf\n", "every run failed without a cost"),
+        ("configuration,instance,cost\na,i,-inf\nb,i,1\n", "got -inf"),
+        ("configuration,instance,cost\na,i,1e200\nb,i,1\n", "too large to be squared"),
+        ("configuration;instance;cost\na;i;1,5\nb;i;2,5\n", "write it with a point"),
+        ("# my runs\nconfiguration,instance,cost\na,i,1\n", "first line, which must name the columns"),
+        ("configuration,instance,cost\na\xe9,i,1\n".encode("latin-1"), "not in UTF-8: save it so"),
+        ("configuration,instance,seed,cost\na,i,1.5,1\n", "expected whole numbers in the column 'seed'"),
+        (b"PK\x03\x04" + bytes(26) + b"[Content_Types].xml" + bytes(50), "a spreadsheet: save it as csv"),
+        ('[{"configuration": "a"}]', "got JSON of another name"),
+    ],
+)
+def test_tables_that_cannot_be_read_say_what_to_do(tmp_path: Path, content: str | bytes, words: str) -> None:
+    """A table would be read wrongly, or refused in the words of a library, which say not what to do."""
+    path = tmp_path / "runs.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(InputError, match=words) as caught:
+        import_runs(path)
+    assert str(caught.value).count(str(path)) == 1
+
+
+def test_tables_of_spreadsheets_and_pandas_are_read(tmp_path: Path) -> None:
+    """Seeds that became 7.0, a first line sep=; or a Default with a capital letter would make a table unreadable."""
+    plain = import_runs(table(tmp_path / "plain.csv", [1, 2, 3, 4]))
+    assert import_runs(table(tmp_path / "float.csv", [1, 2, 3, 4], seed="{}.0")).matrix == plain.matrix
+    text = (tmp_path / "plain.csv").read_text()
+    (tmp_path / "sep.csv").write_text("sep=;\n" + text.replace(",", ";"))
+    assert import_runs(tmp_path / "sep.csv").matrix == plain.matrix
+    assert import_runs(table(tmp_path / "named.csv", [1, 2, 3, 4], who=("Default", "b"))).trajectory.default == "Default"
+    frame = pl.read_csv(tmp_path / "plain.csv").with_columns(pl.col("seed").cast(pl.Float64))
+    assert import_runs(frame).matrix == plain.matrix
+
+
+def test_the_verdict_names_whose_cost_it_tells(tmp_path: Path, run: Run) -> None:
+    """Where a part of the instances chose another one than all of them, "it" would be the wrong one."""
+    rng = np.random.default_rng(3)
+    rows = ["configuration,instance,cost"]
+    rows += [f"{name},i{i},{rng.gamma(2) + (name == 'default')}" for i in range(20) for name in ("a", "b", "c", "default")]
+    path = tmp_path / "runs.csv"
+    for seed in range(40):
+        path.write_text("\n".join([*rows, ""]))
+        found = json.loads(run("audit", path, "--splits", "2", "--seed", seed, "--json").stdout)
+        if (winner := found["incumbent"]["configuration"]) != found["comparison"]["configuration"]:
+            break
+    said = " ".join(run("audit", path, "--splits", "2", "--seed", seed).stdout.split())
+    assert f"In training configuration {winner} costs" in said
+    assert f"of configuration {found['comparison']['configuration']}, on" in said

@@ -104,9 +104,12 @@ def _hidden(found: Assessment, setting: Context) -> str:
     seen = found.optimism
     training = setting.cost(ends(found.costs.lowest[found.own], found.costs.training[found.own]))
     true = setting.cost(number(seen.true_cost))
+    # Where a part of the instances chose another one, the verdict before this is about that one.
+    compared = found.comparison
+    it = "it" if compared is None or compared.configuration == found.incumbent else called(found, found.incumbent)
     more = f" ({signed(seen.percent, 2)} %)" if math.isfinite(seen.percent) else ""
     if seen.source == "test runs":
-        return f"On new instances it costs {true} on average, in training {training}{more}."
+        return f"On new instances {it} costs {true} on average, in training {training}{more}."
     if seen.source == "unknown":
         error = seen.selection_error
         training_cost = float(found.costs.training[found.own])
@@ -116,14 +119,14 @@ def _hidden(found: Assessment, setting: Context) -> str:
         if error > 0 and training_cost:
             shown = f": splits of the training instances alone show {percent(error / abs(training_cost))}"
         return (
-            f"In training it costs {training}. What it costs on new instances is unknown: it was tuned on these. Expect more"
-            f"{shown}."
+            f"In training {it} costs {training}. What it costs on new instances is unknown: it was tuned on these. "
+            f"Expect more{shown}."
         )
     if not math.isfinite(seen.gap):
-        return f"In training it costs {training}; with one instance nothing can be said of others."
+        return f"In training {it} costs {training}; with one instance nothing can be said of others."
     if seen.gap <= 0:
-        return f"In training it costs {training}; splitting the instances shows no optimism."
-    return f"In training it costs {training}; since it was chosen for that, expect about {true} on new instances{more}."
+        return f"In training {it} costs {training}; splitting the instances shows no optimism."
+    return f"In training {it} costs {training}; since it was chosen for that, expect about {true} on new instances{more}."
 
 
 def key(found: Assessment, setting: Context) -> tuple[Fact, ...]:
@@ -203,6 +206,8 @@ def limit(found: Assessment, setting: Context) -> Fact:
 def to_default(found: Assessment, comparison: Comparison, setting: Context) -> Fact:
     """The mean difference to the default."""
     note = f"on {counted(comparison.instances, f'{comparison.on} instance')}"
+    if comparison.configuration != found.incumbent:
+        note = f"of {called(found, comparison.configuration)}, {note}"
     if comparison.lower is not None and comparison.upper is not None:
         note += f"; {at_least(comparison.lower)} to {at_most(comparison.upper)}, each {sureness(found.asked.delta)}"
     shown = difference(comparison)
