@@ -202,6 +202,8 @@ def _in_file(path: Path) -> tuple[Path, str | None]:
         return path, "acl"
     if start.startswith(b"PAR1"):
         return path, "table"
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError("expected a table in UTF-8, got one in UTF-16: save it as UTF-8.")
     if b"\0" in start:
         raise InputError("expected a log, a table or a workspace of R, and it is none of them.")
     text = start.decode(errors="replace").lstrip("\ufeff \t\r\n")

@@ -207,5 +207,8 @@ def status_of(word: str) -> Status | None:
     if plain in UNFINISHED:
         return None
     if plain not in STATUS_WORDS:
-        raise InputError(f"expected a status such as success, timeout, memout or crashed, got {word!r:.60}.")
+        raise InputError(
+            f"expected a status such as success, timeout, memout or crashed, got {word!r:.60}: write timeout for a run that "
+            "was not solved in time, crashed for one that failed otherwise."
+        )
     return STATUS_WORDS[plain]

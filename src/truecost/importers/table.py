@@ -141,8 +141,8 @@ def guess(there: list[str], given: Mapping[str, str]) -> dict[str, str]:
                 found[ours] = likely[0]
     if missing := [ours for ours in NEEDED if ours not in found]:
         raise InputError(
-            f"expected a column for the {missing[0]}, and none of {_shown(there):.200} looks like it: name it "
-            f"with `columns` ({missing[0]}=NAME)."
+            f"expected a row for each run and a column for the {missing[0]}, and none of {_shown(there):.200} looks like "
+            f"it: name it with `columns` ({missing[0]}=NAME)."
         )
     return {ours: found[ours] for ours in GUESSES if ours in found}
 

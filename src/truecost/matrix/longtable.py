@@ -263,7 +263,7 @@ def numbers(table: pl.DataFrame, name: str) -> pl.Series:
         bad = column.is_not_null() & ~none & number.is_null()
         if bad.any():
             row = _first_row(bad)
-            comma = ": write it with a point" if "," in column[row - 1] else ""
+            comma = ": write numbers without commas, 1.5 for instance" if "," in column[row - 1] else ""
             raise InputError(f"expected numbers in the column {name!r}, got {column[row - 1]!r:.60} in row {row}{comma}.")
         return number
     if column.dtype.is_numeric() or column.dtype == pl.Null:
