@@ -153,3 +153,16 @@ def test_the_verdict_names_whose_cost_it_tells(tmp_path: Path, run: Run) -> None
     said = " ".join(run("audit", path, "--splits", "2", "--seed", seed).stdout.split())
     assert f"In training configuration {winner} costs" in said
     assert f"of configuration {found['comparison']['configuration']}, on" in said
+
+
+def test_one_instance_is_not_split(tmp_path: Path, run: Run) -> None:
+    """With one instance, splits that cannot be made would be said to show no optimism."""
+    path = tmp_path / "one.csv"
+    path.write_text(
+        "configuration,instance,seed,cost\n"
+        + "".join(f"{n},i,{s},{c + s}\n" for n, c in (("a", 1), ("b", 2)) for s in (1, 2))
+    )
+    for words in ([], ["--configuration", "b"]):
+        said = " ".join(run("audit", path, "--splits", "2", *words).stdout.split())
+        assert "with one instance nothing can be said of others" in said
+        assert "shows no optimism" not in said

@@ -122,7 +122,7 @@ def _hidden(found: Assessment, setting: Context) -> str:
             f"In training {it} costs {training}. What it costs on new instances is unknown: it was tuned on these. "
             f"Expect more{shown}."
         )
-    if not math.isfinite(seen.gap):
+    if not math.isfinite(seen.gap) or len(found.matrix.instances) == 1:
         return f"In training {it} costs {training}; with one instance nothing can be said of others."
     if seen.gap <= 0:
         return f"In training {it} costs {training}; splitting the instances shows no optimism."
