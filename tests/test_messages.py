@@ -117,7 +117,7 @@ def test_a_mended_scenario_goes_on_in_a_journal_without_runs(tmp_path: Path) -> 
     path = scenarios.write(tmp_path, limits={"cpu": 5.0, "wall": 100.0})
     right = path.read_text()
     path.write_text(right.replace("./solver.sh", "./missing.sh"))
-    size = {"configurations": 2, "instances": 2, "runs": 1, "pin": False, "keep_going": True}
+    size: dict[str, Any] = {"configurations": 2, "instances": 2, "runs": 1, "pin": False, "keep_going": True}
     with pytest.raises(InputError, match="there is no such program"):
         gather(Scenario.read(path), tmp_path / "runs.db", **size)
     path.write_text(right)
