@@ -189,7 +189,8 @@ def test_one_writer(journal: Journal, scenario: Scenario, tmp_path: Path) -> Non
 def test_a_changed_scenario_is_refused(tmp_path: Path, scenario: Scenario, old: str, new: str, difference: str) -> None:
     """Runs of two different experiments would be mixed in one journal."""
     path = tmp_path / "runs.db"
-    Journal.write(path, scenario).close()
+    with Journal.write(path, scenario) as journal:
+        add(journal, begun(journal, scenario), [(0, 0, 0)])
     file = tmp_path / "scenario.toml"
     file.write_text(file.read_text().replace(old, new))
     with pytest.raises(InputError, match=f"expected the scenario the journal was begun with; {difference}"):
@@ -200,7 +201,7 @@ def test_a_changed_solver_space_or_instance_is_refused(tmp_path: Path, scenario:
     """A solver built anew, another range or another instance by the same name would go unnoticed."""
     path = tmp_path / "runs.db"
     with Journal.write(path, scenario) as journal:
-        begun(journal, scenario)
+        add(journal, begun(journal, scenario), [(0, 0, 0)])
     (tmp_path / "solver.sh").write_text("#!/bin/sh\n")
     with pytest.raises(InputError, match=r"the file solver\.sh has changed"):
         Journal.write(path, Scenario.read(tmp_path / "scenario.toml"))

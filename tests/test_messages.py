@@ -110,3 +110,34 @@ def failing(folder: Path, script: str, **tables: Any) -> str:
         gather(Scenario.read(path), folder / "runs.db", configurations=1, instances=1, runs=1, pin=False)
     with Journal.read(folder / "runs.db") as journal:
         return str(journal._connection.execute("SELECT detail FROM runs").fetchone()[0])
+
+
+def test_a_mended_scenario_goes_on_in_a_journal_without_runs(tmp_path: Path) -> None:
+    """After a program that could not be started, the mended scenario would be refused for runs that were never made."""
+    path = scenarios.write(tmp_path, limits={"cpu": 5.0, "wall": 100.0})
+    right = path.read_text()
+    path.write_text(right.replace("./solver.sh", "./missing.sh"))
+    size: dict[str, Any] = {"configurations": 2, "instances": 2, "runs": 1, "pin": False, "keep_going": True}
+    with pytest.raises(InputError, match="there is no such program"):
+        gather(Scenario.read(path), tmp_path / "runs.db", **size)
+    path.write_text(right)
+    gather(Scenario.read(path), tmp_path / "runs.db", **size)
+    path.write_text(right.replace("cpu = 5.0", "cpu = 4.0"))
+    with pytest.raises(InputError, match="must not be mixed"):
+        gather(Scenario.read(path), tmp_path / "runs.db", **size)
+
+
+@pytest.mark.parametrize(("program", "words"), [("./plain.txt", "chmod \\+x"), ("./instances", "it is a folder")])
+def test_what_may_not_be_executed_says_why(tmp_path: Path, program: str, words: str) -> None:
+    """A solver that lacks its permission would be answered by two words of the system."""
+    path = scenarios.write(tmp_path, target={"kind": "wrapper", "command": [program]})
+    (tmp_path / "plain.txt").write_text("#!/bin/sh\n")
+    with pytest.raises(InputError, match=words):
+        gather(Scenario.read(path), tmp_path / "runs.db", configurations=1, instances=1, runs=1, pin=False)
+
+
+def test_an_empty_command_is_said_in_plain_words(tmp_path: Path) -> None:
+    """A command without words would be refused in the words of a library."""
+    path = scenarios.write(tmp_path, target={"kind": "wrapper", "command": []})
+    with pytest.raises(InputError, match="expected at least one word, got none"):
+        Scenario.read(path)

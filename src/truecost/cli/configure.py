@@ -141,11 +141,12 @@ def _plain(found: "Configured", path: Path) -> dict[str, Any]:
 
 def _print(found: "Configured", scenario: "Scenario", path: Path) -> None:
     from truecost.show.document import Context, audited
+    from truecost.show.numbers import counted
 
     capped = f", {found.capped:,} of them stopped at a cap" if found.capped else ""
     print_line(
-        f"{found.scenario}: {found.runs:,} runs of {found.configurations:,} configurations{capped}; {duration(found.cpu)} "
-        f"of CPU time. It ended: {found.reason}."
+        f"{found.scenario}: {counted(found.runs, 'run')} of {counted(found.configurations, 'configuration')}{capped}; "
+        f"{duration(found.cpu)} of CPU time. It ended: {found.reason}."
     )
     print_line()
     _print_configuration(found, scenario)

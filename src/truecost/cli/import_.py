@@ -120,10 +120,11 @@ def _print(summary: dict[str, Any]) -> None:
 
 
 def _line(size: dict[str, Any]) -> str:
-    return (
-        f"{size['runs']:,} runs of {size['configurations']:,} configurations on {size['instances']:,} instances, at most "
-        f"{size['runs_per_cell']} each; {_range(size['low'], size['high'])}"
-    )
+    from truecost.show.numbers import counted
+
+    runs, configurations, instances = (counted(size[f"{what}s"], what) for what in ("run", "configuration", "instance"))
+    shown = _range(size["low"], size["high"])
+    return f"{runs} of {configurations} on {instances}, at most {size['runs_per_cell']} each; {shown}"
 
 
 def _range(low: float, high: float) -> str:

@@ -273,7 +273,8 @@ def _array(path: Path) -> np.ndarray[Any, Any]:
         stored = npz.read_array(file)
     if stored.dtype.names is None or not set(PM_FIELDS) <= set(stored.dtype.names):
         raise InputError(
-            f"expected a structured array with the fields {', '.join(PM_FIELDS)}, got {str(stored.dtype)!r:.100}."
+            f"expected a structured array with the fields {', '.join(PM_FIELDS)}, got {str(stored.dtype)!r:.100}. "
+            "Costs alone become runs in Python: truecost.CostMatrix(costs, configurations, instances, low, high).save(path)."
         )
     for name in PM_FIELDS[1:]:
         if stored[name].dtype.kind not in "fiu" or stored[name].ndim != stored.ndim:

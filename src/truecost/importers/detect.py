@@ -24,6 +24,8 @@ KINDS: Final = ("smac", "irace", "aslib", "acl", "table", "matrix", "journal")
 # How far below a folder SMAC's own is looked for: it writes name/seed/.
 DEEPEST: Final = 3
 START: Final = 1 << 16
+# Files that the archives of Excel and LibreOffice begin with.
+WORKBOOK: Final = (b"[Content_Types].xml", b"xl/", b"_rels/", b"mimetypeapplication/vnd.oasis")
 Reader = Callable[[Path, Options], Import]
 
 
@@ -88,7 +90,9 @@ def import_runs(
         where, read = _reader(path, kind)
         return _settled(read(where, options), options)
     except InputError as error:
-        raise InputError(f"{path}: {error}") from error
+        # A matrix names its file itself.
+        named = str(error).startswith(f"{path}: ")
+        raise InputError(str(error) if named else f"{path}: {error}") from error
     except MemoryError:
         raise InputError(f"{path}: expected runs that fit into memory, and they do not.") from None
 
@@ -188,6 +192,8 @@ def _in_file(path: Path) -> tuple[Path, str | None]:
     if start.startswith(HEADER):
         return path, "journal"
     if start.startswith(b"PK\x03\x04"):
+        if any(mark in start for mark in WORKBOOK):
+            raise InputError("expected a log, a table or a workspace of R, got a spreadsheet: save it as csv.")
         return path, "matrix"
     from truecost.importers import acl, aslib, rdata, smac
 
@@ -202,10 +208,12 @@ def _in_file(path: Path) -> tuple[Path, str | None]:
         return path, "acl"
     if start.startswith(b"PAR1"):
         return path, "table"
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError("expected a table in UTF-8, got one in UTF-16: save it as UTF-8.")
     if b"\0" in start:
         raise InputError("expected a log, a table or a workspace of R, and it is none of them.")
     text = start.decode(errors="replace").lstrip("\ufeff \t\r\n")
-    if text.startswith("{"):
+    if text.startswith(("{", "[{")):
         if path.name != smac.HISTORY:
             raise InputError(
                 f"expected {smac.HISTORY} of SMAC3, got JSON of another name: point to the folder that holds it."

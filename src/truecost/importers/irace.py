@@ -22,7 +22,9 @@ from truecost.runs import NO_STATUS, Status, Step, Trajectory
 
 VARIABLE: Final = "iraceResults"
 NUMBERS: Final = ("integer", "double")
-EMPTY: Final = "expected runs in the log of irace, and it is empty: no experiment was made."
+EMPTY: Final = "expected runs in the log of irace, and it has none: irace writes them down when its first iteration ends."
+# What irace's state says of a search that was stopped.
+INCOMPLETE: Final = "Incomplete"
 
 
 def load(path: Path, options: Options) -> Import:
@@ -52,7 +54,7 @@ def _read(file: BinaryIO, options: Options) -> Import:
         {
             "configuration": pl.Series(columns, dtype=pl.String).gather(configuration),
             "instance": pl.Series([names[number - 1] for number in instance], dtype=pl.String).gather(pair),
-            "run": _places(instance)[pair],
+            "run": _places(names, instance)[pair],
             "seed": seed[pair],
         }
     )
@@ -68,7 +70,7 @@ def _read(file: BinaryIO, options: Options) -> Import:
         parameters=_parameters(log.get("allConfigurations")),
         origins=_origins(log.get("allConfigurations")),
         test=_test(log, scenario, options, charged, bound),
-        notes=charged.notes,
+        notes=(*_stopped(log), *charged.notes),
     )
 
 
@@ -134,10 +136,19 @@ def _whole(found: RValue | None, what: str) -> NDArray[np.int64]:
     return np.asarray(values.astype(np.int64))
 
 
+def _stopped(log: RValue) -> list[str]:
+    """A word on a search that did not come to its end."""
+    state = log.get("state")
+    ended = state.get("completed") if state is not None else None
+    if ended is None or ended.kind != "character" or list(ended.values) != [INCOMPLETE]:
+        return []
+    return ["irace had not finished when it wrote this log: runs after its last whole iteration are not in it."]
+
+
 def _instance_names(found: RValue | None, most: int) -> list[str]:
-    """Names of the instances, irace's numbers where there are none or they are not different."""
+    """Names of the instances, irace's numbers where there are none; one that is listed twice is one instance."""
     names = list(found.values) if found is not None and found.kind == "character" else []
-    if len(names) >= most and len(set(names)) == len(names) and all(names):
+    if len(names) >= most and all(names):
         return names
     if names and len(names) < most:
         raise InputError(f"expected at least {most} instances in irace's scenario, got {len(names)}.")
@@ -147,9 +158,10 @@ def _instance_names(found: RValue | None, most: int) -> list[str]:
     return [str(number + 1) for number in range(most)]
 
 
-def _places(instance: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Which pair of its instance each pair is."""
-    return pl.DataFrame({"instance": instance}).select(pl.int_range(pl.len()).over("instance"))["literal"].to_numpy()
+def _places(names: Sequence[str], instance: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Which pair of its instance each pair is, by the instances' names."""
+    named = pl.DataFrame({"instance": [names[number - 1] for number in instance]}, schema={"instance": pl.String})
+    return named.select(pl.int_range(pl.len()).over("instance"))["literal"].to_numpy()
 
 
 def _ended(values: NDArray[np.float64], bound: float | None) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
@@ -213,7 +225,7 @@ def _test(log: RValue, scenario: RValue, options: Options, like: Charged, bound:
     given = scenario.get("testInstances")
     names = list(given.values) if given is not None and given.kind == "character" else []
     # Rows are numbered "1t", "2t", … in the order of the test instances.
-    if len(names) != len(rows) or len(set(names)) != len(names) or not all(names):
+    if len(names) != len(rows) or not all(names):
         names = rows
     there = ~np.isnan(table)
     if not there.any():
@@ -222,7 +234,7 @@ def _test(log: RValue, scenario: RValue, options: Options, like: Charged, bound:
     runs = {
         "configuration": pl.Series(columns, dtype=pl.String).gather(configuration),
         "instance": pl.Series(names, dtype=pl.String).gather(instance),
-        "run": np.zeros(instance.size, dtype=np.int64),
+        "run": _places(names, np.arange(1, len(names) + 1))[instance],
     }
     seeds = testing.get("seeds")
     if seeds is not None and seeds.kind in NUMBERS and len(seeds) == len(rows):

@@ -120,6 +120,8 @@ def charge(
     censored = statuses == Status.CENSORED
     if not np.isfinite(values[censored]).all():
         raise InputError("expected the cap as the cost of every censored run, and some have none.")
+    if np.isneginf(values).any():
+        raise InputError("expected finite costs, or inf for a run that failed, got -inf.")
     failed = (statuses != Status.SOLVED) & (statuses != NO_STATUS) & ~censored
     statuses, costs, notes = statuses.copy(), values.copy(), []
     if cutoff is not None:
@@ -142,7 +144,9 @@ def charge(
         low, high = _given_range(options, like)
         lost = failed & ~np.isfinite(costs) | np.isinf(costs)
         seen = costs[np.isfinite(costs)]
-        worst = high if np.isfinite(high) else float(seen.max()) if seen.size else 0.0
+        if not seen.size and not np.isfinite(high):
+            raise InputError("every run failed without a cost: give the largest cost a run can have (`high`).")
+        worst = high if np.isfinite(high) else float(seen.max())
         costs[lost] = worst
         statuses[lost & (statuses == NO_STATUS)] = Status.CRASHED
         if lost.any():
@@ -208,5 +212,8 @@ def status_of(word: str) -> Status | None:
     if plain in UNFINISHED:
         return None
     if plain not in STATUS_WORDS:
-        raise InputError(f"expected a status such as success, timeout, memout or crashed, got {word!r:.60}.")
+        raise InputError(
+            f"expected a status such as success, timeout, memout or crashed, got {word!r:.60}: write timeout for a run that "
+            "was not solved in time, crashed for one that failed otherwise."
+        )
     return STATUS_WORDS[plain]

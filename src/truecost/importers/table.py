@@ -131,9 +131,10 @@ def from_frame(frame: Any, options: Options) -> Import:
         )
         runs = runs.select("configuration", "instance")
     matrix, default = matrix_of(runs, charged), options.default
-    if default is None and NAMED_SO in matrix.configurations:
-        default = NAMED_SO
-        notes.append(f"The configuration called {NAMED_SO} is taken for the default.")
+    called = [name for name in matrix.configurations if name.strip().lower() == NAMED_SO]
+    if default is None and len(called) == 1:
+        default = called[0]
+        notes.append(f"The configuration called {default} is taken for the default.")
     return Import(
         kind="table",
         matrix=matrix,

@@ -409,7 +409,7 @@ class Assessment(Estimates, Spoken):
                 "within": float(costs.components.within[place]),
                 "across": float(costs.components.across[place]),
                 "total": float(costs.components.total[place]),
-                "not_solved": float(self.failed[place]),
+                "not_solved": float(self.failed[place]) if self.failed_known else None,
             }
             for rank, place in enumerate(costs.order.tolist(), 1)
         ]

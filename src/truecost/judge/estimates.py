@@ -161,3 +161,8 @@ class Estimates:
         """Whether no status is known, and who has the highest cost counts as failed."""
         statuses = self.matrix.statuses
         return statuses is None or bool((statuses == NO_STATUS).all())
+
+    @property
+    def failed_known(self) -> bool:
+        """Whether statuses, or the highest possible cost, tell which runs failed."""
+        return not self.failed_by_cost or math.isfinite(self.matrix.high)

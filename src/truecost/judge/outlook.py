@@ -123,6 +123,8 @@ def to_show(runs: CostMatrix, configuration: str, default: str | None, what: str
     failed, charged = failed_runs(pair)
     ours, theirs = pair.charged[0], pair.charged[-1]
     if kind == "solved":
+        if not charged or (pair.statuses is None and not math.isfinite(pair.high)):
+            raise InputError("Expected to know which runs were solved: give the `cutoff` if costs are running times.")
         return forecast.solved(np.where(np.isnan(ours), np.nan, ~failed[0] & ~pair.censored[0]), value)
     if kind == "wins":
         first, second = (Ends(lower=low, upper=high) for low, high in zip(pair.costs, pair.most, strict=True))

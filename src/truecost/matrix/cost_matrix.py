@@ -24,6 +24,8 @@ FloatArray = NDArray[np.float64]
 Scalar = TypeVar("Scalar", bound=np.generic)
 Number = TypeVar("Number", bound=np.integer[Any])
 # How gzip, zlib, zstandard, bzip2 and xz files begin.
+# Squares of costs are summed; what is larger than this would overflow.
+LARGEST = 1e150
 PACKED = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
 
 
@@ -95,6 +97,8 @@ class CostMatrix:
             self._refuse_cost(~(self.costs >= self.low) | np.isinf(self.costs), f"below low = {self.low:g}")
         if not (most <= self.high and most < np.inf):
             self._refuse_cost(~(self.costs <= self.high) | np.isinf(self.costs), f"above high = {self.high:g}")
+        if max(-least, most) > LARGEST:
+            self._refuse_cost(np.abs(self.costs) > LARGEST, f"too large to be squared (at most {LARGEST:g})")
         for values, name in [(self.statuses, "statuses"), (self.seeds, "seeds")]:
             if values is not None and values.shape != shape:
                 raise InputError(f"Expected {name} of the shape of the costs, {shape}, got {values.shape}.")

@@ -36,6 +36,14 @@ from truecost.errors import InputError
 from truecost.runs import NO_SEED, NO_STATUS, Status
 
 COLUMNS = ("configuration", "instance", "cost", "run", "seed", "status", "low", "high", "cutoff", "utility")
+# What polars says of a table that cannot be read, and what that means to whoever wrote it.
+REASONS = {
+    "found more fields": "a row has more fields than the first line, which must name the columns",
+    "utf-8": "it is not in UTF-8: save it so",
+    "'utf-16": "it is not in UTF-8: save it so",
+}
+# What spreadsheets write before the header to say what separates fields.
+SEPARATED = b"sep="
 MOST_ROWS = 500_000_000
 LONGEST_HEADER = 1_000_000
 # A table whose matrix would be this large and nearly empty is a mistake in its columns, not a matrix.
@@ -66,6 +74,8 @@ def read(file: BinaryIO, kind: str, *, every: bool = False) -> pl.DataFrame:
         raise
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, UnicodeDecodeError, csv.Error) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
+        for theirs, ours in REASONS.items():
+            reason = ours if theirs in reason else reason
         raise InputError(f"expected a {kind} table, and it cannot be read ({reason}).") from error
 
 
@@ -83,6 +93,8 @@ def _read_parquet(file: BinaryIO, every: bool) -> pl.DataFrame:
 
 
 def _read_csv(content: bytes) -> pl.DataFrame:
+    if content.startswith(SEPARATED):
+        content = content.partition(b"\n")[2]
     header = content[: content.find(b"\n") + 1 or len(content)]
     if len(header) > LONGEST_HEADER:
         raise InputError(f"expected a header of at most {LONGEST_HEADER:,} bytes, got {len(header):,}.")
@@ -286,7 +298,11 @@ def whole_numbers(table: pl.DataFrame, name: str) -> pl.Series:
     """A column as whole numbers, also where it holds them as text."""
     column = table[name]
     if column.dtype == pl.String:
-        column = column.replace("", None).str.strip_chars()
+        # A table that had gaps once has 7.0 for 7.
+        column = column.replace("", None).str.strip_chars().str.replace(r"^([+-]?\d+)\.0*$", "$1")
+    elif column.dtype.is_float():
+        column = column.fill_nan(None)
+        column = column if (column.drop_nulls() % 1 == 0).all() else column.cast(pl.String)
     elif not (column.dtype.is_integer() or column.dtype == pl.Null):
         raise InputError(f"expected whole numbers in the column {name!r}, got {column.dtype}.")
     number = column.cast(pl.Int64, strict=False)

@@ -263,6 +263,9 @@ def _cannot_start(arguments: Sequence[str], folder: Path, header: Mapping[str, A
     problem = header["problem"]
     if header.get("errno") == errno.ENOENT:
         problem = "there is no such program" if os.sep in program else "it is not on PATH"
+    elif header.get("errno") == errno.EACCES:
+        place = folder / program
+        problem = "it is a folder" if place.is_dir() else f"it may not be executed; chmod +x {shlex.quote(str(place))}"
     elif header.get("errno") == errno.ENOEXEC:
         problem = "it is neither a program nor a script with a first line #!"
     return f"cannot start {program!r:.200}: {problem}; try by hand: {_pasted(arguments, folder)}"

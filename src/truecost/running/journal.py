@@ -144,12 +144,7 @@ class Journal:
     def _begin(self, scenario: Scenario, kind: Kind) -> None:
         fingerprint = json.dumps(scenario.fingerprint(), sort_keys=True)
         if self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
-            with self.transaction() as connection:
-                for statement in statements(SCHEMAS[kind]):
-                    connection.execute(statement)
-                rows = [("scenario", scenario.name), ("fingerprint", fingerprint)]
-                connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
-            self.kind = kind
+            self._create(scenario, kind, fingerprint)
             return
         self._check_kind()
         if self.kind != kind:
@@ -158,12 +153,30 @@ class Journal:
                 "otherwise: begin another `journal`."
             )
         before = self._connection.execute("SELECT value FROM meta WHERE key = 'fingerprint'").fetchone()[0]
-        if before != fingerprint:
+        if before != fingerprint and not self._has_runs():
+            # The first run could not even be started, and the scenario was mended since: nothing is there to be mixed.
+            self._create(scenario, kind, fingerprint)
+        elif before != fingerprint:
             raise InputError(
                 f"{self.path}: expected the scenario the journal was begun with; "
                 f"{what_changed(json.loads(before), json.loads(fingerprint))}. "
                 "Its runs and new ones must not be mixed: put that back, or begin another `journal`."
             )
+
+    def _create(self, scenario: Scenario, kind: Kind, fingerprint: str) -> None:
+        with self.transaction() as connection:
+            old = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+            for (table,) in old:
+                connection.execute(f"DROP TABLE {table}")
+            for statement in statements(SCHEMAS[kind]):
+                connection.execute(statement)
+            rows = [("scenario", scenario.name), ("fingerprint", fingerprint)]
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+        self.kind = kind
+
+    def _has_runs(self) -> bool:
+        tables = ["runs", "capped"] if self.kind == "configure" else ["runs"]
+        return any(self._connection.execute(f"SELECT EXISTS (SELECT 1 FROM {table})").fetchone()[0] for table in tables)  # noqa: S608
 
     def _check_kind(self) -> None:
         application = self._connection.execute("PRAGMA application_id").fetchone()[0]

@@ -374,6 +374,8 @@ def _first_problem(error: pydantic.ValidationError) -> str:
         what = "words" if place[0] == "target" else "numbers" if key == "answer.exit" else "names"
         example = json.dumps(_words(given) if isinstance(given, str) else [given], default=str)
         return f"{key}: expected a list of {what}, {example} for instance, got {given!r:.60}."
+    if problem["type"] == "too_short":
+        return f"{key}: expected at least one word, got none."
     message = problem["msg"].removeprefix("Input should be ")
     return f"{key}: expected {message}, got {given!r:.60}."
 

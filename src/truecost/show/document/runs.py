@@ -95,6 +95,9 @@ def origin(found: Assessment) -> str:
     if test is not None:
         tested = f"{int(test.counts().sum()):,} of {counted(len(test.configurations), 'configuration')}"
         said += f" Test runs: {tested} on {counted(len(test.instances), 'instance')}."
+        fresh = 0 if found.fresh is None else len(found.fresh.instances)
+        if seen := len(test.instances) - fresh:
+            said += f" Training had seen {seen:,} of these instances: runs on them do not count as test runs."
     return said
 
 
@@ -135,7 +138,7 @@ def stopped_early(matrix: CostMatrix) -> str | None:
 
 def _endings(found: Assessment, runs: int) -> Block:
     statuses = found.matrix.statuses
-    if (found.failed_by_cost or statuses is None) and not math.isfinite(found.matrix.high):
+    if not found.failed_known:
         return Text(text="How runs ended is not known.", aside=True)
     if found.failed_by_cost or statuses is None:
         share = float((found.matrix.costs >= found.matrix.high).sum()) / runs
@@ -152,6 +155,8 @@ def _configurations(found: Assessment, top: int) -> Table:
     with np.errstate(invalid="ignore", divide="ignore"):
         share = within / (within + across)
     gaps = bool((costs.instances < len(found.matrix.instances)).any())
+    failed = [Column("at highest cost", "at-highest") if found.failed_by_cost else Column("not solved", "not-solved")]
+    failed = failed if found.failed_known else []
     rows = []
     for rank, place in enumerate(costs.order[:MOST_ROWS].tolist(), 1):
         name = found.matrix.configurations[place]
@@ -170,10 +175,9 @@ def _configurations(found: Assessment, top: int) -> Table:
                 Cell(float(costs.training[place]), ends(costs.lowest[place], costs.training[place], 4)),
                 *(Cell(float(value), number(float(value), digits)) for value, digits in values),
                 Cell(float(share[place]), percent(float(share[place]))),
-                Cell(float(found.failed[place]), percent(float(found.failed[place]), 1)),
+                *([Cell(float(found.failed[place]), percent(float(found.failed[place]), 1))] if failed else []),
             )
         )
-    failed = Column("at highest cost", "at-highest") if found.failed_by_cost else Column("not solved", "not-solved")
     return Table(
         name="configurations",
         title="Configurations, the lowest training cost first",
@@ -186,7 +190,7 @@ def _configurations(found: Assessment, top: int) -> Table:
             Column("within", "within"),
             Column("across", "across"),
             Column("share of within", "within-share"),
-            failed,
+            *failed,
         ),
         rows=tuple(rows),
         most=top,

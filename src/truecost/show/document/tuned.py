@@ -39,6 +39,9 @@ def passed(found: Assessment, setting: Context) -> str:
     """Whether the search went past something better."""
     along, lost = found.over_tuning.along, found.over_tuning.lost
     if math.isfinite(lost):
+        tested = sum(math.isfinite(point.true) for point in along)
+        if lost <= 0 and tested < len(along):
+            return f"None of the {tested} incumbents on the way that were tested has a lower test cost; the others were not."
         if lost <= 0:
             return "No incumbent on the way has a lower test cost."
         best = min((point for point in along if math.isfinite(point.true)), key=lambda point: point.true)

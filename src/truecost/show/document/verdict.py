@@ -104,7 +104,10 @@ def certified(certificate: Certificate, setting: Context, name: str, utility: st
 
 def hidden(found: Assessment, setting: Context) -> str:
     """What the training cost hides, in a sentence or two; and which instance alone makes it, where one does."""
-    return f"{_hidden(found, setting, 'it')}{_heaviest(found, setting)}"
+    # Where a part of the instances chose another one, the verdict before this is about that one.
+    compared = found.comparison
+    who = "it" if compared is None or compared.configuration == found.incumbent else called(found, found.incumbent)
+    return f"{_hidden(found, setting, who)}{_heaviest(found, setting)}"
 
 
 def _heaviest(found: Assessment, setting: Context) -> str:
@@ -125,14 +128,16 @@ def _hidden(found: Assessment, setting: Context, who: str) -> str:
     if seen.source == "unknown":
         error = seen.selection_error
         training_cost = float(found.costs.training[found.own])
-        least = f": splits of the training instances alone show {percent(error / abs(training_cost))}"
-        shown = least if error > 0 and training_cost else ", although splits of the training instances show nothing"
-        shown = shown if math.isfinite(error) else ""
+        shown = ""
+        if math.isfinite(error):
+            shown = ", although splits of the training instances show nothing"
+        if error > 0 and training_cost:
+            shown = f": splits of the training instances alone show {percent(error / abs(training_cost))}"
         return (
             f"What {who} costs on new instances is unknown: it was tuned on these. In training it costs {training}; expect "
             f"more{shown}."
         )
-    if not math.isfinite(seen.gap):
+    if not math.isfinite(seen.gap) or len(found.matrix.instances) == 1:
         return f"In training {who} costs {training}; with one instance nothing can be said of others."
     if seen.gap <= 0:
         return f"In training {who} costs {training}; splitting the instances shows no optimism."
@@ -220,6 +225,8 @@ def limit(found: Assessment, setting: Context) -> Fact:
 def to_default(found: Assessment, comparison: Comparison, setting: Context) -> Fact:
     """The mean difference to the default."""
     note = f"on {counted(comparison.instances, f'{comparison.on} instance')}"
+    if comparison.configuration != found.incumbent:
+        note = f"of {called(found, comparison.configuration)}, {note}"
     if comparison.lower is not None and comparison.upper is not None:
         note += f"; {at_least(comparison.lower)} to {at_most(comparison.upper)}, each {sureness(found.asked.delta)}"
     shown = difference(comparison)
