@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Else each of the many processes that tests start would compile the same files again.
+unexport PYTHONDONTWRITEBYTECODE
 # The theme's advertisement for its successor.
 export NO_MKDOCS_2_WARNING := 1
 

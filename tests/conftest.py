@@ -9,6 +9,17 @@ from hypothesis import settings
 settings.register_profile("patient", settings.get_profile(settings.get_current_profile_name()), deadline=None)
 settings.load_profile("patient")
 
+# They wait more than they work, for clusters, kills and limits. One process of xdist begins with them while the others work;
+# at the end they would keep everybody waiting.
+WAITING = (
+    "test_slurm.py",
+    "test_cluster_faults.py",
+    "test_cluster.py",
+    "test_gather.py",
+    "test_execute.py",
+    "test_litter.py",
+)
+
 
 @pytest.fixture
 def run() -> commands.Run:
@@ -25,12 +36,14 @@ def own_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out tests of what others wrote where it does not lie beside the repository: our own data test the same."""
+    """Leave out tests of what others wrote where it does not lie beside the repository: ours test the same. Then order."""
     left_out = [
         item for item in items if (mark := item.get_closest_marker("beside")) is not None and not mark.args[0].exists()
     ]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item not in left_out]
+    places = {name: place for place, name in enumerate(WAITING)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

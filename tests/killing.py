@@ -25,21 +25,31 @@ from truecost.running.validating import validate
 PATIENCE = 120.0
 
 
-def solvers(command: bytes = b"") -> list[str]:
-    """The processes of runs with this in their command line: a variable gives them away, whatever they call themselves."""
+def solvers() -> list[str]:
+    """The processes of runs, whoever started them: a variable gives them away, whatever they call themselves."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
             if (
                 entry.name.isdigit()
                 and int(entry.name) != os.getpid()
-                and command in (entry / "cmdline").read_bytes()
                 and f"KILLING={os.getpid()}".encode() in (entry / "environ").read_bytes()
             ):
                 found.append(entry.name)
         except OSError:
             continue
     return found
+
+
+def solves(pid: int) -> bool:
+    """Whether a solver runs somewhere below this process, which takes fewer looks than at all processes of the machine."""
+    try:
+        children = [int(each) for path in Path(f"/proc/{pid}/task").glob("*/children") for each in path.read_text().split()]
+        if any(b"solver.sh" in Path(f"/proc/{each}/cmdline").read_bytes() for each in children):
+            return True
+    except OSError:
+        return False
+    return any(map(solves, children))
 
 
 def journaled(path: str) -> int:
@@ -129,16 +139,17 @@ def main() -> None:
                 if not line:
                     sys.exit(f"it ended before it was killed for the {len(lives) + 1}th time")
                 told = int(line)
-            while not solvers(b"solver.sh"):
+            while not solves(child):
                 if os.waitpid(child, os.WNOHANG)[0]:
                     sys.exit(f"it ended before it was killed for the {len(lives) + 1}th time")
+                time.sleep(0.001)
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
         until = time.monotonic() + PATIENCE
         while left := solvers():
             if time.monotonic() > until:
                 sys.exit(f"the processes {left} outlived their gathering")
-            time.sleep(0.002)
+            time.sleep(0.005)
         lives.append((before, told, journaled(journal)))
     status = os.waitpid(child, 0)[1]
     os.close(hearing)

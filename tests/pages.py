@@ -25,10 +25,11 @@ AFTER_PYTHON = re.compile(r"^```python\n(?:(?!```).*\n)*```\n\s*\Z", re.MULTILIN
 MARK = re.compile(r"<!-- not executed:(?P<reason>[^>]*)-->\s*\Z")
 TITLE = re.compile(r'title="([^"]+)"')
 EXIT_CODE = re.compile(r"# exit code (\d+)(?: or (\d+))?")
-# What takes a shell to understand; all other lines that call truecost are called in this process.
+# What takes a shell to understand, outside of single quotes; all other lines that call truecost are called in this process.
 SHELL = re.compile(r"[|<>&;$`*?(){}\[\]]")
 # How far a long command is, told where there is no terminal: only a busy machine takes long enough for it.
 PROGRESS = re.compile(r"^\d+%, .*\n", re.MULTILINE)
+QUOTED = re.compile(r"'[^']*'")
 DATA = ("text", "csv", "json", "pcs", "diff")
 
 
@@ -149,7 +150,7 @@ class Page:
 
     def _command(self, command: str, codes: set[int]) -> str:
         """What a command printed, having ended with one of these exit codes."""
-        if command.startswith("truecost ") and not SHELL.search(command):
+        if command.startswith("truecost ") and not SHELL.search(QUOTED.sub("", command)):
             ended = self.run(*shlex.split(command)[1:])
             printed = ended.stdout + PROGRESS.sub("", ended.stderr)
             _check(command, ended.returncode, codes, printed)

@@ -1,3 +1,4 @@
+import gc
 import os
 import re
 import shlex
@@ -101,8 +102,10 @@ def test_a_deserted_cluster_is_given_up(tmp_path: Path, monkeypatch: pytest.Monk
         gather(scenario, tmp_path / "runs.db", configurations=1, instances=1, runs=1, dask=dask.address, pin=False)
 
 
-def test_tls(tmp_path: Path) -> None:
-    """A cluster that only takes who has a certificate could not be used; or one would be taken without."""
+def test_tls(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """A cluster that takes only who has a certificate could not be used, take others, or keep them waiting for ever."""
+    from distributed import Client
+
     holding(tmp_path)
     (tmp_path / "go").touch()
     told = certificates(tmp_path / "certificates")
@@ -116,8 +119,11 @@ def test_tls(tmp_path: Path) -> None:
             _, said = process.communicate()
             assert process.returncode == 0, said
             assert runs(journal) == number
-        # Without certificates nobody gets in, whatever protocol he speaks.
+        # Without certificates nobody gets in, whatever protocol he speaks. Who was sent away is gone before the next try.
+        gc.disable()
+        request.addfinalizer(gc.enable)
         for address in (dask.address, dask.address.replace("tls:", "tcp:")):
             with pytest.raises(InputError, match=f"expected a Dask scheduler with workers at '{address}', got none"):
                 gather(Scenario.read(tmp_path / "scenario.toml"), tmp_path / "x.db", configurations=1, runs=1, dask=address)
+        assert len([each for each in gc.get_objects() if isinstance(each, Client)]) <= 1
     assert not os.environ.get("DASK_DISTRIBUTED__COMM__TLS__CA_FILE")

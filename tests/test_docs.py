@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import urlparse
 
 import pytest
-from commands import Run
+from commands import Run, tree
 from pages import ROOT, Page, PageError, inline_commands
 from playwright.sync_api import sync_playwright
 from test_report_browser import CHROMIUM
@@ -41,12 +41,8 @@ def test_every_block_does_what_the_page_says(name: str, page: Page) -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_commands_in_the_text_exist(name: str) -> None:
     """A sentence would name a command or an option that truecost does not have."""
-    import typer
-
-    from truecost.cli import app
-
     for words in inline_commands((ROOT / name).read_text()):
-        command = typer.main.get_command(app())
+        command = tree()
         names = re.findall(r"(?<!\S)[a-z][a-z-]*(?!\S)", words)
         while names and hasattr(command, "commands"):
             assert names[0] in command.commands, words

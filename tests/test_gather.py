@@ -16,6 +16,7 @@ import scenarios
 from commands import Ended, run
 
 from truecost import InputError, Journal, Scenario, Status, gather
+from truecost.running import execute
 from truecost.running.gathering import GatherProgress, forecast, plan_of, tasks
 
 HERE = Path(__file__).parent
@@ -97,6 +98,31 @@ def test_a_killed_supervisor_costs_no_run(tmp_path: Path) -> None:
     )
     assert len(killed) >= 5
     assert cells(tmp_path / "runs.db") == scenarios.expected(scenario, 6, 5, 8)
+
+
+def test_a_supervisor_killed_while_it_starts_costs_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A supervisor that takes the place of a killed one, and is killed before it says a word, would end the gathering."""
+    scenario = Scenario.read(scenarios.write(tmp_path))
+    doom, script = tmp_path / "doom", tmp_path / "supervisor.py"
+    script.write_text(
+        f"import os, runpy\nif os.path.exists({str(doom)!r}):\n    os.remove({str(doom)!r})\n    os.kill(os.getpid(), 9)\n"
+        f"runpy.run_path({str(execute.SUPERVISOR)!r}, run_name='__main__')\n"
+    )
+    monkeypatch.setattr(execute, "SUPERVISOR", script)
+    killed: list[str] = []
+
+    def kill(progress: GatherProgress) -> None:
+        if progress.done >= 5 and not killed:
+            doom.touch()
+            children = " ".join(path.read_text() for path in Path("/proc/self/task").glob("*/children")).split()
+            killed.extend(pid for pid in children if str(script).encode() in Path(f"/proc/{pid}/cmdline").read_bytes())
+            os.kill(int(killed[0]), signal.SIGKILL)
+
+    options: dict[str, Any] = {"workers": 1, "pin": False, "keep_going": True, "progress": kill}
+    gather(scenario, tmp_path / "runs.db", configurations=2, instances=5, runs=2, **options)
+    assert len(killed) == 1
+    assert not doom.exists()
+    assert cells(tmp_path / "runs.db") == scenarios.expected(scenario, 2, 5, 2)
 
 
 def test_any_prefix_of_the_schedule_is_even(tmp_path: Path) -> None:

@@ -17,17 +17,17 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import commands
 import numpy as np
 import pytest
 import scenarios
-import typer
-from commands import Run
+from commands import Run, tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from test_cli import TRUECOST
 
-from truecost.cli import app, printing, progress
+from truecost.cli import printing, progress
 from truecost.experiments import resample
 from truecost.matrix import CostMatrix
 from truecost.show.reproducing import reproduce
@@ -106,7 +106,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for place in range(5):
         (folder / "hostile" / "instances" / f"[bold]{place}{'x' * 60}").write_text(f"{place}\n")
     words = "--configurations 2 --runs 1 --workers 1 --no-pin --keep-going --quiet --journal h.db"
-    subprocess.run([TRUECOST, "gather", scenario, *words.split()], cwd=folder, check=True, capture_output=True)
+    assert commands.run("gather", scenario, *words.split(), cwd=folder).returncode == 0
     return folder
 
 
@@ -166,7 +166,7 @@ def test_json_is_alone(line: str, folder: Path, run: Run, monkeypatch: pytest.Mo
 
 def options(line: str) -> set[str]:
     """The options of the command in a line."""
-    found: Any = typer.main.get_command(app())
+    found = tree()
     for word in line.split():
         found = getattr(found, "commands", {}).get(word, found)
     return {parameter.name for parameter in found.params}
@@ -201,7 +201,7 @@ def test_every_command_is_looked_at() -> None:
         for word, each in found.commands.items():
             yield from walk(each, f"{name} {word}".strip())
 
-    names = set(walk(typer.main.get_command(app()), ""))
+    names = set(walk(tree(), ""))
     seen = {name for name in names for line in COMMANDS if f"{line} ".startswith(f"{name} ")}
     assert names - seen == {"demo"}  # which has tests of its own
     assert [name for name in names if "json" not in options(name)] == []

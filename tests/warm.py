@@ -11,7 +11,7 @@ import numpy as np
 from truecost.experiments import resample
 from truecost.matrix import CostMatrix
 from truecost.race.replay import replay
-from truecost.stats import confidence
+from truecost.stats import betting, confidence, forecast, quantiles, rates, ratios
 from truecost.stats.synthetic import runtime_model
 
 
@@ -28,6 +28,7 @@ def main() -> None:
         for each in (matrix, gaps):
             resample.sweep_n(each, splits=4, rng=rng, levels=(0.5,))
         resample.sweep_n(matrix, splits=4, rng=rng, common_seeds=True)
+        statements(matrix)
         os._exit(0)
     for each in (matrix, gaps):
         resample.sweep_m(each, splits=4, rng=rng, levels=(0.5,))
@@ -39,6 +40,26 @@ def main() -> None:
     confidence.sequence(matrix, method="betting")
     confidence.sequence(matrix, method="empirical-bernstein")
     sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+
+def statements(matrix: CostMatrix) -> None:
+    """What is said of two configurations, once and at all times, and the tests that are counted."""
+    pair = matrix.costs[0], matrix.costs[1]
+    rates.wins(*pair)
+    rates.wins_sequence(*pair)
+    rates.wins_watched(*pair, planned=20)
+    quantiles.quantile(pair[0], 0.9)
+    quantiles.quantile_sequence(pair[0], 0.9)
+    ratios.ratio_of_means(*pair, matrix.low, matrix.high)
+    ratios.ratio_of_means_sequence(*pair, matrix.low, matrix.high)
+    goal = forecast.wins(*pair)
+    forecast.instances_needed(goal)
+    forecast.chance_to_show(goal, 5, planned=20)
+    forecast.is_shown(goal, planned=20)
+    shares = goal.values[np.newaxis]
+    betting.star_rejects(shares, 0.5, 20.0)
+    for sequence in (False, True):
+        betting.plug_in_rejects(shares, 0.5, 20.0, sequence)
 
 
 main()

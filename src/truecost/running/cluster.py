@@ -1,6 +1,7 @@
 """Runs on a Dask cluster: tasks go out by a bounded queue, lost workers' tasks go out again, the journal stays here."""
 
 import asyncio
+import gc
 import hashlib
 import json
 import logging
@@ -233,6 +234,9 @@ def _connected(address: str) -> Any:
                 pass
         # Dask gives its own thread ten seconds to start, and on a machine that is very busy it takes longer.
         for _ in range(STARTS):
+            # A client that failed closes itself when it is collected, for which it needs a lock that the next holds while
+            # its thread starts: collected in that thread, both would wait for ever.
+            gc.collect()
             with suppress(AssertionError):
                 return distributed.Client(address, timeout=CONNECT, set_as_default=False)
         raise TimeoutError("this machine is too busy to start Dask's client")

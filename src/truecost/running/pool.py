@@ -136,15 +136,16 @@ class LocalPool:
                     self._results.put(error)
 
     def _run(self, place: int, task: Task) -> Finished:
+        lost = False
         for attempt in range(1, ATTEMPTS + 1):
-            slot = self._slots[place]
             try:
+                slot = self._slots[place] = Slot(core=self._slots[place].core) if lost else self._slots[place]
                 outcome = execute(slot, self._caller, task.configuration, task.instance, task.seed, task.cap)
             except LostSlotError:
-                # Somebody killed the supervisor: what it ran is gone with it, and is done again.
+                # Somebody killed the supervisor, be it while it started: what it ran is gone with it, and is done again.
                 if self._closing or attempt == ATTEMPTS:
                     raise
-                self._slots[place] = Slot(core=slot.core)
+                lost = True
                 continue
             return Finished(task=task, outcome=outcome, machine=this_machine(slot.method, self._solver))
         raise AssertionError

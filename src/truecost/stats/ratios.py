@@ -45,6 +45,7 @@ def ratio_of_means(
         As in `truecost.stats.rates.wins`.
     """
     reached = limits.target(delta, configurations, side)
+    low, high = float(low), float(high)  # for whole numbers the loops would be compiled once more
     one, two = _read(first, second, low, high)
     order = ordering.of_instances(rng, shuffle, one.lower, one.upper, two.lower, two.upper)
     x, y = _means(one[order], two[order], side)
@@ -85,6 +86,7 @@ def ratio_of_means_sequence(
 ) -> LimitSequence:
     """Limits of the ratio of means after each instance, at all times at once. Parameters as in `ratio_of_means`."""
     reached = limits.target(delta, configurations, side)
+    low, high = float(low), float(high)  # for whole numbers the loops would be compiled once more
     one, two = _read(first, second, low, high)
     x, y = _means(one, two, side)
     if side == "lower":
