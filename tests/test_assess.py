@@ -388,7 +388,7 @@ def test_one_instance_shows_nothing() -> None:
     """Of a search on a single instance it would be said that splits show nothing, or that all runs cost the same."""
     found = assess(by_hand([[1.0], [2.0]]), trajectory=ADAPTIVE)
     page = audited(found, Context())
-    assert page.more.endswith("it was tuned on these. Expect more.")
+    assert page.verdict.endswith("it was tuned on these. In training it costs 1.00; expect more.")
     assert "one instance" in found.outlook.no_plan
     noise = next(section for section in page.sections if section.name == "noise")
     assert noise.lead.endswith("its standard error is not known.")
