@@ -140,8 +140,19 @@ def _hidden(found: Assessment, setting: Context, who: str) -> str:
     if not math.isfinite(seen.gap) or len(found.matrix.instances) == 1:
         return f"In training {who} costs {training}; with one instance nothing can be said of others."
     if seen.gap <= 0:
-        return f"In training {who} costs {training}; splitting the instances shows no optimism."
-    return f"In training {who} costs {training}; since it was chosen for that, expect about {true} on new instances{more}."
+        large = _if_tuned(found, "it can be large")
+        return f"In training {who} costs {training}; splitting the instances shows no optimism{large}."
+    expected = f"expect about {true} on new instances{more}{_if_tuned(found, 'more')}"
+    return f"In training {who} costs {training}; since it was chosen for that, {expected}."
+
+
+def _if_tuned(found: Assessment, then: str) -> str:
+    """What splits cannot know where nobody has said how the configurations came about."""
+    return (
+        f", but if it was tuned on these, {then}"
+        if found.trajectory.proposed == "unknown" and found.asked.chosen is None
+        else ""
+    )
 
 
 def key(found: Assessment, setting: Context) -> tuple[Fact, ...]:
