@@ -30,13 +30,14 @@ from bench.simulated import HIGH, TARGETS, TRAINING, UNTOUCHED, Target
 from truecost.race import policy as race
 from truecost.running import configuring, propose, searchlog
 from truecost.running.budget import Budget
+from truecost.running.gathering import Bench
 from truecost.running.instances import Instance
 from truecost.running.journal import Journal, Machine
 from truecost.running.metric import Metric
 from truecost.running.pool import Finished, Task
 from truecost.running.scenario import AnswerFormat, Limits, Scenario
 from truecost.running.scenario import Target as Called
-from truecost.running.search import Bench, Search
+from truecost.running.search import Search
 from truecost.running.space import Configuration, name_of
 from truecost.runs import Outcome, Status
 

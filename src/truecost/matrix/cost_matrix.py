@@ -1,10 +1,9 @@
 """CostMatrix: configurations x instances x runs, missing runs allowed; kept as npz, parquet or csv."""
 
-import difflib
 import io
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NoReturn, TypeVar
 
@@ -13,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from truecost.errors import InputError
 from truecost.matrix import npz, provenance
+from truecost.matrix.entries import as_costs, checked_names, inside, integers, positions, seeds_of_runs
 from truecost.matrix.files import whole_file
-from truecost.runs import NO_SEED, NO_STATUS, Status, Trajectory
+from truecost.runs import NO_STATUS, Status, Trajectory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,14 +23,10 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 Scalar = TypeVar("Scalar", bound=np.generic)
 Number = TypeVar("Number", bound=np.integer[Any])
-# How gzip, zlib, zstandard, bzip2 and xz files begin.
 # Squares of costs are summed; what is larger than this would overflow.
 LARGEST = 1e150
+# How gzip, zlib, zstandard, bzip2 and xz files begin.
 PACKED = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
-
-
-# What single precision may add to a number, and a little more.
-HAIR: Final = 2.0**-22
 
 
 class CostMatrix:
@@ -71,13 +67,13 @@ class CostMatrix:
         cutoff: float | None = None,
         utility: str | None = None,
     ) -> None:
-        self.configurations: Final = _names(configurations, "configuration")
-        self.instances: Final = _names(instances, "instance")
+        self.configurations: Final = checked_names(configurations, "configuration")
+        self.instances: Final = checked_names(instances, "instance")
         self.low: Final = float(low)
         self.high: Final = float(high)
-        self.costs: Final = _read_only(_inside(_as_costs(costs), self.low, self.high))
-        self.statuses: Final = None if statuses is None else _read_only(_integers(statuses, np.int8, NO_STATUS, "statuses"))
-        self.seeds: Final = None if seeds is None else _read_only(_seeds_of_runs(seeds, self.costs))
+        self.costs: Final = _read_only(inside(as_costs(costs), self.low, self.high))
+        self.statuses: Final = None if statuses is None else _read_only(integers(statuses, np.int8, NO_STATUS, "statuses"))
+        self.seeds: Final = None if seeds is None else _read_only(seeds_of_runs(seeds, self.costs))
         self.cutoff: Final = None if cutoff is None else float(cutoff)
         self.utility: Final = utility
         self._check()
@@ -182,8 +178,8 @@ class CostMatrix:
         self, configurations: str | Iterable[str] | None = None, instances: str | Iterable[str] | None = None
     ) -> "CostMatrix":
         """The part with these configurations and instances, in the order asked for; None keeps them all."""
-        rows = _positions(self.configurations, configurations, "configuration")
-        columns = _positions(self.instances, instances, "instance")
+        rows = positions(self.configurations, configurations, "configuration")
+        columns = positions(self.instances, instances, "instance")
 
         def part(values: NDArray[Any]) -> NDArray[Any]:
             return values[rows][:, columns]
@@ -399,125 +395,13 @@ def _stored_statuses(stored: dict[str, NDArray[Any]]) -> NDArray[np.int8]:
     ours = {status.label: int(status) for status in Status}
     if unknown := [name for name in names if name not in ours]:
         raise InputError(f"expected statuses out of {', '.join(ours)}, got {unknown[0]!r}.")
-    codes = _integers(stored["statuses"], np.int8, NO_STATUS, "statuses")
+    codes = integers(stored["statuses"], np.int8, NO_STATUS, "statuses")
     translate = np.array([ours[name] for name in names] + [NO_STATUS], dtype=np.int8)
     if codes.size and (codes.min() < NO_STATUS or codes.max() >= len(names)):
         raise InputError(
             f"expected status numbers from -1 to {len(names) - 1} in the npz file, got {codes.min()} to {codes.max()}."
         )
     return translate[codes]
-
-
-def _inside(costs: FloatArray, low: float, high: float) -> FloatArray:
-    """Costs that single precision rounded past an end of the range, put back on it."""
-    least, most = np.fmin.reduce(costs, axis=None, initial=np.nan), np.fmax.reduce(costs, axis=None, initial=np.nan)
-    hair = HAIR * max((abs(end) for end in (low, high) if math.isfinite(end)), default=0.0)
-    past = least < low or most > high
-    return np.clip(costs, low, high) if past and least >= low - hair and most <= high + hair else costs
-
-
-def _as_costs(costs: ArrayLike) -> FloatArray:
-    if hasattr(costs, "filled"):  # a masked array: to ask for np.ma would load it
-        costs = costs.astype(np.float64).filled(np.nan)  # type: ignore[union-attr]
-    try:
-        given = np.asarray(costs)
-        array = given.astype(np.float64, copy=False) if given.dtype.kind in "fiu" else _pad_runs(costs)
-    except (TypeError, ValueError, OverflowError):
-        array = _pad_runs(costs)
-    if array.ndim == 2:
-        array = array[:, :, np.newaxis]
-    if array.ndim != 3:
-        raise InputError(f"Expected costs as (configurations, instances, runs), got {array.ndim} dimensions.")
-    for size, what in zip(array.shape, ("configuration", "instance", "run"), strict=True):
-        if size == 0:
-            raise InputError(f"Expected at least one {what}, got costs of shape {array.shape}.")
-    return array
-
-
-def _pad_runs(costs: Any) -> FloatArray:
-    """Cells with different numbers of runs are filled up with NaN; anything else that is ragged has no place."""
-    if not _is_list(costs) or not all(_is_list(row) for row in costs):
-        raise InputError(f"Expected costs as numbers, configurations x instances x runs, got {costs!r:.60}.")
-    for number, row in enumerate(costs):
-        if len(row) != len(costs[0]):
-            raise InputError(
-                f"Expected {len(costs[0])} instances for every configuration as for the first, "
-                f"got {len(row)} for number {number}."
-            )
-    cells = [[list(cell) if _is_list(cell) else [cell] for cell in row] for row in costs]
-    longest = max((len(cell) for row in cells for cell in row), default=0)
-    padded = np.full((len(cells), len(cells[0]) if cells else 0, longest), np.nan)
-    for i, row in enumerate(cells):
-        for j, cell in enumerate(row):
-            if not all(isinstance(c, int | float | np.integer | np.floating) and not isinstance(c, bool) for c in cell):
-                raise InputError(
-                    f"Expected numbers as costs of configuration number {i} on instance number {j}, got {cell!r:.60}."
-                )
-            try:
-                padded[i, j, : len(cell)] = cell
-            except OverflowError:
-                raise InputError(f"Expected finite costs of configuration number {i} on instance number {j}.") from None
-    return padded
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
-
-
-def _names(names: Iterable[str], what: str) -> tuple[str, ...]:
-    if isinstance(names, str):
-        raise InputError(f"Expected a list of {what} names, got the single text {names!r}.")
-    given = tuple(names)
-    seen: set[str] = set()
-    for name in given:
-        if not isinstance(name, str) or not name:
-            raise InputError(f"Expected every {what} name to be a text with at least one letter, got {name!r}.")
-        # Neither survives in every kind of file.
-        if "\0" in name or any("\ud800" <= letter <= "\udfff" for letter in name):
-            raise InputError(f"Expected {what} names without NUL and half characters (surrogates), got {name!r}.")
-        if name in seen:
-            raise InputError(f"Expected every {what} name once, got {name!r} twice.")
-        seen.add(name)
-    return tuple(str(name) for name in given)
-
-
-def _positions(names: tuple[str, ...], wanted: str | Iterable[str] | None, what: str) -> NDArray[np.intp] | slice:
-    if wanted is None:
-        return slice(None)
-    if not isinstance(wanted, Iterable):
-        raise InputError(f"Expected the names of {what}s to select, got {wanted!r}.")
-    wanted = [wanted] if isinstance(wanted, str) else list(wanted)
-    if not wanted:
-        raise InputError(f"Expected at least one {what} to select, got none.")
-    places = {name: place for place, name in enumerate(names)}
-    for name in wanted:
-        if not isinstance(name, str) or name not in places:
-            near = difflib.get_close_matches(str(name), names, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"the first is {names[0]!r}, there are {len(names)}."
-            raise InputError(f"Expected the name of a {what} in the matrix, got {name!r}: {hint}")
-    return np.array([places[name] for name in wanted], dtype=np.intp)
-
-
-def _seeds_of_runs(seeds: ArrayLike, costs: FloatArray) -> NDArray[np.int64]:
-    """The seeds, NO_SEED where there is no run, so that every kind of file gives the same back."""
-    known = _integers(seeds, np.int64, NO_SEED, "seeds")
-    missing = np.isnan(costs)
-    return np.where(missing, NO_SEED, known) if known.shape == missing.shape and missing.any() else known
-
-
-def _integers(values: ArrayLike, dtype: type[Number], missing: int, what: str) -> NDArray[Number]:
-    try:
-        array = np.asarray(values.filled(missing) if hasattr(values, "filled") else values)
-    except ValueError:
-        raise InputError(f"Expected {what} as an array of whole numbers, got lists of different lengths.") from None
-    if array.ndim == 2:
-        array = array[:, :, np.newaxis]
-    if not np.issubdtype(array.dtype, np.integer):
-        raise InputError(f"Expected {what} as whole numbers, got {array.dtype}.")
-    bounds = np.iinfo(dtype)
-    if array.size and not (bounds.min <= int(array.min()) and int(array.max()) <= bounds.max):
-        raise InputError(f"Expected {what} from {bounds.min} to {bounds.max}, got {array.min()} to {array.max()}.")
-    return array.astype(dtype, copy=False)
 
 
 def _read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:

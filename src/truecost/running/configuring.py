@@ -27,9 +27,10 @@ from truecost.race import policy as race
 from truecost.running import searchlog
 from truecost.running.budget import Budget
 from truecost.running.doubts import doubts
+from truecost.running.gathering import Bench
 from truecost.running.journal import Journal, refuse_changes
 from truecost.running.scenario import Scenario
-from truecost.running.search import KEPT, Bench, Policy, Search, SearchProgress
+from truecost.running.search import KEPT, Policy, Search, SearchProgress
 from truecost.running.searchlog import Settings
 from truecost.running.space import Configuration
 from truecost.runs import Status

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -285,3 +287,28 @@ class Collector:
         """Refuse a scenario of which no run ever came through."""
         if not self._proven and self._failed:
             raise InputError(none_came_through(self._scenario, self._book.path, self._failed))
+
+
+class Bench:
+    """Where runs are made; opened when the first one is to be made, since a finished search needs none."""
+
+    def __init__(
+        self, stack: ExitStack, scenario: Scenario, book: Journal, keep_going: bool, options: dict[str, Any]
+    ) -> None:
+        self._stack, self._scenario, self._book, self._options = stack, scenario, book, options
+        self._keep_going = keep_going
+
+    @cached_property
+    def pool(self) -> Pool:
+        """Slots on this machine, or a cluster."""
+        return self._stack.enter_context(pool_for(self._scenario, **self._options))
+
+    @cached_property
+    def collector(self) -> Collector:
+        """Who has runs made there."""
+        return Collector(self._scenario, self._book, self.pool, keep_going=self._keep_going)
+
+    def refuse_failures(self) -> None:
+        """Refuse a scenario of which no run ever came through, though the runs were too few to say so before."""
+        if "collector" in self.__dict__:
+            self.collector.refuse_failures()

@@ -6,10 +6,8 @@ same way again, with the runs that are in the journal.
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +17,11 @@ from truecost.race import policy as race
 from truecost.race.policy import Decision, RunOrder, Standing, Stretch
 from truecost.running import searchlog
 from truecost.running.budget import Budget
-from truecost.running.gathering import Collector, pool_for
+from truecost.running.gathering import Bench
 from truecost.running.instances import Instance
 from truecost.running.journal import Journal, Plan
 from truecost.running.learning import SAMPLES, Learner
-from truecost.running.pool import Finished, Pool, Task
+from truecost.running.pool import Finished, Task
 from truecost.running.propose import propose
 from truecost.running.scenario import Scenario
 from truecost.running.searchlog import Cell, Recorded, Settings
@@ -55,31 +53,6 @@ class SearchProgress:
     training_cost: float
     standard_error: float
     workers: int
-
-
-class Bench:
-    """Where runs are made; opened when the first one is to be made, since a finished search needs none."""
-
-    def __init__(
-        self, stack: ExitStack, scenario: Scenario, book: Journal, keep_going: bool, options: dict[str, Any]
-    ) -> None:
-        self._stack, self._scenario, self._book, self._options = stack, scenario, book, options
-        self._keep_going = keep_going
-
-    @cached_property
-    def pool(self) -> Pool:
-        """Slots on this machine, or a cluster."""
-        return self._stack.enter_context(pool_for(self._scenario, **self._options))
-
-    @cached_property
-    def collector(self) -> Collector:
-        """Who has runs made there."""
-        return Collector(self._scenario, self._book, self.pool, keep_going=self._keep_going)
-
-    def refuse_failures(self) -> None:
-        """Refuse a scenario of which no run ever came through, though the runs were too few to say so before."""
-        if "collector" in self.__dict__:
-            self.collector.refuse_failures()
 
 
 class _Item(NamedTuple):
