@@ -126,11 +126,19 @@ def wide(text: str, columns: int) -> list[str]:
     return [line for line in text.splitlines() if cell_len(line) > columns and not line.startswith(copied)]
 
 
+def forget() -> None:
+    """Take away what an earlier command left here: it would be refused, or there would be nothing left to run."""
+    shutil.rmtree("made", ignore_errors=True)
+    for journal in ("v.db", "d.db", "g.db", "c.db"):
+        for path in Path().glob(f"{journal}*"):
+            path.unlink()
+
+
 @pytest.mark.parametrize("line", COMMANDS, ids=lambda line: line.partition(" --")[0])
 def test_what_is_printed_fits(line: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Long names would make lines wider than a terminal, have digits cut off, or send it escape sequences."""
     monkeypatch.chdir(folder)
-    shutil.rmtree("made", ignore_errors=True)  # which is never written over
+    forget()
     monkeypatch.setattr(progress, "LINE_EVERY", 0.0)
     monkeypatch.setattr(resample, "CHUNK", 1000)
     ended = run(*shlex.split(line))
@@ -153,7 +161,7 @@ def test_what_is_printed_fits(line: str, folder: Path, run: Run, monkeypatch: py
 def test_json_is_alone(line: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs that read `--json` would find tables, colours or progress in it; or --quiet would not be quiet."""
     monkeypatch.chdir(folder)
-    shutil.rmtree("made", ignore_errors=True)
+    forget()
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setattr(progress, "LINE_EVERY", 0.0)
     quiet = ["--quiet"] if "quiet" in options(line) else []
