@@ -1,7 +1,9 @@
 import dataclasses
+import itertools
 import json
 import math
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -26,6 +28,7 @@ from truecost.race.policy import Cut, Decision, RunOrder, Standing, Stretch
 from truecost.running import searchlog
 from truecost.running.budget import Budget
 from truecost.running.configuring import Configured, configure
+from truecost.running.journalfile import enter
 from truecost.running.search import SearchProgress, _favoured
 from truecost.running.space import Configuration, Space
 
@@ -256,6 +259,34 @@ def test_statements_rest_on_fresh_instances(tmp_path: Path) -> None:
     assert found.assessment.comparison is not None
     assert (found.assessment.comparison.on, found.assessment.comparison.instances) == ("test", 6)
     assert found.assessment.optimism.source == "test runs"
+
+
+def test_killed_while_it_proposes_it_ends_where_it_would_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of a heat's proposals would be kept, and the rest come from another draw of the model than in peace."""
+    scenario = toy(tmp_path, 9)
+    options: dict[str, Any] = {"budget": "240runs", "workers": 2, "pin": False, "keep_going": True}
+    configure(scenario, tmp_path / "peace.db", **options)
+    origins = [origin for _, _, origin in rows(tmp_path / "peace.db", PROPOSALS)]
+    sizes = [re.search(r"(\d+) new proposals", reason) for *_, reason, _ in rows(tmp_path / "peace.db", STEPS)]
+    ends = np.cumsum([int(each[1]) for each in sizes if each is not None]).tolist()
+    heats = [[p for p in range(start, end) if origins[p] == "model"] for start, end in itertools.pairwise([0, *ends])]
+    # Between two offers of one model.
+    last, entered = next(offers[1] for offers in heats if len(offers) > 1), 0
+
+    def killed(*what: Any) -> None:
+        nonlocal entered
+        entered += 1
+        if entered > last:
+            raise KeyboardInterrupt
+        enter(*what)
+
+    monkeypatch.setattr(searchlog, "enter", killed)
+    with pytest.raises(KeyboardInterrupt):
+        configure(scenario, tmp_path / "killed.db", **options)
+    monkeypatch.undo()
+    assert 0 < len(rows(tmp_path / "killed.db", PROPOSALS)) < last
+    configure(scenario, tmp_path / "killed.db", **options)
+    assert way(tmp_path / "killed.db") == way(tmp_path / "peace.db")
 
 
 def test_chance_alone_is_no_recommendation() -> None:

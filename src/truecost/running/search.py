@@ -196,7 +196,7 @@ class Search:
 
     def _taken(self, batch: Sequence[Stretch], allowed: int) -> list[Stretch]:
         """The batch as far as the budget goes, its new configurations proposed."""
-        taken = []
+        taken, noted = [], len(self._proposed)
         for stretch in batch:
             stop = min(stretch.stop, stretch.start + allowed)
             if stop <= stretch.start:
@@ -208,6 +208,8 @@ class Search:
                 raise TruecostError(f"expected a stretch that goes on where a configuration stands, got {stretch}.")
             allowed -= stop - stretch.start
             taken.append(Stretch(configuration=stretch.configuration, start=stretch.start, stop=stop))
+        if len(self._proposed) > noted:
+            searchlog.note_proposals(self._book, noted, self._proposed[noted:])
         return taken
 
     def _can_cap(self) -> bool:
@@ -242,8 +244,8 @@ class Search:
         if found is None:
             self._exhausted = True
             return False
-        if number >= len(self._proposed):
-            searchlog.note_proposal(self._book, number, found)
+        if number == len(self._proposed):
+            self._proposed.append(found)
         self.configurations.append(found.configuration)
         self._heats.append(len(self._granted) - 1)
         self.origins.append(found.origin)

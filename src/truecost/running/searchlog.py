@@ -5,6 +5,7 @@ runs that are there; what is noted here is compared on the way, and another outc
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
@@ -136,15 +137,16 @@ def proposed_in(journal: Journal) -> list[Proposal]:
     ]
 
 
-def note_proposal(journal: Journal, number: int, proposal: Proposal) -> None:
-    """A new configuration, in the order of proposals."""
-    configuration = proposal.configuration
+def note_proposals(journal: Journal, first: int, proposals: Sequence[Proposal]) -> None:
+    """New configurations, in the order of proposals; all of a heat at once, since one model offers them."""
     with journal.transaction() as connection:
-        enter(connection, configuration.name, configuration.values)
-        connection.execute(
-            "INSERT INTO proposals SELECT ?, id, ? FROM configurations WHERE name = ?",
-            (number, proposal.origin, configuration.name),
-        )
+        for number, proposal in enumerate(proposals, first):
+            configuration = proposal.configuration
+            enter(connection, configuration.name, configuration.values)
+            connection.execute(
+                "INSERT INTO proposals SELECT ?, id, ? FROM configurations WHERE name = ?",
+                (number, proposal.origin, configuration.name),
+            )
 
 
 def note_step(journal: Journal, number: int, *, runs: int, incumbent: str | None, reason: str) -> None:
