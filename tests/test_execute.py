@@ -27,7 +27,7 @@ KINDS = {
 # Limits that nothing comes near but what goes on for good, so that how a run ends depends on no machine.
 FAR = {"cpu": 600.0, "wall": 600.0}
 LIMITS = Limits(**FAR, memory=100.0, output=1.0)
-BURNING = Limits(cpu=0.2, wall=600.0, memory=100.0, output=1.0)
+BURNING = Limits(cpu=0.1, wall=600.0, memory=100.0, output=1.0)
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -121,39 +121,39 @@ def test_a_gigabyte_of_output_is_not_kept(slot: Slot) -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2_000_000
 
 
-@pytest.mark.parametrize("mode", ["burns-in-grandchild", "ignores-sigchld"])
-def test_cpu_time_is_that_of_the_whole_tree(slot: Slot, mode: str) -> None:
+def test_cpu_time_is_that_of_the_whole_tree(slot: Slot) -> None:
     """CPU time burned by a process that left its parent would not be counted."""
     limits = Limits(**FAR, memory=1000.0)
     plain = torture(slot, "burns", limits).cpu
-    assert plain >= 0.3
-    # Without a control group, a process nobody waits for is seen only by sampling: as well as the sampler gets to run.
-    sampled = mode == "ignores-sigchld" and not slot.method.startswith("cgroup")
-    for attempt in range(10):
-        ended = torture(slot, mode, limits)
-        # Counted twice it would be nearly as much again.
-        assert ended.cpu < 1.5 * plain
-        if ended.cpu >= (0.2 if sampled else 0.3):
-            break
-        assert sampled
-        assert attempt < 9
+    assert plain >= 0.15
+    for mode in ("burns-in-grandchild", "ignores-sigchld"):
+        # Without a control group, a process nobody waits for is seen only by sampling: as well as the sampler gets to run.
+        sampled = mode == "ignores-sigchld" and not slot.method.startswith("cgroup")
+        for attempt in range(10):
+            ended = torture(slot, mode, limits)
+            # Counted twice it would be nearly as much again.
+            assert ended.cpu < 1.5 * plain, mode
+            if ended.cpu >= (0.1 if sampled else 0.15):
+                break
+            assert sampled, mode
+            assert attempt < 9
 
 
 def test_limits_are_met_closely(slot: Slot) -> None:
     """A run would go on long after its limit, or be stopped before it."""
     # On a busy machine a supervisor may be late now and then, but not each of ten times.
     for attempt in range(10):
-        ended = torture(slot, "ignores-sigterm", Limits(cpu=0.3, wall=600.0))
+        ended = torture(slot, "ignores-sigterm", Limits(cpu=0.1, wall=600.0))
         assert ended.exceeded == "cpu"
-        assert ended.cpu >= 0.3
-        if ended.cpu < 0.4:
+        assert ended.cpu >= 0.1
+        if ended.cpu < 0.2:
             break
         assert attempt < 9
     for attempt in range(10):
-        slept = slot.run(["sleep", "1000000"], folder=Path("/"), limits=Limits(cpu=600.0, wall=0.3))
+        slept = slot.run(["sleep", "1000000"], folder=Path("/"), limits=Limits(cpu=600.0, wall=0.2))
         assert slept.exceeded == "wall"
-        assert slept.cpu < 0.3 <= slept.wall
-        if slept.wall < 0.4:
+        assert slept.cpu < 0.2 <= slept.wall
+        if slept.wall < 0.3:
             break
         assert attempt < 9
 

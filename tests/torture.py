@@ -37,10 +37,9 @@ def daemon(work: str) -> None:
 def main() -> None:
     mode = sys.argv[1]
     if mode == "fine":
-        burn(0.05)
         answer(7)
     elif mode == "burns":
-        burn(0.3)
+        burn(0.15)
     elif mode == "ignores-sigterm":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         burn()
@@ -108,7 +107,7 @@ def main() -> None:
         reading, writing = os.pipe()
         if os.fork() == 0:
             if os.fork() == 0:
-                burn(0.3)
+                burn(0.15)
             os._exit(0)
         os.close(writing)
         os.wait()
@@ -118,7 +117,7 @@ def main() -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         reading, writing = os.pipe()
         if os.fork() == 0:
-            burn(0.3)
+            burn(0.15)
             os._exit(0)
         os.close(writing)
         os.read(reading, 1)
