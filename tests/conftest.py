@@ -1,9 +1,11 @@
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import commands
 import pytest
 from hypothesis import settings
+from starting import Starter
 
 # No test asserts a time, on machines that are as noisy as ours.
 settings.register_profile("patient", settings.get_profile(settings.get_current_profile_name()), deadline=None)
@@ -25,6 +27,24 @@ WAITING = (
 def run() -> commands.Run:
     """The command line without the second that a process of its own takes."""
     return commands.run
+
+
+@pytest.fixture(scope="session")
+def starter() -> Iterator[Starter]:
+    """Starts processes that have loaded what gathers and searches, here and on clusters."""
+    with Starter(
+        "distributed.cli.dask_scheduler",
+        "distributed.cli.dask_worker",
+        "truecost.cli.configure",
+        "truecost.cli.gather",
+        "truecost.running.cluster",
+        "truecost.running.configuring",
+        "truecost.running.gathering",
+        "truecost.show.document.following",
+        "truecost.show.terminal",
+        "truecost.stats.ratios",
+    ) as made:
+        yield made
 
 
 @pytest.fixture

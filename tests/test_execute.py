@@ -6,9 +6,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from starting import Started, Starter
 
 from truecost.errors import InputError
 from truecost.running import execute
@@ -228,61 +230,50 @@ def test_what_cannot_start_says_so(slot: Slot, tmp_path: Path) -> None:
     assert torture(slot, "fine").exit_code == 0
 
 
-@pytest.fixture(scope="module")
-def starters() -> Iterator[subprocess.Popen[str]]:
-    """A process that starts others, each of which has a run in a slot of its own; truecost is loaded once for all."""
-    with subprocess.Popen(
-        [sys.executable, "-c", STARTERS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-    ) as process:
-        yield process
-        process.kill()
-
-
-def started(starters: subprocess.Popen[str], kind: str, marker: str) -> tuple[int, int]:
-    """The process that has a burning solver, with a daemon, in a slot of this kind; and the slot's guardian."""
-    assert starters.stdin is not None
-    assert starters.stdout is not None
-    starters.stdin.write(json.dumps([KINDS[kind], [sys.executable, "-S", str(TORTURE), "daemon-burns", marker]]) + "\n")
-    starter, guardian = map(int, starters.stdout.readline().split())
-    _until(lambda: len(processes(marker)) >= 2)  # the solver, its daemon
-    return starter, guardian
+@contextmanager
+def started(starter: Starter, kind: str, marker: str) -> Iterator[tuple[Started, int]]:
+    """A process that has a burning solver, with a daemon, in a slot of this kind; and the slot's guardian."""
+    arguments = [sys.executable, "-S", TORTURE, "daemon-burns", marker]
+    with starter.start(RUNNING, json.dumps(KINDS[kind]), *arguments, stdout=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        guardian = int(running.stdout.readline())
+        _until(lambda: len(processes(marker)) >= 2)  # the solver, its daemon
+        yield running, guardian
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("victim", ["guardian", "worker"])
-def test_nothing_outlives_a_killed_supervisor(starters: subprocess.Popen[str], kind: str, victim: str) -> None:
+def test_nothing_outlives_a_killed_supervisor(starter: Starter, kind: str, victim: str) -> None:
     """A solver, and the daemon it forked, would run on when its supervisor is killed with -9."""
     marker = f"orphan-{os.getpid()}-{kind}-{victim}"
-    starter, guardian = started(starters, kind, marker)
-    worker = int(Path(f"/proc/{guardian}/task/{guardian}/children").read_text().split()[0])
-    os.kill(guardian if victim == "guardian" else worker, signal.SIGKILL)
-    _until(lambda: processes(marker) == [])
-    os.kill(starter, signal.SIGKILL)
+    with started(starter, kind, marker) as (running, guardian):
+        worker = int(Path(f"/proc/{guardian}/task/{guardian}/children").read_text().split()[0])
+        os.kill(guardian if victim == "guardian" else worker, signal.SIGKILL)
+        _until(lambda: processes(marker) == [])
+        assert running.poll() is None
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_outlives_whoever_started_it(starters: subprocess.Popen[str], kind: str) -> None:
+def test_nothing_outlives_whoever_started_it(starter: Starter, kind: str) -> None:
     """Solvers would run on when the gathering process is killed with -9."""
     marker = f"left-{os.getpid()}-{kind}"
-    starter, _ = started(starters, kind, marker)
-    os.kill(starter, signal.SIGKILL)
-    _until(lambda: processes(marker) == [])
+    with started(starter, kind, marker) as (running, _):
+        running.kill()
+        _until(lambda: processes(marker) == [])
 
 
-STARTERS = """
-import json, os, signal, sys
+# Goes on when its slot is gone.
+RUNNING = """
+import json, signal, sys
 from pathlib import Path
 from truecost.running.execute import Slot
 from truecost.running.scenario import Limits
-for line in sys.stdin:
-    kind, arguments = json.loads(line)
-    if os.fork() == 0:
-        slot = Slot(**kind)
-        print(os.getpid(), slot.pid, flush=True)
-        try:
-            slot.run(arguments, folder=Path("/"), limits=Limits(wall=1e6))
-        finally:
-            signal.pause()
+slot = Slot(**json.loads(sys.argv[1]))
+print(slot.pid, flush=True)
+try:
+    slot.run(sys.argv[2:], folder=Path("/"), limits=Limits(wall=1e6))
+finally:
+    signal.pause()
 """
 
 

@@ -2,13 +2,13 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import scenarios
+from starting import Starter
 
 from truecost import Scenario, gather
 from truecost.running.execute import Slot
@@ -70,24 +70,29 @@ def test_a_run_leaves_nothing_whatever_it_does(scratch: Path, tmp_path: Path, ki
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_interrupted_run_leaves_nothing(scratch: Path, kind: str) -> None:
+def test_an_interrupted_run_leaves_nothing(starter: Starter, scratch: Path, kind: str) -> None:
     """Every Ctrl-C would leave the folders of the runs under way."""
-    starter = subprocess.Popen(
-        [sys.executable, "-c", STARTER, json.dumps(KINDS[kind])], stdout=subprocess.PIPE, stdin=subprocess.PIPE
-    )
-    until(lambda: list(scratch.glob("*/run/written")))
-    starter.communicate(b"stop")
+    reading, stopping = os.pipe()
+    with starter.start(RUNNING, json.dumps(KINDS[kind]), stdin=reading) as running:
+        os.close(reading)
+        until(lambda: list(scratch.glob("*/run/written")))
+        os.close(stopping)
+        assert running.wait() == 0
     until(lambda: not list(scratch.iterdir()))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_a_killed_supervisor_left_is_swept_at_the_next_start(scratch: Path, kind: str) -> None:
+def test_what_a_killed_supervisor_left_is_swept_at_the_next_start(starter: Starter, scratch: Path, kind: str) -> None:
     """Scratch folders of killed supervisors would stay until the disk is full; or those of living ones be swept."""
-    starter = subprocess.Popen(
-        [sys.executable, "-c", STARTER, json.dumps(KINDS[kind])], stdout=subprocess.PIPE, stdin=subprocess.PIPE
-    )
-    assert starter.stdout is not None
-    guardian = int(starter.stdout.readline())
+    reading, stopping = os.pipe()
+    with starter.start(RUNNING, json.dumps(KINDS[kind]), stdin=reading, stdout=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        _swept(scratch, int(running.stdout.readline()))
+    os.close(reading)
+    os.close(stopping)
+
+
+def _swept(scratch: Path, guardian: int) -> None:
     until(lambda: list(scratch.glob("*/run/written")))
     (stale,) = scratch.iterdir()
     with Slot():
@@ -103,9 +108,6 @@ def test_what_a_killed_supervisor_left_is_swept_at_the_next_start(scratch: Path,
     with Slot() as slot:
         assert not stale.exists()
         assert set(scratch.iterdir()) == {slot.folder, others}
-    starter.kill()
-    starter.wait()
-    starter.communicate()
 
 
 def _alive(pid: int) -> bool:
@@ -115,7 +117,7 @@ def _alive(pid: int) -> bool:
         return False
 
 
-STARTER = """
+RUNNING = """
 import json, sys, threading
 from pathlib import Path
 from truecost.running.execute import LostSlotError, Slot
