@@ -126,11 +126,7 @@ class Figure:
     @cached_property
     def drawn(self) -> "tuple[Any, Chart]":
         """The data, and the chart that was drawn from them."""
-        from altair.utils.schemapi import debug_mode
-
-        # Altair checks every part of a chart while it is made, which takes longer than to make it; ours are tested.
-        with debug_mode(False):
-            return self.draw()
+        return self.draw()
 
     @property
     def data(self) -> Any:

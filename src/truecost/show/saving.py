@@ -48,14 +48,13 @@ def save(chart: Chart, path: str | os.PathLike[str]) -> None:
     ending = Path(path).suffix.removeprefix(".")
     if ending not in FORMATS:
         raise InputError(f"{path}: expected a name that ends in {', '.join('.' + each for each in FORMATS)}.")
-    content = render(chart, ending)
+    content = render(specification(chart), ending)
     with whole_file(path) as file:
         file.write(content)
 
 
-def render(chart: Chart, kind: Format) -> bytes:
+def render(spec: dict[str, Any], kind: Format) -> bytes:
     """The content of the file; the same chart gives the same bytes, but for PDF, whose parts come in any order."""
-    spec = specification(chart)
     if kind == "html":
         page = _PAGE.format(bundle=bundle(), spec=script_json(spec), options=script_json(_OPTIONS))
         return page.encode()

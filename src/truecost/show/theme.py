@@ -1,14 +1,17 @@
 """One look for all figures: colours that the colour-blind tell apart, and dashes and shapes for those who print in grey."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, NamedTuple, ParamSpec, TypeAlias
 
 import altair as alt
 import polars as pl
 from altair.utils.schemapi import debug_mode
 
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.ConcatChart | alt.HConcatChart | alt.VConcatChart
+
+P = ParamSpec("P")
 
 # Okabe and Ito's colours; each goes with a dash and a shape of its own wherever two stand in one figure.
 BLUE, ORANGE, GREEN, GREY, BLACK = "#0072B2", "#D55E00", "#009E73", "#767676", "#000000"
@@ -55,6 +58,28 @@ def themed(chart: Chart) -> Chart:
     """The chart with the look of the house; its own, so that no setting of Altair is changed for others."""
     drawn: Chart = chart.configure(**_CONFIG)
     return drawn
+
+
+def checked_whole(draw: Callable[P, Chart]) -> Callable[P, Chart]:
+    """Altair checks every part of a chart while it is made, which takes longer than to make it; what is saved is checked."""
+
+    @wraps(draw)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> Chart:
+        with debug_mode(False):
+            return draw(*args, **kwargs)
+
+    return drawn
+
+
+class Plot(alt.Chart):
+    """A chart that shares its marks and channels with its copies.
+
+    Altair copies a chart at every step, again for every layer and panel it is put into, with each of the hundreds of options
+    that nobody gave. It replaces what a chart is made of and changes none of it in place.
+    """
+
+    def __deepcopy__(self, memo: object) -> "Plot":
+        return self.copy(deep=False)
 
 
 class _Records(alt.InlineData):

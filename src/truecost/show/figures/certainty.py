@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from truecost.errors import InputError
 from truecost.show import numbers, theme
-from truecost.show.theme import Chart, Look, Series, axis, labelled, records, themed, tip, whole_ticks
+from truecost.show.theme import Chart, Look, Plot, Series, axis, checked_whole, labelled, records, themed, tip, whole_ticks
 
 METHODS = {
     "star-bets": Look("star-bets: STaR-Bets, the default", theme.BLUE, theme.SOLID),
@@ -62,6 +62,7 @@ def glance_data(
     return pl.DataFrame(rows, schema=kinds, orient="row").with_columns(shown=pl.Series(shown))
 
 
+@checked_whole
 def glance_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost") -> Chart:
     """Three costs on one line, the guarantee as a bar that ends at it; what is unknown says so."""
     ends = [value for name in ("cost", "upper") for value in data[name].drop_nulls().to_list()]
@@ -70,7 +71,7 @@ def glance_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost")
     beside = pl.max_horizontal("cost", "upper").fill_null(min(ends))
     drawn = data.with_columns(GLANCE.labels("row"), beside=beside, left=beside > (min(0.0, *ends) + max(ends)) / 2)
     shown = [str(label) for label in drawn["what"]]
-    base = alt.Chart(records(drawn)).encode(
+    base = Plot(records(drawn)).encode(
         y=alt.Y("what:N", title=None, sort=shown, axis=alt.Axis(labelLimit=200, grid=False, ticks=False, domain=False))
     )
     title = labelled("mean cost", unit) if unit != "cost" else "mean cost"
@@ -84,7 +85,7 @@ def glance_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost")
     bars = (
         base.transform_filter("isValid(datum.upper)")
         .mark_rule(strokeWidth=6, opacity=0.35)
-        .encode(x=x, x2="upper:Q", color=look, tooltip=known)
+        .encode(x=x, x2=alt.X2("upper:Q"), color=look, tooltip=known)
     )
     points = (
         base.transform_filter("isValid(datum.cost)")
@@ -94,7 +95,7 @@ def glance_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost")
     texts = [
         base.transform_filter(f"datum.left === {str(left).lower()}")
         .mark_text(align="right" if left else "left", dx=-10 if left else 10, dy=-11 if left else 0, fontSize=12)
-        .encode(x=alt.X("beside:Q", scale=x_scale, title=title), text="shown:N")
+        .encode(x=alt.X("beside:Q", scale=x_scale, title=title), text=alt.Text("shown:N"))
         for left in (False, True)
     ]
     return themed(
@@ -122,13 +123,14 @@ def certificate_width_data(
     return table.with_columns(width=pl.col("upper") - pl.col("estimate"))
 
 
+@checked_whole
 def certificate_width_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost") -> Chart:
     """How far the certified limit lies above the estimate against K, a line for every method."""
     series = Series({method: look for method, look in METHODS.items() if method in data["method"]})
     widths = data["width"].to_list()
     x_scale, x_axis = axis(data["instances"].to_list(), log=True)
     y_scale, y_axis = axis(widths, log=min(widths) > 0)
-    base = alt.Chart(records(data.with_columns(series.labels("method")))).encode(
+    base = Plot(records(data.with_columns(series.labels("method")))).encode(
         x=alt.X("instances:Q", title="K, the number of instances", scale=x_scale, axis=x_axis),
         y=alt.Y("width:Q", title=labelled("certified limit − estimate", unit), scale=y_scale, axis=y_axis),
         color=series.color(symbolType="stroke", symbolSize=400, columns=2),
@@ -216,6 +218,7 @@ def paired_differences_data(
     return pl.DataFrame(table, schema_overrides={"lower": pl.Float64, "upper": pl.Float64})
 
 
+@checked_whole
 def paired_differences_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost") -> Chart:
     """A bar for every instance, down where the incumbent costs less; the mean dashed, its interval shaded.
 
@@ -244,7 +247,7 @@ def paired_differences_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: s
     x_scale = alt.Scale(domain=[0.5, size + 0.5], nice=False)
     # A description for screen readers in each of 500 bars would make most of the file.
     bars = (
-        alt.Chart(records(bars_of.with_columns(zero=pl.lit(0.0))))
+        Plot(records(bars_of.with_columns(zero=pl.lit(0.0))))
         .mark_rect(aria=False)
         .encode(
             x=alt.X(
@@ -253,9 +256,9 @@ def paired_differences_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: s
                 scale=x_scale,
                 axis=alt.Axis(grid=False, values=whole_ticks(size), format=",d"),
             ),
-            x2="right:Q",
+            x2=alt.X2("right:Q"),
             y=alt.Y("zero:Q", title=y_title, scale=y_scale, axis=alt.Axis(tickCount=6)),
-            y2="difference:Q",
+            y2=alt.Y2("difference:Q"),
             color=SIDES.color(),
             tooltip=[
                 tip("instance:N"),
@@ -272,14 +275,14 @@ def paired_differences_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: s
     if limited:
         tooltip.append(tip("lower:Q", f"with {sure} confidence the true costs differ by at least"))
         tooltip.append(tip("upper:Q", "and by at most"))
-    across = {"x": alt.X("left:Q", scale=x_scale), "x2": "right:Q"}
+    across = {"x": alt.X("left:Q", scale=x_scale), "x2": alt.X2("right:Q")}
     band = (
-        alt.Chart(rule_of)
+        Plot(rule_of)
         .mark_rect(color=theme.BLACK, opacity=0.15)
-        .encode(**across, y=alt.Y("lower:Q", scale=y_scale), y2="upper:Q", tooltip=tooltip)
+        .encode(**across, y=alt.Y("lower:Q", scale=y_scale), y2=alt.Y2("upper:Q"), tooltip=tooltip)
     )
-    mean = alt.Chart(rule_of).mark_rule(**theme.MEAN).encode(**across, y=alt.Y("mean:Q", scale=y_scale), tooltip=tooltip)
-    zero = alt.Chart(records(pl.DataFrame({"zero": [0.0]}))).mark_rule(color=theme.BLACK, strokeWidth=0.8)
+    mean = Plot(rule_of).mark_rule(**theme.MEAN).encode(**across, y=alt.Y("mean:Q", scale=y_scale), tooltip=tooltip)
+    zero = Plot(records(pl.DataFrame({"zero": [0.0]}))).mark_rule(color=theme.BLACK, strokeWidth=0.8)
     said = [f"Mean {numbers.number(one['mean'])} (dashed)"]
     if limited:
         said.append(f"{sure} interval {numbers.between(one['lower'], one['upper'])} (shaded)")

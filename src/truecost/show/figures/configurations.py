@@ -13,7 +13,7 @@ from truecost.matrix import CostMatrix
 from truecost.runs import NO_STATUS, Status
 from truecost.show import theme
 from truecost.show.numbers import counted, number, percent
-from truecost.show.theme import Chart, Look, Series, axis, labelled, records, themed, tip, whole_ticks
+from truecost.show.theme import Chart, Look, Plot, Series, axis, checked_whole, labelled, records, themed, tip, whole_ticks
 
 if TYPE_CHECKING:
     from truecost.experiments.one_split import OneSplit
@@ -83,6 +83,7 @@ def matrix_data(matrix: CostMatrix, *, most: int = MOST_BINS) -> MatrixPicture:
     )
 
 
+@checked_whole
 def matrix_chart(data: MatrixPicture, *, unit: str = "cost") -> Chart:
     """Every cost at a glance: the darker the dearer, on a logarithmic scale; white dots where runs failed."""
     height, width = data.configurations.height, data.instances.height
@@ -90,7 +91,7 @@ def matrix_chart(data: MatrixPicture, *, unit: str = "cost") -> Chart:
     named = ("configurations", "instances")
     bins = [table.rename({"name": name}) for table, name in zip(data[1:3], named, strict=True)]
     base = (
-        alt.Chart(records(data.cells))
+        Plot(records(data.cells))
         .transform_lookup(lookup="row", from_=alt.LookupData(records(bins[0]), key="row", fields=["configurations"]))
         .transform_lookup(lookup="column", from_=alt.LookupData(records(bins[1]), key="column", fields=["instances"]))
     )
@@ -151,6 +152,7 @@ def variance_shares_data(
     return pl.DataFrame(table).with_columns(pl.col(*numbers).fill_nan(None))
 
 
+@checked_whole
 def variance_shares_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     """Where each configuration's noise comes from, a bar each, from the best mean cost to the worst."""
     step = max(1, 600 // data.height)
@@ -162,7 +164,7 @@ def variance_shares_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
         ]
     )
     bars = (
-        alt.Chart(records(halves.with_columns(NOISE.labels("part"), left=pl.col("rank") - 0.5, right=pl.col("rank") + 0.5)))
+        Plot(records(halves.with_columns(NOISE.labels("part"), left=pl.col("rank") - 0.5, right=pl.col("rank") + 0.5)))
         .mark_rect()
         .encode(
             x=alt.X(
@@ -171,11 +173,11 @@ def variance_shares_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
                 scale=alt.Scale(domain=[0.5, data.height + 0.5], nice=False),
                 axis=alt.Axis(grid=False, values=whole_ticks(data.height), format="d"),
             ),
-            x2="right:Q",
+            x2=alt.X2("right:Q"),
             y=alt.Y(
                 "low:Q", title="share of the variance of a run", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])
             ),
-            y2="high:Q",
+            y2=alt.Y2("high:Q"),
             color=NOISE.color(),
             tooltip=[
                 tip("configuration:N"),
@@ -188,12 +190,12 @@ def variance_shares_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
         )
     )
     middle = float(known["share"].to_numpy().mean()) if known.height else None
-    rule = alt.Chart(records(pl.DataFrame({"middle": [middle]}))).mark_rule(**theme.MEAN)
+    rule = Plot(records(pl.DataFrame({"middle": [middle]}))).mark_rule(**theme.MEAN)
     title = alt.TitleParams(
         "Where the noise comes from",
         subtitle=f"Mean share of within: {percent(middle)} (dashed)" if middle is not None else "No configuration varies",
     )
-    chart = alt.layer(bars, rule.encode(y="middle:Q"))
+    chart = alt.layer(bars, rule.encode(y=alt.Y("middle:Q")))
     return themed(chart.properties(width=step * data.height, height=260, title=title))
 
 
@@ -215,6 +217,7 @@ def overtuning_data(split: "OneSplit") -> pl.DataFrame:
     return pl.concat(parts)
 
 
+@checked_whole
 def overtuning_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     """Training against test cost, a panel for every N: who is chosen for a low training cost stands above the diagonal."""
     both = [*data["training"], *data["test"]]
@@ -228,11 +231,11 @@ def overtuning_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
         # The marked ones last, so that nothing lies on them.
         part = part.with_columns(series.labels("mark")).sort(pl.col("mark") != "other")
         winner = part.filter(pl.col("mark") == "winner")
-        line = alt.Chart(records(pl.DataFrame({"x": ends, "y": ends}))).mark_line(
+        line = Plot(records(pl.DataFrame({"x": ends, "y": ends}))).mark_line(
             color=theme.BLACK, strokeDash=[4, 3], strokeWidth=1
         )
         points = (
-            alt.Chart(records(part))
+            Plot(records(part))
             .mark_point(filled=True, opacity=1)
             .encode(
                 x=alt.X("training:Q", title=labelled("training cost", unit), scale=scale, axis=ticks),

@@ -12,7 +12,7 @@ from truecost.plan.sizes import Recommendation
 from truecost.race.replay import EVERYTHING, HALVING, OURS, SMAC, STUDENT, Replay
 from truecost.show import theme
 from truecost.show.numbers import number
-from truecost.show.theme import Chart, Look, Series, axis, labelled, records, themed, tip, whole_ticks
+from truecost.show.theme import Chart, Look, Plot, Series, axis, checked_whole, labelled, records, themed, tip, whole_ticks
 
 FIXED = "best fixed N, in hindsight"
 RULES = {
@@ -46,6 +46,7 @@ def plan_curve_data(recommendation: Recommendation) -> pl.DataFrame:
     return around.with_columns(pl.col("bound").fill_nan(None), chosen=chosen, caveat=caveat).sort("instances")
 
 
+@checked_whole
 def plan_curve_chart(data: pl.DataFrame, *, unit: str = "cost", price_unit: str = "runs") -> Chart:
     """Price and errors against the number of instances K, the recommended one marked: N follows from K."""
     panels = {
@@ -82,7 +83,7 @@ def _plan_panel(data: pl.DataFrame, column: str, y: str, panels: dict[str, tuple
     # The recommended one, and those that leave room for its label.
     ticks = [k for k in sizes if k == chosen["instances"] or abs(math.log(k / chosen["instances"])) > 0.14 * span]
     x_axis = alt.Axis(values=ticks, format=",d", labelOverlap="greedy")
-    base = alt.Chart(records(data.drop("caveat"))).encode(
+    base = Plot(records(data.drop("caveat"))).encode(
         x=alt.X("instances:Q", title="K, the number of instances", scale=x_scale, axis=x_axis),
         y=alt.Y(f"{column}:Q", title=y, scale=y_scale, axis=y_axis),
     )
@@ -103,7 +104,7 @@ def _plan_panel(data: pl.DataFrame, column: str, y: str, panels: dict[str, tuple
         line,
         others.encode(tooltip=tooltip),
         own.encode(tooltip=tooltip),
-        label.encode(text=alt.value(f"K = {chosen['instances']:,}, N = {chosen['runs']:,}")),
+        label.encode(text=alt.TextValue(f"K = {chosen['instances']:,}, N = {chosen['runs']:,}")),
     ).properties(width=250, height=230)
 
 
@@ -139,6 +140,7 @@ def overtuning_along_data(found: OverTuning) -> pl.DataFrame:
     )
 
 
+@checked_whole
 def overtuning_along_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     """Training and true cost of the incumbents against the number of runs, or the steps where nobody counted these."""
     counted = data["runs"].null_count() == 0
@@ -170,7 +172,7 @@ def overtuning_along_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     shown = shown.with_columns(at=pl.col(x).cast(pl.Float64)).drop_nulls("cost")
     own = alt.X("at:Q", title=x_title, scale=x_scale, axis=x_axis)
     y = alt.Y("cost:Q", title=labelled("cost", unit), scale=y_scale, axis=y_axis)
-    base = alt.Chart().encode(x=own, y=y, color=series.color(symbolStrokeWidth=0))
+    base = Plot().encode(x=own, y=y, color=series.color(symbolStrokeWidth=0))
     # An incumbent stays until the next one comes.
     held = pl.concat([shown, shown.filter(pl.col("step") == data.height).with_columns(at=pl.lit(float(end)))])
     gaps_of = data.with_columns(at=pl.col(x).cast(pl.Float64)).drop_nulls("gap").select("at", "training", "true")
@@ -194,14 +196,14 @@ def overtuning_along_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     if data["gap"].null_count():
         points.append(dots.transform_filter("!isValid(datum.gap)").encode(tooltip=tooltip))
     best = (
-        alt.Chart(records(shown.filter(pl.col("best") & (pl.col("which") == "true"))))
+        Plot(records(shown.filter(pl.col("best") & (pl.col("which") == "true"))))
         .mark_point(filled=False, size=260, color=theme.BLACK, strokeWidth=1.5, opacity=1)
         .encode(x=own, y=y, tooltip=[*tooltip, optimism])
     )
     gaps = (
-        alt.Chart(records(gaps_of))
+        Plot(records(gaps_of))
         .mark_area(color=theme.GREY, opacity=0.2, interpolate="step-after")
-        .encode(x=own, y=alt.Y("training:Q", scale=y_scale), y2="true:Q")
+        .encode(x=own, y=alt.Y("training:Q", scale=y_scale), y2=alt.Y2("true:Q"))
     )
     final = data.row(-1, named=True)
     past, gap = ("unknown" if final[name] is None else number(final[name]) for name in ("over_tuning", "gap"))
@@ -249,6 +251,7 @@ def regret_data(replay: Replay) -> pl.DataFrame:
     )
 
 
+@checked_whole
 def regret_chart(data: pl.DataFrame) -> Chart:
     """Regret against the budget, a line for every rule, ours the thickest; lower is better."""
     present = {rule: look for rule, look in RULES.items() if rule in data["rule"]}
@@ -261,7 +264,7 @@ def regret_chart(data: pl.DataFrame) -> Chart:
     )
     y_scale, y_axis = axis([0.0, *data["low"], *data["high"]], log=False)
     x_scale = alt.Scale(type="log", domain=[budgets[0] / 1.2, budgets[-1] * 1.2], nice=False)
-    base = alt.Chart().encode(
+    base = Plot().encode(
         x=alt.X(
             "x:Q",
             title="budget, share of what all runs of the training half cost",
@@ -271,7 +274,7 @@ def regret_chart(data: pl.DataFrame) -> Chart:
         color=series.color(symbolStrokeWidth=0, columns=3),
     )
     y = alt.Y("regret:Q", title="mean test regret (0 the best, 1 the median configuration)", scale=y_scale, axis=y_axis)
-    bars = base.mark_rule(strokeWidth=1).encode(y=alt.Y("low:Q", scale=y_scale), y2="high:Q")
+    bars = base.mark_rule(strokeWidth=1).encode(y=alt.Y("low:Q", scale=y_scale), y2=alt.Y2("high:Q"))
     lines = [
         base.transform_filter(whose).mark_line(strokeWidth=width).encode(y=y, strokeDash=series.dash(legend=None))
         for whose, width in (("datum.ours", 3.5), ("!datum.ours", 1.5))

@@ -14,7 +14,7 @@ from truecost.errors import InputError
 from truecost.experiments.fit import FORMULAS, Fit, Kind
 from truecost.show import theme
 from truecost.show.numbers import confidence, counted
-from truecost.show.theme import Chart, Look, Series, axis, labelled, records, themed, tip
+from truecost.show.theme import Chart, Look, Plot, Series, axis, checked_whole, labelled, records, themed, tip
 
 ErrorName = Literal["uniform", "selection"]
 ERRORS: tuple[ErrorName, ...] = get_args(ErrorName)
@@ -67,6 +67,7 @@ def estimators_data(table: pl.DataFrame, *, estimators: Sequence[str] = tuple(ES
     )
 
 
+@checked_whole
 def estimators_chart(data: pl.DataFrame, *, unit: str = "cost", columns: int = 3) -> Chart:
     """Error bars of the estimators against N/K; a panel for every K if there are several."""
     sizes = data["k"].unique(maintain_order=True).to_list()
@@ -87,12 +88,12 @@ def _estimators_panel(data: pl.DataFrame, unit: str, more: str, width: int, heig
     )
     x_scale = alt.Scale(domain=[0, 1.05 * max(data["ratio"].to_list())], nice=False)
     y_scale, y_axis = axis([*data["low"], *data["high"]], log=False)
-    base = alt.Chart().encode(
+    base = Plot().encode(
         x=alt.X("x:Q", title="N/K, runs for each training instance", scale=x_scale, axis=alt.Axis(tickCount=5)),
         color=series.color(symbolStrokeWidth=0),
     )
     y = alt.Y("error:Q", title=labelled("absolute error", unit), scale=y_scale, axis=y_axis)
-    bars = base.mark_rule(strokeWidth=1, opacity=0.6).encode(y=alt.Y("low:Q", scale=y_scale), y2="high:Q")
+    bars = base.mark_rule(strokeWidth=1, opacity=0.6).encode(y=alt.Y("low:Q", scale=y_scale), y2=alt.Y2("high:Q"))
     lines = base.mark_line(strokeWidth=1.5).encode(y=y, strokeDash=series.dash(legend=None))
     points = base.mark_point(filled=True, opacity=1, size=width / 8 + 5).encode(
         y=y,
@@ -149,6 +150,7 @@ def error_curves_data(
     return pl.concat(parts).with_columns(pl.col("error", "r_squared").fill_nan(None))
 
 
+@checked_whole
 def error_curves_chart(data: pl.DataFrame, *, error: ErrorName = "uniform", unit: str = "cost") -> Chart:
     """A panel each for m, N and K: what was observed, the paper's curve, and Theorem 2."""
     series = {
@@ -190,6 +192,7 @@ def bounds_data(tables: Sequence[pl.DataFrame], *, delta: float = 0.05, most: in
     return pl.concat(parts).with_columns(pl.col("error").fill_nan(None))
 
 
+@checked_whole
 def bounds_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost") -> Chart:
     """How far Theorem 2 lies above what was seen: a row for the uniform and one for the selection error."""
     series = {
@@ -217,7 +220,7 @@ def _panel(data: pl.DataFrame, against: str, looks: dict[str, Look], y: str, hea
     # Errors that fall like a power are straight lines on two logarithmic scales; the error of one of m configurations is 0.
     x_scale, x_axis = axis(data["value"].to_list(), log=True)
     y_scale, y_axis = axis(errors, log=against != "m" and min(errors) > 0)
-    base = alt.Chart(records(data.with_columns(series.labels("series")))).encode(
+    base = Plot(records(data.with_columns(series.labels("series")))).encode(
         x=alt.X("value:Q", title=SWEPT[against], scale=x_scale, axis=x_axis),
         y=alt.Y("error:Q", title=y, scale=y_scale, axis=y_axis),
         color=series.color(symbolType="stroke", symbolSize=400),
