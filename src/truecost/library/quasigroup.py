@@ -16,47 +16,46 @@ def latin_square(order: int, rng: np.random.Generator) -> Square:
     A square is a cube of zeros and ones whose every line adds up to 1. Improper ones on the way have a single −1, on lines
     with two ones. Proper visits are counted because they are uniform in the limit; the first after so many moves is not.
     """
-    symbols = [[[(row + column) % order] for column in range(order)] for row in range(order)]  # ones over row, column
-    columns = [[[(symbol - row) % order] for symbol in range(order)] for row in range(order)]  # over row, symbol
-    rows = [[[(symbol - column) % order] for symbol in range(order)] for column in range(order)]  # over column, symbol
-
-    def add(row: int, column: int, symbol: int) -> None:
-        symbols[row][column].append(symbol)
-        columns[row][symbol].append(column)
-        rows[column][symbol].append(row)
-
-    def remove(row: int, column: int, symbol: int) -> None:
-        symbols[row][column].remove(symbol)
-        columns[row][symbol].remove(column)
-        rows[column][symbol].remove(row)
-
+    # Where the one is on each line: over row and column, over row and symbol, over column and symbol. Only the three lines
+    # through a −1 have a second one, which `second` has.
+    symbols = [[(row + column) % order for column in range(order)] for row in range(order)]
+    columns = [[(symbol - row) % order for symbol in range(order)] for row in range(order)]
+    rows = [[(symbol - column) % order for symbol in range(order)] for column in range(order)]
     visits = 0
-    negative = None
+    negative, second = None, (0, 0, 0)
     while True:
-        for row, column, symbol, *coins in rng.integers(0, [order, order, order, 2, 2, 2], size=(order**2, 6)).tolist():
+        draws = rng.integers(0, [order, order, order, 2, 2, 2], size=(order**2, 6)).tolist()
+        for row, column, symbol, *coins in draws:
             if negative is None:
-                if symbols[row][column][0] == symbol:
+                other_symbol, other_column, other_row = symbols[row][column], columns[row][symbol], rows[column][symbol]
+                if other_symbol == symbol:
                     continue
-                add(row, column, symbol)
-                coins = [0, 0, 0]
+                symbols[row][column], columns[row][symbol], rows[column][symbol] = symbol, column, row
             else:
                 row, column, symbol = negative
-            other = symbols[row][column][coins[0]], columns[row][symbol][coins[1]], rows[column][symbol][coins[2]]
-            other_symbol, other_column, other_row = other
-            add(row, other_column, other_symbol)
-            add(other_row, column, other_symbol)
-            add(other_row, other_column, symbol)
-            remove(row, column, other_symbol)
-            remove(row, other_column, symbol)
-            remove(other_row, column, symbol)
-            if other_symbol in symbols[other_row][other_column]:
-                remove(other_row, other_column, other_symbol)
+                other_symbol, other_column, other_row = second
+                # What was not chosen is what the line has from now on.
+                if not coins[0]:
+                    other_symbol, symbols[row][column] = symbols[row][column], other_symbol
+                if not coins[1]:
+                    other_column, columns[row][symbol] = columns[row][symbol], other_column
+                if not coins[2]:
+                    other_row, rows[column][symbol] = rows[column][symbol], other_row
+            # The subcube's corners: ones go where zeros were, and the other way round.
+            symbols[row][other_column] = symbols[other_row][column] = other_symbol
+            columns[row][other_symbol] = columns[other_row][symbol] = other_column
+            rows[column][other_symbol] = rows[other_column][symbol] = other_row
+            # The last corner loses a one, if it has one.
+            if symbols[other_row][other_column] == other_symbol:
+                symbols[other_row][other_column] = symbol
+                columns[other_row][other_symbol] = column
+                rows[other_column][other_symbol] = row
                 negative = None
                 visits += 1
                 if visits == 2 * order**2:
-                    return np.array(symbols)[:, :, 0]
+                    return np.array(symbols)
             else:
-                negative = (other_row, other_column, other_symbol)
+                negative, second = (other_row, other_column, other_symbol), (symbol, column, row)
 
 
 def with_holes(square: Square, holes: int, rng: np.random.Generator, *, balanced: bool) -> Square:

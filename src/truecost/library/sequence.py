@@ -5,14 +5,13 @@ the total is over coloured leaves.
 """
 
 import subprocess
-import sys
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
 from truecost.errors import InputError
+from truecost.library.clasp import launch
 
 Leaf = tuple[int, int]  # weight and cardinality
 
@@ -29,10 +28,11 @@ def instance(leaves: int, largest: int, offsets: Sequence[int], rng: np.random.G
 
 def ground(leaves: Sequence[Leaf], most: int, best: int) -> str:
     """The program that asks for a total of at most `most`, grounded by clingo; comments tell `check.py` what it needs."""
-    if find_spec("clingo") is None:
+    clingo = launch.clingo()
+    if not clingo:
         raise InputError("expected the package clingo, which grounds these instances: pip install 'truecost[solvers]'.")
     facts = "".join(f"leaf({leaf}, {weight}, {cardinality}).\n" for leaf, (weight, cardinality) in enumerate(leaves))
-    words = [sys.executable, "-m", "clingo", "--mode=gringo", "--single-shot", f"--const=m={most}", str(ENCODING), "-"]
+    words = [*clingo, "--mode=gringo", "--single-shot", f"--const=m={most}", str(ENCODING), "-"]
     done = subprocess.run(words, input=facts, capture_output=True, text=True, check=True)  # noqa: S603
     header, _, rest = done.stdout.partition("\n")
     if header != "asp 1 0 0" or done.stderr:
