@@ -4,13 +4,13 @@ import json
 import os
 import sqlite3
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import scenarios
+from starting import Started, Starter
 
 # Answers at once the first times, then holds on until there is a file `go`.
 HOLDING = """#!/bin/sh
@@ -35,13 +35,13 @@ def until(there: Callable[[], object], what: str) -> None:
 class Cluster:
     """A scheduler and its workers, each a process; `environment` is how Dask is told of certificates."""
 
-    def __init__(self, folder: Path, protocol: str, environment: Mapping[str, str]) -> None:
-        self._folder, self._protocol = folder, protocol
+    def __init__(self, starter: Starter, folder: Path, protocol: str, environment: Mapping[str, str]) -> None:
+        self._starter, self._folder, self._protocol = starter, folder, protocol
         self.environment = {**os.environ, **environment}
         self._started = 0
         self.address = ""
-        self.scheduler: subprocess.Popen[bytes] | None = None
-        self.workers: list[subprocess.Popen[bytes]] = []
+        self.scheduler: Started | None = None
+        self.workers: list[Started] = []
 
     def start_scheduler(self) -> None:
         """A scheduler; at the address of the one before, if there was one."""
@@ -58,14 +58,12 @@ class Cluster:
         words += ["--local-directory", str(self._folder), "--death-timeout", str(PATIENCE)]
         self.workers.append(self._process("worker", self.address, *words))
 
-    def _process(self, kind: str, *words: str) -> subprocess.Popen[bytes]:
+    def _process(self, kind: str, *words: str) -> Started:
         self._started += 1
         with (self._folder / f"{kind}-{self._started}.log").open("wb") as log:
-            return subprocess.Popen(
-                [sys.executable, "-m", "dask", kind, *words, "--no-dashboard"],
-                env=self.environment,
-                stdout=log,
-                stderr=subprocess.STDOUT,
+            words = (kind, *words, "--no-dashboard")
+            return self._starter.start(
+                "from dask.__main__ import main; main()", *words, env=self.environment, stdout=log, stderr=log
             )
 
     def kill_workers(self) -> None:
@@ -80,7 +78,7 @@ class Cluster:
         self.scheduler = None
 
 
-def end(processes: list[subprocess.Popen[bytes]]) -> None:
+def end(processes: Sequence[Started | subprocess.Popen[bytes]]) -> None:
     """Kill, and see them dead."""
     for process in processes:
         process.kill()
@@ -89,11 +87,13 @@ def end(processes: list[subprocess.Popen[bytes]]) -> None:
 
 
 @contextmanager
-def cluster(folder: Path, *, protocol: str = "tcp", environment: Mapping[str, str] | None = None) -> Iterator[Cluster]:
+def cluster(
+    starter: Starter, folder: Path, *, protocol: str = "tcp", environment: Mapping[str, str] | None = None
+) -> Iterator[Cluster]:
     """A cluster with a scheduler and no worker yet; nothing of it is left afterwards."""
     folder.mkdir(exist_ok=True)
     with ExitStack() as stack:
-        made = Cluster(folder, protocol, environment or {})
+        made = Cluster(starter, folder, protocol, environment or {})
         stack.callback(lambda: end([*made.workers, *([made.scheduler] if made.scheduler else [])]))
         made.start_scheduler()
         yield made

@@ -158,4 +158,5 @@ def main() -> None:
     sys.stdout.write(json.dumps(lives))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -39,21 +39,31 @@ class Started:
 
     def poll(self) -> int | None:
         """How it ended, None if it has not."""
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._status, selectors.EVENT_READ)
-            return self.wait() if self.returncode is not None or selector.select(0) else None
+        if self.returncode is None:
+            with selectors.DefaultSelector() as selector:
+                selector.register(self._status, selectors.EVENT_READ)
+                if selector.select(0):
+                    self.wait()
+        return self.returncode
 
     def wait(self) -> int:
         """How it ended, as soon as it has."""
         if self.returncode is None:
-            self.returncode = int(self._status.read())
+            with self._status:
+                self.returncode = int(self._status.read())
         return self.returncode
 
     def communicate(self) -> tuple[str, str]:
         """What it wrote from now on, little enough that neither stream fills while the other is read; and its end."""
-        texts = [stream.read() if stream else "" for stream in (self.stderr, self.stdout)]
+        said, wrote = (stream.read() if stream else "" for stream in (self.stderr, self.stdout))
+        self._close()
         self.wait()
-        return texts[1], texts[0]
+        return wrote, said
+
+    def _close(self) -> None:
+        for stream in (self.stdout, self.stderr):
+            if stream is not None:
+                stream.close()
 
     def __enter__(self) -> Self:
         return self
@@ -61,9 +71,7 @@ class Started:
     def __exit__(self, *_: object) -> None:
         self.kill()
         self.wait()
-        for stream in (self.stdout, self.stderr, self._status):
-            if stream is not None:
-                stream.close()
+        self._close()
 
 
 class Starter:

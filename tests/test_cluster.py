@@ -1,55 +1,73 @@
-import json
-import subprocess
-import sys
+import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import daskcluster
 import pytest
 import scenarios
 import validations
+from killing import solves
+from starting import Starter
 from test_configure import toy, way
 from test_gather import cells
 from test_validate import GENERATED
 
-from truecost import Scenario, import_runs
+from truecost import Scenario, gather, import_runs
 from truecost.running.configuring import configure
+from truecost.running.gathering import GatherProgress
 from truecost.running.validating import validate
-
-SCRIPT = Path(__file__).with_name("clustered.py")
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[int]]:
-    """A folder in which a cluster gathered while its workers were killed, searched and validated; and who was killed."""
-    folder = tmp_path_factory.mktemp("cluster")
-    gathered, configured = scenarios.write(folder / "gather"), toy(folder / "configure", 6).path
-    validated = validations.written(folder / "validate", 0, instances=GENERATED).path
-    words = [gathered, folder / "runs.db", 3, configured, folder / "there.db", 60, validated, folder / "validated.db"]
-    ended = subprocess.run([sys.executable, SCRIPT, *map(str, words)], capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stderr
-    return folder, json.loads(ended.stdout)
+def cluster(starter: Starter, tmp_path_factory: pytest.TempPathFactory) -> Iterator[daskcluster.Cluster]:
+    """A cluster of two workers."""
+    with daskcluster.cluster(starter, tmp_path_factory.mktemp("dask")) as dask:
+        for _ in range(2):
+            dask.start_worker()
+        yield dask
 
 
-def test_killed_workers_change_nothing(cluster: tuple[Path, list[int]]) -> None:
+def on(cluster: daskcluster.Cluster) -> dict[str, Any]:
+    """Where all of this runs."""
+    return {"dask": cluster.address, "pin": False, "keep_going": True}
+
+
+def test_killed_workers_change_nothing(cluster: daskcluster.Cluster, tmp_path: Path) -> None:
     """A worker that is killed would cost a run, or journal one twice."""
-    folder, killed = cluster
-    assert len(set(killed)) == 3
-    assert cells(folder / "runs.db") == scenarios.expected(Scenario.read(folder / "gather" / "scenario.toml"), 6, 5, 8)
+    scenario = Scenario.read(scenarios.write(tmp_path))
+    killed: set[int] = set()
+
+    def kill(progress: GatherProgress) -> None:
+        if len(killed) < 3 and progress.done >= 20 + 60 * len(killed):
+            # What was under way may have been finished meanwhile: then with the next report.
+            for victim in [each for each in cluster.workers if solves(each.pid)][:1]:
+                os.kill(victim.pid, signal.SIGKILL)
+                victim.wait()
+                killed.add(victim.pid)
+                cluster.workers.remove(victim)
+                cluster.start_worker()
+
+    gather(scenario, tmp_path / "runs.db", configurations=6, instances=5, runs=8, progress=kill, **on(cluster))
+    assert len(killed) == 3
+    assert cells(tmp_path / "runs.db") == scenarios.expected(scenario, 6, 5, 8)
 
 
-def test_a_cluster_ends_where_one_machine_does(cluster: tuple[Path, list[int]], tmp_path: Path) -> None:
+def test_a_cluster_ends_where_one_machine_does(cluster: daskcluster.Cluster, tmp_path: Path) -> None:
     """Runs of a search on Dask workers would lead elsewhere, or lose their place."""
-    folder, _ = cluster
-    scenario = Scenario.read(folder / "configure" / "scenario.toml")
+    scenario = toy(tmp_path, 6)
+    configure(scenario, tmp_path / "there.db", budget="60runs", **on(cluster))
     configure(scenario, tmp_path / "here.db", budget="60runs", workers=2, pin=False, keep_going=True)
-    assert way(folder / "there.db") == way(tmp_path / "here.db")
+    assert way(tmp_path / "there.db") == way(tmp_path / "here.db")
 
 
-def test_a_cluster_makes_the_same_instances(cluster: tuple[Path, list[int]], tmp_path: Path) -> None:
+def test_a_cluster_makes_the_same_instances(cluster: daskcluster.Cluster, tmp_path: Path) -> None:
     """Workers would run on other instances than those whose seeds the journal names, or stop elsewhere."""
-    folder, _ = cluster
     scenario = validations.written(tmp_path, 0, instances=GENERATED)
+    validate(validations.log(), scenario, tmp_path / "there.db", budget="60runs", **on(cluster))
     found = validate(validations.log(), scenario, tmp_path / "here.db", budget="60runs", workers=2, pin=False)
-    there = import_runs(folder / "validated.db").test
+    there = import_runs(tmp_path / "there.db").test
     here = found.assessment.test
     assert there is not None
     assert here is not None

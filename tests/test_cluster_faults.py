@@ -3,13 +3,13 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import daskcluster
 import pytest
 from daskcluster import certificates, holding, runs, until
+from starting import Started, Starter
 
 from truecost import InputError, Scenario, gather
 from truecost.errors import LostClusterError
@@ -19,16 +19,9 @@ GATHER = ["gather", "scenario.toml", "--journal", "runs.db", "--configurations",
 CONFIGURE = ["configure", "scenario.toml", "--journal", "runs.db", "--budget", "30runs", "--seed", "5"]
 
 
-def started(folder: Path, words: list[str], environment: dict[str, str] | None = None) -> subprocess.Popen[str]:
+def started(starter: Starter, folder: Path, words: list[str], environment: dict[str, str] | None = None) -> Started:
     """The command line, under way."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "truecost.cli", *words],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return starter.truecost(*words, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def lines_until(stream: Iterator[str], pattern: str) -> str:
@@ -42,13 +35,13 @@ def lines_until(stream: Iterator[str], pattern: str) -> str:
 
 
 @pytest.mark.parametrize("words", [GATHER, CONFIGURE], ids=["gather", "configure"])
-def test_a_killed_scheduler_is_said_in_one_line_that_goes_on(tmp_path: Path, words: list[str]) -> None:
+def test_a_killed_scheduler_is_said_in_one_line_that_goes_on(starter: Starter, tmp_path: Path, words: list[str]) -> None:
     """Who loses the scheduler would read tracebacks of Dask, and go on locally by the line that is printed."""
     holding(tmp_path)
-    with daskcluster.cluster(tmp_path / "dask") as dask:
+    with daskcluster.cluster(starter, tmp_path / "dask") as dask:
         dask.start_worker()
         words = [*words, "--dask", dask.address, "--no-pin", "--quiet"]
-        process = started(tmp_path, words)
+        process = started(starter, tmp_path, words)
         until(lambda: runs(tmp_path / "runs.db") >= 1 and len(list((tmp_path / "counted").iterdir())) > 4, "a held run")
         there = runs(tmp_path / "runs.db")
         dask.kill_scheduler()
@@ -66,17 +59,17 @@ def test_a_killed_scheduler_is_said_in_one_line_that_goes_on(tmp_path: Path, wor
         (tmp_path / "go").touch()
         dask.start_scheduler()
         dask.start_worker()
-        again = started(tmp_path, shlex.split(line)[1:])
+        again = started(starter, tmp_path, shlex.split(line)[1:])
         _, said = again.communicate()
         assert again.returncode == 0, said
     assert runs(tmp_path / "runs.db") == 16
 
 
-def test_waiting_for_workers_shows(tmp_path: Path) -> None:
+def test_waiting_for_workers_shows(starter: Starter, tmp_path: Path) -> None:
     """A cluster without workers would look like one that works, for ten minutes."""
     holding(tmp_path)
-    with daskcluster.cluster(tmp_path / "dask") as dask:
-        process = started(tmp_path, [*GATHER, "--dask", dask.address, "--no-pin"])
+    with daskcluster.cluster(starter, tmp_path / "dask") as dask:
+        process = started(starter, tmp_path, [*GATHER, "--dask", dask.address, "--no-pin"])
         assert process.stderr is not None
         lines_until(process.stderr, "^waiting for the cluster's first worker, at most 10 minutes$")
         dask.start_worker()
@@ -91,31 +84,31 @@ def test_waiting_for_workers_shows(tmp_path: Path) -> None:
     assert runs(tmp_path / "runs.db") == 16
 
 
-def test_a_deserted_cluster_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deserted_cluster_is_given_up(starter: Starter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A scheduler to which no worker ever comes would be waited for without end."""
     scenario = Scenario.read(holding(tmp_path))
     monkeypatch.setattr(running_cluster, "DESERTED", 0.5)
     with (
-        daskcluster.cluster(tmp_path / "dask") as dask,
+        daskcluster.cluster(starter, tmp_path / "dask") as dask,
         pytest.raises(LostClusterError, match=r"has no workers, and none came in 0 minutes\. Start workers"),
     ):
         gather(scenario, tmp_path / "runs.db", configurations=1, instances=1, runs=1, dask=dask.address, pin=False)
 
 
-def test_tls(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_tls(starter: Starter, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """A cluster that takes only who has a certificate could not be used, take others, or keep them waiting for ever."""
     from distributed import Client
 
     holding(tmp_path)
     (tmp_path / "go").touch()
     told = certificates(tmp_path / "certificates")
-    with daskcluster.cluster(tmp_path / "dask", protocol="tls", environment=told) as dask:
+    with daskcluster.cluster(starter, tmp_path / "dask", protocol="tls", environment=told) as dask:
         assert dask.address.startswith("tls://")
         dask.start_worker()
         for words, number in ((GATHER, 16), (CONFIGURE, 29)):
             journal = tmp_path / f"{words[0]}.db"
             words = [*words[:3], str(journal), *words[4:], "--dask", dask.address, "--no-pin"]
-            process = started(tmp_path, words, dask.environment)
+            process = started(starter, tmp_path, words, dask.environment)
             _, said = process.communicate()
             assert process.returncode == 0, said
             assert runs(journal) == number

@@ -18,6 +18,7 @@ import pytest
 import scenarios
 from commands import Ended, run
 from scipy import stats
+from starting import Starter
 
 from truecost import InputError, Journal, Scenario, Status, gather, import_runs
 from truecost.judge.assess import certify
@@ -713,13 +714,11 @@ def test_bad_input_is_one_line(tmp_path: Path, words: list[str], message: str) -
     assert ended.stderr.count("\n") == 1
 
 
-def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
+def test_ctrl_c_says_how_to_go_on(starter: Starter, tmp_path: Path) -> None:
     """Who interrupts a search would not know that nothing is lost."""
     toy(tmp_path, 9)
-    words = [sys.executable, "-m", "truecost.cli", "configure", "scenario.toml", "--budget", "1h", "--quiet", "--no-pin"]
-    with subprocess.Popen(
-        [*words, "--keep-going"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    ) as search:
+    words = ["configure", "scenario.toml", "--budget", "1h", "--quiet", "--no-pin", "--keep-going"]
+    with starter.truecost(*words, cwd=tmp_path, stderr=subprocess.PIPE) as search:
         path = tmp_path / "toy-configure.db"
         while not (path.exists() and _some_runs(path)):
             assert search.poll() is None

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import scenarios
 from commands import Ended, run
+from starting import Starter
 
 from truecost import InputError, Journal, Scenario, Status, gather
 from truecost.running import execute
@@ -333,23 +334,11 @@ def test_irace_target_runners(tmp_path: Path) -> None:
         assert seed == scenario.run_seed(instance, number)
 
 
-def test_info_while_it_is_written(tmp_path: Path) -> None:
+def test_info_while_it_is_written(starter: Starter, tmp_path: Path) -> None:
     """A journal could not be looked at before its gathering is over."""
     scenarios.write(tmp_path)
-    words = [
-        sys.executable,
-        "-m",
-        "truecost.cli",
-        "gather",
-        "scenario.toml",
-        "--journal",
-        "runs.db",
-        "--runs",
-        "100",
-        "--quiet",
-        "--no-pin",
-    ]
-    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL) as gathering:
+    words = ["gather", "scenario.toml", "--journal", "runs.db", "--runs", "100", "--quiet", "--no-pin"]
+    with starter.truecost(*words, cwd=tmp_path) as gathering:
         seen: list[int] = []
         while len(seen) < 3:
             assert gathering.poll() is None
