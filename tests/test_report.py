@@ -2,6 +2,7 @@ import json
 import math
 import re
 import shlex
+from functools import cache
 from html import unescape
 from html.parser import HTMLParser
 from importlib.metadata import version
@@ -43,6 +44,7 @@ def rng(seed: int = 1) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
+@cache
 def drawn(configurations: int = 12, instances: int = 16, runs: int = 3, **model: Any) -> CostMatrix:
     """Runs of a model."""
     return runtime_model(configurations=configurations, rng=rng(2), **model).draw(instances=instances, runs=runs, rng=rng(3))
@@ -308,7 +310,7 @@ def test_specifications_validate_in_the_colours_of_the_page() -> None:
     for figure in found.figures.values():
         spec = chart_spec(figure.chart)
         # The data are no part of the grammar, and take the longest.
-        alt.Chart.from_dict({key: part for key, part in spec.items() if key != "datasets"})
+        alt.Root.validate({key: part for key, part in spec.items() if key != "datasets"})
         assert "title" not in spec
         left = json.dumps({key: part for key, part in spec.items() if key != "datasets"})
         assert not [colour for colour in COLOURS if colour in left]
