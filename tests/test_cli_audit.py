@@ -22,7 +22,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng, folder = np.random.default_rng(2), tmp_path_factory.mktemp("runs")
     model = runtime_model(configurations=20, rng=rng, quality=1.5)
     matrix, test = (model.draw(instances=80, runs=2, rng=rng) for _ in range(2))
-    matrix.save(folder / "list.parquet", trajectory=BEFOREHAND)
+    for ending in ("parquet", "npz"):
+        matrix.save(folder / f"list.{ending}", trajectory=BEFOREHAND)
     matrix.save(folder / "searched.npz", trajectory=ADAPTIVE)
     renamed = CostMatrix(test.costs, test.configurations, [f"new-{i}" for i in range(80)], test.low, test.high)
     renamed.save(folder / "test.npz")
@@ -71,7 +72,7 @@ def test_certify_refuses_the_union_over_a_search(files: Path, run: Run) -> None:
 
 def test_unknown_origin_needs_a_word(files: Path, run: Run, tmp_path: Path) -> None:
     """A table that a search may have left would be certified without an if, or nobody told how to settle it."""
-    CostMatrix.load(files / "list.parquet").save(tmp_path / "runs.csv")
+    CostMatrix.load(files / "list.npz").save(tmp_path / "runs.csv")
     ended = run("certify", tmp_path / "runs.csv")
     said = " ".join(ended.stdout.split())
     assert ended.returncode == 1
@@ -84,9 +85,9 @@ def test_unknown_origin_needs_a_word(files: Path, run: Run, tmp_path: Path) -> N
 
 def test_audit_numbers_and_exit_code(files: Path, run: Run) -> None:
     """`audit` would print other numbers than the package computes, or exit 0 though nothing is shown."""
-    ended = run("audit", files / "list.parquet", "--splits", 50, "--seed", 3, "--json")
+    ended = run("audit", files / "list.npz", "--splits", 50, "--seed", 3, "--json")
     answer = json.loads(ended.stdout)
-    expected = assess(CostMatrix.load(files / "list.parquet"), rng=3, trajectory=BEFOREHAND, splits=50)
+    expected = assess(CostMatrix.load(files / "list.npz"), rng=3, trajectory=BEFOREHAND, splits=50)
     assert expected.certificate is not None
     assert answer["optimism"]["true_cost"] == answer["incumbent"]["true_cost"] == expected.optimism.true_cost
     assert answer["certificate"]["upper"] == expected.certificate.upper
@@ -94,7 +95,7 @@ def test_audit_numbers_and_exit_code(files: Path, run: Run) -> None:
     assert expected.better
     assert ended.returncode == 0
     assert run("audit", files / "searched.npz", "--splits", 50).returncode == 1
-    assert run("audit", files / "list.parquet", "--configuration", "default").returncode == 1
+    assert run("audit", files / "list.npz", "--configuration", "default").returncode == 1
 
 
 def test_audit_for_people(files: Path, run: Run) -> None:
@@ -120,7 +121,7 @@ def test_audit_for_people(files: Path, run: Run) -> None:
 def test_bad_input_is_one_line(files: Path, run: Run, tmp_path: Path) -> None:
     """A mistake would end in a traceback, or pass."""
     (tmp_path / "empty.txt").write_text("\n")
-    runs, fresh = files / "list.parquet", ["--chosen", "progressive", "--proposal", 1, "--fresh"]
+    runs, fresh = files / "list.npz", ["--chosen", "progressive", "--proposal", 1, "--fresh"]
     for words in (
         ["certify", tmp_path / "nothing.npz"],
         ["certify", runs, "--configuration", "nobody"],

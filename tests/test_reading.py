@@ -227,12 +227,18 @@ def test_a_utility_of_whatever_has_times(here: Path) -> None:
     assert "expected utility (half-life=0.5)" in audited(told, Context()).text
 
 
+@pytest.fixture
+def times(here: Path) -> CostMatrix:
+    """Running times, and a file of them."""
+    found = load_example("kissat")
+    found = found.select(configurations=found.configurations[:3], instances=found.instances[:12])
+    found.save(here / "times.npz")
+    return found
+
+
 @pytest.mark.parametrize("ending", ["npz", "parquet", "csv"])
-def test_a_matrix_remembers_its_utility(here: Path, ending: str) -> None:
-    """A matrix that was saved from a utility would be called a cost, and be taken for times by the next utility."""
-    times = load_example("kissat")
-    times = times.select(configurations=times.configurations[:3], instances=times.instances[:12])
-    times.save(here / "times.npz")
+def test_a_matrix_remembers_its_utility(times: CostMatrix, here: Path, ending: str) -> None:
+    """A matrix that was saved from a utility would be taken for times by the next utility."""
     place = here / f"worth.{ending}"
     told = run("import", here / "times.npz", "--utility", "half-life=0.1234567", "-o", place)
     assert (told.returncode, told.stderr) == (0, "")
@@ -240,22 +246,29 @@ def test_a_matrix_remembers_its_utility(here: Path, ending: str) -> None:
     kept = import_runs(place)
     assert kept.utility == "half-life=0.1234567"
     assert kept.matrix == import_runs(place, utility="half-life=0.1234567").matrix
+    assert kept.matrix == import_runs(here / "times.npz", utility="half-life=0.1234567").matrix
     assert kept.matrix.select(instances=times.instances[:2]).utility == kept.utility
+    assert json.loads(run("info", place, "--json").stdout)["runs"]["utility"] == kept.utility
+    for other in (("--utility", "step=1"), ("--cutoff", "0.1")):
+        refused = run("info", place, *other)
+        assert refused.returncode == 2
+        assert refused.stderr.count("\n") == 1
+        assert other[0] in refused.stderr
+
+
+def test_every_command_says_the_utility(times: CostMatrix, here: Path) -> None:
+    """A command would call the costs of a utility by the name of times."""
+    place, page = here / "worth.csv", here / "page.html"
+    import_runs(here / "times.npz", utility="half-life=0.1234567").matrix.save(place)
     default = ("--default", times.configurations[0], "--chosen", "from-list")
     for command in ("info", "audit", "certify"):
         more = () if command == "info" else default
         plain = run(command, place, *more).stdout
         assert "utility (half-life=0.1234567)" in " ".join(plain.split()), command
         if command != "certify":
-            assert json.loads(run(command, place, *more, "--json").stdout)["runs"]["utility"] == kept.utility
-    page = here / "page.html"
+            assert json.loads(run(command, place, *more, "--json").stdout)["runs"]["utility"] == "half-life=0.1234567"
     assert run("report", place, *default, "-o", page).returncode == 0
     assert "half-life=0.1234567" in page.read_text()
-    for other in (("--utility", "step=1"), ("--cutoff", "0.1")):
-        refused = run("info", place, *other)
-        assert refused.returncode == 2
-        assert refused.stderr.count("\n") == 1
-        assert other[0] in refused.stderr
 
 
 def test_a_utility_of_others_is_none() -> None:

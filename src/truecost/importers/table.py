@@ -44,8 +44,10 @@ NAMED_SO: Final = "default"
 CAVE: Final = "runhistory.csv"
 CAVE_CONFIGURATIONS: Final = "configurations.csv"
 # Reads all of a parquet file under a limit of memory; damage that makes the library abort ends this process, not ours.
+# What lives so briefly has no garbage to collect, and nothing to tidy up at its end.
 TRIAL: Final = """
-import resource, sys
+import gc, os, resource, sys
+gc.disable()
 import polars
 limit = int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
@@ -55,6 +57,7 @@ try:
         polars.read_parquet(file)
 except BaseException as error:
     sys.exit(" ".join(str(error).split())[:200] or type(error).__name__)
+os._exit(0)
 """
 # Room of the library itself, and for each byte of the file.
 TRIAL_ROOM: Final = 4 << 30
