@@ -2,17 +2,19 @@
 
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
 import textwrap
 import tomllib
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pytest
 from commands import Run
 
 ROOT = Path(__file__).parent.parent
@@ -20,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 FENCE = re.compile(
     r"^(?P<indent> *)(?P<ticks>`{3,})(?P<info>[^`\n]*)\n(?P<code>.*?)^(?P=indent)(?P=ticks)$", re.DOTALL | re.MULTILINE
 )
-SETUP = re.compile(r"^<!-- setup\n(?P<code>.*?)^-->$", re.DOTALL | re.MULTILINE)
+SETUP = re.compile(r"^<!-- (?P<language>setup|setup python)\n(?P<code>.*?)^-->$", re.DOTALL | re.MULTILINE)
 AFTER_PYTHON = re.compile(r"^```python\n(?:(?!```).*\n)*```\n\s*\Z", re.MULTILINE)
 MARK = re.compile(r"<!-- not executed:(?P<reason>[^>]*)-->\s*\Z")
 TITLE = re.compile(r'title="([^"]+)"')
@@ -29,6 +31,7 @@ EXIT_CODE = re.compile(r"# exit code (\d+)(?: or (\d+))?")
 SHELL = re.compile(r"[|<>&;$`*?(){}\[\]]")
 # How far a long command is, told where there is no terminal: only a busy machine takes long enough for it.
 PROGRESS = re.compile(r"^\d+%, .*\n", re.MULTILINE)
+SCRIPT = re.compile(r"python [\w./-]+\.py( [\w./=-]+)*")
 QUOTED = re.compile(r"'[^']*'")
 DATA = ("text", "csv", "json", "pcs", "diff")
 
@@ -39,7 +42,7 @@ class PageError(AssertionError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A fenced block, or the commands of a setup comment."""
+    """A fenced block, or the commands or the code of a setup comment."""
 
     language: str
     code: str
@@ -51,7 +54,7 @@ class Block:
 def blocks(text: str) -> list[Block]:
     """The blocks of a page in their order, each of a known kind or marked with the reason why it is not executed."""
     found = [_fenced(text, match) for match in FENCE.finditer(text)]
-    found += [Block(language="setup", code=match["code"], line=_line(text, match)) for match in SETUP.finditer(text)]
+    found += [Block(language=each["language"], code=each["code"], line=_line(text, each)) for each in SETUP.finditer(text)]
     # What looks like a block and is none would be passed over: a fence without an end, a setup or a mark before words.
     left = SETUP.sub("", FENCE.sub("", text))
     marks = len(re.findall(r"^ *<!-- not executed:", text, re.MULTILINE)) - sum(b.skipped is not None for b in found)
@@ -116,6 +119,9 @@ class Page:
     def _execute(self, block: Block) -> None:
         if block.language == "setup":
             self._shell(f"set -eu\n{block.code}", {0})
+        elif block.language == "setup python":
+            # With names of its own: readers' code sees files and nothing else of what they do not see.
+            exec(compile(block.code, f"<line {block.line}>", "exec"), {"__name__": "__main__"})  # noqa: S102
         elif block.language == "sh":
             for command, codes in _commands(block.code):
                 self._command(command, codes)
@@ -155,7 +161,28 @@ class Page:
             printed = ended.stdout + PROGRESS.sub("", ended.stderr)
             _check(command, ended.returncode, codes, printed)
             return printed
+        if SCRIPT.fullmatch(command):
+            return self._script(command, codes)
         return self._shell(command, codes)
+
+    def _script(self, command: str, codes: set[int]) -> str:
+        """What a Python script printed, run in this process: what it imports may take longer than its work."""
+        _, *words = shlex.split(command)
+        there, code = set(sys.modules), 0
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as output, redirect_stderr(output):
+            patch.setattr(sys, "argv", words)
+            patch.syspath_prepend(self.folder)
+            try:
+                runpy.run_path(words[0], run_name="__main__")
+            except SystemExit as ended:
+                code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+            finally:
+                # Modules of this page are not those of another.
+                for name in set(sys.modules) - there:
+                    if self.folder in Path(getattr(sys.modules[name], "__file__", None) or "/").parents:
+                        del sys.modules[name]
+        _check(command, code, codes, output.getvalue())
+        return output.getvalue()
 
     def _shell(self, command: str, codes: set[int]) -> str:
         programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"

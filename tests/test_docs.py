@@ -61,6 +61,8 @@ def test_commands_in_the_text_exist(name: str) -> None:
         ("```console\n$ echo one; echo two\none\n```\n", "the page shows\none"),
         ("```sh\ntruecost info nothing.npz\n```\n", "ended with 2, not 0"),
         ("```sh\ntrue | false\n```\n", "ended with 1, not 0"),
+        ('```python title="x.py"\nraise SystemExit(3)\n```\n\n```sh\npython x.py\n```\n', "ended with 3, not 0"),
+        ('```python title="x.py"\nx = 1 / 0\n```\n\n```sh\npython x.py\n```\n', "line 5: ZeroDivisionError"),
         ("```sh\ntruecost info kissat  # exit code 1: no\n```\n", "ended with 0, not 1"),
         ("```sh\ntruecost info nothing.npz  # exit code 0 or 1\n```\n", "ended with 2, not 0 or 1"),
         ("text\n\n```python\nimport truecost\n\ntruecost.evne(3, 2)\n```\n", "line 3: AttributeError"),
@@ -73,6 +75,8 @@ def test_commands_in_the_text_exist(name: str) -> None:
         ("```sh\nfalse\n", "every fence to end"),
         ("<!-- setup: false -->\n", "<!-- setup on a line of its own"),
         ("<!-- setup\nfalse\ntrue\n-->\n", "ended with 1, not 0"),
+        ("<!-- setup python\nx = 1 / 0\n-->\n", "line 1: ZeroDivisionError"),
+        ("<!-- setup python\nx = 1\n-->\n\n```python\nprint(x)\n```\n", "line 5: NameError"),
         ("```toml\nname = 'x'\n```\n", "expected the name of the file"),
         ('```toml title="scenario.toml"\n[target]\nkind = "comand"\n```\n', "InputError"),
     ],
@@ -87,14 +91,27 @@ def test_what_a_page_does_right_is_executed(page: Page) -> None:
     """Blocks would be passed over in silence, or see nothing of what those before them left."""
     page.execute(
         "<!-- setup\necho 1 > one.txt\n-->\n\n"
+        "<!-- setup python\nfrom pathlib import Path\n\nPath('four.txt').write_text('4')\n-->\n\n"
         '1. A list:\n\n   ```text title="folder/two.txt"\n   2\n   ```\n\n'
-        "```console\n$ cat one.txt folder/two.txt \\\n      one.txt\n1\n...\n1\n"
+        "```console\n$ cat one.txt folder/two.txt \\\n      one.txt\n1\n...\n1\n$ cat four.txt\n4\n"
         "$ truecost info x.npz  # exit code 2\n...\n```\n\n"
         "```python\nx = 3\nprint(x)\n```\n\n```text\n3\n```\n\nWords.\n\n```text\n4\n```\n\n"
         "```python\nfrom pathlib import Path\n\nPath('three.txt').write_text(str(x))\n```\n\n"
         "<!-- not executed: needs a cluster -->\n```sh\nsrun false\n```\n"
     )
     assert (page.folder / "three.txt").read_text() == "3"
+
+
+def test_scripts_of_a_page_are_its_own(page: Page) -> None:
+    """A script would not find the modules beside it or its arguments, or find those of another page, or print for nobody."""
+    for number in (1, 20):  # of other lengths, by which Python tells the compiled file of one from the other
+        page.execute(
+            f'```python title="beside.py"\nnumber = {number}\n```\n\n'
+            '```python title="script.py"\nimport sys\n\nfrom beside import number\n\n'
+            'if __name__ == "__main__":\n    print(number, *sys.argv)\n```\n\n'
+            f"```console\n$ python script.py --x=3\n{number} script.py --x=3\n```\n"
+        )
+    assert "beside" not in sys.modules
 
 
 def build(*words: object) -> subprocess.CompletedProcess[str]:
