@@ -45,6 +45,8 @@ CLOSE = 1 / 256
 """The part of the distance between limit and mean that is then left open."""
 BROKE = 1e-300
 """Capital below this is lost: no bet wins it back."""
+LANES = 8
+"""How many rows STaR-Bets are made on side by side: each bet waits for the one before it, and the waits overlap."""
 
 
 @compiled
@@ -71,6 +73,17 @@ def cell_of(mean, cells):
 
 
 @compiled
+def _star_bet(capital, squares, t, left, rounds, end, target):
+    """The bet against the mean `end` after t of so many rounds."""
+    # The variance about `end`: its largest possible value at first, then what was seen and a prior that fades as 1/t².
+    variance = 0.001 + end * (1 - end)
+    if t > 0:
+        variance = min(variance, squares / t + end * rounds / t**2)
+    missing = math.log(target / capital)
+    return min(math.sqrt(2 * missing / (left * variance)), 1 / (end + 0.001))
+
+
+@compiled
 def star_bets(x, end, target, bets, planned=0):
     """Fill in the bets made against the mean `end`, all of them unless the capital reaches the target: whether it did.
 
@@ -85,13 +98,7 @@ def star_bets(x, end, target, bets, planned=0):
             if capital < BROKE:
                 bets[t:] = 0.0
                 return False
-            # The variance about `end`: its largest possible value at first, then what was seen and a prior that fades as
-            # 1/t².
-            variance = 0.001 + end * (1 - end)
-            if t > 0:
-                variance = min(variance, squares / t + end * rounds / t**2)
-            missing = math.log(target / capital)
-            bet = min(math.sqrt(2 * missing / (left * variance)), 1 / (end + 0.001))
+            bet = _star_bet(capital, squares, t, left, rounds, end, target)
             until += steady
         bets[t] = bet
         capital *= 1 + bet * (x[t] - end)
@@ -156,16 +163,56 @@ def star_lower(rows, target):
 
 
 @compiled
+def _star_reach(x, end, mean, target, reached):
+    """Fill in for each column whether bets made against `end` reach the target against `mean`, which is at most `end`.
+
+    The same as `star_bets(…) or reaches(…)` of each: against the smaller mean the capital is never less.
+    """
+    rounds, lanes = x.shape
+    steady, until = max(1, rounds // STEADY), 0
+    ahead, capital, squares, bets = np.ones(lanes), np.ones(lanes), np.zeros(lanes), np.empty(lanes)
+    reached[:] = False
+    for t in range(rounds):
+        if t == until:
+            for i in range(lanes):
+                over = reached[i] or ahead[i] < BROKE
+                bets[i] = 0.0 if over else _star_bet(ahead[i], squares[i], t, rounds - t, rounds, end, target)
+            until += steady
+        for i in range(lanes):
+            ahead[i] *= 1 + bets[i] * (x[t, i] - end)
+            capital[i] *= 1 + bets[i] * (x[t, i] - mean)
+            squares[i] += (x[t, i] - end) ** 2
+            reached[i] |= capital[i] >= target
+
+
+@compiled
+def star_reaches(rows, mean, target, in_cells):
+    """Whether STaR-Bets against the mean, or against the end of the cell that it lies in, reach the target on each row."""
+    reached = np.zeros(rows.shape[0], np.bool_)
+    sizes = np.array([np.count_nonzero(~np.isnan(row)) for row in rows])
+    order = np.argsort(sizes)
+    start = 0
+    while start < order.size:
+        size, stop = sizes[order[start]], start + 1
+        while stop < min(start + LANES, order.size) and sizes[order[stop]] == size:
+            stop += 1
+        some = order[start:stop]
+        x = np.empty((size, some.size))
+        for i in range(some.size):
+            x[:, i] = rows[some[i]][~np.isnan(rows[some[i]])]
+        cells = cells_for(size)
+        end = cell_end(cell_of(mean, cells), cells) if in_cells else mean
+        found = np.empty(some.size, np.bool_)
+        _star_reach(x, end, mean, target, found)
+        reached[some] = found
+        start = stop
+    return reached
+
+
+@compiled
 def star_rejects(rows, mean, target):
     """Whether STaR-Bets reject this mean on each row; where they do not, `star_lower` is at most the mean."""
-    rejected = np.zeros(rows.shape[0], np.bool_)
-    for i in range(rows.shape[0]):
-        x = rows[i][~np.isnan(rows[i])]
-        bets = np.empty(x.size)
-        cells = cells_for(x.size)
-        end = cell_end(cell_of(mean, cells), cells)
-        rejected[i] = star_bets(x, end, target, bets) or reaches(x, bets, 1.0, mean, target)
-    return rejected
+    return star_reaches(rows, mean, target, True)
 
 
 @compiled

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from truecost.stats.betting import HALVINGS, SHARE, plug_in_bets, star_bets, watched_shows
+from truecost.stats.betting import HALVINGS, SHARE, plug_in_bets, star_bets, star_reaches, watched_shows
 from truecost.stats.compiled import compiled
 
 STEPS = 64
@@ -20,11 +20,7 @@ OCTAVES = 20
 @compiled
 def star_shows(rows, mean, target):
     """Whether STaR-Bets show that the mean of each row is above `mean`: one point, so that the bets are made against it."""
-    shown = np.zeros(rows.shape[0], np.bool_)
-    for i in range(rows.shape[0]):
-        x = rows[i][~np.isnan(rows[i])]
-        shown[i] = star_bets(x, mean, target, np.empty(x.size))
-    return shown
+    return star_reaches(rows, mean, target, False)
 
 
 @compiled
