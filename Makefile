@@ -13,6 +13,8 @@ export NO_MKDOCS_2_WARNING := 1
 demo: .venv/.installed
 	$(BIN)/truecost demo --out demo
 
+# Each of these processes would take a thread of BLAS on every core, and they would wait for each other in a loop.
+test: export OPENBLAS_NUM_THREADS := 1
 test: .venv/.compiled
 	$(BIN)/python -m pytest --numprocesses $$(( $$(nproc) + 1 )) --maxprocesses 6 --dist worksteal --durations 20
 

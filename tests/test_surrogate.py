@@ -1,12 +1,16 @@
 """The model of the costs that proposals of a search come from, and configurations as points."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import norm as normal
 from scipy.stats import rankdata, spearmanr
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from truecost.library import catalogue
 from truecost.race.surrogate import Surrogate, effects_of
+from truecost.running import learning
 from truecost.running.learning import FIRST, MOST, Learner
 from truecost.running.points import Coordinates
 from truecost.running.space import Space
@@ -147,3 +151,26 @@ def test_learning_waits_for_runs_that_differ() -> None:
     offers = learner.offers(some[:2], 0.5, rng)
     assert len({each.name for each in offers}) == len(offers) > 10
     assert np.mean([float(str(each.values["a"])) for each in offers]) < 0.2
+
+
+def test_a_model_leaves_the_cores_to_the_solvers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search would compute with a thread on every core while solvers are measured there."""
+    seen: list[int] = []
+
+    class Watched(Surrogate):
+        def __init__(self, *given: Any) -> None:
+            seen.extend(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
+            super().__init__(*given)
+
+        def promise(self, points: Any) -> Any:
+            seen.extend(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
+            return super().promise(points)
+
+    monkeypatch.setattr(learning, "Surrogate", Watched)
+    space = Space.parse("a [0,1] [0.5]\n")
+    some, learner = space.configurations(FIRST, rng=1), Learner(space)
+    with threadpool_limits(2, user_api="blas"):
+        assert learner.learn(some, np.arange(float(FIRST))[:, np.newaxis])
+        assert learner.offers(some[:2], 0.5, np.random.default_rng(1))
+    assert len(seen) >= 2
+    assert set(seen) == {1}

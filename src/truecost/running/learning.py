@@ -5,9 +5,11 @@ best of them by one sample of what the model knows (Thompson sampling): the sure
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from truecost.race.surrogate import Surrogate, effects_of
 from truecost.running.points import Coordinates
@@ -26,6 +28,8 @@ TEMPER = 0.5
 BATCH = 40
 # What samples are drawn from, beside the seed and the number of the first proposal.
 SAMPLES = 1
+# Of BLAS: more threads wait in a loop for each other, on cores that solvers are measured on.
+ONE_THREAD: dict[str, Any] = {"limits": 1, "user_api": "blas"}
 
 
 class Learner:
@@ -50,7 +54,8 @@ class Learner:
             others = np.linspace(MOST // 2, tried.size - 1, MOST - MOST // 2).astype(np.int64)
             tried = ranked[np.concatenate([np.arange(MOST // 2), others])]
         points = self._points.of([configurations[place] for place in tried.tolist()])
-        self._model = Surrogate(points, effects[tried], runs[tried], self._points.categorical)
+        with threadpool_limits(**ONE_THREAD):
+            self._model = Surrogate(points, effects[tried], runs[tried], self._points.categorical)
         return True
 
     def offers(self, parents: Sequence[Configuration], spent: float, rng: np.random.Generator) -> list[Configuration]:
@@ -61,8 +66,10 @@ class Learner:
         spread, keep = nearness(spent)
         around = self._points.around(near, rng, spread=np.full(len(near), spread), keep=np.full(len(near), keep))
         points = np.concatenate([around, self._points.random(CANDIDATES - len(near), rng)])
-        points = points[np.argsort(self._model.promise(points), kind="stable")[:PROMISING]]
+        with threadpool_limits(**ONE_THREAD):
+            points = points[np.argsort(self._model.promise(points), kind="stable")[:PROMISING]]
+            samples = self._model.sampled(points, min(BATCH, len(points)), rng, temper=TEMPER)
         taken: list[int] = []
-        for sample in self._model.sampled(points, min(BATCH, len(points)), rng, temper=TEMPER):
+        for sample in samples:
             taken.append(next(int(place) for place in np.argsort(sample, kind="stable") if place not in taken))
         return [self._points.configuration(points[place]) for place in taken]
