@@ -98,8 +98,8 @@ class Ends:
         Those that reach the cutoff, and those marked in `capped`, were stopped: they are known to be at least the cutoff, or
         what they have, and at most infinity.
         """
-        if isinstance(values, Ends):
-            return cls(lower=values.lower, upper=values.upper)
+        if isinstance(values, cls):
+            return values
         try:
             read = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError):
@@ -113,12 +113,13 @@ class Ends:
             if mask.size != read.size:
                 raise InputError(f"Expected capped to be shaped as the runs, got {mask.shape} and {read.shape}.")
             stopped |= mask.reshape(read.shape) & ~np.isnan(read)
-        return cls(lower=np.minimum(read, cutoff), upper=np.where(stopped, np.inf, read))
+        lower = np.minimum(read, cutoff)
+        return cls(lower=lower, upper=np.where(stopped, np.inf, read) if stopped.any() else lower)
 
     @property
     def censored(self) -> bool:
         """Whether any run is not known exactly."""
-        return bool((self.lower < self.upper).any())
+        return self.lower is not self.upper and bool((self.lower < self.upper).any())
 
     @property
     def counts(self) -> IntArray:
@@ -127,7 +128,10 @@ class Ends:
 
     def map(self, function: Callable[[FloatArray], FloatArray]) -> "Ends":
         """The ends of a function of the runs that rises, or falls."""
-        one, other = function(self.lower), function(self.upper)
+        one = function(self.lower)
+        if self.upper is self.lower:
+            return Ends(lower=one, upper=one)
+        other = function(self.upper)
         return Ends(lower=np.minimum(one, other), upper=np.maximum(one, other))
 
     def pick(self, side: Side) -> FloatArray:
@@ -135,11 +139,19 @@ class Ends:
         return self.lower if side == "lower" else self.upper
 
     def __getitem__(self, instances: NDArray[np.bool_] | IntArray) -> "Ends":
-        return Ends(lower=self.lower[instances], upper=self.upper[instances])
+        lower = self.lower[instances]
+        return Ends(lower=lower, upper=lower if self.upper is self.lower else self.upper[instances])
+
+    def only(self, instances: NDArray[np.bool_]) -> "Ends":
+        """Those of some instances, as arrays that lie in one piece."""
+        whole = instances.all() and self.lower.flags.c_contiguous and self.upper.flags.c_contiguous
+        return self if whole else self[instances]
 
     def __post_init__(self) -> None:
         if self.lower.shape != self.upper.shape or self.lower.ndim != 2:
             raise InputError(f"Expected both ends as (n, R), got {self.lower.shape} and {self.upper.shape}.")
+        if self.lower is self.upper:
+            return
         if not ((np.isnan(self.lower) & np.isnan(self.upper)) | (self.lower <= self.upper)).all():
             raise InputError("Expected every lower end to be at most the upper one, and both NaN where there is no run.")
 
@@ -147,7 +159,7 @@ class Ends:
 def read(values: ArrayLike | Ends) -> Ends:
     """The instances that have runs; at least one."""
     ends = Ends.of(values)
-    ends = ends[ends.counts > 0]
+    ends = ends.only(ends.counts > 0)
     if not len(ends.lower):
         raise InputError("Expected at least one run, got none.")
     return ends
@@ -161,13 +173,12 @@ def read_pair(first: ArrayLike | Ends, second: ArrayLike | Ends) -> tuple[Ends, 
     both = (one.counts > 0) & (two.counts > 0)
     if not both.any():
         raise InputError("Expected at least one instance on which both have runs, got none.")
-    return one[both], two[both]
+    return one.only(both), two.only(both)
 
 
-def pair_runs(first: ArrayLike | Ends, second: ArrayLike | Ends) -> int:
-    """How many runs of both there are on the instances on which both have runs."""
-    one, two = read_pair(first, second)
-    return int(one.counts.sum() + two.counts.sum())
+def runs_of(*ends: Ends) -> int:
+    """How many runs there are of all of them."""
+    return sum(int(np.count_nonzero(~np.isnan(each.lower))) for each in ends)
 
 
 def target(delta: float, configurations: int, side: Side) -> float:

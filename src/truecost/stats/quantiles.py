@@ -123,7 +123,8 @@ def speed_up(
     delta, side, configurations, shuffle, rng, monotone
         As in `quantile`.
     """
-    ends = ratios(first, second, resolution)
+    one, two = limits.read_pair(first, second)
+    ends = ratios(one, two, resolution)
     return _limit(
         "speed-up",
         ends,
@@ -135,7 +136,7 @@ def speed_up(
         rng,
         monotone,
         (confidence.SAME_INSTANCES,),
-        limits.pair_runs(first, second),
+        limits.runs_of(one, two),
     )
 
 
@@ -150,9 +151,9 @@ def speed_up_sequence(
     configurations: int = 1,
 ) -> LimitSequence:
     """Limits of the speed-up after each instance, at all times at once. Parameters as in `speed_up`."""
-    ends = ratios(first, second, resolution)
-    runs = limits.pair_runs(first, second)
-    return _sequence("speed-up", ends, share, delta, side, configurations, (confidence.SAME_INSTANCES,), runs)
+    one, two = limits.read_pair(first, second)
+    ends, more = ratios(one, two, resolution), (confidence.SAME_INSTANCES,)
+    return _sequence("speed-up", ends, share, delta, side, configurations, more, limits.runs_of(one, two))
 
 
 def _limit(
@@ -191,7 +192,7 @@ def _limit(
         observed=observed,
         side=side,
         instances=len(values),
-        runs=int(ends.counts.sum()) if runs is None else runs,
+        runs=limits.runs_of(ends) if runs is None else runs,
         delta=delta,
         method="order-statistics" if single else "hoeffding" if monotone else "star-bets",
         rests_on=(
@@ -229,7 +230,7 @@ def _sequence(
         observed=_running(values, share),
         side=side,
         instances=np.arange(1, n + 1),
-        runs=int(ends.counts.sum()) if runs is None else runs,
+        runs=limits.runs_of(ends) if runs is None else runs,
         delta=delta,
         method="betting, at all times",
         rests_on=(

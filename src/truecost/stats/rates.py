@@ -120,7 +120,8 @@ def win_shares(first: ArrayLike | Ends, second: ArrayLike | Ends) -> Ends:
     possible.
     """
     one, two = limits.read_pair(first, second)
-    return Ends(lower=_beaten(one.upper, two.lower), upper=_beaten(one.lower, two.upper))
+    sure = _beaten(one.upper, two.lower)
+    return Ends(lower=sure, upper=_beaten(one.lower, two.upper) if one.censored or two.censored else sure)
 
 
 def wins(
@@ -153,15 +154,16 @@ def wins(
     found = _share("wins", shares, delta, side, configurations, False, None, False, monotone)
     drawn = (*(() if monotone else (limits.order_of(shuffle, rng is not None),)), confidence.SAME_INSTANCES)
     rests_on = (*(line for line in found.rests_on if line != confidence.UNSHUFFLED), *drawn)
-    return replace(found, runs=limits.pair_runs(first, second), rests_on=rests_on)
+    return replace(found, runs=limits.runs_of(one, two), rests_on=rests_on)
 
 
 def wins_sequence(
     first: ArrayLike | Ends, second: ArrayLike | Ends, delta: float = 0.05, *, side: Side = "lower", configurations: int = 1
 ) -> LimitSequence:
     """Limits of the probability to win after each instance, at all times at once. Parameters as in `wins`."""
-    found = _share_sequence("wins", win_shares(first, second), delta, side, configurations)
-    return replace(found, runs=limits.pair_runs(first, second), rests_on=(*found.rests_on, confidence.SAME_INSTANCES))
+    one, two = limits.read_pair(first, second)
+    found = _share_sequence("wins", win_shares(one, two), delta, side, configurations)
+    return replace(found, runs=limits.runs_of(one, two), rests_on=(*found.rests_on, confidence.SAME_INSTANCES))
 
 
 def wins_watched(
@@ -169,7 +171,8 @@ def wins_watched(
 ) -> Limit:
     """A limit of the probability to win while instances come in, of so many planned; see `confidence.watched`."""
     reached = limits.target(delta, 1, side)
-    ends = win_shares(first, second)
+    one, two = limits.read_pair(first, second)
+    ends = win_shares(one, two)
     x = limits.row_means(ends.pick(side))[np.newaxis]
     low = betting.watched_lower(x if side == "lower" else 1 - x, reached, planned)[0]
     return Limit(
@@ -178,7 +181,7 @@ def wins_watched(
         observed=float(x.mean()),
         side=side,
         instances=x.size,
-        runs=limits.pair_runs(first, second),
+        runs=limits.runs_of(one, two),
         delta=delta,
         method=confidence.WATCHED,
         rests_on=(*limits.BASE, confidence.UNSHUFFLED, confidence.SAME_INSTANCES),
@@ -221,7 +224,7 @@ def _share(
         observed=observed,
         side=side,
         instances=x.size,
-        runs=int(ends.counts.sum()),
+        runs=limits.runs_of(ends),
         delta=delta,
         method="clopper-pearson" if single else "hoeffding" if monotone else "star-bets",
         rests_on=(*limits.BASE, confidence.ONE_LOOK, *order, *limits.caps_rest_on(ends, monotone)),
@@ -243,7 +246,7 @@ def _share_sequence(what: str, ends: Ends, delta: float, side: Side, configurati
         observed=x.cumsum() / instances,
         side=side,
         instances=instances,
-        runs=int(ends.counts.sum()),
+        runs=limits.runs_of(ends),
         delta=delta,
         method="betting, at all times",
         rests_on=(*limits.BASE, confidence.UNSHUFFLED, *limits.caps_rest_on(ends, False)),
@@ -262,7 +265,7 @@ def _beaten(one: FloatArray, two: FloatArray) -> FloatArray:
 
 def _zero_one(runs: ArrayLike | Ends) -> Ends:
     ends = limits.read(runs)
-    for end in (ends.lower, ends.upper):
+    for end in (ends.lower,) if ends.upper is ends.lower else (ends.lower, ends.upper):
         there = end[~np.isnan(end)]
         if not ((there == 0) | (there == 1)).all():
             raise InputError("Expected runs as 1 where solved and 0 where not; within(times, limit) makes them from times.")

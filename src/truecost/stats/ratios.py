@@ -60,7 +60,7 @@ def ratio_of_means(
         observed=observed,
         side=side,
         instances=x.size,
-        runs=int(one.counts.sum() + two.counts.sum()),
+        runs=limits.runs_of(one, two),
         delta=delta,
         method="star-bets",
         rests_on=(
@@ -99,7 +99,7 @@ def ratio_of_means_sequence(
         observed=np.array([_observed(a, b) for a, b in zip(x.cumsum(), y.cumsum(), strict=True)]),
         side=side,
         instances=np.arange(1, x.size + 1),
-        runs=int(one.counts.sum() + two.counts.sum()),
+        runs=limits.runs_of(one, two),
         delta=delta,
         method="betting, at all times",
         rests_on=(
