@@ -24,7 +24,7 @@ TABLES: dict[str, dict[str, Any]] = {
     "target": {"kind": "wrapper", "command": ["./solver.sh"]},
     "space": {"file": "space.pcs"},
     "instances": {"glob": "instances/*"},
-    "limits": {"cpu": 0.2, "wall": 600.0},
+    "limits": {"cpu": 0.1, "wall": 600.0},
     "metric": {"kind": "value", "low": 0.0, "high": 10000.0},
 }
 

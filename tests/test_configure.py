@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -178,19 +178,36 @@ def test_what_the_policy_sees_and_what_is_run(tmp_path: Path) -> None:
     assert found.runs == spent + np.isfinite(held_out.costs).sum() <= 120
 
 
-def test_twelve_kills_change_nothing(tmp_path: Path) -> None:
+class Peaceful(NamedTuple):
+    """A search that nobody disturbed, and how to search so again."""
+
+    scenario: Scenario
+    options: dict[str, Any]
+    journal: Path
+    found: Configured
+
+
+@pytest.fixture(scope="module")
+def peace(tmp_path_factory: pytest.TempPathFactory) -> Peaceful:
+    """A search with so few runs that its model offers something: with more all of the space would be one heat."""
+    folder = tmp_path_factory.mktemp("peace")
+    scenario, journal = toy(folder, 9), folder / "peace.db"
+    options: dict[str, Any] = {"budget": "240runs", "workers": 2, "pin": False, "keep_going": True}
+    return Peaceful(scenario, options, journal, configure(scenario, journal, **options))
+
+
+def test_twelve_kills_change_nothing(peace: Peaceful, tmp_path: Path) -> None:
     """Killed with -9 at any moment and started again, a search would end elsewhere than in peace."""
-    scenario = toy(tmp_path, 9)
-    expected = configure(scenario, tmp_path / "peace.db", budget="240runs", workers=2, pin=False, keep_going=True)
+    scenario, expected = peace.scenario, peace.found
     words = ["configure", str(scenario.path), str(tmp_path / "killed.db"), "12", "240"]
     ended = subprocess.run([sys.executable, str(HERE / "killing.py"), *words], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     lives = json.loads(ended.stdout)
     assert len(lives) == 12
     assert all(before + told <= after < expected.runs for before, told, after in lives)
-    assert way(tmp_path / "killed.db") == way(tmp_path / "peace.db")
-    # What a model offered is part of that: with more runs all of the space would be one heat.
-    assert any(origin == "model" for _, _, origin in rows(tmp_path / "peace.db", PROPOSALS))
+    assert way(tmp_path / "killed.db") == way(peace.journal)
+    # What a model offered is part of that.
+    assert any(origin == "model" for _, _, origin in rows(peace.journal, PROPOSALS))
     again = configure(scenario, tmp_path / "killed.db", workers=1, pin=False, policy=race.decide)
     assert statement(again) == statement(expected)
     assert len(rows(tmp_path / "killed.db", RUNS)) == expected.runs
@@ -262,13 +279,12 @@ def test_statements_rest_on_fresh_instances(tmp_path: Path) -> None:
     assert found.assessment.optimism.source == "test runs"
 
 
-def test_killed_while_it_proposes_it_ends_where_it_would_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_while_it_proposes_it_ends_where_it_would_have(
+    peace: Peaceful, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Half of a heat's proposals would be kept, and the rest come from another draw of the model than in peace."""
-    scenario = toy(tmp_path, 9)
-    options: dict[str, Any] = {"budget": "240runs", "workers": 2, "pin": False, "keep_going": True}
-    configure(scenario, tmp_path / "peace.db", **options)
-    origins = [origin for _, _, origin in rows(tmp_path / "peace.db", PROPOSALS)]
-    sizes = [re.search(r"(\d+) new proposals", reason) for *_, reason, _ in rows(tmp_path / "peace.db", STEPS)]
+    origins = [origin for _, _, origin in rows(peace.journal, PROPOSALS)]
+    sizes = [re.search(r"(\d+) new proposals", reason) for *_, reason, _ in rows(peace.journal, STEPS)]
     ends = np.cumsum([int(each[1]) for each in sizes if each is not None]).tolist()
     heats = [[p for p in range(start, end) if origins[p] == "model"] for start, end in itertools.pairwise([0, *ends])]
     # Between two offers of one model.
@@ -281,13 +297,13 @@ def test_killed_while_it_proposes_it_ends_where_it_would_have(tmp_path: Path, mo
             raise KeyboardInterrupt
         enter(*what)
 
-    monkeypatch.setattr(searchlog, "enter", killed)
-    with pytest.raises(KeyboardInterrupt):
-        configure(scenario, tmp_path / "killed.db", **options)
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(searchlog, "enter", killed)
+        with pytest.raises(KeyboardInterrupt):
+            configure(peace.scenario, tmp_path / "killed.db", **peace.options)
     assert 0 < len(rows(tmp_path / "killed.db", PROPOSALS)) < last
-    configure(scenario, tmp_path / "killed.db", **options)
-    assert way(tmp_path / "killed.db") == way(tmp_path / "peace.db")
+    configure(peace.scenario, tmp_path / "killed.db", **peace.options)
+    assert way(tmp_path / "killed.db") == way(peace.journal)
 
 
 def test_chance_alone_is_no_recommendation() -> None:
@@ -682,7 +698,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     words = ["configure", "scenario.toml", "--budget", "60runs", "--workers", 1, "--no-pin", "--keep-going"]
     said = truecost(*words, folder=tmp_path).stdout
     flat = " ".join(said.split())
-    assert flat.startswith("toy: 60 runs, at most 12 s of CPU time; 9 instances, a third to a half of them held out.")
+    assert flat.startswith("toy: 60 runs, at most 6 s of CPU time; 9 instances, a third to a half of them held out.")
     assert "As arguments: -alpha " in flat
     assert "With 95 % confidence the mean cost of " in flat
     assert " the default (" in flat

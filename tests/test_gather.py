@@ -183,7 +183,7 @@ def test_the_command_line_from_scenario_to_matrix(tmp_path: Path) -> None:
     assert lower["runs"]["high"] == 0.05
     truecost("import", "runs.db", "-o", "taken.parquet", "--par", 1, folder=tmp_path)
     taken = json.loads(truecost("import", "taken.parquet", "--json", folder=tmp_path).stdout)
-    assert (taken["runs"], taken["high"], taken["trajectory"]["proposed"]) == (24, 0.2, "beforehand")
+    assert (taken["runs"], taken["high"], taken["trajectory"]["proposed"]) == (24, 0.1, "beforehand")
     # Without a size it goes on with the last one.
     assert (
         json.loads(truecost("gather", "scenario.toml", "--journal", "runs.db", "--json", folder=tmp_path).stdout)["runs"]

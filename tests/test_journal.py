@@ -181,7 +181,7 @@ def test_one_writer(journal: Journal, scenario: Scenario, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("old", "new", "difference"),
     [
-        ("cpu = 0.2", "cpu = 0.3", r"limits\.cpu was 0\.2, is 0\.3, limits\.cutoff was 0\.2, is 0\.3"),
+        ("cpu = 0.1", "cpu = 0.3", r"limits\.cpu was 0\.1, is 0\.3, limits\.cutoff was 0\.1, is 0\.3"),
         ("seed = 3", "seed = 4", "seed was 3, is 4"),
         ('command = ["./solver.sh"]', 'command = ["./solver.sh", "-v"]', r'target\.command was \["\./solver\.sh"\], is'),
     ],
@@ -364,9 +364,9 @@ def test_a_journal_has_a_utility_of_its_times(journal: Journal, scenario: Scenar
     """The times of a journal of whatever metric would be worth nothing, or something where a run was not solved."""
     plan = begun(journal, scenario, 1, 2, 1)
     add(journal, plan, [(0, 0, 0)], outcome(cpu=0.1))
-    add(journal, plan, [(0, 1, 0)], outcome(Status.TIMEOUT, cpu=0.2))
+    add(journal, plan, [(0, 1, 0)], outcome(Status.TIMEOUT, cpu=0.1))
     metric = journal.metric(utility="linear=0.4")
-    assert (metric.kind, metric.cutoff) == ("utility", 0.2)
+    assert (metric.kind, metric.cutoff) == ("utility", 0.1)
     assert journal.matrix(metric).costs.ravel().tolist() == [0.25, 1.0]
     found = import_runs(journal.path, utility="linear=0.4")
     assert (found.utility, found.matrix.high) == ("linear=0.4", 1.0)
