@@ -1,17 +1,15 @@
 import json
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import commands
 import numpy as np
 import pytest
 from commands import Run
-from pages import PROGRESS
 from rich.cells import cell_len
-from test_cli import TRUECOST
 from test_import_smac import HISTORY, folder_of, row
 
 from truecost import examples
@@ -25,8 +23,9 @@ from truecost.show.reproducing import reproduce
 def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The demo as a user has it: its folder and what it prints."""
     folder = tmp_path_factory.mktemp("demo")
-    ended = subprocess.run([TRUECOST, "demo", "--out", "here"], cwd=folder, check=True, capture_output=True, text=True)
-    assert PROGRESS.sub("", ended.stderr) == ""
+    ended = commands.run("demo", "--out", "here", cwd=folder)
+    assert ended.returncode == 0
+    assert ended.stderr == ""
     return folder, ended.stdout
 
 

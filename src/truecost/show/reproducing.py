@@ -15,7 +15,7 @@ from truecost.experiments.tables import Store
 from truecost.matrix import CostMatrix
 from truecost.matrix.files import whole_file
 from truecost.show import figures, results_page
-from truecost.show.saving import Format, save
+from truecost.show.saving import Format, render, specification
 from truecost.show.theme import Chart
 
 FORMATS: tuple[Format, ...] = ("pdf", "png", "svg")
@@ -92,9 +92,10 @@ def reproduce(
     drawn = {shown: [folder / "figures" / f"{shown}.{ending}" for ending in formats] for shown in charts}
     for shown, paths in drawn.items():
         if paths:  # a chart takes long to make, and is made where it is wanted only
-            chart = charts[shown]()
-            for path in paths:
-                save(chart, path)
+            spec = specification(charts[shown]())
+            for path, kind in zip(paths, formats, strict=True):
+                with whole_file(path) as file:
+                    file.write(render(spec, kind))
     ending = "png" if "png" in formats else next(iter(formats), None)
     links = {shown: f"figures/{shown}.{ending}" for shown in charts if ending}
     said = results_page.Said(
