@@ -2,9 +2,11 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -63,10 +65,59 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
+class Tab:
+    """Where one page is opened after the other: scripts that have run once run again in a third of the time."""
+
+    def __init__(self, browser: Browser, *, touched: bool) -> None:
+        self.page = browser.new_context(offline=True, has_touch=touched).new_page()
+        self.seen = Seen(self.page)
+        self.page.on("console", lambda message: self.seen.complaints.append(f"{message.type}: {message.text}"))
+        self.page.on("pageerror", lambda error: self.seen.complaints.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.seen.dialog(dialog))
+        self.page.on("request", lambda request: self.seen.requests.append(request.url))
+
+    def open(self, path: Path, width: int, scheme: Literal["light", "dark"]) -> Seen:
+        """A page in a window of this width, as if it were the first, once its charts are drawn."""
+        self.page.goto("about:blank")
+        self.page.mouse.move(0, 0)
+        self.page.emulate_media(media="screen", color_scheme=scheme)
+        self.page.set_viewport_size({"width": width, "height": 900})
+        self.seen = Seen(self.page)
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector("html[data-ready]")
+        return self.seen
+
+
+@pytest.fixture(scope="module")
+def tabs(browser: Browser) -> dict[bool, Tab]:
+    """One that is touched and one that is not."""
+    return {touched: Tab(browser, touched=touched) for touched in (False, True)}
+
+
+Open = Callable[..., Seen]
+
+
+@pytest.fixture
+def opened(tabs: dict[bool, Tab], tmp_path: Path) -> Open:
+    """Opens a report from disk, without a network, once its charts are drawn."""
+
+    def opening(found: Document, width: int, scheme: Literal["light", "dark"] = "light") -> Seen:
+        path = tmp_path / "page.html"
+        path.write_text(written(found))
+        return tabs[width < 500].open(path, width, scheme)
+
+    return opening
+
+
+# Of the same document the same, whatever it is opened in.
+written = cache(html.page)
+
+
 @pytest.fixture(scope="module")
 def kissat() -> Document:
     """A report on real runs, with every figure there is."""
     matrix = load_example("kissat")
+    matrix = matrix.select(instances=matrix.instances[:16])
     origin = Trajectory(tool="truecost gather", proposed="beforehand", default=matrix.configurations[0])
     return report(matrix, name="kissat", unit="PAR10 s", trajectory=origin, splits=100)
 
@@ -91,33 +142,6 @@ def hostile() -> Document:
     )
 
 
-def opened(browser: Browser, found: Document, folder: Path, width: int, scheme: str = "light") -> Seen:
-    """A report from disk, without a network, once its charts are drawn."""
-    path = folder / "page.html"
-    path.write_text(html.page(found))
-    context = browser.new_context(
-        viewport={"width": width, "height": 900},
-        color_scheme="dark" if scheme == "dark" else "light",
-        offline=True,
-        has_touch=width < 500,
-    )
-    page = context.new_page()
-    seen = Seen(page)
-    page.on("console", lambda message: seen.complaints.append(f"{message.type}: {message.text}"))
-    page.on("pageerror", lambda error: seen.complaints.append(str(error)))
-    page.on("dialog", seen.dialog)
-    page.on("request", lambda request: seen.requests.append(request.url))
-    page.goto(path.as_uri())
-    page.wait_for_selector("html[data-ready]")
-    return seen
-
-
-@pytest.fixture(scope="module")
-def wide(browser: Browser, kissat: Document, tmp_path_factory: pytest.TempPathFactory) -> Page:
-    """A page for tests that leave it as it was."""
-    return opened(browser, kissat, tmp_path_factory.mktemp("wide"), 1280).page
-
-
 def unfold(page: Page, title: str) -> None:
     """Open a folded section as a reader does."""
     page.locator("summary", has_text=title).click()
@@ -137,9 +161,9 @@ def clean(seen: Seen) -> None:
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
-def test_the_page_is_drawn(browser: Browser, kissat: Document, width: int, scheme: str, tmp_path: Path) -> None:
+def test_the_page_is_drawn(opened: Open, kissat: Document, width: int, scheme: str) -> None:
     """A chart would be missing, the page would scroll sideways, or it would complain or fetch something."""
-    seen = opened(browser, kissat, tmp_path, width, scheme)
+    seen = opened(kissat, width, scheme)
     page = seen.page
     assert page.locator(".chart[data-drawn=yes] svg").count() == len(kissat.figures) == page.locator("figure").count()
     for box in page.locator(".chart svg").all():
@@ -158,12 +182,18 @@ def test_the_page_is_drawn(browser: Browser, kissat: Document, width: int, schem
     picture(page, f"report-{width}-{scheme}")
 
 
+@cache
+def imported(log: str) -> Document:
+    """A report on what another tool left behind."""
+    return report(import_runs(DATA / log), name=log, splits=50)
+
+
 @pytest.mark.parametrize("width", [1400, 390])
 @pytest.mark.parametrize("log", ["kissat", "irace/tested.Rdata", "smac/instances"])
-def test_the_first_screen_answers(browser: Browser, kissat: Document, log: str, width: int, tmp_path: Path) -> None:
+def test_the_first_screen_answers(opened: Open, kissat: Document, log: str, width: int) -> None:
     """The verdict or its picture would be below the first screen, or a reader would face too many words to take in."""
-    found = kissat if log == "kissat" else report(import_runs(DATA / log), name=log, splits=50)
-    page = opened(browser, found, tmp_path, width).page
+    found = kissat if log == "kissat" else imported(log)
+    page = opened(found, width).page
     for part in ("#verdict .said", "#figure-glance svg"):
         box = page.locator(part).bounding_box()
         assert box is not None
@@ -177,9 +207,9 @@ def lightness(colour: str) -> int:
     return sum(int(part) for part in colour.removeprefix("rgb(").removesuffix(")").split(","))
 
 
-def test_axis_texts_follow_the_theme(wide: Page) -> None:
+def test_axis_texts_follow_the_theme(opened: Open, kissat: Document) -> None:
     """The button would change the page and leave the charts black on black."""
-    page = wide
+    page = opened(kissat, 1280).page
     axis = "getComputedStyle(document.querySelector('#figure-plan .role-axis-title text')).fill"
     line = "getComputedStyle(document.querySelector('#figure-certificate-width .mark-line path')).stroke"
     light = [page.evaluate(axis), page.evaluate(line)]
@@ -191,14 +221,15 @@ def test_axis_texts_follow_the_theme(wide: Page) -> None:
     assert [page.evaluate(axis), page.evaluate(line)] == light
 
 
-def test_a_tooltip_says_what_the_data_say(wide: Page, kissat: Document) -> None:
+def test_a_tooltip_says_what_the_data_say(opened: Open, kissat: Document) -> None:
     """The pointer would find nothing on a chart, or other numbers than the chart was drawn from."""
-    bar = wide.locator("#figure-paired .mark-rect path").nth(1)
+    page = opened(kissat, 1280).page
+    bar = page.locator("#figure-paired .mark-rect path").nth(1)
     bar.scroll_into_view_if_needed()
     box = bar.bounding_box()
     assert box is not None
-    wide.mouse.move(box["x"] + box["width"] / 2, box["y"] + 0.75 * box["height"])
-    tip = wide.locator("#vg-tooltip-element.visible")
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 0.75 * box["height"])
+    tip = page.locator("#vg-tooltip-element.visible")
     tip.wait_for()
     text = tip.inner_text()
     best = kissat.figures["paired"].data.row(0, named=True)
@@ -206,10 +237,11 @@ def test_a_tooltip_says_what_the_data_say(wide: Page, kissat: Document) -> None:
     assert f"{best['incumbent_cost']:.4g}" in text
 
 
-def test_tables_sort(wide: Page, kissat: Document) -> None:
+def test_tables_sort(opened: Open, kissat: Document) -> None:
     """A click on the head of a column would not sort by it, or by the letters of numbers."""
-    unfold(wide, "What was run?")
-    table = wide.locator("#table-configurations")
+    page = opened(kissat, 1280).page
+    unfold(page, "What was run?")
+    table = page.locator("#table-configurations")
 
     def column(place: int) -> list[str]:
         return table.locator(f"tbody td:nth-child({place})").all_inner_texts()
@@ -233,9 +265,9 @@ def test_tables_sort(wide: Page, kissat: Document) -> None:
     assert sorted(names) == sorted(str(row[1].value) for row in rows)
 
 
-def test_numbers_are_explained_on_demand(browser: Browser, wide: Page, kissat: Document, tmp_path: Path) -> None:
+def test_numbers_are_explained_on_demand(opened: Open, kissat: Document) -> None:
     """The button beside a number would not say what the number means, to a mouse, a keyboard or a finger."""
-    narrow = opened(browser, kissat, tmp_path, 390).page
+    wide, narrow = (opened(kissat, width).page for width in (1280, 390))
     for page, how in ((wide, "click"), (wide, "keyboard"), (narrow, "touch")):
         words = page.locator("#why-true-cost")
         button = page.locator("#verdict [popovertarget=why-true-cost]")
@@ -263,9 +295,9 @@ def test_numbers_are_explained_on_demand(browser: Browser, wide: Page, kissat: D
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_hostile_names_stay_names(browser: Browser, hostile: Document, width: int, tmp_path: Path) -> None:
+def test_hostile_names_stay_names(opened: Open, hostile: Document, width: int) -> None:
     """A name from a file would run as a script, become an element, or push the page out of its width."""
-    seen = opened(browser, hostile, tmp_path, width)
+    seen = opened(hostile, width)
     page = seen.page
     assert page.locator(".chart[data-drawn=yes] svg").count() == len(hostile.figures)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -296,9 +328,9 @@ def report_text(name: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
 
 
-def test_paper(browser: Browser, kissat: Document, tmp_path: Path) -> None:
+def test_paper(opened: Open, kissat: Document) -> None:
     """On paper there would be buttons to press, a table cut off at the edge of its box, or white text on white."""
-    page = opened(browser, kissat, tmp_path, 1280, "dark").page
+    page = opened(kissat, 1280, "dark").page
     page.click("#theme")
     page.click("#theme")
     page.emulate_media(media="print")
@@ -322,9 +354,9 @@ def test_paper(browser: Browser, kissat: Document, tmp_path: Path) -> None:
     picture(page, "report-print")
 
 
-def test_charts_follow_the_window(browser: Browser, kissat: Document, tmp_path: Path) -> None:
+def test_charts_follow_the_window(opened: Open, kissat: Document) -> None:
     """A window that is made narrow would scroll sideways, since charts stay as wide as they were drawn."""
-    page = opened(browser, kissat, tmp_path, 1280).page
+    page = opened(kissat, 1280).page
     page.set_viewport_size({"width": 390, "height": 900})
     # The policy of the page lets nobody wait by evaluating a text; charts are drawn one after the other.
     unfold(page, "How many runs, on how many instances?")
@@ -351,9 +383,9 @@ def folded() -> Document:
     )
 
 
-def test_folds_open_on_demand(browser: Browser, folded: Document, tmp_path: Path) -> None:
+def test_folds_open_on_demand(opened: Open, folded: Document) -> None:
     """What is folded would be shown at once, stay hidden when asked for, or have no chart in it."""
-    seen = opened(browser, folded, tmp_path, 1280)
+    seen = opened(folded, 1280)
     page = seen.page
     answer, lead, chart = (
         page.get_by_text("Independent seeds."),
@@ -376,9 +408,9 @@ def test_folds_open_on_demand(browser: Browser, folded: Document, tmp_path: Path
     clean(seen)
 
 
-def test_folds_are_open_on_paper(browser: Browser, folded: Document, tmp_path: Path) -> None:
+def test_folds_are_open_on_paper(browser: Browser, opened: Open, folded: Document, tmp_path: Path) -> None:
     """Paper would have questions without answers, with scripts and without; or the screen would stay unfolded after."""
-    page = opened(browser, folded, tmp_path, 1280).page
+    page = opened(folded, 1280).page
     page.emulate_media(media="print")
     assert page.get_by_text("Independent seeds.").is_visible()
     assert page.locator(".chart svg").bounding_box()["height"] > 100  # type: ignore[index]
