@@ -14,6 +14,7 @@ import termios
 import time
 from collections.abc import Iterator
 from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from commands import Run, tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from starting import Starter
 from test_cli import TRUECOST
 
 from truecost.cli import printing, progress
@@ -249,17 +251,38 @@ class Seen(NamedTuple):
     code: int
 
 
+@pytest.fixture(scope="module")
+def loaded() -> Iterator[Starter]:
+    """Starts commands that have loaded what they need."""
+    with Starter(
+        "truecost.cli.bound",
+        "truecost.cli.import_",
+        "truecost.cli.info",
+        "truecost.importers.table",
+        "truecost.judge.assess",
+        "truecost.judge.bounds",
+        "truecost.show.document.following",
+        "truecost.show.terminal",
+    ) as made:
+        yield made
+
+
 def watch(
-    *words: object, out: bool = True, err: bool = True, stop: bytes | None = None, env: dict[str, str] | None = None
+    starter: Starter | None,
+    *words: object,
+    out: bool = True,
+    err: bool = True,
+    stop: bytes | None = None,
+    env: dict[str, str] | None = None,
 ) -> Seen:
     """A command in a real terminal of 80 columns; stdout or stderr may be a pipe. Ctrl-C when stderr has shown `stop`."""
     ends = [pty.openpty() if wanted else os.pipe() for wanted in (out, err)]
     for parent, _ in ends:
         if os.isatty(parent):
             fcntl.ioctl(parent, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    with subprocess.Popen(
-        [TRUECOST, *map(str, words)], stdout=ends[0][1], stderr=ends[1][1], env={**os.environ, **(env or {})}
-    ) as work:
+    streams: dict[str, Any] = {"stdout": ends[0][1], "stderr": ends[1][1], "env": {**os.environ, **(env or {})}}
+    start = partial(subprocess.Popen, [TRUECOST, *map(str, words)]) if starter is None else partial(starter.truecost, *words)
+    with start(**streams) as work:
         texts = [b"", b""]
         for _, child in ends:
             os.close(child)
@@ -271,9 +294,10 @@ def watch(
         for place in (1, 0):
             while piece := _read(ends[place][0]):
                 texts[place] += piece
+        code = work.wait()
     for parent, _ in ends:
         os.close(parent)
-    return Seen(texts[0], texts[1], work.returncode)
+    return Seen(texts[0], texts[1], code)
 
 
 def _read(parent: int) -> bytes:
@@ -283,35 +307,35 @@ def _read(parent: int) -> bytes:
         return b""
 
 
-def test_colours_are_for_terminals(folder: Path) -> None:
+def test_colours_are_for_terminals(loaded: Starter, folder: Path) -> None:
     """There would be no colours in a terminal; or some in a pipe, with NO_COLOR, in a dumb terminal, or in JSON."""
     words = ["bound", folder / "h.npz"]
-    coloured = watch(*words)
+    coloured = watch(None, *words)
     assert coloured.code == 0
     assert b"\x1b[33mPlug-in, not guaranteed" in coloured.out  # yellow
     assert b"\x1b[1m" in coloured.out
-    plain = watch(*words, out=False)
+    plain = watch(loaded, *words, out=False)
     assert STYLED.sub(b"", coloured.out).replace(b"\r\n", b"\n") == plain.out
     assert b"\x1b" not in plain.out
     for variables in ({"NO_COLOR": "1"}, {"NO_COLOR": "no", "FORCE_COLOR": "1"}, {"TERM": "dumb"}):
-        assert b"\x1b" not in watch(*words, env=variables).out
-    assert b"\x1b[33m" in watch(*words, out=False, env={"FORCE_COLOR": "1"}).out
-    assert b"\x1b" not in watch(*words, "--json", env={"FORCE_COLOR": "1"}).out
+        assert b"\x1b" not in watch(loaded, *words, env=variables).out
+    assert b"\x1b[33m" in watch(loaded, *words, out=False, env={"FORCE_COLOR": "1"}).out
+    assert b"\x1b" not in watch(loaded, *words, "--json", env={"FORCE_COLOR": "1"}).out
 
 
-def test_errors_are_plain() -> None:
+def test_errors_are_plain(loaded: Starter) -> None:
     """In a terminal the line that says what was wrong would be coloured, wrapped or more than one."""
-    ended = watch("info", "nowhere-" + "x" * 90 + ".npz", env={"FORCE_COLOR": "1"})
+    ended = watch(loaded, "info", "nowhere-" + "x" * 90 + ".npz", env={"FORCE_COLOR": "1"})
     assert ended.code == 2
     assert re.fullmatch(rb"truecost: [^\x1b\r\n]+\r\n", ended.err), ended.err
 
 
-def test_progress_in_a_terminal(folder: Path, tmp_path: Path) -> None:
+def test_progress_in_a_terminal(loaded: Starter, folder: Path, tmp_path: Path) -> None:
     """A terminal would show no progress, or keep it; a pipe or --quiet would have one; Ctrl-C would hide the cursor."""
     drawn = runtime_model(configurations=60, rng=np.random.default_rng(1))
     path = tmp_path / "large.npz"
     drawn.draw(instances=200, runs=5, rng=np.random.default_rng(2)).save(path)
-    ended = watch("experiment", "n", path, "--splits", 100_000, stop=b"to go")
+    ended = watch(None, "experiment", "n", path, "--splits", 100_000, stop=b"to go")
     assert ended.code == 130
     assert ended.out == b""
     assert re.search(rb"\d+%  [\d,]+/100,000 splits  [\d,.]+/s  \d:\d\d:\d\d  \d+:\d\d:\d\d to go", ended.err), ended.err[
@@ -321,11 +345,11 @@ def test_progress_in_a_terminal(folder: Path, tmp_path: Path) -> None:
     assert ended.err.rindex(SHOW_CURSOR) > ended.err.rindex(HIDE_CURSOR)
     assert ended.err.split(b"\x1b[2K")[-1] == b"truecost: interrupted\r\n"
     short = ["import", folder / "h.csv"]
-    assert HIDE_CURSOR in watch(*short).err
-    assert watch(*short, "--quiet").err == b""
-    assert watch(*short, err=False).err == b""
-    assert watch(*short, env={"TERM": "dumb"}).err == b""
-    uncoloured = watch(*short, env={"NO_COLOR": "1"}).err
+    assert HIDE_CURSOR in watch(loaded, *short).err
+    assert watch(loaded, *short, "--quiet").err == b""
+    assert watch(loaded, *short, err=False).err == b""
+    assert watch(loaded, *short, env={"TERM": "dumb"}).err == b""
+    uncoloured = watch(loaded, *short, env={"NO_COLOR": "1"}).err
     assert HIDE_CURSOR in uncoloured
     assert not STYLED.search(uncoloured)
 
