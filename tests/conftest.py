@@ -1,3 +1,4 @@
+import gc
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,6 +65,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in left_out]
     places = {name: place for place, name in enumerate(WAITING)}
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
+
+
+def pytest_collection_finish() -> None:
+    """Keep the collector of garbage from going through all that was imported, again and again, for nothing."""
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
