@@ -1,13 +1,16 @@
+import io
 import json
 import re
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import numpy as np
 import pytest
 from commands import run
 
+from truecost import cli
 from truecost.matrix import CostMatrix
 from truecost.stats import bounds
 from truecost.stats.allocation import even
@@ -131,12 +134,24 @@ def test_names_cannot_steer_the_terminal(tmp_path: Path) -> None:
     assert ":smile:" in run("info", path).stdout
 
 
+def in_ascii(*words: object) -> bytes:
+    """What a command prints where nothing but ASCII can be printed."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True) for _ in range(2))
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", ["truecost", *map(str, words)])
+        with pytest.raises(SystemExit, match=r"^0$"):
+            cli.main()
+    assert err.buffer.getvalue() == b""
+    return out.buffer.getvalue()
+
+
 def test_any_stream_will_do(stored: Path) -> None:
     """An ASCII terminal, a closed stdout or a closed stderr would end in a traceback or in a wrong exit code."""
-    for words in (["info", stored], ["bound", stored], ["info", stored, "--json"], ["bound", "--help"]):
-        ended = subprocess.run([TRUECOST, *words], capture_output=True, env={"PYTHONIOENCODING": "ascii"}, check=False)
-        assert ended.returncode == 0, ended.stderr
-        ended.stdout.decode("ascii")
+    ended = subprocess.run([TRUECOST, "info", stored], capture_output=True, env={"PYTHONIOENCODING": "ascii"}, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == in_ascii("info", stored)
+    for words in (["bound", stored], ["info", stored, "--json"], ["bound", "--help"]):
+        assert in_ascii(*words)
     for closing, code, line in (
         (">&-", 0, f"info '{stored}'"),
         ("2>&-", 2, "info nowhere.npz"),
