@@ -1,6 +1,7 @@
 import io
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -50,13 +51,25 @@ FILES: dict[str, tuple[str, Callable[[], bytes]]] = {
 }
 
 
-def spoil(whole: bytes, cut: float | None, flips: list[tuple[float, int]]) -> bytes:
+@cache
+def whole(kind: str) -> bytes:
+    """What is in such a file."""
+    return FILES[kind][1]()
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file anew: to write over one waits for the disk."""
+    path.unlink(missing_ok=True)
+    path.write_bytes(content)
+
+
+def spoil(content: bytes, cut: float | None, flips: list[tuple[float, int]]) -> bytes:
     """The content, cut off at a share of it and with some bytes changed."""
-    content = bytearray(whole if cut is None else whole[: int(cut * len(whole))])
+    spoilt = bytearray(content if cut is None else content[: int(cut * len(content))])
     for place, byte in flips:
-        if content:
-            content[int(place * len(content))] ^= byte
-    return bytes(content)
+        if spoilt:
+            spoilt[int(place * len(spoilt))] ^= byte
+    return bytes(spoilt)
 
 
 def attempt(path: Path, **options: float) -> Import | None:
@@ -74,12 +87,11 @@ def attempt(path: Path, **options: float) -> Import | None:
 @given(cut=CUT, flips=FLIPS)
 def test_spoilt_files(tmp_path: Path, kind: str, cut: float | None, flips: list[tuple[float, int]]) -> None:
     """A file cut off or with changed bytes would end in another exception than ours, or in a message of several lines."""
-    name, make = FILES[kind]
-    (tmp_path / name).write_bytes(spoil(make(), cut, flips))
-    if kind.startswith("smac "):
-        (tmp_path / "runhistory.json").write_bytes(FILES["smac"][1]())
-    if kind.startswith("aslib "):
-        (tmp_path / "algorithm_runs.arff").write_bytes(FILES["aslib"][1]())
+    name = FILES[kind][0]
+    write(tmp_path / name, spoil(whole(kind), cut, flips))
+    for others_too in ("smac", "aslib"):
+        if kind.startswith(f"{others_too} "):
+            write(tmp_path / FILES[others_too][0], whole(others_too))
     folder = kind.startswith(("smac", "aslib", "cave"))
     for options in ({"low": 0, "high": 200}, {"cutoff": 5, "par": 2}):
         found = attempt(tmp_path if folder else tmp_path / name, **options)
@@ -101,7 +113,7 @@ def test_anything_at_all(tmp_path: Path, content: bytes) -> None:
         b"\xfd7zXZ\0",
         b"{",
     ):
-        path.write_bytes(start + content)
+        write(path, start + content)
         attempt(path, low=0, high=10)
 
 
