@@ -28,8 +28,9 @@ class Population:
         kinds = rng.choice(len(self.kinds), p=self.kinds, size=(sets, instances))
         costs = []
         for chances in (self.first, self.second):
-            steps = chances.cumsum(axis=1)[kinds][..., np.newaxis, :]
-            where = (rng.random((sets, instances, runs))[..., np.newaxis] > steps[..., :-1]).sum(axis=-1)
+            draws, where = rng.random((sets, instances, runs)), np.zeros((sets, instances, runs), np.int64)
+            for step in chances.cumsum(axis=1).T[:-1]:
+                where += draws > step[kinds][..., np.newaxis]
             drawn = self.values[where]
             if uneven:
                 there = np.arange(runs) < rng.integers(1, runs + 1, size=(sets, instances, 1))

@@ -214,7 +214,7 @@ def test_differences_of_pairs(method: confidence.Method) -> None:
 def test_sorted_instances_need_the_shuffle() -> None:
     """An order that goes with the costs would pass unshuffled, or break the limits though a random shuffle undid it."""
     rng, delta, data_sets = np.random.default_rng(30_007), 0.1, 4000
-    costs = np.sort(SOURCES[9].draw(rng, (data_sets, 60)), axis=1)[:, ::-1]
+    costs = np.sort(SOURCES[9].draw(rng, (data_sets, 60)), axis=1)[:, ::-1].copy()
     assert betting.star_rejects(costs, MEAN, 1 / delta).mean() > 2 * delta
     assert_covers(betting.star_rejects(rng.permuted(costs, axis=1), MEAN, 1 / delta), delta, "shuffled")
 

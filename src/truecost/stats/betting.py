@@ -46,7 +46,7 @@ CLOSE = 1 / 256
 BROKE = 1e-300
 """Capital below this is lost: no bet wins it back."""
 LANES = 8
-"""How many rows STaR-Bets are made on side by side: each bet waits for the one before it, and the waits overlap."""
+"""How many games of STaR-Bets are played side by side: each bet waits for the one before it, and the waits overlap."""
 
 
 @compiled
@@ -146,25 +146,8 @@ def _halve(x, bets, share, target, rejected, kept):
 
 
 @compiled
-def star_lower(rows, target):
-    """The lower limit of the mean of each row by STaR-Bets."""
-    limits = np.zeros(rows.shape[0])
-    for i in range(rows.shape[0]):
-        x = rows[i][~np.isnan(rows[i])]
-        bets = np.empty(x.size)
-        cells = cells_for(x.size)
-        # The last cell ends at 1, against which nothing is won.
-        for j in range(1, cells + 1):
-            end = cell_end(j, cells)
-            if not star_bets(x, end, target, bets):
-                limits[i] = _halve(x, bets, 1.0, target, cell_end(j - 1, cells), end)
-                break
-    return limits
-
-
-@compiled
-def _star_reach(x, end, mean, target, reached):
-    """Fill in for each column whether bets made against `end` reach the target against `mean`, which is at most `end`.
+def star_reach(x, ends, means, target, reached):
+    """Fill in for each column whether bets made against its end reach the target against its mean, which is not larger.
 
     The same as `star_bets(…) or reaches(…)` of each: against the smaller mean the capital is never less.
     """
@@ -176,21 +159,67 @@ def _star_reach(x, end, mean, target, reached):
         if t == until:
             for i in range(lanes):
                 over = reached[i] or ahead[i] < BROKE
-                bets[i] = 0.0 if over else _star_bet(ahead[i], squares[i], t, rounds - t, rounds, end, target)
+                bets[i] = 0.0 if over else _star_bet(ahead[i], squares[i], t, rounds - t, rounds, ends[i], target)
             until += steady
         for i in range(lanes):
-            ahead[i] *= 1 + bets[i] * (x[t, i] - end)
-            capital[i] *= 1 + bets[i] * (x[t, i] - mean)
-            squares[i] += (x[t, i] - end) ** 2
+            ahead[i] *= 1 + bets[i] * (x[t, i] - ends[i])
+            capital[i] *= 1 + bets[i] * (x[t, i] - means[i])
+            squares[i] += (x[t, i] - ends[i]) ** 2
             reached[i] |= capital[i] >= target
+        if first_open(reached) == lanes:
+            return
+
+
+@compiled
+def first_open(reached):
+    """The first game that has not reached its target, or how many there are if all have."""
+    # Not argmin nor all, for which a finished kernel would load the compiler.
+    place = 0
+    while place < reached.size and reached[place]:
+        place += 1
+    return place
+
+
+@compiled
+def star_lower(rows, target):
+    """The lower limit of the mean of each row by STaR-Bets."""
+    limits = np.zeros(rows.shape[0])
+    ends, reached = np.empty(LANES), np.empty(LANES, np.bool_)
+    for i in range(rows.shape[0]):
+        x = rows[i][~np.isnan(rows[i])]
+        cells = cells_for(x.size)
+        columns = np.empty((x.size, LANES))
+        for t in range(x.size):
+            columns[t] = x[t]
+        # The last cell ends at 1, against which nothing is won; behind it, it stands once more.
+        for first in range(1, cells + 1, LANES):
+            for k in range(LANES):
+                ends[k] = cell_end(min(first + k, cells), cells)
+            star_reach(columns, ends, ends, target, reached)
+            place = first_open(reached)
+            if place < LANES:
+                bets = np.empty(x.size)
+                star_bets(x, ends[place], target, bets)
+                limits[i] = _halve(x, bets, 1.0, target, cell_end(first + place - 1, cells), ends[place])
+                break
+    return limits
 
 
 @compiled
 def star_reaches(rows, mean, target, in_cells):
     """Whether STaR-Bets against the mean, or against the end of the cell that it lies in, reach the target on each row."""
-    reached = np.zeros(rows.shape[0], np.bool_)
-    sizes = np.array([np.count_nonzero(~np.isnan(row)) for row in rows])
-    order = np.argsort(sizes)
+    reached, (number, most) = np.zeros(rows.shape[0], np.bool_), rows.shape
+    sizes, places, order = np.zeros(number, np.int64), np.zeros(most + 2, np.int64), np.empty(number, np.int64)
+    # Rows with equally many numbers come one after the other, and are bet on together.
+    for i in range(number):
+        for k in range(most):
+            sizes[i] += not math.isnan(rows[i, k])
+        places[sizes[i] + 1] += 1
+    for k in range(most):
+        places[k + 1] += places[k]
+    for i in range(number):
+        order[places[sizes[i]]] = i
+        places[sizes[i]] += 1
     start = 0
     while start < order.size:
         size, stop = sizes[order[start]], start + 1
@@ -203,8 +232,9 @@ def star_reaches(rows, mean, target, in_cells):
         cells = cells_for(size)
         end = cell_end(cell_of(mean, cells), cells) if in_cells else mean
         found = np.empty(some.size, np.bool_)
-        _star_reach(x, end, mean, target, found)
-        reached[some] = found
+        star_reach(x, np.full(some.size, end), np.full(some.size, mean), target, found)
+        for i in range(some.size):
+            reached[some[i]] = found[i]
         start = stop
     return reached
 

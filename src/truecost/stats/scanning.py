@@ -8,7 +8,17 @@ import math
 
 import numpy as np
 
-from truecost.stats.betting import HALVINGS, SHARE, plug_in_bets, star_bets, star_reaches, watched_shows
+from truecost.stats.betting import (
+    HALVINGS,
+    LANES,
+    SHARE,
+    first_open,
+    plug_in_bets,
+    star_bets,
+    star_reach,
+    star_reaches,
+    watched_shows,
+)
 from truecost.stats.compiled import compiled
 
 STEPS = 64
@@ -166,11 +176,20 @@ def ratio_lower(first, second, low, high, target):
     As `betting.star_lower`: all ratios of a cell of the grid share the bets made against its upper end, so that inside a
     cell the capital falls in the ratio and may be halved.
     """
-    below = low / high
-    bets = np.empty(first.size)
-    for end in ratio_ends(low, high):
-        x, mean = _against(first, second, end, low, high)
-        if not star_bets(x, mean, target, bets):
+    below, ends = low / high, ratio_ends(low, high)
+    columns, means, reached = np.empty((first.size, LANES)), np.empty(LANES), np.empty(LANES, np.bool_)
+    for start in range(0, ends.size, LANES):
+        # Behind the last one, it stands once more.
+        for k in range(LANES):
+            columns[:, k], means[k] = _against(first, second, ends[min(start + k, ends.size - 1)], low, high)
+        star_reach(columns, means, means, target, reached)
+        place = start + first_open(reached)
+        if place < start + LANES:
+            if place > 0:
+                below = ends[place - 1]
+            end, bets = ends[place], np.empty(first.size)
+            x, mean = _against(first, second, end, low, high)
+            star_bets(x, mean, target, bets)
             kept = end
             for _ in range(HALVINGS):
                 middle = (below + kept) / 2
@@ -179,8 +198,7 @@ def ratio_lower(first, second, low, high, target):
                 else:
                     kept = middle
             return below
-        below = end
-    return below
+    return ends[-1] if ends.size else below
 
 
 @compiled
