@@ -412,10 +412,10 @@ def test_inverse_questions_by_brute_force(form: bounds.Form, epsilon: float) -> 
     """The m, N, K or δ reported for an ε would not be the first at which the bound reaches it."""
     finite = partial(bounds.finite, components=known(within=0.1, across=0.02), width=1, form=form)
     every = partial(finite, delta=0.1, configurations=5)
-    reaching = [n for n in range(1, 2000) if value(every(allocation=even(n, 60))) <= epsilon]
-    assert bounds.runs_for(epsilon, instances=60, bound=every).value == (reaching[0] if reaching else None)
-    reaching = [k for k in range(1, 2000) if value(every(allocation=even(3 * k, k))) <= epsilon]
-    assert bounds.instances_for(epsilon, runs_per_instance=3, bound=every).value == reaching[0]
+    reaching = (n for n in range(1, 2000) if value(every(allocation=even(n, 60))) <= epsilon)
+    assert bounds.runs_for(epsilon, instances=60, bound=every).value == next(reaching, None)
+    reaching = (k for k in range(1, 2000) if value(every(allocation=even(3 * k, k))) <= epsilon)
+    assert bounds.instances_for(epsilon, runs_per_instance=3, bound=every).value == next(reaching)
     m = bounds.configurations_for(epsilon, bound=partial(finite, allocation=even(180, 60), delta=0.1)).value
     if m:
         assert value(finite(allocation=even(180, 60), delta=0.1, configurations=m)) <= epsilon

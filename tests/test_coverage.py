@@ -122,7 +122,7 @@ def training_costs(source: Source, allocation: Allocation, rng: np.random.Genera
     """The mean of runs in each data set."""
     costs = source.draw(rng, (data_sets, allocation.instances), allocation.largest)
     there = np.arange(allocation.largest) < allocation.counts[:, np.newaxis]
-    return np.asarray((costs * there).sum(axis=(1, 2)) / allocation.runs)
+    return np.asarray(np.einsum("dir,ir->d", costs, there / allocation.runs))
 
 
 def assert_covers(violations: int, delta: float, data_sets: int, what: str) -> None:

@@ -372,7 +372,10 @@ def means_by_instance(costs: FloatArray, instances: IntArray) -> FloatArray:
     if counts.max(initial=0) <= 1:
         return costs
     # Sparse: dense weights are most of what a decision costs when there are many instances.
-    weights = csr_array((1.0 / counts[instances], (instances, np.arange(instances.size))))[counts > 0]
+    order = instances.argsort(kind="stable")
+    met = counts[counts > 0]
+    ends = np.concatenate([[0], met.cumsum()])
+    weights = csr_array((np.repeat(1.0 / met, met), order, ends), shape=(met.size, instances.size))
     return np.asarray((weights @ costs.T).T)
 
 

@@ -16,6 +16,7 @@ Four forms of one exponential inequality, tightest first, with Λ = ln(m/δ), n 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -303,7 +304,14 @@ def configurations_for(epsilon: float, *, bound: Callable[..., Bound]) -> Answer
     one = bound(configurations=1)
     if not _reached(one, epsilon):
         return _as_in(one, 0)
-    return _as_in(one, -_least(lambda m: _reached(bound(configurations=float(-m)), epsilon), -most, -1))
+
+    @cache
+    def reaches(m: float) -> bool:
+        return _reached(bound(configurations=m), epsilon)
+
+    # How many binary digits it has comes first: to halve all numbers would take a thousand bounds.
+    digits = _least(lambda digits: not reaches(2.0**digits), 1, most.bit_length())
+    return _as_in(one, -_least(lambda m: reaches(float(-m)), -min(2**digits, most), -(2 ** (digits - 1))))
 
 
 def runs_for(epsilon: float, *, instances: int, bound: Callable[..., Bound]) -> Answer:
