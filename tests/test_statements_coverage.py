@@ -45,11 +45,10 @@ def means(costs: FloatArray) -> FloatArray:
 
 def pairs(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
     """All pairs of runs of an instance."""
-    shape = (*first.shape, second.shape[-1])
-    one, two = np.broadcast_to(first[..., np.newaxis], shape), np.broadcast_to(second[..., np.newaxis, :], shape)
+    one, two = np.repeat(first, second.shape[-1], axis=-1), np.tile(second, first.shape[-1])
     missing = np.isnan(one + two)
-    flat = (*first.shape[:-1], -1)
-    return np.where(missing, np.nan, one).reshape(flat), np.where(missing, np.nan, two).reshape(flat)
+    one[missing] = two[missing] = np.nan
+    return one, two
 
 
 def win_shares(first: FloatArray, second: FloatArray) -> FloatArray:
@@ -58,7 +57,8 @@ def win_shares(first: FloatArray, second: FloatArray) -> FloatArray:
     return np.asarray(share_of(one < two, one) + 0.5 * share_of(one == two, one))
 
 
-Rejects = Callable[[FloatArray, FloatArray, float], BoolArray]
+# What to ask at each δ, of costs that are looked at once.
+Rejects = Callable[[FloatArray, FloatArray], Callable[[float], BoolArray]]
 
 
 class Statement:
@@ -82,13 +82,17 @@ def unit(shares: Callable[[FloatArray, FloatArray], FloatArray], truth: float, s
         x = shares(first, second)
         return (x, truth) if side == "lower" else (1 - x, 1 - truth)
 
-    def once(first: FloatArray, second: FloatArray, delta: float) -> BoolArray:
+    def once(first: FloatArray, second: FloatArray) -> Callable[[float], BoolArray]:
         x, mean = numbers(first, second)
-        return np.zeros(len(x), bool) if mean <= 0 else np.asarray(betting.star_rejects(x, min(mean, 1.0), 1 / delta))
+        if mean <= 0:
+            return lambda _: np.zeros(len(x), bool)
+        return lambda delta: np.asarray(betting.star_rejects(x, min(mean, 1.0), 1 / delta))
 
-    def always(first: FloatArray, second: FloatArray, delta: float) -> BoolArray:
+    def always(first: FloatArray, second: FloatArray) -> Callable[[float], BoolArray]:
         x, mean = numbers(first, second)
-        return np.zeros(len(x), bool) if mean <= 0 else np.asarray(betting.plug_in_rejects(x, mean, 1 / delta, True))
+        if mean <= 0:
+            return lambda _: np.zeros(len(x), bool)
+        return lambda delta: np.asarray(betting.plug_in_rejects(x, mean, 1 / delta, True))
 
     return once, always
 
@@ -103,11 +107,13 @@ def inverted(
         found = values(first, second)
         return share_of(found < truth if side == "upper" else found > truth, found)
 
-    def once(first: FloatArray, second: FloatArray, delta: float) -> BoolArray:
-        return np.asarray(scanning.star_shows(numbers(first, second), mean, 1 / delta))
+    def once(first: FloatArray, second: FloatArray) -> Callable[[float], BoolArray]:
+        x = numbers(first, second)
+        return lambda delta: np.asarray(scanning.star_shows(x, mean, 1 / delta))
 
-    def always(first: FloatArray, second: FloatArray, delta: float) -> BoolArray:
-        return np.asarray(betting.plug_in_rejects(numbers(first, second), mean, 1 / delta, True))
+    def always(first: FloatArray, second: FloatArray) -> Callable[[float], BoolArray]:
+        x = numbers(first, second)
+        return lambda delta: np.asarray(betting.plug_in_rejects(x, mean, 1 / delta, True))
 
     return once, always
 
@@ -120,19 +126,19 @@ def statements(population: Population, side: Side) -> dict[str, Statement]:
     one, two = population.means()
     ratio = two / one
 
-    def ratio_once(first: FloatArray, second: FloatArray, delta: float) -> BoolArray:
+    def ratio_once(first: FloatArray, second: FloatArray) -> Callable[[float], BoolArray]:
         x, y = means(first), means(second)
         if side == "lower":
-            return np.asarray(scanning.ratio_rejects(x, y, 0.0, HIGH, ratio, 1 / delta))
-        return np.asarray(scanning.ratio_rejects(y, x, 0.0, HIGH, 1 / ratio, 1 / delta))
+            return lambda delta: np.asarray(scanning.ratio_rejects(x, y, 0.0, HIGH, ratio, 1 / delta))
+        return lambda delta: np.asarray(scanning.ratio_rejects(y, x, 0.0, HIGH, 1 / ratio, 1 / delta))
 
-    def ratio_always(first: FloatArray, second: FloatArray, delta: float) -> BoolArray:
+    def ratio_always(first: FloatArray, second: FloatArray) -> Callable[[float], BoolArray]:
         x, y = (means(first), means(second)) if side == "lower" else (means(second), means(first))
         truth = ratio if side == "lower" else 1 / ratio
         ends = scanning.ratio_ends(0.0, HIGH)
         beyond = ends[np.searchsorted(ends, truth * (1 + 1e-12))]
         z = (beyond * HIGH + y - beyond * x) / ((beyond + 1) * HIGH)
-        return np.asarray(betting.plug_in_rejects(z, beyond / (beyond + 1), 1 / delta, True))
+        return lambda delta: np.asarray(betting.plug_in_rejects(z, beyond / (beyond + 1), 1 / delta, True))
 
     return {
         "solved share": Statement(
@@ -194,11 +200,13 @@ def test_the_one_test_that_an_error_needs(population: Population, side: Side) ->
     for instances, runs, uneven in ((8, 2, False), (30, 3, True), (100, 2, True)):
         first, second = population.draw(rng, 4000 if instances < 100 else 2000, instances, runs, uneven=uneven)
         for name, statement in statements(population, side).items():
+            rejects = statement.rejects(first, second)
             for delta in DELTAS:
-                assert_covers(statement.rejects(first, second, delta), delta, f"{name}, {instances} instances")
-                if instances == 30:
-                    some = slice(0, 1000)
-                    assert_covers(statement.always(first[some], second[some], delta), delta, f"{name}, at all times")
+                assert_covers(rejects(delta), delta, f"{name}, {instances} instances")
+            if instances == 30:
+                always = statement.always(first[:1000], second[:1000])
+                for delta in DELTAS:
+                    assert_covers(always(delta), delta, f"{name}, at all times")
 
 
 @sides
@@ -209,7 +217,7 @@ def test_a_wrong_limit_is_one_rejection_at_the_truth(population: Population, sid
     first, second = population.draw(rng, 40, 25, 3, uneven=True)
     for name, statement in statements(population, side).items():
         for delta in (0.2, 0.6):  # errors are rare, so that a large delta is asked for too
-            once, always = statement.rejects(first, second, delta), statement.always(first, second, delta)
+            once, always = statement.rejects(first, second)(delta), statement.always(first, second)(delta)
             for i in range(len(first)):
                 asked: dict[str, Any] = {"delta": delta, "side": side}
                 found = statement.limit(first[i], second[i], shuffle=False, **asked)
