@@ -432,10 +432,10 @@ def test_failed_save_keeps_the_old_file(tmp_path: Path) -> None:
 
 
 def test_large_matrix_stays_within_three_times_its_size(tmp_path: Path) -> None:
-    """Loading 1000 x 20000 costs and computing with them would take more than three times their 160 MB."""
+    """Loading 500 x 20000 costs and computing with them would take more than three times their 80 MB."""
     path = tmp_path / "large.npz"
     rng = np.random.default_rng(0)
-    shape = (1000, 20_000, 1)
+    shape = (500, 20_000, 1)
     np.savez(
         path,
         costs=rng.random(shape),
