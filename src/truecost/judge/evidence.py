@@ -325,7 +325,8 @@ def _on_test(matrix: CostMatrix, test: CostMatrix, name: str, watched: Watched |
     if test.utility != matrix.utility:
         mine, theirs = (each.utility or "none" for each in (matrix, test))
         raise InputError(f"Expected test runs with the utility of the others, {mine}, got {theirs}.")
-    test.select(configurations=[name])
+    if name not in test.configurations:
+        test.select(configurations=[name])  # which says what is wrong with it
     used = set(matrix.instances)
     new = [instance for instance in test.instances if instance not in used]
     if not new:

@@ -160,7 +160,7 @@ def certificate(evidence: Evidence, *, delta: float, rng: np.random.Generator) -
         row, part, planned = in_rounds(evidence, [evidence.configuration])
         evidence = evidence._replace(planned=planned)
     (most,), (there,) = instance_means(row)
-    (least,), _ = instance_means(row, caps=True)
+    (least,), _ = instance_means(row, caps=True) if row.censored.any() else ((most,), there)
     values = np.where(there, most, np.nan)
     upper, method = _limit(values, "upper", row, (row.low, row.high), delta * evidence.share * part, evidence, _seed(rng))
     return Certificate(
@@ -201,7 +201,8 @@ def limits_of_difference(evidence: Evidence, default: str, *, delta: float, rng:
     if evidence.at_all_times:
         pair, part, planned = in_rounds(evidence, names)
         evidence = evidence._replace(planned=planned)
-    (most, there), (least, _) = instance_means(pair), instance_means(pair, caps=True)
+    most, there = instance_means(pair)
+    least = instance_means(pair, caps=True)[0] if pair.censored.any() else most
     both, seed = there.all(axis=0), _seed(rng)
     # Above a half there is nothing left to say.
     delta = min(delta * evidence.share, 0.4995) * part
@@ -308,11 +309,12 @@ def _survives(apart: FloatArray) -> int:
 def check_names(matrix: CostMatrix, *names: str | None) -> None:
     """Refuse names that are not there."""
     for name in names:
-        if name is not None:
-            matrix.select(configurations=[name])
+        if name is not None and name not in matrix.configurations:
+            matrix.select(configurations=[name])  # which says what is wrong with it
 
 
 def check_has_runs(matrix: CostMatrix, name: str) -> None:
     """Refuse a configuration without runs."""
-    if not matrix.select(configurations=[name]).counts().any():
+    check_names(matrix, name)
+    if np.isnan(matrix.costs[matrix.configurations.index(name)]).all():
         raise InputError(f"Expected runs of {name!r}, got none.")
