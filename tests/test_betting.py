@@ -141,8 +141,9 @@ def test_the_sequence_is_what_the_capital_rejects_by_then() -> None:
     whole = betting.plug_in_lower_sequence(rows, 10.0)
     bernstein = betting.bernstein_lower_sequence(rows, 10.0)
     for k in range(1, 26):
-        np.testing.assert_array_equal(betting.plug_in_lower_sequence(rows[:, :k], 10.0), whole[:, :k])
-        np.testing.assert_array_equal(betting.bernstein_lower_sequence(rows[:, :k], 10.0), bernstein[:, :k])
+        first = rows[:, :k].copy()  # in one piece, as what the loops are compiled for
+        np.testing.assert_array_equal(betting.plug_in_lower_sequence(first, 10.0), whole[:, :k])
+        np.testing.assert_array_equal(betting.bernstein_lower_sequence(first, 10.0), bernstein[:, :k])
         for row in range(30):
             if whole[row, k - 1] > 0:
                 assert betting.plug_in_rejects(rows[row : row + 1, :k], whole[row, k - 1], 10.0, True)[0]
@@ -157,7 +158,7 @@ def test_a_long_sequence_is_as_valid_as_the_exact_one() -> None:
     found, target = betting.plug_in_lower_sequence(rows, 20.0), 20.0
     assert (np.diff(found, axis=1) >= 0).all()
     for k in (betting.EXACT, betting.EXACT + 1, betting.EXACT + 250, n):
-        np.testing.assert_array_equal(betting.plug_in_lower_sequence(rows[:, :k], target), found[:, :k])
+        np.testing.assert_array_equal(betting.plug_in_lower_sequence(rows[:, :k].copy(), target), found[:, :k])
         for row, limit in zip(rows[:, :k], found[:, k - 1], strict=True):
             seen = row[~np.isnan(row)]
             assert betting.plug_in_rejects(seen[np.newaxis], limit, target, True)[0]

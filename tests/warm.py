@@ -11,7 +11,7 @@ import numpy as np
 from truecost.experiments import resample
 from truecost.matrix import CostMatrix
 from truecost.race.replay import replay
-from truecost.stats import betting, confidence, forecast, quantiles, rates, ratios
+from truecost.stats import betting, confidence, forecast, quantiles, rates, ratios, scanning
 from truecost.stats.synthetic import runtime_model
 
 
@@ -58,6 +58,7 @@ def statements(matrix: CostMatrix) -> None:
     forecast.is_shown(goal, planned=20)
     shares = goal.values[np.newaxis]
     betting.star_rejects(shares, 0.5, 20.0)
+    scanning.ratio_rejects(shares, shares, 0.0, 1.0, 1.0, 20.0)
     for sequence in (False, True):
         betting.plug_in_rejects(shares, 0.5, 20.0, sequence)
 

@@ -41,7 +41,7 @@ def of_instances(rng: Rng, shuffle: bool, *runs: FloatArray) -> IntArray:
         return np.arange(n)
     if rng is not None:
         return generator(rng).permutation(n)
-    values = np.concatenate(runs, axis=1)
+    values = np.ascontiguousarray(np.concatenate(runs, axis=1))
     # One code for all NaN and one for both zeros.
     each = _row_codes(np.where(np.isnan(values), np.nan, values + 0.0).view(np.uint64))
     seed = _mix(each.sum(dtype=np.uint64, keepdims=True))
