@@ -45,6 +45,8 @@ clean:
 	$(BIN)/python -m pip install --quiet -e '.[dev,cluster,solvers]'
 	@touch $@
 
-.venv/.compiled: .venv/.tools src/truecost/experiments/_resample_kernels.py src/truecost/race/_rules.py src/truecost/stats/betting.py src/truecost/stats/compiled.py src/truecost/stats/scanning.py
+# A cached kernel does not notice that one of another file, which it calls, has changed.
+.venv/.compiled: .venv/.tools src/truecost/experiments/_resample_kernels.py src/truecost/race/_rules.py src/truecost/stats/betting.py src/truecost/stats/compiled.py src/truecost/stats/ordering.py src/truecost/stats/scanning.py
+	find src -name '*.nb[ci]' -delete
 	$(BIN)/python tests/warm.py
 	@touch $@

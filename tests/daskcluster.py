@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import scenarios
@@ -113,12 +113,10 @@ def holding(folder: Path) -> Path:
 def runs(path: Path) -> int:
     """How many runs a journal holds."""
     try:
-        with sqlite3.connect(path) as connection:
+        with closing(sqlite3.connect(path)) as connection:
             return int(connection.execute("SELECT COUNT(*) FROM runs").fetchone()[0])
     except sqlite3.OperationalError:
         return 0
-    finally:
-        connection.close()
 
 
 def openssl(folder: Path, *words: str) -> None:

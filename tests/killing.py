@@ -14,6 +14,7 @@ import signal
 import sqlite3
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import NoReturn
 
@@ -56,12 +57,8 @@ def journaled(path: str) -> int:
     """How many runs a journal has."""
     if not Path(path).exists():
         return 0
-    connection = sqlite3.connect(path)
-    try:
-        (number,) = connection.execute("SELECT count(*) FROM runs").fetchone()
-    finally:
-        connection.close()
-    return int(number)
+    with closing(sqlite3.connect(path)) as connection:
+        return int(connection.execute("SELECT count(*) FROM runs").fetchone()[0])
 
 
 def work(how: str, scenario: Scenario, journal: str, runs: str, telling: int) -> NoReturn:

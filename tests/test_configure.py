@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,10 +67,8 @@ def truecost(*words: object, folder: Path, code: int = 0) -> Ended:
 
 def rows(path: Path, query: str) -> list[tuple[Any, ...]]:
     """What a query finds in a journal."""
-    with sqlite3.connect(path) as connection:
-        found = connection.execute(query).fetchall()
-    connection.close()
-    return found
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(query).fetchall()
 
 
 RUNS = (
@@ -466,9 +465,11 @@ def test_capped_runs_are_kept_apart(tmp_path: Path, workers: int, capped: int) -
         "DELETE FROM steps",
         "UPDATE proposals SET number = 9",
     ):
-        with sqlite3.connect(tmp_path / "s.db") as connection, pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        with (
+            closing(sqlite3.connect(tmp_path / "s.db")) as connection,
+            pytest.raises(sqlite3.IntegrityError, match="append-only"),
+        ):
             connection.execute(statement_)
-        connection.close()
     before = way(tmp_path / "s.db")
     configure(scenario, tmp_path / "s.db", **options)
     assert way(tmp_path / "s.db") == before

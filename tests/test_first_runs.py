@@ -1,6 +1,7 @@
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +40,8 @@ def steady(folder: Path, check: str | None = None, **tables: dict[str, Any]) -> 
 
 def statuses(path: Path) -> list[int]:
     """How the runs of a journal ended."""
-    with sqlite3.connect(path) as connection:
-        found = [row[0] for row in connection.execute("SELECT status FROM runs ORDER BY id")]
-    connection.close()
-    return found
+    with closing(sqlite3.connect(path)) as connection:
+        return [row[0] for row in connection.execute("SELECT status FROM runs ORDER BY id")]
 
 
 def tried(message: str) -> subprocess.CompletedProcess[str]:

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +35,11 @@ def truecost(*words: object, folder: Path, code: int = 0) -> Ended:
 
 def cells(path: Path) -> list[tuple[Any, ...]]:
     """What must not depend on when and where a run was made: its key, outcome and printed values."""
-    with sqlite3.connect(path) as connection:
-        rows = connection.execute(
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(
             "SELECT c.name, i.name, r.number, r.seed, r.status, r.exit_code, r.time, r.value, r.detail FROM runs r"
             " JOIN configurations c ON c.id = r.configuration JOIN instances i ON i.id = r.instance ORDER BY 1, 2, 3"
         ).fetchall()
-    connection.close()
-    return rows
 
 
 def test_what_is_gathered_is_what_was_run(tmp_path: Path) -> None:

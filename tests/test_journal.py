@@ -4,6 +4,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -99,9 +100,11 @@ def test_runs_are_never_changed(journal: Journal, scenario: Scenario) -> None:
     """Somebody with a database tool could rewrite results without anything objecting."""
     add(journal, begun(journal, scenario), [(0, 0, 0)])
     for statement in ("DELETE FROM runs", "UPDATE runs SET cpu = 0"):
-        with sqlite3.connect(journal.path) as connection, pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        with (
+            closing(sqlite3.connect(journal.path)) as connection,
+            pytest.raises(sqlite3.IntegrityError, match="append-only"),
+        ):
             connection.execute(statement)
-        connection.close()
 
 
 def test_aborted_runs_are_done_again(journal: Journal, scenario: Scenario) -> None:
@@ -245,9 +248,8 @@ def test_other_files_are_refused(tmp_path: Path, scenario: Scenario, content: by
 
 def test_somebody_elses_database_is_refused(tmp_path: Path, scenario: Scenario) -> None:
     """An SQLite file of another program would get our tables."""
-    with sqlite3.connect(tmp_path / "other.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "other.db")) as connection:
         connection.execute("CREATE TABLE mine (x)")
-    connection.close()
     with pytest.raises(InputError, match="got another SQLite file"):
         Journal.read(tmp_path / "other.db")
     with pytest.raises(InputError, match="got another SQLite file"):

@@ -195,7 +195,8 @@ def test_an_option_means_one_thing() -> None:
             if each.param_type_name == "option":
                 meaning = each.help.split(";")[0].rstrip(".")
                 kind = each.type_descriptor.annotation
-                kind = "words" if issubclass(kind, StrEnum) else f"{kind.__name__}{' list' if each.multiple else ''}"
+                words = isinstance(kind, type) and issubclass(kind, StrEnum)
+                kind = "words" if words else f"{kind.__name__}{' list' if each.multiple else ''}"
                 for flag in (*each.opts, *each.secondary_opts):
                     meanings[flag][kind, meaning].append(name)
     several = {flag: dict(found) for flag, found in meanings.items() if len(found) > 1}

@@ -5,7 +5,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import chdir
+from contextlib import chdir, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,8 @@ def test_it_stops_when_it_is_shown(here: Scenario) -> None:
     assert [look and look.why for look in looks] == [*[None] * (len(looks) - 1), "better"]
     # Told again, nothing is run.
     assert said(go(here, budget=None)) == said(found)
-    assert sqlite3.connect("v.db").execute("SELECT count(*) FROM runs").fetchone()[0] == found.runs
+    with closing(sqlite3.connect("v.db")) as connection:
+        assert connection.execute("SELECT count(*) FROM runs").fetchone()[0] == found.runs
 
 
 def test_optimism_is_measured(here: Scenario) -> None:
@@ -369,7 +370,8 @@ def test_instances_are_made_when_they_are_needed(tmp_path: Path, monkeypatch: py
     gather(scenario, "g.db", configurations=2, instances=4, runs=1, **FREE)
     made = sorted(tmp_path.glob("generated/*/*"))
     assert sorted(each.name for each in made) == sorted(each.name for each in scenario.instances[:4])
-    rows = sqlite3.connect("g.db").execute("SELECT name, extras FROM instances").fetchall()
+    with closing(sqlite3.connect("g.db")) as connection:
+        rows = connection.execute("SELECT name, extras FROM instances").fetchall()
     assert all(f"seed-{json.loads(extras)['generator_seed']}.txt" == name for name, extras in rows)
     # Made anew from the seed alone, it is the same.
     content = made[0].read_bytes()

@@ -84,7 +84,7 @@ def checked_names(names: Iterable[str], what: str) -> tuple[str, ...]:
         if not isinstance(name, str) or not name:
             raise InputError(f"Expected every {what} name to be a text with at least one letter, got {name!r}.")
         # Neither survives in every kind of file.
-        if "\0" in name or any("\ud800" <= letter <= "\udfff" for letter in name):
+        if "\0" in name or (not name.isascii() and any("\ud800" <= letter <= "\udfff" for letter in name)):
             raise InputError(f"Expected {what} names without NUL and half characters (surrogates), got {name!r}.")
         if name in seen:
             raise InputError(f"Expected every {what} name once, got {name!r} twice.")

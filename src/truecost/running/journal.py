@@ -105,9 +105,13 @@ class Journal:
         else:
             with told(path):
                 raise failure
-        with told(path):
-            journal = cls(path, connection, None)
-            journal._check_kind()
+        journal = cls(path, connection, None)
+        try:
+            with told(path):
+                journal._check_kind()
+        except BaseException:
+            journal.close()
+            raise
         return journal
 
     @classmethod

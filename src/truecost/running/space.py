@@ -309,8 +309,7 @@ def _step(value: float, low: float, high: float, log: bool, spread: float, rng: 
 
 
 def _assemble(draft: Draft) -> Space:
-    space = ConfigSpace.ConfigurationSpace()
-    space.add(list(draft.parameters.values()))
+    conditions = []
     for child, texts in draft.conditions.items():
         parts = []
         for number, text in texts:
@@ -318,9 +317,10 @@ def _assemble(draft: Draft) -> Space:
                 if child not in draft.parameters:
                     raise InputError(f"expected a parameter before '|', got {child!r:.80}.")
                 parts.append(expression(text, draft.parameters, CONDITION, draft.parameters[child]))
-                # Several lines for one parameter must all hold. Added at the last, where a circle of conditions closes.
-                if len(parts) == len(texts):
-                    space.add(joined(CONDITION["and"], parts))
+        # Several lines for one parameter must all hold. The last stands for them, where a circle of conditions closes.
+        with at_line(number):
+            conditions.append((number, joined(CONDITION["and"], parts)))
+    space = _with_conditions(draft, conditions)
     made = Space(configspace=space, parameters=tuple(draft.parameters), switches=draft.switches, decimals=draft.decimals)
     default, clauses = made.default(), []
     for number, text in draft.forbidden:
@@ -340,3 +340,18 @@ def _assemble(draft: Draft) -> Space:
         with at_line(number):
             space.add(clause)
     return made
+
+
+def _with_conditions(draft: Draft, conditions: list[tuple[int, Any]]) -> ConfigSpace.ConfigurationSpace:
+    """The parameters and their conditions, added at once: ConfigSpace looks through all of them with every call."""
+    try:
+        space = ConfigSpace.ConfigurationSpace()
+        space.add([*draft.parameters.values(), *(condition for _, condition in conditions)])
+    except Exception:
+        # One by one, so that the line is told that ConfigSpace refuses.
+        space = ConfigSpace.ConfigurationSpace()
+        space.add(list(draft.parameters.values()))
+        for number, condition in conditions:
+            with at_line(number):
+                space.add(condition)
+    return space

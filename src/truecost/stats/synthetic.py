@@ -20,6 +20,8 @@ from truecost.stats.variance import VarianceComponents
 FloatArray = NDArray[np.float64]
 # Standard deviations of ln seconds beyond this are not runtimes any more.
 WIDEST = 10.0
+# Of the Gauss-Legendre rule on a panel.
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -188,10 +190,9 @@ def _components(location: float, across: float, noise: float, cutoff: float, fac
     # Gauss-Legendre on panels that are narrow around the cutoff, where the conditional mean turns within noise/across.
     edge, turn = (math.log(cutoff) - location) / across, noise / across
     ends = np.unique(np.clip(np.concatenate([np.linspace(-12, 12, 49), edge + turn * np.arange(-12, 13)]), -12, 12))
-    nodes, weights = np.polynomial.legendre.leggauss(20)
     half = np.diff(ends)[:, np.newaxis] / 2
-    z = (ends[:-1, np.newaxis] + half + half * nodes).ravel()
-    density = (half * weights).ravel() * np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
+    z = (ends[:-1, np.newaxis] + half + half * NODES).ravel()
+    density = (half * WEIGHTS).ravel() * np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
     given = _moments(location + across * z, noise, cutoff, factor)
     return float(density @ given.variance), float(density @ (given.mean - whole.mean) ** 2)
 
