@@ -3,7 +3,7 @@
 Left to the tests, each of the processes they run in would compile the same again.
 """
 
-import os
+import subprocess
 import sys
 
 import numpy as np
@@ -14,6 +14,9 @@ from truecost.race.replay import replay
 from truecost.stats import betting, confidence, forecast, quantiles, rates, ratios, scanning
 from truecost.stats.synthetic import runtime_model
 
+# Said to the second process.
+OTHERS = "others"
+
 
 def main() -> None:
     """Call everything that is compiled, with the types that the package calls it with."""
@@ -23,13 +26,13 @@ def main() -> None:
     costs[0, 0, 2] = np.nan
     gaps = CostMatrix(costs, matrix.configurations, matrix.instances, matrix.low, matrix.high)
     # In two processes: one kernel takes as long as all others.
-    child = os.fork()
-    if child == 0:
+    if OTHERS in sys.argv:
         for each in (matrix, gaps):
             resample.sweep_n(each, splits=4, rng=rng, levels=(0.5,))
         resample.sweep_n(matrix, splits=4, rng=rng, common_seeds=True)
         statements(matrix)
-        os._exit(0)
+        return
+    child = subprocess.Popen([sys.executable, __file__, OTHERS])
     for each in (matrix, gaps):
         resample.sweep_m(each, splits=4, rng=rng, levels=(0.5,))
         resample.sweep_k(each, splits=4, rng=rng, levels=(0.5,))
@@ -39,7 +42,7 @@ def main() -> None:
     confidence.interval(matrix, method="betting")
     confidence.sequence(matrix, method="betting")
     confidence.sequence(matrix, method="empirical-bernstein")
-    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    sys.exit(child.wait())
 
 
 def statements(matrix: CostMatrix) -> None:
