@@ -39,7 +39,7 @@ def main() -> None:
     if mode == "fine":
         answer(7)
     elif mode == "burns":
-        burn(0.15)
+        burn(0.2)
     elif mode == "ignores-sigterm":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         burn()
@@ -107,7 +107,7 @@ def main() -> None:
         reading, writing = os.pipe()
         if os.fork() == 0:
             if os.fork() == 0:
-                burn(0.15)
+                burn(0.2)
             os._exit(0)
         os.close(writing)
         os.wait()
@@ -117,7 +117,7 @@ def main() -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         reading, writing = os.pipe()
         if os.fork() == 0:
-            burn(0.15)
+            burn(0.2)
             os._exit(0)
         os.close(writing)
         os.read(reading, 1)
