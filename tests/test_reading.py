@@ -1,4 +1,5 @@
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
@@ -165,6 +166,12 @@ def test_errors_say_what_to_type(run: Run, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         paper_bounds(subject_of(import_runs(table).matrix, "a"), delta=0.05)
     assert says.format("`low`", "`high`") in str(caught.value)
+    # What is typed as it is read leaves out no cost.
+    for costs, ends in {("-0.14159", "7.65432"): ("-0.142", "7.66"), ("0.29", "1.1"): ("0.29", "1.1")}.items():
+        table.write_text("configuration,instance,cost\na,x,{}\na,y,{}\n".format(*costs))
+        low, high = re.findall(r"log: (\S+) to (\S+)\)", run("bound", table).stderr)[0]
+        assert (low, high) == ends
+        assert run("bound", table, "--low", low, "--high", high).returncode == 0
 
 
 def test_a_log_goes_wherever_a_matrix_goes(run: Run, tmp_path: Path) -> None:

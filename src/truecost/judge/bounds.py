@@ -1,6 +1,7 @@
 """The paper's bounds for recorded runs: one configuration, one of m, all, a whole space; and the inverse questions."""
 
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from functools import partial
 from typing import Any, get_args
 
@@ -84,8 +85,16 @@ def subject_of(matrix: CostMatrix, configuration: str) -> Subject:
         instances=int(costs.instances[own]),
         configuration=configuration,
         mean_of_runs=float(costs.cost[own]),
-        seen=f" (seen in the log: {np.nanmin(matrix.costs):.3g} to {np.nanmax(matrix.costs):.3g})",
+        seen=f" (seen in the log: {_outwards(matrix)})",
     )
+
+
+def _outwards(matrix: CostMatrix) -> str:
+    """The costs that were seen, rounded so that whoever types these ends leaves none out."""
+    # By their shortest digits: 0.1 is a little more than that, and is written as it is.
+    low = Context(prec=3, rounding=ROUND_FLOOR).create_decimal(repr(float(np.nanmin(matrix.costs))))
+    high = Context(prec=3, rounding=ROUND_CEILING).create_decimal(repr(float(np.nanmax(matrix.costs))))
+    return f"{float(low):g} to {float(high):g}"
 
 
 def assumed_subject(
