@@ -95,6 +95,15 @@ def test_long_names_move_columns_into_another_table() -> None:
     assert printed(table([["short", "1", "2"]], {0})).count("head 0") == 1
 
 
+def test_a_name_that_is_broken_breaks_no_other() -> None:
+    """One name that is too long for the terminal would break all those beside it that are not."""
+    numbers = ["0"] * 5 + ["10,000", "0", "0"]
+    text = printed(table([["0", name, *numbers] for name in ("x" * 45, "y" * 27)], {1}), width=60)
+    assert "x" * 45 not in text
+    assert text.count("y" * 27) == text.count("head 1") > 1
+    assert text.split().count("10,000") == 2
+
+
 def test_sentences_in_a_table_are_whole() -> None:
     """A statement that wraps would lose its middle like an endless name."""
     sentence = " ".join(f"word{place}" for place in range(60))

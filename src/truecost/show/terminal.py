@@ -178,20 +178,26 @@ def _layout(columns: Sequence[Sequence[str]], text: Sequence[bool], room: int) -
     """Which columns go into which table, and how wide they are there; every table begins with the names of the rows."""
     # Beside its cells a column takes 2: a space and a divider, or the borders of the table.
     natural = [max(map(cell_len, cells)) for cells in columns]
-    least = [max((cell_len(word) for cell in cells for word in WORDS.findall(cell)), default=0) for cells in columns]
+    words = [[cell_len(word) for cell in cells for word in WORDS.findall(cell)] for cells in columns]
+    least = [max(each, default=0) for each in words]
     keys = list(range(text.index(True) + 1 if True in text[:2] else 1))
+    others = range(len(keys), len(columns))
     taken = sum(least[place] + 2 for place in keys)
     # Names that leave no room for another column are broken in any layout.
-    broken = [place for place in range(len(columns)) if place not in keys and taken + least[place] + 2 > room]
-    for place in {*keys, *broken} if broken or taken > room else ():
+    broken = [place for place in others if taken + least[place] + 2 > room]
+    widest = max((2 + (NARROWEST_TEXT if place in broken and text[place] else least[place]) for place in others), default=0)
+    for place in (*keys, *broken) if broken or taken > room else ():
         if text[place]:
             head = max(map(cell_len, columns[place][0].split()), default=0)
             # On one line less than there may be: words that wrap leave room.
             few = min(-(-natural[place] // (MOST_LINES - 1)), room // 2)
-            least[place] = max(head, min(least[place], max(few, NARROWEST_TEXT)))
+            # A name that is broken breaks no other that has room.
+            beside = sum(least[key] + 2 for key in keys if key != place) + (widest if place in keys else 0)
+            whole = max((word for word in words[place] if word + 2 + beside <= room), default=0)
+            least[place] = max(head, min(least[place], max(few, NARROWEST_TEXT, whole)))
 
     tables = [list(keys)]
-    for place in range(len(keys), len(columns)):
+    for place in others:
         if len(tables[-1]) > len(keys) and sum(least[each] + 2 for each in (*tables[-1], place)) > room:
             tables.append(list(keys))
         tables[-1].append(place)
