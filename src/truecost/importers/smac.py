@@ -91,9 +91,10 @@ def _history(path: Path) -> tuple[Mapping[str, Any], Columns]:
     if rows and isinstance(rows[0], list):
         return history, _from_lists(rows)
     # A row's place stands where the row was. Anything else with these fields was not a row.
-    places = np.fromiter((row if type(row) is int else -1 for row in rows), dtype=np.int64, count=len(rows))
-    if (places < 0).any() or (places >= len(first)).any():
-        number = int(np.flatnonzero((places < 0) | (places >= len(first)))[0])
+    known = range(len(first))
+    places = np.fromiter((row if type(row) is int and row in known else -1 for row in rows), np.int64, count=len(rows))
+    if (places < 0).any():
+        number = int(np.flatnonzero(places < 0)[0])
         raise InputError(f"expected a trial with config_id and cost in row {number} of {path.name}.")
     if places.size != len(first):
         columns = {name: [column[place] for place in places] for name, column in columns.items()}
