@@ -317,6 +317,7 @@ def with_row(**changes: Any) -> dict[str, Any]:
         ({"data": {}}, "'data' and 'configs'"),
         (HISTORY | {"data": []}, "finished trials in runhistory.json, got none among 0"),
         (HISTORY | {"data": [1, 2]}, "a trial with config_id and cost in row 0"),
+        ({"notes": ROWS[0], **HISTORY, "data": [0]}, "a trial with config_id and cost in row 0"),
         (HISTORY | {"data": [2**63]}, "a trial with config_id and cost in row 0"),
         (HISTORY | {"data": [[1, 2]]}, "10 or 11 fields in row 0"),
         (HISTORY | {"data": [{"x": 1}]}, "a trial with config_id and cost in row 0"),

@@ -68,6 +68,12 @@ def load(folder: Path, options: Options) -> Import:
     )
 
 
+class Place(int):
+    """Where a row stands in the columns; no number of the file is one."""
+
+    __slots__ = ()
+
+
 def _history(path: Path) -> tuple[Mapping[str, Any], Columns]:
     """The run history without its rows, and the rows as columns: as dictionaries they would take a gigabyte a million."""
     columns: Columns = {name: [] for name in FIELDS}
@@ -82,7 +88,7 @@ def _history(path: Path) -> tuple[Mapping[str, Any], Columns]:
             return found
         for append, name in zip(appends, FIELDS, strict=True):
             append(found.get(name))
-        return len(first) - 1
+        return Place(len(first) - 1)
 
     history = _parsed(path, keep)
     rows = history.get("data") if isinstance(history, dict) else None
@@ -91,8 +97,7 @@ def _history(path: Path) -> tuple[Mapping[str, Any], Columns]:
     if rows and isinstance(rows[0], list):
         return history, _from_lists(rows)
     # A row's place stands where the row was. Anything else with these fields was not a row.
-    known = range(len(first))
-    places = np.fromiter((row if type(row) is int and row in known else -1 for row in rows), np.int64, count=len(rows))
+    places = np.fromiter((row if type(row) is Place else -1 for row in rows), dtype=np.int64, count=len(rows))
     if (places < 0).any():
         number = int(np.flatnonzero(places < 0)[0])
         raise InputError(f"expected a trial with config_id and cost in row {number} of {path.name}.")
