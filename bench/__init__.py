@@ -1,1 +1,3 @@
-"""Speed, as ratios against references timed in the same run, and the tightness of limits against the truth."""
+"""Speed, as ratios against references timed in the same run, and the tightness of limits against
+the truth.
+"""

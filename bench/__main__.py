@@ -41,12 +41,17 @@ def best_of(times: int, call: Callable[[], object]) -> float:
 
 
 def row(what: str, ours: float, reference: float, against: str) -> None:
-    print(f"{what:<44} {ours:>9.4f} s {reference:>12.2f} s {reference / ours:>11,.1f} ×  {against}", flush=True)
+    print(
+        f"{what:<44} {ours:>9.4f} s {reference:>12.2f} s {reference / ours:>11,.1f} ×  {against}",
+        flush=True,
+    )
 
 
 def matrix_of(configurations: int, instances: int, runs: int) -> CostMatrix:
     rng = np.random.default_rng(1)
-    return runtime_model(configurations=configurations, rng=rng).draw(instances=instances, runs=runs, rng=rng)
+    return runtime_model(configurations=configurations, rng=rng).draw(
+        instances=instances, runs=runs, rng=rng
+    )
 
 
 def run(sweep: Callable[..., resample.Sweep], matrix: CostMatrix, splits: int) -> None:
@@ -64,14 +69,20 @@ def experiments(matrix: CostMatrix) -> None:
     costs: naive.Costs = matrix.costs.tolist()
     k, n = exact.grid(500)
     grid = best_of(
-        5, lambda: [exact.mean_squared_error(matrix, estimator=e, instances=k, runs=n).mean for e in exact.ESTIMATORS]
+        5,
+        lambda: [
+            exact.mean_squared_error(matrix, estimator=e, instances=k, runs=n).mean
+            for e in exact.ESTIMATORS
+        ],
     )
     few = costs[:3]
 
     def naive_grid() -> None:
         for at in range(k.shape[0]):
             for kind in ("even", "concentrated", "pairs"):
-                naive.estimator_errors(kind, few, naive.PythonStream(1), int(k[at, 0]), 250, n[at].tolist())
+                naive.estimator_errors(
+                    kind, few, naive.PythonStream(1), int(k[at, 0]), 250, n[at].tolist()
+                )
 
     row(
         "estimators, exact, 9×16 grid",
@@ -81,19 +92,40 @@ def experiments(matrix: CostMatrix) -> None:
     )
 
     sweeps: list[tuple[str, Callable[..., resample.Sweep], Callable[[], object]]] = [
-        ("m-sweep", resample.sweep_m, lambda: naive.m_sweep(costs, naive.PythonStream(1), 250, 250)),
-        ("K-sweep", resample.sweep_k, lambda: naive.k_sweep(costs, naive.PythonStream(1), 250, 250)),
-        ("N-sweep, own order", resample.sweep_n, lambda: naive.n_sweep(costs, naive.PythonStream(1), 250, 250, 5)),
+        (
+            "m-sweep",
+            resample.sweep_m,
+            lambda: naive.m_sweep(costs, naive.PythonStream(1), 250, 250),
+        ),
+        (
+            "K-sweep",
+            resample.sweep_k,
+            lambda: naive.k_sweep(costs, naive.PythonStream(1), 250, 250),
+        ),
+        (
+            "N-sweep, own order",
+            resample.sweep_n,
+            lambda: naive.n_sweep(costs, naive.PythonStream(1), 250, 250, 5),
+        ),
     ]
     for name, sweep, one_split in sweeps:
-        sweep(matrix, splits=2, rng=np.random.default_rng(0))  # compiles, or loads what was compiled before
+        sweep(
+            matrix, splits=2, rng=np.random.default_rng(0)
+        )  # compiles, or loads what was compiled before
         slow = best_of(2, one_split) * SPLITS
         ours = best_of(3, partial(run, sweep, matrix, SPLITS))
         row(f"{name}, {SPLITS:,} splits", ours, slow, "plain Python, one split timed")
-    vectorised = best_of(3, lambda: numpy_n_sweep(matrix.costs, 2, np.random.default_rng(1))) * SPLITS / 2
+    vectorised = (
+        best_of(3, lambda: numpy_n_sweep(matrix.costs, 2, np.random.default_rng(1))) * SPLITS / 2
+    )
     row("the same", ours, vectorised, "vectorised NumPy, two splits timed")
     resample.sweep_n(matrix, splits=2, rng=np.random.default_rng(0), common_seeds=True)
-    common = best_of(2, lambda: resample.sweep_n(matrix, splits=SPLITS, rng=np.random.default_rng(1), common_seeds=True))
+    common = best_of(
+        2,
+        lambda: resample.sweep_n(
+            matrix, splits=SPLITS, rng=np.random.default_rng(1), common_seeds=True
+        ),
+    )
     row("N-sweep, common seeds", common, ours, "ours, own order")
 
 
@@ -123,15 +155,23 @@ def memory() -> None:
     )
     peaks = []
     for splits in (100, SPLITS):
-        ended = subprocess.run([sys.executable, "-c", script, str(splits)], check=True, capture_output=True, text=True)
+        ended = subprocess.run(
+            [sys.executable, "-c", script, str(splits)], check=True, capture_output=True, text=True
+        )
         peaks.append(int(ended.stdout) / 1024)
-    print(f"\nN-sweep, peak memory: {peaks[0]:.0f} MB at 100 splits, {peaks[1]:.0f} MB at {SPLITS:,}")
+    print(
+        f"\nN-sweep, peak memory: {peaks[0]:.0f} MB at 100 splits, {peaks[1]:.0f} MB at {SPLITS:,}"
+    )
     results = (SPLITS - 100) * 4 * 1250 * 8 / 2**20
-    print(f"growth {peaks[1] - peaks[0]:.0f} MB; the four curves of {SPLITS - 100:,} splits are {results:.0f} MB")
+    print(
+        f"growth {peaks[1] - peaks[0]:.0f} MB; the four curves of {SPLITS - 100:,} splits are {results:.0f} MB"
+    )
 
 
 def starts() -> None:
-    """The command line: --help, and a first and a second start with an empty cache of compiled kernels."""
+    """The command line: --help, and a first and a second start with an empty cache of compiled
+    kernels.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "matrix.npz"
         matrix_of(10, 20, 2).save(path)
@@ -146,7 +186,12 @@ def starts() -> None:
         row("truecost --help", best_of(5, lambda: start("--help")), bare, "a bare start of Python")
         words = ("experiment", "n", str(path), "--splits", "10")
         first = best_of(1, lambda: start(*words))
-        row("second start of `experiment n`", best_of(3, lambda: start(*words)), first, "the first, which compiles")
+        row(
+            "second start of `experiment n`",
+            best_of(3, lambda: start(*words)),
+            first,
+            "the first, which compiles",
+        )
 
 
 def main() -> None:

@@ -1,8 +1,9 @@
-"""How often approximate intervals of means hold: `python -m bench.approximate`, the table in docs/confidence.md.
+"""How often approximate intervals of means hold: `python -m bench.approximate`, the table in
+docs/confidence.md.
 
-Pairs of configurations whose true costs are known: lognormal times with and without timeouts (PAR10, cutoff 10), and pairs
-of the examples, drawn from with replacement. Two-sided, δ = 5 %. *Stated* is how often there was an interval and not a
-reason.
+Pairs of configurations whose true costs are known: lognormal times with and without timeouts
+(PAR10, cutoff 10), and pairs of the examples, drawn from with replacement. Two-sided, δ = 5 %.
+*Stated* is how often there was an interval and not a reason.
 """
 
 import sys
@@ -64,20 +65,28 @@ def sources() -> Iterator[tuple[str, Draw, tuple[float, float], float | None]]:
 
 def table(sets: int = 1000) -> None:
     """Coverage where an interval was stated, and how often it was."""
-    print(f"| pair | {' | '.join(f'difference, n = {n}' for n in SIZES)} | {' | '.join(f'ratio, n = {n}' for n in SIZES)} |")
+    print(
+        f"| pair | {' | '.join(f'difference, n = {n}' for n in SIZES)} | {' | '.join(f'ratio, n = {n}' for n in SIZES)} |"
+    )
     print("| --- " * (1 + 2 * len(SIZES)) + "|")
     for name, draw, (first, second), late in sources():
         cells = []
-        for ask, truth in ((approximate.mean_difference, first - second), (approximate.mean_ratio, second / first)):
+        for ask, truth in (
+            (approximate.mean_difference, first - second),
+            (approximate.mean_ratio, second / first),
+        ):
             for n in SIZES:
                 rng, right, stated = np.random.default_rng(n), 0, 0
                 for _ in range(sets):
                     one, two = draw(rng, n)
-                    found = ask(one, two, timeouts=None if late is None else (one >= late, two >= late))
+                    found = ask(
+                        one, two, timeouts=None if late is None else (one >= late, two >= late)
+                    )
                     stated += not found.reason
                     right += found.lower <= truth <= found.upper
                 cells.append(
-                    f"{right / stated:.0%}" + (f" (stated {stated / sets:.0%})" if stated < sets else "")
+                    f"{right / stated:.0%}"
+                    + (f" (stated {stated / sets:.0%})" if stated < sets else "")
                     if stated
                     else "never stated"
                 )

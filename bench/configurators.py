@@ -1,12 +1,13 @@
 """Configurators on simulated targets with the same number of runs: the table of docs/configure.md.
 
-`python -m bench.configurators run RESULTS [--tools truecost random irace smac smac+ours] [--targets …]
-[--budgets 200 1000 5000] [--repetitions 20] [--draw 100]` appends one JSON line a search to RESULTS, skipping what is there;
-`… table RESULTS` prints what they came to, `… targets` what the targets are. irace needs R with the package irace, SMAC3
-`pip install 'truecost[smac]'`.
+`python -m bench.configurators run RESULTS [--tools truecost random irace smac smac+ours] [--targets
+…] [--budgets 200 1000 5000] [--repetitions 20] [--draw 100]` appends one JSON line a search to
+RESULTS, skipping what is there; `… table RESULTS` prints what they came to, `… targets` what the
+targets are. irace needs R with the package irace, SMAC3 `pip install 'truecost[smac]'`.
 
-Every tool has the same 100 instances, the default to start from and the same number of runs; those that truecost keeps for
-held-out instances count. What a tool returns is judged by its exact expected cost over 4,000 instances no tool has seen.
+Every tool has the same 100 instances, the default to start from and the same number of runs; those
+that truecost keeps for held-out instances count. What a tool returns is judged by its exact
+expected cost over 4,000 instances no tool has seen.
 """
 
 import argparse
@@ -47,7 +48,9 @@ DRAW = 100
 
 
 class Found(NamedTuple):
-    """What a tool returned, its own seconds (those of the target taken off), runs made, and the limit it certified."""
+    """What a tool returned, its own seconds (those of the target taken off), runs made, and the
+    limit it certified.
+    """
 
     configuration: Configuration
     seconds: float
@@ -71,7 +74,7 @@ class Counter:
         return cost
 
 
-# ---- truecost ------------------------------------------------------------------------------------------------------------
+# ---- truecost ------------------------------------------------------------------------------------
 
 HERE = Machine(host="", cpu="", system="", method="simulated", solver="", truecost="")
 
@@ -90,7 +93,9 @@ class SimulatedPool:
 
     def wait(self) -> list[Finished]:
         """All that are waiting."""
-        done = [Finished(task=task, outcome=self._outcome(task), machine=HERE) for task in self._tasks]
+        done = [
+            Finished(task=task, outcome=self._outcome(task), machine=HERE) for task in self._tasks
+        ]
         self._tasks.clear()
         return done
 
@@ -109,7 +114,8 @@ def scenario_of(target: Target, seed: int, folder: Path) -> Scenario:
         space=target.space,
         space_text="",
         instances=tuple(
-            Instance(name=f"i{place}", argument=str(place), extras={}, is_file=False) for place in range(TRAINING)
+            Instance(name=f"i{place}", argument=str(place), extras={}, is_file=False)
+            for place in range(TRAINING)
         ),
         limits=Limits(cpu=60.0, wall=60.0, cutoff=60.0),
         metric=Metric(kind="value", low=0.0, high=HIGH),
@@ -124,7 +130,9 @@ def by_truecost(target: Target, budget: int, seed: int) -> Found:
         book = stack.enter_context(Journal.write(folder / "search.db", scenario, "configure"))
         bench = Bench(stack, scenario, book, True, {})
         bench.__dict__["pool"] = SimulatedPool(cost)
-        settings = configuring.settings_for(scenario, Budget(amount=budget, unit="runs"), None, seed, 1)
+        settings = configuring.settings_for(
+            scenario, Budget(amount=budget, unit="runs"), None, seed, 1
+        )
         searchlog.begin(book, settings)
         search = Search(scenario, book, settings, bench, None, race.decide)
         reason, untested = search.train(), search.judge()
@@ -143,7 +151,7 @@ def by_random(target: Target, budget: int, seed: int) -> Found:
         propose.RANDOM = kept
 
 
-# ---- irace ---------------------------------------------------------------------------------------------------------------
+# ---- irace ---------------------------------------------------------------------------------------
 
 
 class Irace:
@@ -159,13 +167,23 @@ class Irace:
         lines = []
         for parameter in self.coding.parameters:
             active = " & ".join(self._condition(each) for each in conditions[parameter.name])
-            lines.append(f'{self._word[parameter.name]} "" {self._domain(parameter)}' + (f" | {active}" if active else ""))
+            lines.append(
+                f'{self._word[parameter.name]} "" {self._domain(parameter)}'
+                + (f" | {active}" if active else "")
+            )
         (folder / "parameters.txt").write_text("\n".join(lines) + "\n")
         default = self.space.default().values
-        words = [self._told(each, default[each.name]) if each.name in default else "NA" for each in self.coding.parameters]
-        (folder / "default.txt").write_text(" ".join(self._word.values()) + "\n" + " ".join(words) + "\n")
+        words = [
+            self._told(each, default[each.name]) if each.name in default else "NA"
+            for each in self.coding.parameters
+        ]
+        (folder / "default.txt").write_text(
+            " ".join(self._word.values()) + "\n" + " ".join(words) + "\n"
+        )
         if clauses := self.space.configspace.forbidden_clauses:
-            (folder / "forbidden.txt").write_text("\n".join(self._clause(each) for each in clauses) + "\n")
+            (folder / "forbidden.txt").write_text(
+                "\n".join(self._clause(each) for each in clauses) + "\n"
+            )
 
     def read(self, words: list[str]) -> Configuration:
         """The configuration that irace means."""
@@ -189,20 +207,30 @@ class Irace:
     def _heard(self, parameter: Any, word: str) -> Any:
         if isinstance(parameter, ConfigSpace.CategoricalHyperparameter):
             return parameter.choices[int(word[1:])]
-        return int(float(word)) if isinstance(parameter, ConfigSpace.UniformIntegerHyperparameter) else float(word)
+        return (
+            int(float(word))
+            if isinstance(parameter, ConfigSpace.UniformIntegerHyperparameter)
+            else float(word)
+        )
 
     def _condition(self, condition: Any) -> str:
         match condition:
             case ConfigSpace.AndConjunction():
-                return "(" + " & ".join(self._condition(each) for each in condition.components) + ")"
+                return (
+                    "(" + " & ".join(self._condition(each) for each in condition.components) + ")"
+                )
             case ConfigSpace.OrConjunction():
-                return "(" + " | ".join(self._condition(each) for each in condition.components) + ")"
+                return (
+                    "(" + " | ".join(self._condition(each) for each in condition.components) + ")"
+                )
             case ConfigSpace.InCondition():
                 values = ", ".join(self._told(condition.parent, each) for each in condition.values)
                 return f"({self._word[condition.parent.name]} %in% c({values}))"
             case ConfigSpace.EqualsCondition():
                 return f"({self._word[condition.parent.name]} == {self._told(condition.parent, condition.value)})"
-        sign = {"NotEqualsCondition": "!=", "LessThanCondition": "<", "GreaterThanCondition": ">"}[type(condition).__name__]
+        sign = {"NotEqualsCondition": "!=", "LessThanCondition": "<", "GreaterThanCondition": ">"}[
+            type(condition).__name__
+        ]
         return f"({self._word[condition.parent.name]} {sign} {self._told(condition.parent, condition.value)})"
 
     def _clause(self, clause: Any) -> str:
@@ -234,14 +262,18 @@ def by_irace(target: Target, budget: int, seed: int) -> Found | None:
             str(seed + 1),
         ]
         log = stack.enter_context((folder / "log").open("w+"))
-        process = stack.enter_context(subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT))
+        process = stack.enter_context(
+            subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        )
         while True:
             try:
                 line = server.accept()[0].makefile("rw")
                 break
             except TimeoutError:
                 if process.poll() is not None:
-                    raise SystemExit(f"irace did not start: {(folder / 'log').read_text()[-500:]}") from None
+                    raise SystemExit(
+                        f"irace did not start: {(folder / 'log').read_text()[-500:]}"
+                    ) from None
         best = None
         for said in line:
             kind, *rest = said.rstrip("\n").split("\t")
@@ -261,7 +293,7 @@ def by_irace(target: Target, budget: int, seed: int) -> Found | None:
     return Found(best, time.perf_counter() - start - cost.seconds, cost.runs)
 
 
-# ---- SMAC3 ---------------------------------------------------------------------------------------------------------------
+# ---- SMAC3 ---------------------------------------------------------------------------------------
 
 
 def by_smac(target: Target, budget: int, seed: int, *, ours: bool = False) -> Found:
@@ -288,7 +320,9 @@ def by_smac(target: Target, budget: int, seed: int, *, ours: bool = False) -> Fo
             output_directory=Path(folder),
             seed=seed + 1,
         )
-        own = AlgorithmConfigurationFacade.get_intensifier(scenario, max_config_calls=min(2000, budget))
+        own = AlgorithmConfigurationFacade.get_intensifier(
+            scenario, max_config_calls=min(2000, budget)
+        )
         smac = AlgorithmConfigurationFacade(
             scenario,
             _never_called,
@@ -306,12 +340,19 @@ def by_smac(target: Target, budget: int, seed: int, *, ours: bool = False) -> Fo
 
 
 def _all_instances_at_once(forest: Any, configurations: Any, features: Any, _log: bool) -> Any:
-    """What SMAC's forest predicts, for all instances in one call a tree: it makes a call for each, and waits for threads."""
-    points, features = np.atleast_2d(np.asarray(configurations, np.float32)), np.asarray(features, np.float32)
+    """What SMAC's forest predicts, for all instances in one call a tree: it makes a call for each,
+    and waits for threads.
+    """
+    points, features = (
+        np.atleast_2d(np.asarray(configurations, np.float32)),
+        np.asarray(features, np.float32),
+    )
     told = np.zeros((len(points), len(forest.estimators_)))
     for start in range(0, len(points), 500):
         some = points[start : start + 500]
-        rows = np.concatenate([np.repeat(some, len(features), axis=0), np.tile(features, (len(some), 1))], axis=1)
+        rows = np.concatenate(
+            [np.repeat(some, len(features), axis=0), np.tile(features, (len(some), 1))], axis=1
+        )
         for place, tree in enumerate(forest.estimators_):
             each = tree.tree_.predict(rows).reshape(len(some), len(features)) / len(features)
             # One by one, as SMAC adds them up: the same to the last digit.
@@ -342,15 +383,25 @@ TOOLS: dict[str, Callable[[Target, int, int], Found | None]] = {
 }
 
 
-# ---- running and telling -------------------------------------------------------------------------------------------------
+# ---- running and telling -------------------------------------------------------------------------
 
 
 def known(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def run(path: Path, tools: Iterable[str], names: Iterable[str], budgets: Iterable[int], repetitions: int, draw: int) -> None:
-    done = {(each["tool"], each["target"], each["draw"], each["budget"], each["seed"]) for each in known(path)}
+def run(
+    path: Path,
+    tools: Iterable[str],
+    names: Iterable[str],
+    budgets: Iterable[int],
+    repetitions: int,
+    draw: int,
+) -> None:
+    done = {
+        (each["tool"], each["target"], each["draw"], each["budget"], each["seed"])
+        for each in known(path)
+    }
     targets: dict[str, Target] = {}
     wanted = [
         (tool, name, budget, seed)
@@ -385,7 +436,9 @@ def table(path: Path) -> None:
     print("| target (default's cost) | runs | " + " | ".join(tools) + " |")
     print("| --- " * (2 + len(tools)) + "|")
     for name in names:
-        default = next(each["default"] for each in rows if each["target"] == name and "default" in each)
+        default = next(
+            each["default"] for each in rows if each["target"] == name and "default" in each
+        )
         for budget in sorted({each["budget"] for each in rows if each["target"] == name}):
             here = [each for each in rows if each["target"] == name and each["budget"] == budget]
             cells = [_cell([each for each in here if each["tool"] == tool], here) for tool in tools]
@@ -395,37 +448,52 @@ def table(path: Path) -> None:
         some = [each for each in rows if each["tool"] == tool and "cost" in each]
         worse = sum(each["cost"] > 1.02 * each["default"] for each in some)
         own = np.median([each["milliseconds"] for each in some])
-        print(f"{tool}: worse than the default by more than 2 % in {worse} of {len(some)}; {own:.1f} ms a run")
+        print(
+            f"{tool}: worse than the default by more than 2 % in {worse} of {len(some)}; {own:.1f} ms a run"
+        )
     judged = [each for each in rows if each["tool"] in ("truecost", "random") and "upper" in each]
     missed = sum(each["certified"] > each["upper"] for each in judged)
     print(f"certificates at 5 %: {missed} of {len(judged)} missed")
 
 
 def _cell(some: list[dict[str, Any]], here: list[dict[str, Any]]) -> str:
-    """Median, quartiles, repetitions; > or < where truecost is better or worse by a paired test at 5 %."""
+    """Median, quartiles, repetitions; > or < where truecost is better or worse by a paired test at
+    5 %.
+    """
     costs = {each["seed"]: each["cost"] for each in some if "cost" in each}
     if not costs:
         return "refuses" if some else "–"
     low, middle, high = np.quantile(list(costs.values()), [0.25, 0.5, 0.75])
-    ours = {each["seed"]: each["cost"] for each in here if each["tool"] == "truecost" and "cost" in each}
+    ours = {
+        each["seed"]: each["cost"] for each in here if each["tool"] == "truecost" and "cost" in each
+    }
     both = sorted(set(costs) & set(ours))
     apart = np.array([math.log(costs[seed]) - math.log(ours[seed]) for seed in both])
     mark = ""
-    if some[0]["tool"] != "truecost" and len(both) >= 6 and apart.any() and wilcoxon(apart).pvalue < 0.05:
+    if (
+        some[0]["tool"] != "truecost"
+        and len(both) >= 6
+        and apart.any()
+        and wilcoxon(apart).pvalue < 0.05
+    ):
         mark = " >" if np.median(apart) > 0 else " <"
     few = "" if len(costs) == REPETITIONS else f", n = {len(costs)}"
     return f"{middle:.3g} ({low:.3g}–{high:.3g}{few}){mark}"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=["run", "table", "targets"])
     parser.add_argument("results", type=Path, nargs="?", default=Path("configurators.jsonl"))
     parser.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
     parser.add_argument("--targets", nargs="+", choices=TARGETS, default=list(TARGETS))
     parser.add_argument("--budgets", nargs="+", type=int, default=list(BUDGETS))
     parser.add_argument("--repetitions", type=int, default=REPETITIONS)
-    parser.add_argument("--draw", type=int, default=DRAW, help="which of the targets that a seed draws")
+    parser.add_argument(
+        "--draw", type=int, default=DRAW, help="which of the targets that a seed draws"
+    )
     options = parser.parse_args()
     if options.what == "table":
         table(options.results)
@@ -436,9 +504,18 @@ def main() -> None:
             target = TARGETS[name](options.draw)
             costs = [target.true_cost(each) for each in target.space.configurations(500, rng=1)]
             low, middle = np.quantile(costs[1:], [0.02, 0.5])
-            print(f"{name}: {target.about}; default {costs[0]:.3g}, random ones {middle:.3g}, the best 2 % {low:.3g}")
+            print(
+                f"{name}: {target.about}; default {costs[0]:.3g}, random ones {middle:.3g}, the best 2 % {low:.3g}"
+            )
         return
-    run(options.results, options.tools, options.targets, options.budgets, options.repetitions, options.draw)
+    run(
+        options.results,
+        options.tools,
+        options.targets,
+        options.budgets,
+        options.repetitions,
+        options.draw,
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""A million runs of a SMAC3 run history: time and peak memory of the import, beside plain `json.load`."""
+"""A million runs of a SMAC3 run history: time and peak memory of the import, beside plain
+`json.load`.
+"""
 
 import subprocess
 import sys
@@ -49,10 +51,15 @@ def write_history(folder: Path, runs: int = RUNS) -> None:
                     "endtime": 1.7e9 + place + cost / 10,
                     "additional_info": "{}",
                 }
-                file.write("    {\n" + ",\n".join(f'      "{name}": {value}' for name, value in fields.items()) + "\n    }")
+                file.write(
+                    "    {\n"
+                    + ",\n".join(f'      "{name}": {value}' for name, value in fields.items())
+                    + "\n    }"
+                )
                 file.write("\n" if configuration == configurations and place == each - 1 else ",\n")
         values = ",\n".join(
-            f'    "{number}": {{\n      "x": {number / 7}\n    }}' for number in range(1, configurations + 1)
+            f'    "{number}": {{\n      "x": {number / 7}\n    }}'
+            for number in range(1, configurations + 1)
         )
         file.write('  ],\n  "configs": {\n' + values + '\n  },\n  "config_origins": {}\n}')
 
@@ -60,7 +67,9 @@ def write_history(folder: Path, runs: int = RUNS) -> None:
 def measured(parts: tuple[str, str], folder: str) -> tuple[float, float, float]:
     """Seconds, CPU seconds with the imports of modules, and peak megabytes of a process."""
     script = TIMED.format(before=parts[0], work=parts[1])
-    ended = subprocess.run([sys.executable, "-c", script, folder], check=True, capture_output=True, text=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", script, folder], check=True, capture_output=True, text=True
+    )
     count, seconds, cpu, peak = ended.stdout.split()
     assert int(count) == RUNS
     return float(seconds), float(cpu), int(peak) / 1024

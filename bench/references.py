@@ -18,8 +18,12 @@ def components_in_loops(matrix: CostMatrix) -> None:
         np.mean([s / cell.size for s, cell in zip(noise, repeated, strict=True)])
 
 
-def numpy_n_sweep(costs: FloatArray, splits: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """The N-sweep with every configuration in its own order, vectorised over configurations: uniform and selection error."""
+def numpy_n_sweep(
+    costs: FloatArray, splits: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """The N-sweep with every configuration in its own order, vectorised over configurations:
+    uniform and selection error.
+    """
     configurations, instances, runs = costs.shape
     half = instances // 2
     means = costs.mean(axis=2)

@@ -1,9 +1,10 @@
 """Configurators replayed on recorded runs, the table of docs/race.md.
 
-`python -m bench.replaying [REPETITIONS] [seconds] [paper | fresh | lists]`: on the examples of the package and on four
-matrices of the runtime model, within- or across-dominated, with few or many timeouts; on such four of the paper's size; on
-matrices that are drawn afresh, 40 of each model, which share nothing between the halves of a split but the configurations;
-or on lists of 20 to 60 configurations with 5 % of all runs, where a budget has only a few runs for each.
+`python -m bench.replaying [REPETITIONS] [seconds] [paper | fresh | lists]`: on the examples of the
+package and on four matrices of the runtime model, within- or across-dominated, with few or many
+timeouts; on such four of the paper's size; on matrices that are drawn afresh, 40 of each model,
+which share nothing between the halves of a split but the configurations; or on lists of 20 to 60
+configurations with 5 % of all runs, where a budget has only a few runs for each.
 """
 
 import dataclasses
@@ -30,7 +31,9 @@ MODELS = {
 
 def drawn(name: str, size: int, seed: int = 7) -> CostMatrix:
     rng = np.random.default_rng(seed)
-    return runtime_model(configurations=size, rng=rng, **MODELS[name]).draw(instances=size, runs=5, rng=rng)
+    return runtime_model(configurations=size, rng=rng, **MODELS[name]).draw(
+        instances=size, runs=5, rng=rng
+    )
 
 
 def matrices(size: str) -> Iterator[str]:
@@ -44,11 +47,17 @@ def play(name: str, repetitions: int, seconds: bool, size: str) -> tuple[str, re
     if name in examples.names():
         some = [examples.load_example(name)]
     else:
-        some = [drawn(name, 500 if size == "paper" else 50, seed) for seed in range(7, 47 if size == "fresh" else 8)]
+        some = [
+            drawn(name, 500 if size == "paper" else 50, seed)
+            for seed in range(7, 47 if size == "fresh" else 8)
+        ]
     rng = np.random.default_rng(1)
     parts = [
         replay.replay(
-            matrix, rng=rng, repetitions=max(2, repetitions // len(some)), cutoff=matrix.high / 10 if seconds else None
+            matrix,
+            rng=rng,
+            repetitions=max(2, repetitions // len(some)),
+            cutoff=matrix.high / 10 if seconds else None,
         )
         for matrix in some
     ]
@@ -69,21 +78,29 @@ def deciding() -> None:
     start = time.perf_counter()
     _, counts = replay.run_race(replay.Course(training), order, 20_000, 0.0)
     spent = time.perf_counter() - start
-    print(f"\nDeciding with 1,000 configurations: {1e6 * spent / counts.sum():.1f} µs a run, {counts.sum():,} runs")
+    print(
+        f"\nDeciding with 1,000 configurations: {1e6 * spent / counts.sum():.1f} µs a run, {counts.sum():,} runs"
+    )
 
 
 def replaying(repetitions: int, seconds: bool = False, size: str = "") -> None:
     charged = "seconds" if seconds else "runs"
     print(f"\nReplay, {repetitions:,} repetitions, budgets in {charged}{size and ', '}{size}:")
-    print("regret on the test half, ± one standard error; differences are ours minus theirs, paired\n")
-    print("| matrix | budget | truecost | best fixed N | all runs | − SMAC3's rule | − t-test race | − halving | missed |")
+    print(
+        "regret on the test half, ± one standard error; differences are ours minus theirs, paired\n"
+    )
+    print(
+        "| matrix | budget | truecost | best fixed N | all runs | − SMAC3's rule | − t-test race | − halving | missed |"
+    )
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     wins: dict[str, list[bool]] = {replay.SMAC: [], replay.STUDENT: []}
     average: dict[str, list[float]] = {rule: [] for rule in (replay.OURS, *wins)}
     within: list[bool] = []
     with ProcessPoolExecutor(2) as pool:
         names = list(matrices(size))
-        for name, played, spent in pool.map(play, names, *([each] * len(names) for each in (repetitions, seconds, size))):
+        for name, played, spent in pool.map(
+            play, names, *([each] * len(names) for each in (repetitions, seconds, size))
+        ):
             for place, budget in enumerate(played.budgets):
                 mean = dict(zip(played.rules, played.mean[place], strict=True))
                 fixed = played.best_fixed()[place]
@@ -104,10 +121,14 @@ def replaying(repetitions: int, seconds: bool = False, size: str = "") -> None:
                     flush=True,
                 )
             print(f"{name}: {spent:.0f} s", file=sys.stderr)
-    print(f"\nWithin 10 % + 0.002 of the best fixed N: {sum(within)} of {len(within)} (* where not).")
+    print(
+        f"\nWithin 10 % + 0.002 of the best fixed N: {sum(within)} of {len(within)} (* where not)."
+    )
     for rule, won in wins.items():
         ours, theirs = np.mean(average[replay.OURS]), np.mean(average[rule])
-        print(f"Lower than {rule}: {sum(won)} of {len(won)}; on average {ours:.4f} against {theirs:.4f}.")
+        print(
+            f"Lower than {rule}: {sum(won)} of {len(won)}; on average {ours:.4f} against {theirs:.4f}."
+        )
 
 
 def lists(repetitions: int, draws: int = 10) -> None:
@@ -122,10 +143,14 @@ def lists(repetitions: int, draws: int = 10) -> None:
                 for _ in range(draws):
                     model = runtime_model(configurations=size, rng=rng, **options)
                     matrix = model.draw(instances=instances, runs=5, rng=rng)
-                    played = replay.replay(matrix, rng=rng, repetitions=max(2, repetitions // draws), budgets=(0.05,))
+                    played = replay.replay(
+                        matrix, rng=rng, repetitions=max(2, repetitions // draws), budgets=(0.05,)
+                    )
                     parts.append(played.regret[:, 0])
                 rules, regret = played.rules, np.concatenate(parts)
-                ours, theirs = (regret[:, rules.index(rule)] for rule in (replay.OURS, replay.HALVING))
+                ours, theirs = (
+                    regret[:, rules.index(rule)] for rule in (replay.OURS, replay.HALVING)
+                )
                 apart = ours - theirs
                 error = apart.std(ddof=1) / np.sqrt(len(apart))
                 print(
@@ -141,5 +166,7 @@ if __name__ == "__main__":
     if "lists" in words:
         lists(number)
         sys.exit()
-    replaying(number, "seconds" in words, next((word for word in words if word in ("paper", "fresh")), ""))
+    replaying(
+        number, "seconds" in words, next((word for word in words if word in ("paper", "fresh")), "")
+    )
     deciding()

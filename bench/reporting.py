@@ -16,7 +16,9 @@ Answer = TypeVar("Answer")
 
 
 def reporting(matrix: CostMatrix) -> None:
-    """Seconds from runs to a whole file, beside `audit` alone; megabytes of the file, also at 500 × 250 × 5."""
+    """Seconds from runs to a whole file, beside `audit` alone; megabytes of the file, also at 500 ×
+    250 × 5.
+    """
     rng = np.random.default_rng(1)
     small = runtime_model(configurations=500, rng=rng).draw(instances=250, runs=5, rng=rng)
     few = small.select(configurations=small.configurations[:4], instances=small.instances[:10])

@@ -1,4 +1,6 @@
-"""What running a solver costs beside the solver, how well CPU time is measured, and how fast a journal becomes a matrix."""
+"""What running a solver costs beside the solver, how well CPU time is measured, and how fast a
+journal becomes a matrix.
+"""
 
 import sqlite3
 import subprocess
@@ -29,7 +31,8 @@ memory = 1000
 [metric]
 kind = "par"
 """
-# Burns so much CPU time by its own clock, from before its interpreter's start, and prints what it saw.
+# Burns so much CPU time by its own clock, from before its interpreter's start, and prints what it
+# saw.
 BURN = "import time\nwhile time.process_time() < {}: pass\nprint(time.process_time())"
 
 
@@ -50,13 +53,18 @@ def scenario_in(folder: Path, instances: int) -> Scenario:
 
 
 def bare(times: int) -> float:
-    """Seconds per run of a target that does nothing, forked and waited for, by two processes at once."""
+    """Seconds per run of a target that does nothing, forked and waited for, by two processes at
+    once.
+    """
     script = (
         "import os, sys\nfor _ in range(int(sys.argv[1])):\n"
         " p = os.fork()\n p or os.execv('/bin/true', ['true'])\n os.waitpid(p, 0)"
     )
     start = time.perf_counter()
-    loops = [subprocess.Popen([sys.executable, "-I", "-S", "-c", script, str(times // 2)]) for _ in range(2)]
+    loops = [
+        subprocess.Popen([sys.executable, "-I", "-S", "-c", script, str(times // 2)])
+        for _ in range(2)
+    ]
     for loop in loops:
         loop.wait()
     return (time.perf_counter() - start) / (times // 2)
@@ -68,10 +76,18 @@ def overhead(folder: Path) -> None:
     for attempt in range(3):
         reference = min(reference, bare(400))
         start = time.perf_counter()
-        gather(scenario, folder / f"{attempt}.db", configurations=20, runs=4, workers=min(2, len(cores())))
+        gather(
+            scenario,
+            folder / f"{attempt}.db",
+            configurations=20,
+            runs=4,
+            workers=min(2, len(cores())),
+        )
         best = min(best, time.perf_counter() - start)
     per_run = best / 1600  # start of the workers included
-    print(f"a target that does nothing, journal on        {1600 / best:,.0f} runs/s on {min(2, len(cores()))} cores")
+    print(
+        f"a target that does nothing, journal on        {1600 / best:,.0f} runs/s on {min(2, len(cores()))} cores"
+    )
     print(
         f"  overhead of a run in its slot               {2 * per_run * 1e3 - reference * 1e3:.1f} ms over a bare fork and "
         f"wait ({reference * 1e3:.1f} ms)"
@@ -84,11 +100,20 @@ def starts(folder: Path) -> None:
     from truecost.library.kissat import launch as kissat
 
     (folder / "one.cnf").write_text("p cnf 1 1\n1 0\n")
-    for name, words in (("kissat", [*kissat.find(), "-q"]), ("clasp", clasp.find()), ("a bare Python", [sys.executable])):
+    for name, words in (
+        ("kissat", [*kissat.find(), "-q"]),
+        ("clasp", clasp.find()),
+        ("a bare Python", [sys.executable]),
+    ):
         last = ["-c", "pass"] if name == "a bare Python" else [str(folder / "one.cnf")]
         with Slot() as slot:
-            spent = sorted(slot.run([*words, *last], folder=folder, limits=Limits(cpu=20.0)).cpu for _ in range(25))
-        print(f"  start of {name:<14}                     {spent[0] * 1e3:.1f} ms of CPU time, median {spent[12] * 1e3:.1f}")
+            spent = sorted(
+                slot.run([*words, *last], folder=folder, limits=Limits(cpu=20.0)).cpu
+                for _ in range(25)
+            )
+        print(
+            f"  start of {name:<14}                     {spent[0] * 1e3:.1f} ms of CPU time, median {spent[12] * 1e3:.1f}"
+        )
 
 
 def accuracy() -> None:
@@ -99,11 +124,15 @@ def accuracy() -> None:
         with Slot(core=core, group=group) as slot:
             for seconds in (0.05, 0.2, 1.0):
                 ended = slot.run(
-                    [sys.executable, "-I", "-S", "-c", BURN.format(seconds)], folder=Path("/"), limits=Limits(cpu=20.0)
+                    [sys.executable, "-I", "-S", "-c", BURN.format(seconds)],
+                    folder=Path("/"),
+                    limits=Limits(cpu=20.0),
                 )
                 truth = float(ended.stdout)
                 off = abs(ended.cpu - truth)
-                print(f"  {slot.method:<22} {truth:.4f} s of CPU time measured as {ended.cpu:.4f} s")
+                print(
+                    f"  {slot.method:<22} {truth:.4f} s of CPU time measured as {ended.cpu:.4f} s"
+                )
                 worst[slot.method] = max(worst.get(slot.method, 0.0), off / (0.02 * truth + 0.005))
 
     print("CPU time of a busy loop, both cores loaded")

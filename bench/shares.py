@@ -1,11 +1,12 @@
 """How many of the instances to choose on, and how many to certify on: `python -m bench.shares`.
 
-Configurations of the runtime model, nearly equal (quality 0.1) or not, are all run on the same n instances. The one with the
-least mean on the first part is chosen, and its true cost, which the model knows, bounded from the other part (STaR-Bets, δ =
-5 %). Printed, for each share to choose on, in units of the range: the median limit, the mean true cost of the chosen one,
-and how often the limit was wrong; then how often a share had the lowest limit of all. A small share leaves more to certify
-on and chooses worse; limits say which counts for more. The last column chooses and certifies on all instances, with δ shared
-by the list.
+Configurations of the runtime model, nearly equal (quality 0.1) or not, are all run on the same n
+instances. The one with the least mean on the first part is chosen, and its true cost, which the
+model knows, bounded from the other part (STaR-Bets, δ = 5 %). Printed, for each share to choose on,
+in units of the range: the median limit, the mean true cost of the chosen one, and how often the
+limit was wrong; then how often a share had the lowest limit of all. A small share leaves more to
+certify on and chooses worse; limits say which counts for more. The last column chooses and
+certifies on all instances, with δ shared by the list.
 """
 
 import sys
@@ -30,11 +31,15 @@ def setting(
     rng = np.random.default_rng(seed)
     found = np.empty((len(SHARES) + 1, sets, 2))
     # For each way: up to where instances choose, and from where on they certify.
-    parts = [(first, first) for first in (_first(instances, share) for share in SHARES)] + [(instances, 0)]
+    parts = [(first, first) for first in (_first(instances, share) for share in SHARES)] + [
+        (instances, 0)
+    ]
     rows = [np.empty((sets, instances - start)) for _, start in parts]
     for i in range(sets):
         if i % SETS_A_MODEL == 0:
-            model = runtime_model(configurations=configurations, rng=rng, timeout_rate=timeouts, quality=quality)
+            model = runtime_model(
+                configurations=configurations, rng=rng, timeout_rate=timeouts, quality=quality
+            )
             true_cost = model.true_cost
         matrix = model.draw(instances=instances, runs=1, rng=rng)
         means = matrix.costs.mean(axis=2) / matrix.high
@@ -43,7 +48,9 @@ def setting(
             rows[j][i] = means[chosen, start:]
             found[j, i, 1] = true_cost[chosen] / matrix.high
     for j, each in enumerate(rows):
-        found[j, :, 0] = 1 - betting.star_lower(1 - each, (configurations if j == len(SHARES) else 1) / DELTA)
+        found[j, :, 0] = 1 - betting.star_lower(
+            1 - each, (configurations if j == len(SHARES) else 1) / DELTA
+        )
     missed = (found[:, :, 0] < found[:, :, 1]).mean(axis=1)
     return np.median(found[:, :, 0], axis=1), found[:, :, 1].mean(axis=1), missed
 
@@ -54,7 +61,13 @@ def _first(instances: int, share: float) -> int:
 
 def table(sets: int = 200) -> None:
     """All settings, and who has the lowest median limit how often."""
-    start, best, relative, worse, missed = time.perf_counter(), np.zeros(len(SHARES) + 1), [], [], []
+    start, best, relative, worse, missed = (
+        time.perf_counter(),
+        np.zeros(len(SHARES) + 1),
+        [],
+        [],
+        [],
+    )
     names, half = [*(f"1/{round(1 / share)}" for share in SHARES), "list"], len(SHARES) - 1
     print(f"| instances | configurations | timeouts | quality | {' | '.join(names)} |")
     print("| --- " * (4 + len(names)) + "|")
@@ -64,17 +77,29 @@ def table(sets: int = 200) -> None:
             for timeouts in (0.02, 0.1, 0.3):
                 for quality in (0.1, 0.3, 0.7):
                     seed += 1
-                    limits, costs, wrong = setting(instances, configurations, timeouts, quality, sets, seed)
+                    limits, costs, wrong = setting(
+                        instances, configurations, timeouts, quality, sets, seed
+                    )
                     best[limits.argmin()] += 1
                     relative.append(limits / limits[half])
                     worse.append(costs / costs[half])
                     missed.append(wrong)
-                    cells = [f"{a:.3f} ({b:.3f}, {c:.1%})" for a, b, c in zip(limits, costs, wrong, strict=True)]
+                    cells = [
+                        f"{a:.3f} ({b:.3f}, {c:.1%})"
+                        for a, b, c in zip(limits, costs, wrong, strict=True)
+                    ]
                     print(
-                        f"| {instances} | {configurations} | {timeouts:.0%} | {quality} | {' | '.join(cells)} |", flush=True
+                        f"| {instances} | {configurations} | {timeouts:.0%} | {quality} | {' | '.join(cells)} |",
+                        flush=True,
                     )
-    means, least, most = np.mean(relative, axis=0), np.min(relative, axis=0), np.max(relative, axis=0)
-    print(f"\n{len(relative)} settings of {sets} data sets: limit (true cost of the chosen, misses), in units of the range.")
+    means, least, most = (
+        np.mean(relative, axis=0),
+        np.min(relative, axis=0),
+        np.max(relative, axis=0),
+    )
+    print(
+        f"\n{len(relative)} settings of {sets} data sets: limit (true cost of the chosen, misses), in units of the range."
+    )
     dearer, errors = np.mean(worse, axis=0), np.mean(missed, axis=0)
     for j, name in enumerate(names):
         print(

@@ -1,8 +1,10 @@
-"""Targets whose costs are computed, over the spaces of real solvers: a search takes a second, and its true cost is known.
+"""Targets whose costs are computed, over the spaces of real solvers: a search takes a second, and
+its true cost is known.
 
-A target has instances to tune on and others, never shown, over which the true cost is the mean. A run's time is lognormal;
-from the cutoff on it costs ten times that (PAR10). Five kinds are drawn from a seed: the form is fixed, what matters and
-where it is best is not. Two are models fitted to the recorded runs of `truecost.load_example`.
+A target has instances to tune on and others, never shown, over which the true cost is the mean. A
+run's time is lognormal; from the cutoff on it costs ten times that (PAR10). Five kinds are drawn
+from a seed: the form is fixed, what matters and where it is best is not. Two are models fitted to
+the recorded runs of `truecost.load_example`.
 """
 
 import math
@@ -31,7 +33,9 @@ TRAINING, UNSEEN = 100, 4000
 
 
 class Point(NamedTuple):
-    """A configuration in numbers: each parameter in [0, 1] on its scale, whether it is active, its place among choices."""
+    """A configuration in numbers: each parameter in [0, 1] on its scale, whether it is active, its
+    place among choices.
+    """
 
     scaled: FloatArray
     active: NDArray[np.bool_]
@@ -46,15 +50,24 @@ class Coding:
         self.parameters: list[Any] = [space.configspace[name] for name in space.parameters]
         self.choices = np.array([len(_choices(each)) for each in self.parameters])
         self.categorical = self.choices > 0
-        self._places = [{value: place for place, value in enumerate(_choices(each))} for each in self.parameters]
+        self._places = [
+            {value: place for place, value in enumerate(_choices(each))} for each in self.parameters
+        ]
         default = space.default().values
-        self._fallback = {each.name: default.get(each.name, each.default_value) for each in self.parameters}
+        self._fallback = {
+            each.name: default.get(each.name, each.default_value) for each in self.parameters
+        }
 
     def __call__(self, values: Mapping[str, Any]) -> Point:
         """The point of these values; what is inactive stands at its default."""
-        scaled, choice = np.zeros(len(self.parameters)), np.zeros(len(self.parameters), dtype=np.int64)
+        scaled, choice = (
+            np.zeros(len(self.parameters)),
+            np.zeros(len(self.parameters), dtype=np.int64),
+        )
         active = np.zeros(len(self.parameters), dtype=bool)
-        for place, (parameter, places) in enumerate(zip(self.parameters, self._places, strict=True)):
+        for place, (parameter, places) in enumerate(
+            zip(self.parameters, self._places, strict=True)
+        ):
             active[place] = parameter.name in values
             value = values.get(parameter.name, self._fallback[parameter.name])
             if places:
@@ -100,7 +113,9 @@ class Target:
         logs = self.logs(configuration)
         if logs is None:
             return HIGH
-        noise = np.random.default_rng([zlib.crc32(configuration.name.encode()), instance, seed]).standard_normal()
+        noise = np.random.default_rng(
+            [zlib.crc32(configuration.name.encode()), instance, seed]
+        ).standard_normal()
         time = 10 ** (logs[instance] + self.noise * noise)
         return float(time) if time < CUTOFF else HIGH
 
@@ -108,7 +123,9 @@ class Target:
         """The expected cost of a run, over instances that nobody tunes on: exact in the noise."""
         if configuration.name not in self._true:
             logs = self.logs(configuration)
-            self._true[configuration.name] = HIGH if logs is None else float(expected(logs[TRAINING:], self.noise).mean())
+            self._true[configuration.name] = (
+                HIGH if logs is None else float(expected(logs[TRAINING:], self.noise).mean())
+            )
         return self._true[configuration.name]
 
     def forget(self) -> None:
@@ -117,7 +134,9 @@ class Target:
 
 
 def expected(logs: FloatArray, noise: float) -> FloatArray:
-    """The mean of a PAR10 cost with a lognormal time: that of the times below the cutoff, and HIGH for the rest."""
+    """The mean of a PAR10 cost with a lognormal time: that of the times below the cutoff, and HIGH
+    for the rest.
+    """
     rate, end = math.log(10) * noise, (math.log10(CUTOFF) - logs) / noise
     below = 10**logs * math.exp(rate**2 / 2) * ndtr(end - rate)
     return np.asarray(below + HIGH * ndtr(-end))
@@ -136,11 +155,13 @@ def space_of(solver: str) -> Space:
     return Space.read(Path(truecost.__file__).parent / "library" / solver / "space.pcs")
 
 
-# ---- drawn ---------------------------------------------------------------------------------------------------------------
+# ---- drawn ---------------------------------------------------------------------------------------
 
 
 class _Drawn:
-    """What every drawn target has: how much each parameter matters, where it is best, what it does on an instance."""
+    """What every drawn target has: how much each parameter matters, where it is best, what it does
+    on an instance.
+    """
 
     def __init__(self, solver: str, seed: int, *, kind: int, shape: float = 0.5) -> None:
         self.space, self.rng = space_of(solver), np.random.default_rng([seed, kind])
@@ -160,23 +181,41 @@ class _Drawn:
         self.likes = self.rng.standard_normal((3, size)) * np.sqrt(self.weights)
 
     def loss(self, point: Point) -> FloatArray:
-        """Of every parameter, 0 at its best: squares for numbers, a table for categories, 0.3 for what is inactive."""
-        table = np.array([each[place] for each, place in zip(self.effects, point.choice, strict=True)])
+        """Of every parameter, 0 at its best: squares for numbers, a table for categories, 0.3 for
+        what is inactive.
+        """
+        table = np.array(
+            [each[place] for each, place in zip(self.effects, point.choice, strict=True)]
+        )
         squares = (point.scaled - self.best) ** 2 / np.maximum(self.best, 1 - self.best) ** 2
-        return np.asarray(np.where(point.active, np.where(self.coding.categorical, table, squares), 0.3))
+        return np.asarray(
+            np.where(point.active, np.where(self.coding.categorical, table, squares), 0.3)
+        )
 
     def interaction(self, point: Point) -> FloatArray:
         """What the configuration makes of each instance, of about unit size."""
-        return np.asarray((self.likes @ ((point.scaled - 0.5) * 3 * point.active)) @ self.traits / math.sqrt(3))
+        return np.asarray(
+            (self.likes @ ((point.scaled - 0.5) * 3 * point.active)) @ self.traits / math.sqrt(3)
+        )
 
 
 def smooth(seed: int = 0) -> Target:
     draw = _Drawn("satenstein", seed, kind=1, shape=0.8)
     # The default is far from the best: a random configuration, as a rule, is better.
-    draw.best = np.clip(np.where(draw.default.scaled > 0.5, 0.4, 0.6) * draw.best + (draw.default.scaled <= 0.5) * 0.4, 0, 1)
+    draw.best = np.clip(
+        np.where(draw.default.scaled > 0.5, 0.4, 0.6) * draw.best
+        + (draw.default.scaled <= 0.5) * 0.4,
+        0,
+        1,
+    )
     for each, place in zip(draw.effects, draw.default.choice, strict=True):
         each[place] = max(each[place], 0.8 * each.max())
-    usual = np.median([draw.weights @ draw.loss(draw.coding(each.values)) for each in draw.space.configurations(200, rng=1)])
+    usual = np.median(
+        [
+            draw.weights @ draw.loss(draw.coding(each.values))
+            for each in draw.space.configurations(200, rng=1)
+        ]
+    )
 
     def surface(point: Point) -> FloatArray:
         level = -1.2 + 2.0 * float(draw.weights @ draw.loss(point) / usual)
@@ -187,10 +226,14 @@ def smooth(seed: int = 0) -> Target:
 
 def needle(seed: int = 0) -> Target:
     draw = _Drawn("lkh", seed, kind=2)
-    # Two categories have to be right, 1/4 and 1/6 of them, and a number has to lie in half of its range.
+    # Two categories have to be right, 1/4 and 1/6 of them, and a number has to lie in half of its
+    # range.
     rng, names = draw.rng, draw.space.parameters
     first = [names.index("CANDIDATE_SET_TYPE"), names.index("INITIAL_TOUR_ALGORITHM")]
-    right = [int(rng.choice([c for c in range(draw.coding.choices[p]) if c != draw.default.choice[p]])) for p in first]
+    right = [
+        int(rng.choice([c for c in range(draw.coding.choices[p]) if c != draw.default.choice[p]]))
+        for p in first
+    ]
     number = rng.choice(np.flatnonzero(~draw.coding.categorical))
     place = rng.uniform(0.3, 0.7)
 
@@ -208,14 +251,20 @@ def settled(seed: int = 0) -> Target:
 
     def surface(point: Point) -> FloatArray:
         apart = np.where(
-            draw.coding.categorical, point.choice != draw.default.choice, np.abs(point.scaled - draw.default.scaled)
+            draw.coding.categorical,
+            point.choice != draw.default.choice,
+            np.abs(point.scaled - draw.default.scaled),
         )
         # A twentieth of the parameters would be a little better elsewhere.
-        gain = draw.weights @ (np.minimum(apart, 0.3) * (draw.likes[0] > 1.6 * np.sqrt(draw.weights)))
+        gain = draw.weights @ (
+            np.minimum(apart, 0.3) * (draw.likes[0] > 1.6 * np.sqrt(draw.weights))
+        )
         level = -0.2 + 0.9 * float(draw.weights @ apart) ** 0.8 - 0.6 * float(gain)
         return np.asarray(level + 0.3 * draw.difficulty + 0.1 * draw.interaction(point))
 
-    return Target("settled", draw.space, surface, 0.25, "the default is near the best, kissat's space")
+    return Target(
+        "settled", draw.space, surface, 0.25, "the default is near the best, kissat's space"
+    )
 
 
 def personal(seed: int = 0) -> Target:
@@ -237,7 +286,11 @@ def personal(seed: int = 0) -> Target:
         return np.asarray(level + 0.35 * whim)
 
     return Target(
-        "personal", draw.space, surface, 0.2, "3 of 23 parameters matter, much interaction with instances, LKH's space"
+        "personal",
+        draw.space,
+        surface,
+        0.2,
+        "3 of 23 parameters matter, much interaction with instances, LKH's space",
     )
 
 
@@ -249,40 +302,62 @@ def crashing(seed: int = 0) -> Target:
         if not draw.coding.space.configspace.parent_conditions_of[draw.coding.parameters[p].name]
     ]
     chosen = draw.rng.choice(always, 6, replace=False)
-    tables = [draw.rng.uniform(0, 1, (draw.coding.choices[a], draw.coding.choices[b])) for a, b in chosen.reshape(3, 2)]
+    tables = [
+        draw.rng.uniform(0, 1, (draw.coding.choices[a], draw.coding.choices[b]))
+        for a, b in chosen.reshape(3, 2)
+    ]
     pairs = list(zip(chosen.reshape(3, 2).tolist(), tables, strict=True))
     for (a, b), table in pairs:
         table[draw.default.choice[a], draw.default.choice[b]] = 0.7
     doomed = draw.rng.choice(always, 3, replace=False)
-    bad = [int(draw.rng.choice([c for c in range(draw.coding.choices[p]) if c != draw.default.choice[p]])) for p in doomed]
+    bad = [
+        int(
+            draw.rng.choice(
+                [c for c in range(draw.coding.choices[p]) if c != draw.default.choice[p]]
+            )
+        )
+        for p in doomed
+    ]
 
     def surface(point: Point) -> FloatArray | None:
         hits = sum(point.choice[p] == value for p, value in zip(doomed, bad, strict=True))
         if hits >= 2:
             return None
         level = -1.2 + 1.2 * float(draw.weights @ draw.loss(point))
-        level += sum(0.8 * float(table[point.choice[a], point.choice[b]] - table.min()) for (a, b), table in pairs)
+        level += sum(
+            0.8 * float(table[point.choice[a], point.choice[b]] - table.min())
+            for (a, b), table in pairs
+        )
         return np.asarray(level + 0.3 * draw.difficulty + 0.15 * draw.interaction(point))
 
-    return Target("crashing", draw.space, surface, 0.25, "categories interact, a part of the space crashes, clasp's space")
+    return Target(
+        "crashing",
+        draw.space,
+        surface,
+        0.25,
+        "categories interact, a part of the space crashes, clasp's space",
+    )
 
 
-# ---- fitted --------------------------------------------------------------------------------------------------------------
+# ---- fitted --------------------------------------------------------------------------------------
 
 
 def fitted(solver: str, seed: int = 0) -> Target:
-    """A model of the example's runs: configuration, instance and two interactions on the logarithm of the time.
+    """A model of the example's runs: configuration, instance and two interactions on the logarithm
+    of the time.
 
-    Times above the cutoff are filled in by expectation (EM for censored normals). What a configuration is worth, and its two
-    scores, come from a forest over its parameters, and what the forest leaves unexplained is drawn as a smooth random
-    function of them, so that the landscape is as rough as the recorded one. New instances are drawn from normals fitted to
-    the recorded ones.
+    Times above the cutoff are filled in by expectation (EM for censored normals). What a
+    configuration is worth, and its two scores, come from a forest over its parameters, and what the
+    forest leaves unexplained is drawn as a smooth random function of them, so that the landscape is
+    as rough as the recorded one. New instances are drawn from normals fitted to the recorded ones.
     """
     from sklearn.ensemble import ExtraTreesRegressor  # type: ignore[import-untyped]
 
     matrix, about, space = load_example(solver), describe_example(solver), space_of(solver)
     coding, rng = Coding(space), np.random.default_rng([seed, 6])
-    inputs = np.stack([coding.features(coding(about["configurations"][name])) for name in matrix.configurations])
+    inputs = np.stack(
+        [coding.features(coding(about["configurations"][name])) for name in matrix.configurations]
+    )
     worth, difficulty, scores, loadings, noise = _additive(matrix.costs, matrix.high / 10)
     outputs = np.column_stack([worth, scores])
 
@@ -301,7 +376,10 @@ def fitted(solver: str, seed: int = 0) -> Target:
     spread = (guessed - outputs).std(axis=0)
     scale = math.sqrt(float(np.median(((inputs[:, None] - inputs[None]) ** 2).sum(axis=2))))
     waves = rng.standard_normal((200, inputs.shape[1])) / scale * 1.5
-    phases, heights = rng.uniform(0, 2 * math.pi, 200), rng.standard_normal((200, 3)) * math.sqrt(2 / 200)
+    phases, heights = (
+        rng.uniform(0, 2 * math.pi, 200),
+        rng.standard_normal((200, 3)) * math.sqrt(2 / 200),
+    )
     instances = TRAINING + UNSEEN
     hard = difficulty.mean() + difficulty.std() * rng.standard_normal(instances)
     likes = loadings.std(axis=0)[:, None] * rng.standard_normal((2, instances))
@@ -324,14 +402,18 @@ def fitted(solver: str, seed: int = 0) -> Target:
 
 
 class _Trees:
-    """A fitted forest, all trees descended at once: scikit-learn takes a hundred times as long for one point."""
+    """A fitted forest, all trees descended at once: scikit-learn takes a hundred times as long for
+    one point.
+    """
 
     def __init__(self, forest: Any) -> None:
         trees = [each.tree_ for each in forest.estimators_]
         size = max(tree.node_count for tree in trees)
 
         def table(name: str) -> NDArray[Any]:
-            return np.stack([np.pad(getattr(tree, name), (0, size - tree.node_count)) for tree in trees])
+            return np.stack(
+                [np.pad(getattr(tree, name), (0, size - tree.node_count)) for tree in trees]
+            )
 
         self._left, self._right = table("children_left"), table("children_right")
         self._feature, self._threshold = table("feature"), table("threshold")
@@ -350,8 +432,12 @@ class _Trees:
         return np.asarray(self._values[self._each, node].mean(axis=0))
 
 
-def _additive(costs: FloatArray, cutoff: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
-    """Of (M, P, R) PAR10 costs, in log10 seconds: worth, difficulty, scores and loadings of the interaction, noise."""
+def _additive(
+    costs: FloatArray, cutoff: float
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
+    """Of (M, P, R) PAR10 costs, in log10 seconds: worth, difficulty, scores and loadings of the
+    interaction, noise.
+    """
     end, censored = math.log10(cutoff), costs > cutoff
     logs = np.where(censored, end + 0.3, np.log10(np.clip(costs, 1e-3, cutoff)))
     spread = float(logs.std())
@@ -364,7 +450,9 @@ def _additive(costs: FloatArray, cutoff: float) -> tuple[FloatArray, FloatArray,
         scores, loadings = left[:, :2] * np.sqrt(sizes[:2]), right[:2].T * np.sqrt(sizes[:2])
         mean = (worth[:, None] + difficulty + scores @ loadings.T)[:, :, None]
         z = np.clip((end - mean) / spread, -4, 4)
-        filled = np.minimum(mean + spread * norm.pdf(z) / np.maximum(1 - norm.cdf(z), 1e-6), end + 1.0)
+        filled = np.minimum(
+            mean + spread * norm.pdf(z) / np.maximum(1 - norm.cdf(z), 1e-6), end + 1.0
+        )
         now = np.where(censored, filled, logs)
         spread = math.sqrt(float(((now - mean) ** 2)[~censored].mean()))
         cells = now.mean(axis=2)

@@ -1,8 +1,9 @@
 """What stopping early saves, and how often it is wrong: `python -m bench.validating`.
 
-Simulated validations of winners whose true share of wins is known, δ = 5 %, one run of each on every instance: how many
-instances a sample of fixed size needs to show the winner better with 80 % power (STaR-Bets, one look at the end), and what
-`truecost validate` uses when it has twice as many at its disposal.
+Simulated validations of winners whose true share of wins is known, δ = 5 %, one run of each on
+every instance: how many instances a sample of fixed size needs to show the winner better with 80 %
+power (STaR-Bets, one look at the end), and what `truecost validate` uses when it has twice as many
+at its disposal.
 """
 
 import numpy as np
@@ -15,14 +16,19 @@ DELTA, SIMULATIONS = 0.05, 100
 
 def main() -> None:
     """Print the table of docs/how-to/validate.md."""
-    print("| wins | fixed size | budget | shown | shown falsely | given up | instances used: median | mean |")
+    print(
+        "| wins | fixed size | budget | shown | shown falsely | given up | instances used: median | mean |"
+    )
     print("| --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
     rng = np.random.default_rng(1)
     for share in (0.5, 0.6, 0.7, 0.8, 0.9):
         fixed = _fixed(share, rng) if share > 0.5 else None
         budget = 2 * fixed if fixed else 400
         ends = [_validated(share, budget, rng) for _ in range(SIMULATIONS)]
-        counts = {why: np.mean([each[0] == why for each in ends]) for why in ("better", "worse", "forecast")}
+        counts = {
+            why: np.mean([each[0] == why for each in ends])
+            for why in ("better", "worse", "forecast")
+        }
         used = np.array([each[1] for each in ends])
         right, wrong = ("better", "worse") if share > 0.5 else ("worse", "better")
         row = [
@@ -33,7 +39,12 @@ def main() -> None:
             f"{counts[wrong]:.1%}",
             f"{counts['forecast']:.0%}",
         ]
-        print("|", " | ".join(map(str, [*row, f"{np.median(used):.0f}", f"{used.mean():.0f}"])), "|", flush=True)
+        print(
+            "|",
+            " | ".join(map(str, [*row, f"{np.median(used):.0f}", f"{used.mean():.0f}"])),
+            "|",
+            flush=True,
+        )
 
 
 def _fixed(share: float, rng: np.random.Generator) -> int:
@@ -57,7 +68,10 @@ def _validated(share: float, budget: int, rng: np.random.Generator) -> tuple[str
     while shown - few > 1:
         middle = (few + shown) // 2
         goal = rule.goal(costs, middle)
-        if any(forecast.is_shown(each, DELTA, planned=budget) for each in (goal, forecast.opposite(goal))):
+        if any(
+            forecast.is_shown(each, DELTA, planned=budget)
+            for each in (goal, forecast.opposite(goal))
+        ):
             shown = middle
         else:
             few = middle

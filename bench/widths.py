@@ -1,12 +1,14 @@
 """How tight limits from the runs alone are, where the truth is known.
 
-Instances are drawn with replacement from a matrix, all their runs with them, so that the true cost of a configuration is
-the mean of its row and the variance of an instance mean is known too. The error of an upper limit is upper − estimate. The
-oracle is the (1 − δ)-quantile of true cost − estimate itself: no constant added to the estimate covers with less. The floor
-is the least a valid limit can say of K instances that cost `low`, 1 − δ^(1/K) of the range: so few cannot rule out timeouts
-that are rarer.
+Instances are drawn with replacement from a matrix, all their runs with them, so that the true cost
+of a configuration is the mean of its row and the variance of an instance mean is known too. The
+error of an upper limit is upper − estimate. The oracle is the (1 − δ)-quantile of true cost −
+estimate itself: no constant added to the estimate covers with less. The floor is the least a valid
+limit can say of K instances that cost `low`, 1 − δ^(1/K) of the range: so few cannot rule out
+timeouts that are rarer.
 
-`make bench` takes the examples of the package and matrices of the runtime model; `python -m bench.widths FILE…` any matrix.
+`make bench` takes the examples of the package and matrices of the runtime model; `python -m
+bench.widths FILE…` any matrix.
 """
 
 import sys
@@ -27,13 +29,20 @@ from truecost.stats.variance import VarianceComponents
 FloatArray = NDArray[np.float64]
 SIZES = (10, 25, 50, 100, 250)
 DATA_SETS = 1000
-METHODS: tuple[confidence.Method, ...] = ("star-bets", "betting", "empirical-bernstein", "hoeffding")
+METHODS: tuple[confidence.Method, ...] = (
+    "star-bets",
+    "betting",
+    "empirical-bernstein",
+    "hoeffding",
+)
 SEQUENCES: tuple[confidence.SequenceMethod, ...] = ("betting", "empirical-bernstein")
 HEADS = ("floor", "Theorem 2*", *METHODS, *(f"{name}, always" for name in SEQUENCES))
 
 
 class Widths(NamedTuple):
-    """Median errors in units of the oracle, in the order of `HEADS`, and how often the default missed."""
+    """Median errors in units of the oracle, in the order of `HEADS`, and how often the default
+    missed.
+    """
 
     oracle: float
     ratios: list[float]
@@ -50,22 +59,36 @@ def matrices() -> Iterator[tuple[str, CostMatrix]]:
         yield f"PAR10 model, about {rate:.0%} timeouts", model.draw(instances=1000, runs=5, rng=rng)
 
 
-def widths(means: FloatArray, low: float, high: float, instances: int, delta: float, rng: np.random.Generator) -> Widths:
+def widths(
+    means: FloatArray,
+    low: float,
+    high: float,
+    instances: int,
+    delta: float,
+    rng: np.random.Generator,
+) -> Widths:
     """Of one configuration, given its mean on every instance of the population."""
     truth = means.mean()
     many = rng.choice(means, (20_000, instances))
     oracle = float(np.quantile(truth - many.mean(axis=1), 1 - delta))
-    # A limit is below the true cost where the capital against the true cost reaches 1/δ, which is known much faster.
-    missed = betting.star_rejects((high - many) / (high - low), (high - truth) / (high - low), 1 / delta)
+    # A limit is below the true cost where the capital against the true cost reaches 1/δ, which is
+    # known much faster.
+    missed = betting.star_rejects(
+        (high - many) / (high - low), (high - truth) / (high - low), 1 / delta
+    )
     known = VarianceComponents.known(within=0, across=means.var())
-    theorem_2 = bounds.single(allocation=even(instances, instances), components=known, width=high - low, delta=delta).epsilon
+    theorem_2 = bounds.single(
+        allocation=even(instances, instances), components=known, width=high - low, delta=delta
+    ).epsilon
     errors = [(high - low) * (1 - delta ** (1 / instances)), theorem_2]
     costs = many[:DATA_SETS, :, np.newaxis]
     for method in METHODS:
         found = confidence.upper(costs, low, high, delta, method=method, configurations=1)
         errors.append(np.median(found.upper - np.asarray(found.estimate)))
     for sequence in SEQUENCES:
-        whole = confidence.sequence(costs[:200], low, high, delta, method=sequence, side="upper", configurations=1)
+        whole = confidence.sequence(
+            costs[:200], low, high, delta, method=sequence, side="upper", configurations=1
+        )
         errors.append(np.median(whole.upper[:, -1] - whole.estimate[:, -1]))
     return Widths(oracle, [float(error) / oracle for error in errors], float(np.mean(missed)))
 
@@ -73,10 +96,14 @@ def widths(means: FloatArray, low: float, high: float, instances: int, delta: fl
 def table(name: str, matrix: CostMatrix, delta: float = 0.05) -> None:
     """The best, the middle and the worst configuration of a matrix, as Markdown."""
     means = np.nanmean(matrix.costs, axis=2)
-    means = means[np.nanvar(means, axis=1) > 0]  # of a cost that never varies there is nothing to learn
+    means = means[
+        np.nanvar(means, axis=1) > 0
+    ]  # of a cost that never varies there is nothing to learn
     ranked = np.argsort(np.nanmean(means, axis=1))
     rng = np.random.default_rng(2)
-    print(f"\n{name}, costs in [{matrix.low:g}, {matrix.high:g}], δ = {delta:g}: median error of the upper limit / oracle")
+    print(
+        f"\n{name}, costs in [{matrix.low:g}, {matrix.high:g}], δ = {delta:g}: median error of the upper limit / oracle"
+    )
     print(f"\n| true cost | K | oracle | {' | '.join(HEADS)} | star-bets missed |")
     print(f"| --- | --- | --- |{' --- |' * (len(HEADS) + 1)}")
     for row in (ranked[0], ranked[len(ranked) // 2], ranked[-1]):
@@ -85,7 +112,8 @@ def table(name: str, matrix: CostMatrix, delta: float = 0.05) -> None:
             found = widths(population, matrix.low, matrix.high, instances, delta, rng)
             ratios = " | ".join(f"{ratio:.2f}" for ratio in found.ratios)
             print(
-                f"| {population.mean():.3g} | {instances} | {found.oracle:.3g} | {ratios} | {found.missed:.1%} |", flush=True
+                f"| {population.mean():.3g} | {instances} | {found.oracle:.3g} | {ratios} | {found.missed:.1%} |",
+                flush=True,
             )
 
 
@@ -100,13 +128,19 @@ def speed() -> None:
             start = time.perf_counter()
             confidence.interval(matrix.costs[:number], matrix.low, matrix.high)
             spent.append(time.perf_counter() - start)
-        print(f"star-bets interval, 250 instances, {number:>3} configurations: {min(spent) * 1000:.1f} ms")
+        print(
+            f"star-bets interval, 250 instances, {number:>3} configurations: {min(spent) * 1000:.1f} ms"
+        )
 
 
 def main(files: list[str]) -> None:
     """The tables of these files, or of the model."""
-    print("\nLimits from the runs alone. floor: the least where all costs are low. Theorem 2*: m = 1, Bennett's form, given")
-    print("the true variance. always: valid at all times, after K instances. missed: how often the limit was too low.")
+    print(
+        "\nLimits from the runs alone. floor: the least where all costs are low. Theorem 2*: m = 1, Bennett's form, given"
+    )
+    print(
+        "the true variance. always: valid at all times, after K instances. missed: how often the limit was too low."
+    )
     for name, matrix in ((file, CostMatrix.load(file)) for file in files) if files else matrices():
         table(name, matrix)
     print()

@@ -1,4 +1,6 @@
-"""What the site needs beyond Markdown: formulas as MathML, the command line's reference, pages from the root."""
+"""What the site needs beyond Markdown: formulas as MathML, the command line's reference, pages from
+the root.
+"""
 
 import html
 import logging
@@ -13,7 +15,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-# A word on a line and its meaning indented below it; not in the sections of numpydoc, which look the same.
+# A word on a line and its meaning indented below it; not in the sections of numpydoc, which look
+# the same.
 DEFINITION = re.compile(r"^(?![-*+|#\d])(\S.{0,60})\n {4}(\S.*\n(?: {4}\S.*\n)*)", re.MULTILINE)
 
 log = logging.getLogger("mkdocs.hooks")
@@ -34,10 +37,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Leave out what only the tests run, show what they do not, lead links to the root to its pages, fill in commands."""
+    """Leave out what only the tests run, show what they do not, lead links to the root to its
+    pages, fill in commands.
+    """
     up = "../" * page.file.src_uri.count("/")
     markdown = SETUP.sub("", markdown)
-    markdown = UNEXECUTED.sub(r'<p class="unexecuted">Not executed by the tests: \1.</p>\n\n', markdown)
+    markdown = UNEXECUTED.sub(
+        r'<p class="unexecuted">Not executed by the tests: \1.</p>\n\n', markdown
+    )
     for name, target in {**ROOT_PAGES, "README.md": "index.md"}.items():
         markdown = markdown.replace(f"](../{up}{name}", f"]({up}{target}")
     for mark, made in (("<!-- commands -->", command_line), ("<!-- options -->", options)):
@@ -51,13 +58,17 @@ def on_page_content(html: str, page: Page, **_: Any) -> str:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Take out the addresses from which pages would fetch scripts: one for diagrams, which none has, one for a search from a
-    folder, for which there is a script of ours.
+    """Take out the addresses from which pages would fetch scripts: one for diagrams, which none
+    has, one for a search from a folder, for which there is a script of ours.
     """
     site = Path(config.site_dir)
     for page in site.rglob("*.html"):
         up = "../" * (len(page.relative_to(site).parts) - 1)
-        page.write_text(page.read_text().replace("https://unpkg.com/iframe-worker/shim", f"{up}assets/worker.js"))
+        page.write_text(
+            page.read_text().replace(
+                "https://unpkg.com/iframe-worker/shim", f"{up}assets/worker.js"
+            )
+        )
     for script in Path(config.site_dir).glob("assets/javascripts/bundle.*.js*"):
         text = script.read_text()
         script.write_text(re.sub(r"https://unpkg\.com/[\w@./-]*", "", text))
@@ -68,7 +79,9 @@ def mathml(latex: str, block: bool, where: str) -> str:
     try:
         drawn = convert(html.unescape(latex).strip(), display="block" if block else "inline")
     except Exception as error:  # the converter raises classes of its own for every kind of fault
-        log.warning("%s: the formula %r cannot be converted: %s", where, latex, type(error).__name__)
+        log.warning(
+            "%s: the formula %r cannot be converted: %s", where, latex, type(error).__name__
+        )
         return latex
     if "\\" in drawn:  # what it does not know it leaves as it is
         log.warning("%s: the formula %r cannot be converted: an unknown command", where, latex)
@@ -81,7 +94,9 @@ class Definitions(Extension):
     def on_instance(self, *, obj: Object, **_: Any) -> None:
         """Rewrite what stands before the first section."""
         if obj.docstring is not None:
-            head, *sections = re.split(r"(?=^[A-Z]\w*\n---)", obj.docstring.value + "\n", maxsplit=1, flags=re.MULTILINE)
+            head, *sections = re.split(
+                r"(?=^[A-Z]\w*\n---)", obj.docstring.value + "\n", maxsplit=1, flags=re.MULTILINE
+            )
             obj.docstring.value = DEFINITION.sub(r"\n\1\n:   \2", head) + "".join(sections)
 
 
@@ -95,7 +110,9 @@ def command_line() -> str:
 
 
 def options() -> str:
-    """Every option that several commands have: its meaning, which is the same in all, and which they are."""
+    """Every option that several commands have: its meaning, which is the same in all, and which
+    they are.
+    """
     import typer
 
     from truecost.cli import app
@@ -107,7 +124,10 @@ def options() -> str:
                 flags = ", ".join(f"`{flag}`" for flag in (*each.opts, *each.secondary_opts))
                 found.setdefault(flags, (each.help.split(";")[0].rstrip("."), []))[1].append(name)
     shared = sorted((flags, *entry) for flags, entry in found.items() if len(entry[1]) > 1)
-    rows = [f"| {flags} | {_cell(html.escape(meaning))} | {', '.join(names)} |" for flags, meaning, names in shared]
+    rows = [
+        f"| {flags} | {_cell(html.escape(meaning))} | {', '.join(names)} |"
+        for flags, meaning, names in shared
+    ]
     return "\n".join(["| option | meaning | commands |", "| --- | --- | --- |", *rows])
 
 
@@ -124,10 +144,21 @@ def _command(name: str, command: Any) -> list[str]:
 
     if hasattr(command, "commands"):
         about = [f"## {name}\n", command.help, ""] if name.count(" ") else []
-        return about + [line for word, each in command.commands.items() for line in _command(f"{name} {word}", each)]
+        return about + [
+            line
+            for word, each in command.commands.items()
+            for line in _command(f"{name} {word}", each)
+        ]
     context = typer.Context(command, info_name=name)
-    arguments = " ".join(_argument(each) for each in command.params if each.param_type_name == "argument")
-    lines = [f"{'#' * (name.count(' ') + 1)} {name}\n", f"`{name} [OPTIONS] {arguments}".strip() + "`\n", command.help, ""]
+    arguments = " ".join(
+        _argument(each) for each in command.params if each.param_type_name == "argument"
+    )
+    lines = [
+        f"{'#' * (name.count(' ') + 1)} {name}\n",
+        f"`{name} [OPTIONS] {arguments}".strip() + "`\n",
+        command.help,
+        "",
+    ]
     panels: dict[str, list[tuple[str, str]]] = {}
     for parameter in command.params:
         record = parameter.get_help_record(context)
@@ -136,7 +167,9 @@ def _command(name: str, command: Any) -> list[str]:
     lines += ["| option | meaning |", "| --- | --- |"]
     for panel, records in panels.items():
         lines += [f"| **{panel}** | |"] if panel else []
-        lines += [f"| `{_cell(words)}` | {_cell(html.escape(meaning))} |" for words, meaning in records]
+        lines += [
+            f"| `{_cell(words)}` | {_cell(html.escape(meaning))} |" for words, meaning in records
+        ]
     return [*lines, ""]
 
 

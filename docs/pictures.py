@@ -12,7 +12,19 @@ from truecost.examples import path_of
 from truecost.judge.assess import assess
 from truecost.show.figures import save
 from truecost.show.numbers import at_least, at_most, share_at_least
-from truecost.show.theme import BLACK, BLUE, DASH_DOTTED, DASHED, DOTTED, GREY, ORANGE, SOLID, Chart, records, themed
+from truecost.show.theme import (
+    BLACK,
+    BLUE,
+    DASH_DOTTED,
+    DASHED,
+    DOTTED,
+    GREY,
+    ORANGE,
+    SOLID,
+    Chart,
+    records,
+    themed,
+)
 
 FOLDER = Path(__file__).parent / "assets"
 SIZE = {"width": 520, "height": 200}
@@ -22,11 +34,16 @@ def rises(values: np.ndarray, end: float) -> pl.DataFrame:
     """The share of values that are at most so large, as steps."""
     seen = np.sort(values[values <= end])
     return pl.DataFrame(
-        {"at": [*seen, end], "share": [*(np.arange(1, seen.size + 1) / values.size), seen.size / values.size]}
+        {
+            "at": [*seen, end],
+            "share": [*(np.arange(1, seen.size + 1) / values.size), seen.size / values.size],
+        }
     )
 
 
-def marked(table: pl.DataFrame, x: alt.X, y: alt.Y, align: Literal["left", "right"] = "left") -> alt.LayerChart:
+def marked(
+    table: pl.DataFrame, x: alt.X, y: alt.Y, align: Literal["left", "right"] = "left"
+) -> alt.LayerChart:
     """Points with words beside them."""
     points = alt.Chart(records(table)).encode(x=x, y=y)
     dot = points.mark_point(color=BLACK, filled=True, size=80, shape="diamond", opacity=1)
@@ -42,10 +59,13 @@ def draw() -> dict[str, Chart]:
     said = {each.kind: each for each in found.statements}
     cutoff = matrix.high / 10
     winner, default = (
-        matrix.costs[matrix.configurations.index(name)] for name in (found.incumbent, matrix.configurations[0])
+        matrix.costs[matrix.configurations.index(name)]
+        for name in (found.incumbent, matrix.configurations[0])
     )
     x = alt.X("at:Q", title="running time, s", scale=alt.Scale(domain=[0, 1.02 * cutoff]))
-    y = alt.Y("share:Q", title="share of runs", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1]))
+    y = alt.Y(
+        "share:Q", title="share of runs", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])
+    )
     lines = [
         alt.Chart(records(rises(each.ravel(), cutoff)))
         .mark_line(interpolate="step-after", color=color, strokeDash=dash)
@@ -63,13 +83,28 @@ def draw() -> dict[str, Chart]:
             ],
         }
     )
-    made = {"statement-shares": lines[0] + lines[1] + marked(points[:1], x, y) + marked(points[1:], x, y, align="right")}
-    slower = np.where(default[:, np.newaxis, :] > cutoff, cutoff, default[:, np.newaxis, :]) / winner[:, :, np.newaxis]
+    made = {
+        "statement-shares": lines[0]
+        + lines[1]
+        + marked(points[:1], x, y)
+        + marked(points[1:], x, y, align="right")
+    }
+    slower = (
+        np.where(default[:, np.newaxis, :] > cutoff, cutoff, default[:, np.newaxis, :])
+        / winner[:, :, np.newaxis]
+    )
     ratio = np.where(winner[:, :, np.newaxis] > cutoff, 0.01, slower).ravel()
     places = np.geomspace(0.1, 60, 200)
     table = pl.DataFrame({"at": places, "share": [(ratio >= place).mean() for place in places]})
-    x = alt.X("at:Q", title="times faster than the default", scale=alt.Scale(type="log", domain=[0.1, 60]))
-    y = alt.Y("share:Q", title="share of pairs of runs", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1]))
+    x = alt.X(
+        "at:Q", title="times faster than the default", scale=alt.Scale(type="log", domain=[0.1, 60])
+    )
+    y = alt.Y(
+        "share:Q",
+        title="share of pairs of runs",
+        axis=alt.Axis(format="%"),
+        scale=alt.Scale(domain=[0, 1]),
+    )
     wins, faster = said["wins"], said["speed-up"]
     points = pl.DataFrame(
         {
@@ -81,20 +116,36 @@ def draw() -> dict[str, Chart]:
             ],
         }
     )
-    even = alt.Chart(records(pl.DataFrame({"at": [1.0]}))).mark_rule(color=GREY, strokeDash=DOTTED).encode(x=x)
+    even = (
+        alt.Chart(records(pl.DataFrame({"at": [1.0]})))
+        .mark_rule(color=GREY, strokeDash=DOTTED)
+        .encode(x=x)
+    )
     line = alt.Chart(records(table)).mark_line(color=BLUE).encode(x=x, y=y)
     made["statement-wins"] = even + line + marked(points, x, y, align="right")
     assert found.certificate is not None  # noqa: S101 - a list with a known range
     assert found.width is not None  # noqa: S101
-    ends = [found.certificate.estimate, found.certificate.estimate + found.width.rest, found.certificate.upper]
+    ends = [
+        found.certificate.estimate,
+        found.certificate.estimate + found.width.rest,
+        found.certificate.upper,
+    ]
     parts = pl.DataFrame(
         {
             "from": [0.0, *ends[:2]],
             "to": ends,
-            "what": ["mean of the runs seen", "spread that was seen", "what 50 instances cannot rule out"],
+            "what": [
+                "mean of the runs seen",
+                "spread that was seen",
+                "what 50 instances cannot rule out",
+            ],
         }
     )
-    color = alt.Color("what:N", sort=None, scale=alt.Scale(domain=parts["what"].to_list(), range=[BLUE, GREY, ORANGE]))
+    color = alt.Color(
+        "what:N",
+        sort=None,
+        scale=alt.Scale(domain=parts["what"].to_list(), range=[BLUE, GREY, ORANGE]),
+    )
     bar = (
         alt.Chart(records(parts))
         .mark_bar(size=40)
@@ -103,18 +154,35 @@ def draw() -> dict[str, Chart]:
     made["statement-mean"] = bar.properties(width=520, height=70)
     times = np.linspace(0, 240, 241)
     kinds = ("step=60", "linear=120", "half-life=60", "log-laplace=60,1")
-    frames = [pl.DataFrame({"at": times, "worth": Utility.parse(kind).of(times), "what": kind}) for kind in kinds]
-    color = alt.Color("what:N", sort=kinds, scale=alt.Scale(domain=kinds, range=[BLACK, ORANGE, BLUE, GREY]))
-    dash = alt.StrokeDash("what:N", sort=kinds, scale=alt.Scale(domain=kinds, range=[SOLID, DASHED, DOTTED, DASH_DOTTED]))
+    frames = [
+        pl.DataFrame({"at": times, "worth": Utility.parse(kind).of(times), "what": kind})
+        for kind in kinds
+    ]
+    color = alt.Color(
+        "what:N", sort=kinds, scale=alt.Scale(domain=kinds, range=[BLACK, ORANGE, BLUE, GREY])
+    )
+    dash = alt.StrokeDash(
+        "what:N",
+        sort=kinds,
+        scale=alt.Scale(domain=kinds, range=[SOLID, DASHED, DOTTED, DASH_DOTTED]),
+    )
     curve = alt.Chart(records(pl.concat(frames))).mark_line(strokeWidth=2)
     made["statement-utility"] = curve.encode(
-        x=alt.X("at:Q", title="running time, s"), y=alt.Y("worth:Q", title="what it is worth"), color=color, strokeDash=dash
+        x=alt.X("at:Q", title="running time, s"),
+        y=alt.Y("worth:Q", title="what it is worth"),
+        color=color,
+        strokeDash=dash,
     )
-    return {name: chart if name == "statement-mean" else chart.properties(**SIZE) for name, chart in made.items()}
+    return {
+        name: chart if name == "statement-mean" else chart.properties(**SIZE)
+        for name, chart in made.items()
+    }
 
 
 def which() -> str:
-    """Which statement answers which question, with what it says of kissat's winner: one picture, as SVG."""
+    """Which statement answers which question, with what it says of kissat's winner: one picture, as
+    SVG.
+    """
     matrix = load_example("kissat")
     found = assess(matrix, default=matrix.configurations[0], chosen="from-list")
     useful = assess(import_runs(path_of("kissat"), utility="half-life=0.1"), chosen="from-list")
@@ -123,31 +191,55 @@ def which() -> str:
     assert useful.comparison is not None  # noqa: S101
     assert useful.comparison.upper is not None  # noqa: S101
     rows = [
-        ("Which one do I take for the next instance?", "wins", f"wins at least {share_at_least(said['wins'])} of new runs"),
+        (
+            "Which one do I take for the next instance?",
+            "wins",
+            f"wins at least {share_at_least(said['wins'])} of new runs",
+        ),
         (
             "How many times faster is it, typically?",
             "speed-up",
             f"at least {at_least(said['speed-up'])} times, in the median",
         ),
-        ("Do runs finish in time?", "solved share", f"at least {share_at_least(said['solved share'])} are solved"),
-        ("How long do I wait for most runs?", "quantiles", f"half of all runs: at most {at_most(said['median'])} s"),
+        (
+            "Do runs finish in time?",
+            "solved share",
+            f"at least {share_at_least(said['solved share'])} are solved",
+        ),
+        (
+            "How long do I wait for most runs?",
+            "quantiles",
+            f"half of all runs: at most {at_most(said['median'])} s",
+        ),
         (
             "Is a late answer worth less?",
             "expected utility",
             f"at least {at_least(-useful.comparison.upper)} above the default",
         ),
-        ("What does it cost in sum, in CPU hours?", "mean cost *", f"at most {at_most(found.certificate.upper)} PAR10 s"),
+        (
+            "What does it cost in sum, in CPU hours?",
+            "mean cost *",
+            f"at most {at_most(found.certificate.upper)} PAR10 s",
+        ),
     ]
     parts, line = [], 54
     for place, texts in enumerate(rows):
         top = 44 + place * line
-        parts.append(f'<rect x="8" y="{top}" width="320" height="42" rx="6" fill="#eef4fa" stroke="#0072b2"/>')
+        parts.append(
+            f'<rect x="8" y="{top}" width="320" height="42" rx="6" fill="#eef4fa" stroke="#0072b2"/>'
+        )
         parts.append(f'<path d="M328 {top + 21}h30m-7 -5l7 5l-7 5" fill="none" stroke="#555"/>')
-        parts.append(f'<rect x="362" y="{top}" width="150" height="42" rx="6" fill="#fff6e5" stroke="#e69f00"/>')
+        parts.append(
+            f'<rect x="362" y="{top}" width="150" height="42" rx="6" fill="#fff6e5" stroke="#e69f00"/>'
+        )
         for at, text in zip((20, 374, 528), texts, strict=True):
             weight = ' font-weight="bold"' if at == 374 else ""
             parts.append(f'<text x="{at}" y="{top + 26}"{weight}>{text}</text>')
-    heads = ((20, "You ask"), (374, "you want"), (528, "it says of kissat\u2019s winner, 95 % sure"))
+    heads = (
+        (20, "You ask"),
+        (374, "you want"),
+        (528, "it says of kissat\u2019s winner, 95 % sure"),
+    )
     parts += [f'<text x="{at}" y="26" fill="#555">{head}</text>' for at, head in heads]
     foot = 62 + len(rows) * line
     parts.append(

@@ -39,8 +39,16 @@ Run = Callable[..., Ended]
 
 def run(*words: object, cwd: Path | None = None) -> Ended:
     """A command of truecost, in this process and in this folder."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="", write_through=True) for _ in range(2))
-    with pytest.MonkeyPatch.context() as patch, chdir(cwd or Path.cwd()), redirect_stdout(out), redirect_stderr(err):
+    out, err = (
+        io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="", write_through=True)
+        for _ in range(2)
+    )
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        chdir(cwd or Path.cwd()),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
         patch.setattr(sys, "argv", ["truecost", *map(str, words)])
         patch.setattr(cli, "app", lambda names: _app(tuple(names)))
         patch.setattr(typer.main, "get_command", _command)

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import settings
 from starting import Starter
 
-# No test asserts a time, on machines that are as noisy as ours; and none passes here and fails there by its draws.
-# `--hypothesis-profile explore` draws others each time.
+# No test asserts a time, on machines that are as noisy as ours; and none passes here and fails
+# there by its draws. `--hypothesis-profile explore` draws others each time.
 settings.register_profile("explore", deadline=None, derandomize=False)
 settings.register_profile("same", deadline=None, derandomize=True, database=None)
 settings.load_profile("same")
 
-# They wait more than they work, for clusters, kills and limits. One process of xdist begins with them while the others work;
-# at the end they would keep everybody waiting.
+# They wait more than they work, for clusters, kills and limits. One process of xdist begins with
+# them while the others work; at the end they would keep everybody waiting.
 WAITING = (
     "test_slurm.py",
     "test_cluster_faults.py",
@@ -59,9 +59,13 @@ def own_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out tests of what others wrote where it does not lie beside the repository: ours test the same. Then order."""
+    """Leave out tests of what others wrote where it does not lie beside the repository: ours test
+    the same. Then order.
+    """
     left_out = [
-        item for item in items if (mark := item.get_closest_marker("beside")) is not None and not mark.args[0].exists()
+        item
+        for item in items
+        if (mark := item.get_closest_marker("beside")) is not None and not mark.args[0].exists()
     ]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item not in left_out]
@@ -70,7 +74,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Keep the collector of garbage from going through all that was imported, again and again, for nothing."""
+    """Keep the collector of garbage from going through all that was imported, again and again, for
+    nothing.
+    """
     gc.freeze()
 
 

@@ -1,4 +1,6 @@
-"""A Dask cluster of processes of its own: a scheduler, and workers that come and go as a test wants them."""
+"""A Dask cluster of processes of its own: a scheduler, and workers that come and go as a test wants
+them.
+"""
 
 import json
 import os
@@ -20,7 +22,8 @@ eval held=\\${$#}
 while [ "$held" -gt 4 ] && [ ! -e go ]; do sleep 0.05; done
 echo "Result for SMAC: SUCCESS, 0.01, 0, $(( ($5 / 7 + $7 * 31) % 9973 )), $5"
 """
-# A machine may be slow; a test that waits so long, in seconds, waits for something that will not happen.
+# A machine may be slow; a test that waits so long, in seconds, waits for something that will not
+# happen.
 PATIENCE = 300.0
 
 
@@ -33,9 +36,13 @@ def until(there: Callable[[], object], what: str) -> None:
 
 
 class Cluster:
-    """A scheduler and its workers, each a process; `environment` is how Dask is told of certificates."""
+    """A scheduler and its workers, each a process; `environment` is how Dask is told of
+    certificates.
+    """
 
-    def __init__(self, starter: Starter, folder: Path, protocol: str, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, starter: Starter, folder: Path, protocol: str, environment: Mapping[str, str]
+    ) -> None:
         self._starter, self._folder, self._protocol = starter, folder, protocol
         self.environment = {**os.environ, **environment}
         self._started = 0
@@ -47,14 +54,33 @@ class Cluster:
         """A scheduler; at the address of the one before, if there was one."""
         file = self._folder / f"scheduler-{self._started}.json"
         port = self.address.rpartition(":")[2] or "0"
-        words = ["--protocol", self._protocol, "--host", "127.0.0.1", "--port", port, "--scheduler-file", str(file)]
+        words = [
+            "--protocol",
+            self._protocol,
+            "--host",
+            "127.0.0.1",
+            "--port",
+            port,
+            "--scheduler-file",
+            str(file),
+        ]
         self.scheduler = self._process("scheduler", *words)
         until(lambda: file.exists() and file.stat().st_size, "the scheduler")
         self.address = json.loads(file.read_text())["address"]
 
     def start_worker(self) -> None:
         """One more worker, with one thread."""
-        words = ["--protocol", self._protocol, "--host", "127.0.0.1", "--nthreads", "1", "--nworkers", "1", "--no-nanny"]
+        words = [
+            "--protocol",
+            self._protocol,
+            "--host",
+            "127.0.0.1",
+            "--nthreads",
+            "1",
+            "--nworkers",
+            "1",
+            "--no-nanny",
+        ]
         words += ["--local-directory", str(self._folder), "--death-timeout", str(PATIENCE)]
         self.workers.append(self._process("worker", self.address, *words))
 
@@ -63,7 +89,11 @@ class Cluster:
         with (self._folder / f"{kind}-{self._started}.log").open("wb") as log:
             words = (kind, *words, "--no-dashboard")
             return self._starter.start(
-                "from dask.__main__ import main; main()", *words, env=self.environment, stdout=log, stderr=log
+                "from dask.__main__ import main; main()",
+                *words,
+                env=self.environment,
+                stdout=log,
+                stderr=log,
             )
 
     def kill_workers(self) -> None:
@@ -88,7 +118,11 @@ def end(processes: Sequence[Started | subprocess.Popen[bytes]]) -> None:
 
 @contextmanager
 def cluster(
-    starter: Starter, folder: Path, *, protocol: str = "tcp", environment: Mapping[str, str] | None = None
+    starter: Starter,
+    folder: Path,
+    *,
+    protocol: str = "tcp",
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[Cluster]:
     """A cluster with a scheduler and no worker yet; nothing of it is left afterwards."""
     folder.mkdir(exist_ok=True)
@@ -103,7 +137,9 @@ def holding(folder: Path) -> Path:
     """A scenario whose runs hold on after the first few."""
     (folder / "counted").mkdir(parents=True)
     path = scenarios.write(
-        folder, target={"kind": "wrapper", "command": ["./holding.sh"]}, limits={"cpu": 100.0, "wall": 1000.0}
+        folder,
+        target={"kind": "wrapper", "command": ["./holding.sh"]},
+        limits={"cpu": 100.0, "wall": 1000.0},
     )
     (folder / "holding.sh").write_text(HOLDING)
     (folder / "holding.sh").chmod(0o755)
@@ -128,8 +164,29 @@ def certificates(folder: Path) -> dict[str, str]:
     """An authority and one certificate signed by it, as Dask is told of them."""
     folder.mkdir()
     subject = ["-newkey", "rsa:2048", "-nodes", "-days", "2"]
-    openssl(folder, "req", "-x509", *subject, "-keyout", "ca-key.pem", "-out", "ca.pem", "-subj", "/CN=test authority")
-    openssl(folder, "req", *subject[:3], "-keyout", "key.pem", "-out", "request.pem", "-subj", "/CN=test cluster")
+    openssl(
+        folder,
+        "req",
+        "-x509",
+        *subject,
+        "-keyout",
+        "ca-key.pem",
+        "-out",
+        "ca.pem",
+        "-subj",
+        "/CN=test authority",
+    )
+    openssl(
+        folder,
+        "req",
+        *subject[:3],
+        "-keyout",
+        "key.pem",
+        "-out",
+        "request.pem",
+        "-subj",
+        "/CN=test cluster",
+    )
     signing = ["-CA", "ca.pem", "-CAkey", "ca-key.pem", "-CAcreateserial", "-days", "2"]
     openssl(folder, "x509", "-req", "-in", "request.pem", *signing, "-out", "cert.pem")
     told = {"DASK_DISTRIBUTED__COMM__TLS__CA_FILE": str(folder / "ca.pem")}

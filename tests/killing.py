@@ -1,10 +1,10 @@
 """Gathers, configures or validates a scenario in a child that is killed with -9 again and again.
 
-`killing.py gather SCENARIO JOURNAL KILLS`, `killing.py configure SCENARIO JOURNAL KILLS RUNS` or `killing.py validate
-SCENARIO JOURNAL KILLS`, started in the scenario's folder. Truecost is loaded once, so
-that a child is at work at once. Each is killed after it told of so many runs and while a solver runs, whatever time that
-takes; nothing of its runs may outlive it. Prints, as JSON, for each that was killed: the runs journaled before, how many it
-told of, and the runs journaled after.
+`killing.py gather SCENARIO JOURNAL KILLS`, `killing.py configure SCENARIO JOURNAL KILLS RUNS` or
+`killing.py validate SCENARIO JOURNAL KILLS`, started in the scenario's folder. Truecost is loaded
+once, so that a child is at work at once. Each is killed after it told of so many runs and while a
+solver runs, whatever time that takes; nothing of its runs may outlive it. Prints, as JSON, for each
+that was killed: the runs journaled before, how many it told of, and the runs journaled after.
 """
 
 import json
@@ -27,7 +27,9 @@ PATIENCE = 120.0
 
 
 def solvers() -> list[str]:
-    """The processes of runs, whoever started them: a variable gives them away, whatever they call themselves."""
+    """The processes of runs, whoever started them: a variable gives them away, whatever they call
+    themselves.
+    """
     found = []
     for entry in Path("/proc").iterdir():
         try:
@@ -43,9 +45,15 @@ def solvers() -> list[str]:
 
 
 def solves(pid: int) -> bool:
-    """Whether a solver runs somewhere below this process, which takes fewer looks than at all processes of the machine."""
+    """Whether a solver runs somewhere below this process, which takes fewer looks than at all
+    processes of the machine.
+    """
     try:
-        children = [int(each) for path in Path(f"/proc/{pid}/task").glob("*/children") for each in path.read_text().split()]
+        children = [
+            int(each)
+            for path in Path(f"/proc/{pid}/task").glob("*/children")
+            for each in path.read_text().split()
+        ]
         if any(b"solver.sh" in Path(f"/proc/{each}/cmdline").read_bytes() for each in children):
             return True
     except OSError:

@@ -1,7 +1,8 @@
-"""The paper's experiments in plain Python, written from its words: one split at a time, one run after the other.
+"""The paper's experiments in plain Python, written from its words: one split at a time, one run
+after the other.
 
-The twins of the compiled kernels: the same draws in the same order, so that results agree split by split, and the yardstick
-of `make bench`, where the draws come from Python's own generator.
+The twins of the compiled kernels: the same draws in the same order, so that results agree split by
+split, and the yardstick of `make bench`, where the draws come from Python's own generator.
 """
 
 import math
@@ -10,7 +11,9 @@ from itertools import permutations
 from typing import Protocol
 
 Costs = list[list[list[float]]]  # configuration, instance, run
-Curves = tuple[list[float], list[float], list[float]]  # uniform error, selection error, training cost of the selected
+Curves = tuple[
+    list[float], list[float], list[float]
+]  # uniform error, selection error, training cost of the selected
 WORD = 2**64
 
 
@@ -136,7 +139,9 @@ def k_sweep(costs: Costs, stream: Stream, train: int, test: int) -> Curves:
 
 
 def run_order(stream: Stream, runs: int, rounds: int, listed: bool) -> list[int]:
-    """The first `rounds` runs of a cell in random order: one of all orders if there are few, else drawn one by one."""
+    """The first `rounds` runs of a cell in random order: one of all orders if there are few, else
+    drawn one by one.
+    """
     if listed and runs <= 6:
         orders = list(permutations(range(runs)))
         return list(orders[stream.below(len(orders))][:rounds])
@@ -164,13 +169,17 @@ def round_order(stream: Stream, size: int, needed: int, paired: bool) -> list[in
 def even_schedule(
     stream: Stream, training: list[int], runs: list[int], most: int, listed: bool, paired: bool
 ) -> list[tuple[int, int]]:
-    """S*: round after round over all training instances in a fresh random order, each time another run of the instance."""
+    """S*: round after round over all training instances in a fresh random order, each time another
+    run of the instance.
+    """
     rounds = -(-most // len(training))
     orders = [run_order(stream, runs[z], rounds, listed) for z in training]
     schedule: list[tuple[int, int]] = []
     for r in range(rounds):
         needed = min(len(training), most - len(schedule))
-        schedule += [(training[k], orders[k][r]) for k in round_order(stream, len(training), needed, paired)]
+        schedule += [
+            (training[k], orders[k][r]) for k in round_order(stream, len(training), needed, paired)
+        ]
     return schedule
 
 
@@ -183,7 +192,12 @@ def n_sweep(costs: Costs, stream: Stream, train: int, test: int, rounds: int) ->
     for each in costs:
         total, row = 0.0, []
         schedule = even_schedule(
-            stream, sorted(training), [len(cell) for cell in each], rounds * train, complete, paired=True
+            stream,
+            sorted(training),
+            [len(cell) for cell in each],
+            rounds * train,
+            complete,
+            paired=True,
         )
         for n, (z, r) in enumerate(schedule, 1):
             total += each[z][r]
@@ -210,12 +224,16 @@ def n_sweep_common(costs: Costs, stream: Stream, train: int, test: int, rounds: 
         z, r = training[hand[i]], orders[hand[i]][n // train]
         for c, each in enumerate(costs):
             sums[c] += each[z][r]
-        for curve, value in zip(curves, record([total * (1.0 / (n + 1)) for total in sums], truths), strict=True):
+        for curve, value in zip(
+            curves, record([total * (1.0 / (n + 1)) for total in sums], truths), strict=True
+        ):
             curve.append(value)
     return curves
 
 
-def schedule_of(kind: str, stream: Stream, training: list[int], runs: list[int], most: int) -> list[tuple[int, int]]:
+def schedule_of(
+    kind: str, stream: Stream, training: list[int], runs: list[int], most: int
+) -> list[tuple[int, int]]:
     """The first `most` runs of an estimator's schedule, as (instance, run)."""
     stored = runs[0]
     if kind == "even":
@@ -252,7 +270,9 @@ def estimator_errors(
     absolute, squared = [0.0] * len(numbers), [0.0] * len(numbers)
     for each in costs:
         truth = cost_on(each, testing)
-        schedule = schedule_of(kind, stream, sorted(training), [len(cell) for cell in each], numbers[-1])
+        schedule = schedule_of(
+            kind, stream, sorted(training), [len(cell) for cell in each], numbers[-1]
+        )
         for v, number in enumerate(numbers):
             error = truth - sum(each[z][r] for z, r in schedule[:number]) / number
             absolute[v] += abs(error) / len(costs)
@@ -261,8 +281,14 @@ def estimator_errors(
 
 
 def star_capital(x: list[float], mean: float, delta: float, cells: int) -> list[float]:
-    """The capital of STaR-Bets against a mean after each number, with the bets made against the end of the mean's cell."""
-    end = next(b for b in (math.sin(math.pi * j / (2 * cells)) ** 2 for j in range(1, cells + 1)) if b >= mean)
+    """The capital of STaR-Bets against a mean after each number, with the bets made against the end
+    of the mean's cell.
+    """
+    end = next(
+        b
+        for b in (math.sin(math.pi * j / (2 * cells)) ** 2 for j in range(1, cells + 1))
+        if b >= mean
+    )
     bets: list[float] = []
     for t in range(len(x)):
         ahead = math.prod(1 + bet * (value - end) for bet, value in zip(bets, x, strict=False))
@@ -271,26 +297,34 @@ def star_capital(x: list[float], mean: float, delta: float, cells: int) -> list[
             continue
         spread = end * (1 - end) + 0.001
         if t:
-            spread = min(spread, sum((value - end) ** 2 for value in x[:t]) / t + end * len(x) / t**2)
+            spread = min(
+                spread, sum((value - end) ** 2 for value in x[:t]) / t + end * len(x) / t**2
+            )
         wanted = math.sqrt(2 * (math.log(1 / delta) - math.log(ahead)) / ((len(x) - t) * spread))
         bets.append(min(wanted, 1 / (end + 0.001)))
     return [math.prod(1 + bets[i] * (x[i] - mean) for i in range(t + 1)) for t in range(len(x))]
 
 
 def plug_in_capital(x: list[float], mean: float, delta: float, *, sequence: bool) -> list[float]:
-    """The capital of plug-in bets, each at most 3/4 of the capital, against a mean after each number."""
+    """The capital of plug-in bets, each at most 3/4 of the capital, against a mean after each
+    number.
+    """
     capital, path = 1.0, []
     for t in range(1, len(x) + 1):
         means = [(0.5 + sum(x[:i])) / (i + 1) for i in range(t)]
         spread = (0.25 + sum((x[i - 1] - means[i]) ** 2 for i in range(1, t))) / t
-        bet = math.sqrt(2 * math.log(1 / delta) / (spread * (t * math.log(t + 1) if sequence else len(x))))
+        bet = math.sqrt(
+            2 * math.log(1 / delta) / (spread * (t * math.log(t + 1) if sequence else len(x)))
+        )
         capital *= 1 + min(bet, 0.75 / mean) * (x[t - 1] - mean)
         path.append(capital)
     return path
 
 
 def watched_shows(x: list[float], mean: float, delta: float, planned: int) -> bool:
-    """Whether half a capital in STaR-Bets for so many rounds and half in plug-in bets together ever reach 1/δ."""
+    """Whether half a capital in STaR-Bets for so many rounds and half in plug-in bets together ever
+    reach 1/δ.
+    """
     one = other = 0.5
     squares, total, spread = 0.0, 0.5, 0.25
     for t, value in enumerate(x):

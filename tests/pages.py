@@ -20,16 +20,21 @@ from commands import Run
 ROOT = Path(__file__).parent.parent
 
 FENCE = re.compile(
-    r"^(?P<indent> *)(?P<ticks>`{3,})(?P<info>[^`\n]*)\n(?P<code>.*?)^(?P=indent)(?P=ticks)$", re.DOTALL | re.MULTILINE
+    r"^(?P<indent> *)(?P<ticks>`{3,})(?P<info>[^`\n]*)\n(?P<code>.*?)^(?P=indent)(?P=ticks)$",
+    re.DOTALL | re.MULTILINE,
 )
-SETUP = re.compile(r"^<!-- (?P<language>setup|setup python)\n(?P<code>.*?)^-->$", re.DOTALL | re.MULTILINE)
+SETUP = re.compile(
+    r"^<!-- (?P<language>setup|setup python)\n(?P<code>.*?)^-->$", re.DOTALL | re.MULTILINE
+)
 AFTER_PYTHON = re.compile(r"^```python\n(?:(?!```).*\n)*```\n\s*\Z", re.MULTILINE)
 MARK = re.compile(r"<!-- not executed:(?P<reason>[^>]*)-->\s*\Z")
 TITLE = re.compile(r'title="([^"]+)"')
 EXIT_CODE = re.compile(r"# exit code (\d+)(?: or (\d+))?")
-# What takes a shell to understand, outside of single quotes; all other lines that call truecost are called in this process.
+# What takes a shell to understand, outside of single quotes; all other lines that call truecost are
+# called in this process.
 SHELL = re.compile(r"[|<>&;$`*?(){}\[\]]")
-# How far a long command is, told where there is no terminal: only a busy machine takes long enough for it.
+# How far a long command is, told where there is no terminal: only a busy machine takes long enough
+# for it.
 PROGRESS = re.compile(r"^\d+%, .*\n", re.MULTILINE)
 SCRIPT = re.compile(r"python [\w./-]+\.py( [\w./=-]+)*")
 QUOTED = re.compile(r"'[^']*'")
@@ -52,21 +57,35 @@ class Block:
 
 
 def blocks(text: str) -> list[Block]:
-    """The blocks of a page in their order, each of a known kind or marked with the reason why it is not executed."""
+    """The blocks of a page in their order, each of a known kind or marked with the reason why it is
+    not executed.
+    """
     found = [_fenced(text, match) for match in FENCE.finditer(text)]
-    found += [Block(language=each["language"], code=each["code"], line=_line(text, each)) for each in SETUP.finditer(text)]
-    # What looks like a block and is none would be passed over: a fence without an end, a setup or a mark before words.
+    found += [
+        Block(language=each["language"], code=each["code"], line=_line(text, each))
+        for each in SETUP.finditer(text)
+    ]
+    # What looks like a block and is none would be passed over: a fence without an end, a setup or a
+    # mark before words.
     left = SETUP.sub("", FENCE.sub("", text))
-    marks = len(re.findall(r"^ *<!-- not executed:", text, re.MULTILINE)) - sum(b.skipped is not None for b in found)
+    marks = len(re.findall(r"^ *<!-- not executed:", text, re.MULTILINE)) - sum(
+        b.skipped is not None for b in found
+    )
     if marks or re.search(r"^ *```|^<!-- setup", left, re.MULTILINE):
-        raise PageError("expected every fence to end, every mark to stand before a block, <!-- setup on a line of its own.")
+        raise PageError(
+            "expected every fence to end, every mark to stand before a block, <!-- setup on a line of its own."
+        )
     return sorted(found, key=lambda block: block.line)
 
 
 def inline_commands(text: str) -> list[str]:
     """What stands after `truecost` in the code spans of the text that call it."""
     spans = re.findall(r"`([^`]+)`", SETUP.sub("", FENCE.sub("", text)))
-    return [" ".join(span.split()).removeprefix("truecost ") for span in spans if span.startswith("truecost ")]
+    return [
+        " ".join(span.split()).removeprefix("truecost ")
+        for span in spans
+        if span.startswith("truecost ")
+    ]
 
 
 def _line(text: str, match: re.Match[str]) -> int:
@@ -120,13 +139,16 @@ class Page:
         if block.language == "setup":
             self._shell(f"set -eu\n{block.code}", {0})
         elif block.language == "setup python":
-            # With names of its own: readers' code sees files and nothing else of what they do not see.
+            # With names of its own: readers' code sees files and nothing else of what they do not
+            # see.
             exec(compile(block.code, f"<line {block.line}>", "exec"), {"__name__": "__main__"})  # noqa: S102
         elif block.language == "sh":
             for command, codes in _commands(block.code):
                 self._command(command, codes)
         elif block.language == "console":
-            for session in re.split(r"^\$ ", block.code.replace("\\\n", " "), flags=re.MULTILINE)[1:]:
+            for session in re.split(r"^\$ ", block.code.replace("\\\n", " "), flags=re.MULTILINE)[
+                1:
+            ]:
                 line, _, shown = session.partition("\n")
                 ((command, codes),) = _commands(line)
                 printed = self._command(command, codes)
@@ -139,7 +161,9 @@ class Page:
                 exec(compile(block.code, f"<line {block.line}>", "exec"), self.names)  # noqa: S102
             self.printed = output.getvalue()
         elif block.language == "printed" and not same(block.code, self.printed):
-            raise PageError(f"the code before printed\n{self.printed}\nand the page shows\n{block.code}")
+            raise PageError(
+                f"the code before printed\n{self.printed}\nand the page shows\n{block.code}"
+            )
         elif block.language == "toml":
             raise PageError('expected the name of the file, ```toml title="scenario.toml".')
 
@@ -166,10 +190,16 @@ class Page:
         return self._shell(command, codes)
 
     def _script(self, command: str, codes: set[int]) -> str:
-        """What a Python script printed, run in this process: what it imports may take longer than its work."""
+        """What a Python script printed, run in this process: what it imports may take longer than
+        its work.
+        """
         _, *words = shlex.split(command)
         there, code = set(sys.modules), 0
-        with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as output, redirect_stderr(output):
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            redirect_stdout(StringIO()) as output,
+            redirect_stderr(output),
+        ):
             patch.setattr(sys, "argv", words)
             patch.syspath_prepend(self.folder)
             try:
@@ -179,7 +209,10 @@ class Page:
             finally:
                 # Modules of this page are not those of another.
                 for name in set(sys.modules) - there:
-                    if self.folder in Path(getattr(sys.modules[name], "__file__", None) or "/").parents:
+                    if (
+                        self.folder
+                        in Path(getattr(sys.modules[name], "__file__", None) or "/").parents
+                    ):
                         del sys.modules[name]
         _check(command, code, codes, output.getvalue())
         return output.getvalue()
@@ -202,17 +235,26 @@ class Page:
 
 def _check(command: str, code: int, codes: set[int], printed: str) -> None:
     if code not in codes:
-        raise PageError(f"{command!r} ended with {code}, not {' or '.join(map(str, sorted(codes)))}:\n{printed}")
+        raise PageError(
+            f"{command!r} ended with {code}, not {' or '.join(map(str, sorted(codes)))}:\n{printed}"
+        )
 
 
 def _commands(code: str) -> list[tuple[str, set[int]]]:
-    """The lines of a block with the exit codes their comments promise; a line that ends in a backslash goes on."""
+    """The lines of a block with the exit codes their comments promise; a line that ends in a
+    backslash goes on.
+    """
     found = []
     for line in code.replace("\\\n", " ").splitlines():
         command, _, comment = line.partition(" #") if not line.startswith("#") else ("", "", "")
         promised = EXIT_CODE.search(f"#{comment}")
         if command.strip():
-            found.append((command.strip(), {int(code) for code in promised.groups() if code} if promised else {0}))
+            found.append(
+                (
+                    command.strip(),
+                    {int(code) for code in promised.groups() if code} if promised else {0},
+                )
+            )
     return found
 
 

@@ -1,4 +1,6 @@
-"""Made-up instances and configurations of which every true value is a finite sum: what coverage counts are made with."""
+"""Made-up instances and configurations of which every true value is a finite sum: what coverage
+counts are made with.
+"""
 
 from dataclasses import dataclass
 
@@ -10,7 +12,8 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Population:
-    """Kinds of instances with their chances; on each kind two configurations draw their costs from the same few values.
+    """Kinds of instances with their chances; on each kind two configurations draw their costs from
+    the same few values.
 
     `first` and `second` hold the chances of the values, (kinds, values).
     """
@@ -22,13 +25,24 @@ class Population:
     second: FloatArray
 
     def draw(
-        self, rng: np.random.Generator, sets: int, instances: int, runs: int, *, uneven: bool = False
+        self,
+        rng: np.random.Generator,
+        sets: int,
+        instances: int,
+        runs: int,
+        *,
+        uneven: bool = False,
     ) -> list[FloatArray]:
-        """Costs of the first and of the second, (sets, instances, runs); uneven ones miss some, and have one at least."""
+        """Costs of the first and of the second, (sets, instances, runs); uneven ones miss some, and
+        have one at least.
+        """
         kinds = rng.choice(len(self.kinds), p=self.kinds, size=(sets, instances))
         costs = []
         for chances in (self.first, self.second):
-            draws, where = rng.random((sets, instances, runs)), np.zeros((sets, instances, runs), np.int64)
+            draws, where = (
+                rng.random((sets, instances, runs)),
+                np.zeros((sets, instances, runs), np.int64),
+            )
             for step in chances.cumsum(axis=1).T[:-1]:
                 where += draws > step[kinds][..., np.newaxis]
             drawn = self.values[where]
@@ -44,11 +58,15 @@ class Population:
 
     def quantile(self, share: float) -> float:
         """Of the first."""
-        return float(self.values[np.searchsorted((self.kinds @ self.first).cumsum(), share - 1e-12)])
+        return float(
+            self.values[np.searchsorted((self.kinds @ self.first).cumsum(), share - 1e-12)]
+        )
 
     def wins(self) -> float:
         """The chance that the first costs less, ties half."""
-        score = (self.values[:, np.newaxis] < self.values) + 0.5 * (self.values[:, np.newaxis] == self.values)
+        score = (self.values[:, np.newaxis] < self.values) + 0.5 * (
+            self.values[:, np.newaxis] == self.values
+        )
         return float(self.kinds @ np.einsum("ki,ij,kj->k", self.first, score, self.second))
 
     def speed_up(self, share: float) -> float:
@@ -60,7 +78,9 @@ class Population:
 
     def means(self) -> tuple[float, float]:
         """The true costs of both."""
-        return float(self.kinds @ self.first @ self.values), float(self.kinds @ self.second @ self.values)
+        return float(self.kinds @ self.first @ self.values), float(
+            self.kinds @ self.second @ self.values
+        )
 
 
 SECONDS = np.array([0.125, 0.5, 1.0, 2.0, 8.0, 50.0])
@@ -69,8 +89,12 @@ POPULATIONS = [
         name="rare huge costs",
         values=SECONDS,
         kinds=np.array([0.7, 0.27, 0.03]),
-        first=np.array([[0.6, 0.3, 0.1, 0, 0, 0], [0.1, 0.2, 0.4, 0.2, 0.1, 0], [0, 0, 0, 0, 0.1, 0.9]]),
-        second=np.array([[0.1, 0.3, 0.5, 0.1, 0, 0], [0, 0.2, 0.3, 0.3, 0.2, 0], [0, 0, 0, 0.2, 0.4, 0.4]]),
+        first=np.array(
+            [[0.6, 0.3, 0.1, 0, 0, 0], [0.1, 0.2, 0.4, 0.2, 0.1, 0], [0, 0, 0, 0, 0.1, 0.9]]
+        ),
+        second=np.array(
+            [[0.1, 0.3, 0.5, 0.1, 0, 0], [0, 0.2, 0.3, 0.3, 0.2, 0], [0, 0, 0, 0.2, 0.4, 0.4]]
+        ),
     ),
     Population(
         name="instances decide all",

@@ -1,4 +1,6 @@
-"""R's serialisation written from its documentation, as small as the fixtures need: what the reader is held against."""
+"""R's serialisation written from its documentation, as small as the fixtures need: what the reader
+is held against.
+"""
 
 import gzip
 import struct
@@ -25,7 +27,9 @@ def symbol(name: str) -> bytes:
 
 def pairs(entries: Mapping[str, bytes]) -> bytes:
     """A pair list with tags."""
-    body = b"".join(struct.pack(">i", 2 | TAG) + symbol(name) + value for name, value in entries.items())
+    body = b"".join(
+        struct.pack(">i", 2 | TAG) + symbol(name) + value for name, value in entries.items()
+    )
     return body + NIL
 
 
@@ -85,7 +89,11 @@ def compact(name: str, state: bytes) -> bytes:
 def matrix(values: Sequence[Sequence[float]], rows: Sequence[str], columns: Sequence[str]) -> bytes:
     """A matrix of numbers, given row by row."""
     flat = [row[place] for place in range(len(columns)) for row in values]
-    return doubles(flat, dim=integers([len(rows), len(columns)]), dimnames=listing([strings(rows), strings(columns)]))
+    return doubles(
+        flat,
+        dim=integers([len(rows), len(columns)]),
+        dimnames=listing([strings(rows), strings(columns)]),
+    )
 
 
 def workspace(variables: Mapping[str, bytes], version: int = 3) -> bytes:
@@ -97,7 +105,9 @@ def workspace(variables: Mapping[str, bytes], version: int = 3) -> bytes:
 
 
 def irace_log(**changes: Any) -> bytes:
-    """A log as irace 3.4 left it: 3 configurations, 5 pairs on 3 instances, pair 4 never run, one run rejected."""
+    """A log as irace 3.4 left it: 3 configurations, 5 pairs on 3 instances, pair 4 never run, one
+    run rejected.
+    """
     nan, inf = float("nan"), float("inf")
     scenario = {
         "instances": strings(["a.tsp", "b.tsp", "c.tsp"]),
@@ -110,14 +120,19 @@ def irace_log(**changes: Any) -> bytes:
         "scenario": listing(scenario),
         "irace.version": strings(["3.4.1"]),
         "experiments": matrix(
-            [[1.0, 2.0, 3.0], [4.0, 5.0, nan], [6.0, nan, nan], [7.0, inf, nan]], ["1", "2", "3", "5"], ["1", "2", "7"]
+            [[1.0, 2.0, 3.0], [4.0, 5.0, nan], [6.0, nan, nan], [7.0, inf, nan]],
+            ["1", "2", "3", "5"],
+            ["1", "2", "7"],
         ),
         "state": listing(
             {
                 ".irace": environment(
                     {
                         "instancesList": listing(
-                            {"instance": integers([2, 1, 2, 3, 3]), "seed": integers([11, 12, 13, 14, 15])}
+                            {
+                                "instance": integers([2, 1, 2, 3, 3]),
+                                "seed": integers([11, 12, 13, 14, 15]),
+                            }
                         )
                     }
                 )
@@ -146,7 +161,9 @@ def irace_log(**changes: Any) -> bytes:
             }
         ),
     } | changes
-    return workspace({"iraceResults": listing({name: value for name, value in log.items() if value is not None})})
+    return workspace(
+        {"iraceResults": listing({name: value for name, value in log.items() if value is not None})}
+    )
 
 
 def packed(content: bytes) -> bytes:

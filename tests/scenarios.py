@@ -1,4 +1,6 @@
-"""Scenarios that tests write, and a target that answers by arithmetic: the same run gives the same answer anywhere."""
+"""Scenarios that tests write, and a target that answers by arithmetic: the same run gives the same
+answer anywhere.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -8,9 +10,9 @@ from truecost.running.gathering import plan_of
 from truecost.running.instances import Instance
 from truecost.running.space import Configuration
 
-# A shell starts in 2 ms. One run in 7 crashes, one in 41 burns CPU time up to its limit; the others answer with a number.
-# CPU time, because a run that a busy machine does not let go on has used none of it: its limit is met by those alone that
-# burn, and by all of them.
+# A shell starts in 2 ms. One run in 7 crashes, one in 41 burns CPU time up to its limit; the others
+# answer with a number. CPU time, because a run that a busy machine does not let go on has used none
+# of it: its limit is met by those alone that burn, and by all of them.
 TARGET = """#!/bin/sh
 # solver.sh INSTANCE SPECIFICS CUTOFF RUNLENGTH SEED -alpha A -beta B
 read size < "$1"
@@ -34,7 +36,13 @@ def toml(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return '"' + "".join(c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in value) + '"'
+        return (
+            '"'
+            + "".join(
+                c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in value
+            )
+            + '"'
+        )
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(toml, value)) + "]"
     if isinstance(value, dict):
@@ -63,12 +71,16 @@ def write(folder: Path, **tables: dict[str, Any] | None) -> Path:
     return folder / "scenario.toml"
 
 
-NO_ANSWER = "no answer: no line 'Result for SMAC: …' or 'Result of this algorithm run: …'; exit code 3"
+NO_ANSWER = (
+    "no answer: no line 'Result for SMAC: …' or 'Result of this algorithm run: …'; exit code 3"
+)
 Cell = tuple[str, str, int, int, int, int, float | None, float | None, str]
 
 
 def cell(scenario: Scenario, configuration: Configuration, instance: Instance, number: int) -> Cell:
-    """What a journal must have of a run of the target above: its key, outcome and printed values, by arithmetic."""
+    """What a journal must have of a run of the target above: its key, outcome and printed values,
+    by arithmetic.
+    """
     seed = scenario.run_seed(instance.name, number)
     size = int(Path(instance.argument).read_text())
     alpha, beta = (int(str(configuration.values[name])) for name in ("alpha", "beta"))
@@ -81,7 +93,9 @@ def cell(scenario: Scenario, configuration: Configuration, instance: Instance, n
     return *key, Status.SOLVED, 0, 0.01, float(value), ""
 
 
-def expected(scenario: Scenario, configurations: int, instances: int | None, runs: int) -> list[Cell]:
+def expected(
+    scenario: Scenario, configurations: int, instances: int | None, runs: int
+) -> list[Cell]:
     """The cells of all runs of a plan, in the order of their keys."""
     plan = plan_of(scenario, configurations, instances, runs)
     return sorted(

@@ -68,7 +68,9 @@ class Slurm:
 
     def submit(self, script: Path) -> str:
         """The number of a job that was submitted."""
-        return self.run("sbatch", "--parsable", "--output", f"{script}.log", str(script), folder=script.parent)
+        return self.run(
+            "sbatch", "--parsable", "--output", f"{script}.log", str(script), folder=script.parent
+        )
 
     def state(self, job: str) -> str:
         """A job's state in a word, RUNNING or TIMEOUT for instance."""
@@ -102,7 +104,9 @@ def _slurm(folder: Path) -> Iterator[Slurm]:
     host = socket.gethostname().partition(".")[0]
     for name in ("state", "spool", "munge"):
         (folder / name).mkdir(parents=True)
-    (folder / "slurm.conf").write_text(CONFIGURATION.format(host=host, folder=folder, ports=free_ports(2)))
+    (folder / "slurm.conf").write_text(
+        CONFIGURATION.format(host=host, folder=folder, ports=free_ports(2))
+    )
     key = folder / "munge" / "key"
     key.write_bytes(os.urandom(128))
     key.chmod(0o400)
@@ -119,7 +123,9 @@ def _slurm(folder: Path) -> Iterator[Slurm]:
 
     def start(words: Sequence[str], user: int | None = None) -> None:
         with (folder / "daemons.log").open("ab") as log:
-            started.append(subprocess.Popen(words, env=environment, stdout=log, stderr=log, user=user))
+            started.append(
+                subprocess.Popen(words, env=environment, stdout=log, stderr=log, user=user)
+            )
 
     def there(state: Callable[[], object], what: str) -> None:
         until(lambda: state() or any(each.poll() is not None for each in started), what)
@@ -130,7 +136,10 @@ def _slurm(folder: Path) -> Iterator[Slurm]:
     try:
         own = [f"--{what}-file={folder}/munge/{what}" for what in ("key", "pid", "log", "seed")]
         # Who may reach a test's folder is no matter here: hence --force.
-        start(["munged", "--foreground", "--force", f"--socket={folder}/munge/socket", *own], user=owner.pw_uid)
+        start(
+            ["munged", "--foreground", "--force", f"--socket={folder}/munge/socket", *own],
+            user=owner.pw_uid,
+        )
         there((folder / "munge" / "socket").exists, "munged")
         start(["slurmctld", "-D"])
         start(["slurmd", "-D", "-N", host])
@@ -138,7 +147,9 @@ def _slurm(folder: Path) -> Iterator[Slurm]:
         yield made
     finally:
         if len(started) > 1:
-            subprocess.run(["scancel", "--full", "--signal=KILL", "--user=root"], env=environment, check=False)
+            subprocess.run(
+                ["scancel", "--full", "--signal=KILL", "--user=root"], env=environment, check=False
+            )
             subprocess.run(["scancel", "--user=root"], env=environment, check=False)
             until(lambda: not made.run("squeue", "--noheader"), "jobs to end")
         end(started)

@@ -1,7 +1,9 @@
-"""Processes of their own that have everything loaded from their first moment: forked by one that imported it once.
+"""Processes of their own that have everything loaded from their first moment: forked by one that
+imported it once.
 
-How such a process works, ends and is killed is no other than with a start of its own, but for the second of CPU time that
-the imports take. `Starter` is for tests; run as a program, `starting.py SOCKET MODULE …`, this is the process that forks.
+How such a process works, ends and is killed is no other than with a start of its own, but for the
+second of CPU time that the imports take. `Starter` is for tests; run as a program, `starting.py
+SOCKET MODULE …`, this is the process that forks.
 """
 
 import json
@@ -21,9 +23,13 @@ LARGEST = 1 << 20
 
 
 class Started:
-    """A process that was forked, with what is used here of `subprocess.Popen`; its outputs can be read where asked for."""
+    """A process that was forked, with what is used here of `subprocess.Popen`; its outputs can be
+    read where asked for.
+    """
 
-    def __init__(self, pid: int, status: int, stdout: IO[str] | None, stderr: IO[str] | None) -> None:
+    def __init__(
+        self, pid: int, status: int, stdout: IO[str] | None, stderr: IO[str] | None
+    ) -> None:
         self.pid, self.stdout, self.stderr = pid, stdout, stderr
         self.returncode: int | None = None
         self._status = os.fdopen(status)
@@ -54,7 +60,9 @@ class Started:
         return self.returncode
 
     def communicate(self) -> tuple[str, str]:
-        """What it wrote from now on, little enough that neither stream fills while the other is read; and its end."""
+        """What it wrote from now on, little enough that neither stream fills while the other is
+        read; and its end.
+        """
         said, wrote = (stream.read() if stream else "" for stream in (self.stderr, self.stdout))
         self._close()
         self.wait()
@@ -81,7 +89,9 @@ class Starter:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             words = [sys.executable, __file__, str(theirs.fileno()), *modules]
-            self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
+            self._process = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()]
+            )
 
     def start(
         self,
@@ -93,7 +103,9 @@ class Starter:
         stdout: int | IO[Any] = subprocess.DEVNULL,
         stderr: int | IO[Any] = subprocess.DEVNULL,
     ) -> Started:
-        """A process that executes this code, with these words in `sys.argv` after its first; streams are as for Popen."""
+        """A process that executes this code, with these words in `sys.argv` after its first;
+        streams are as for Popen.
+        """
         reading, status = os.pipe()
         opened, kept = [status], list[IO[str] | None]()
         streams = [stdin]
@@ -110,7 +122,12 @@ class Starter:
             if stream == subprocess.DEVNULL:
                 streams[place] = os.open(os.devnull, os.O_RDWR)
                 opened.append(streams[place])
-        told = [code, [*map(str, arguments)], str(cwd or Path.cwd()), dict(os.environ if env is None else env)]
+        told = [
+            code,
+            [*map(str, arguments)],
+            str(cwd or Path.cwd()),
+            dict(os.environ if env is None else env),
+        ]
         socket.send_fds(self._socket, [json.dumps(told).encode()], [*streams, status])
         for handle in opened:
             os.close(handle)
@@ -118,7 +135,11 @@ class Starter:
 
     def truecost(self, *words: object, **how: Any) -> Started:
         """The command line."""
-        return self.start("import sys; sys.argv[0] = 'truecost'; from truecost.cli import main; main()", *words, **how)
+        return self.start(
+            "import sys; sys.argv[0] = 'truecost'; from truecost.cli import main; main()",
+            *words,
+            **how,
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -129,7 +150,9 @@ class Starter:
 
 
 def serve(handle: int) -> str:
-    """Fork what is asked for, and tell how each ended, until nobody asks any more. Returns, in a fork, what it is to do."""
+    """Fork what is asked for, and tell how each ended, until nobody asks any more. Returns, in a
+    fork, what it is to do.
+    """
     asked = socket.socket(fileno=handle)
     asked.set_inheritable(False)
     running: dict[int, tuple[int, int]] = {}
@@ -163,14 +186,17 @@ def serve(handle: int) -> str:
 
 
 def become(message: bytes, streams: list[int]) -> str:
-    """Take on the streams, words, folder and environment of the process that this one is from now on."""
+    """Take on the streams, words, folder and environment of the process that this one is from now
+    on.
+    """
     code, arguments, folder, environment = json.loads(message)
     for place, stream in enumerate(streams):
         os.dup2(stream, place)
     for stream in streams:
         if stream > 2:
             os.close(stream)
-    # What these were when the interpreter started, files or terminals, decided how they are written.
+    # What these were when the interpreter started, files or terminals, decided how they are
+    # written.
     sys.stdin = os.fdopen(0, closefd=False)
     sys.stdout = os.fdopen(1, "w", closefd=False, buffering=1 if os.isatty(1) else -1)
     sys.stderr = os.fdopen(2, "w", closefd=False, buffering=1, errors="backslashreplace")

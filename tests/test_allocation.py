@@ -6,12 +6,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truecost.errors import InputError
-from truecost.stats.allocation import Allocation, AllocationSizes, concentrated, even, even_sizes, scattered
+from truecost.stats.allocation import (
+    Allocation,
+    AllocationSizes,
+    concentrated,
+    even,
+    even_sizes,
+    scattered,
+)
 
 
 @pytest.mark.parametrize(("runs", "instances"), [(n, k) for n in range(1, 10) for k in range(1, 6)])
 def test_theorem_1(runs: int, instances: int) -> None:
-    """Even counts would not be the only ones with the least sum of squares, or not have the least largest count."""
+    """Even counts would not be the only ones with the least sum of squares, or not have the least
+    largest count.
+    """
     every = [c for c in product(range(runs + 1), repeat=instances) if sum(c) == runs]
     squares = {c: sum(n * n for n in c) for c in every}
     least = min(squares.values())
@@ -27,7 +36,11 @@ def test_theorem_1(runs: int, instances: int) -> None:
 def test_even_sizes_agree_with_counts(runs: int, instances: int) -> None:
     """The closed form for the sizes of S* would disagree with the counts themselves."""
     one, many = even(runs, instances), even_sizes([runs, runs + 1], instances)
-    assert (one.runs, one.largest, one.sum_of_squares) == (many.runs[0], many.largest[0], many.sum_of_squares[0])
+    assert (one.runs, one.largest, one.sum_of_squares) == (
+        many.runs[0],
+        many.largest[0],
+        many.sum_of_squares[0],
+    )
     assert one.runs == runs
     assert one.instances == instances
 
@@ -71,7 +84,11 @@ def test_sizes_of_rows() -> None:
     for row, each in enumerate(counts):
         one = Allocation.of(each)
         ours = sizes[row]
-        assert [*ours.runs, *ours.largest, *ours.sum_of_squares] == [one.runs, one.largest, one.sum_of_squares]
+        assert [*ours.runs, *ours.largest, *ours.sum_of_squares] == [
+            one.runs,
+            one.largest,
+            one.sum_of_squares,
+        ]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""An assessment: its estimates against known truth, its statements at their rate, its arithmetic by hand."""
+"""An assessment: its estimates against known truth, its statements at their rate, its arithmetic by
+hand.
+"""
 
 import math
 from itertools import combinations
@@ -35,14 +37,25 @@ def over_tuned(configurations: int = 40, quality: float = 0.0) -> RuntimeModel:
     """A model in which configurations differ by nothing, or by this much."""
     rng = np.random.default_rng(3)
     return runtime_model(
-        configurations=configurations, rng=rng, quality=quality, timeout_rate=0.35, interaction_share=0.9, within_share=0.3
+        configurations=configurations,
+        rng=rng,
+        quality=quality,
+        timeout_rate=0.35,
+        interaction_share=0.9,
+        within_share=0.3,
     )
 
 
 def fresh(model: RuntimeModel, rng: np.random.Generator, instances: int = 60) -> CostMatrix:
     """Runs on instances with names of their own."""
     drawn = model.draw(instances=instances, runs=1, rng=rng)
-    return CostMatrix(drawn.costs, drawn.configurations, [f"new-{i}" for i in range(instances)], drawn.low, drawn.high)
+    return CostMatrix(
+        drawn.costs,
+        drawn.configurations,
+        [f"new-{i}" for i in range(instances)],
+        drawn.low,
+        drawn.high,
+    )
 
 
 def by_hand(costs: list[list[float]], letter: str = "i", high: float = 10) -> CostMatrix:
@@ -53,7 +66,9 @@ def by_hand(costs: list[list[float]], letter: str = "i", high: float = 10) -> Co
 
 @pytest.mark.parametrize("way", ["from-list", "test", "on-part"])
 def test_statements_hold_where_over_tuning_was_planted(way: str) -> None:
-    """The limit would miss the true cost, or a lucky configuration be called better than the default, beyond δ."""
+    """The limit would miss the true cost, or a lucky configuration be called better than the
+    default, beyond δ.
+    """
     model, rng, delta = over_tuned(), np.random.default_rng(1), 0.2
     missed = alarms = promising = 0
     trajectory = {"test": ADAPTIVE, "from-list": BEFOREHAND, "on-part": None}[way]
@@ -61,7 +76,15 @@ def test_statements_hold_where_over_tuning_was_planted(way: str) -> None:
         matrix = model.draw(instances=50, runs=1, rng=rng)
         test = fresh(model, rng) if way == "test" else None
         chosen: Chosen | None = "on-part" if way == "on-part" else None
-        found = assess(matrix, default="default", trajectory=trajectory, test=test, chosen=chosen, delta=delta, splits=2)
+        found = assess(
+            matrix,
+            default="default",
+            trajectory=trajectory,
+            test=test,
+            chosen=chosen,
+            delta=delta,
+            splits=2,
+        )
         assert found.certificate is not None
         true = model.true_cost[matrix.configurations.index(found.certificate.configuration)]
         missed += found.certificate.upper < true
@@ -74,16 +97,26 @@ def test_statements_hold_where_over_tuning_was_planted(way: str) -> None:
 
 
 def test_worse_configurations_are_called_worse_at_their_rate() -> None:
-    """An equally good configuration would be called worse than the default more often than δ, or a worse one never."""
+    """An equally good configuration would be called worse than the default more often than δ, or a
+    worse one never.
+    """
     model, rng, delta = over_tuned(2), np.random.default_rng(5), 0.2
     alarms = 0
     for _ in range(REPETITIONS):
         matrix = model.draw(instances=50, runs=1, rng=rng)
-        found = assess(matrix, configuration=matrix.configurations[1], default="default", chosen="before", delta=delta)
+        found = assess(
+            matrix,
+            configuration=matrix.configurations[1],
+            default="default",
+            chosen="before",
+            delta=delta,
+        )
         assert found.comparison is not None
         alarms += found.comparison.grade == "worse"
     assert binomtest(alarms, REPETITIONS, delta, alternative="greater").pvalue > LUCK
-    worse = CostMatrix(np.array([[1.0] * 40, [8.0] * 40]), ["default", "bad"], [f"i{i}" for i in range(40)], 0, 10)
+    worse = CostMatrix(
+        np.array([[1.0] * 40, [8.0] * 40]), ["default", "bad"], [f"i{i}" for i in range(40)], 0, 10
+    )
     found = assess(worse, configuration="bad", default="default", chosen="before")
     assert found.comparison is not None
     assert found.comparison.grade == "worse"
@@ -96,15 +129,24 @@ def test_better_configurations_are_found_better() -> None:
     found = 0
     for _ in range(20):
         matrix = model.draw(instances=100, runs=1, rng=rng)
-        judged = assess(matrix, default=matrix.configurations[default], chosen="from-list", splits=2)
-        assert model.true_cost[matrix.configurations.index(judged.incumbent)] < model.true_cost[default]
+        judged = assess(
+            matrix, default=matrix.configurations[default], chosen="from-list", splits=2
+        )
+        assert (
+            model.true_cost[matrix.configurations.index(judged.incumbent)]
+            < model.true_cost[default]
+        )
         found += judged.better
-        assert judged.better == (" is better than " in str(judged) and "not shown" not in str(judged))
+        assert judged.better == (
+            " is better than " in str(judged) and "not shown" not in str(judged)
+        )
     assert found >= 15
 
 
 def test_selection_error_is_carried_over_from_half_of_the_instances() -> None:
-    """The correction would be biased: too small where luck decides, or not 0 for a fixed configuration."""
+    """The correction would be biased: too small where luck decides, or not 0 for a fixed
+    configuration.
+    """
     model, rng = over_tuned(quality=0.3), np.random.default_rng(4)
     estimated: list[float] = []
     on_half: list[float] = []
@@ -138,8 +180,14 @@ def naive_selection_error(costs: NDArray[np.float64]) -> float:
 def test_splits_against_all_splits() -> None:
     """The vectorised splits would not be halves, or choose or hold out wrongly."""
     costs = np.random.default_rng(6).random((5, 6))
-    for first, naive in ((1, 0.0), (2, naive_selection_error(costs[:2])), (5, naive_selection_error(costs))):
-        seen = costs_of(CostMatrix(costs[:first], [f"c{i}" for i in range(first)], [f"i{j}" for j in range(6)]))
+    for first, naive in (
+        (1, 0.0),
+        (2, naive_selection_error(costs[:2])),
+        (5, naive_selection_error(costs)),
+    ):
+        seen = costs_of(
+            CostMatrix(costs[:first], [f"c{i}" for i in range(first)], [f"i{j}" for j in range(6)])
+        )
         found = selection_errors(seen, 40_000, np.random.default_rng(1))
         assert found.error == pytest.approx(naive, abs=0.006)
 
@@ -153,7 +201,9 @@ def test_missing_runs_do_not_make_easy_instances_win() -> None:
     there[2, np.argsort(instance)[12:]] = False
     there[0, 1:] = False
     assert difficulty(np.where(there, costs, 0), there) == pytest.approx(instance - instance.mean())
-    matrix = CostMatrix(np.where(there, costs, np.nan), ["few", "good", "easy"], [f"i{i}" for i in range(20)], 0, 10)
+    matrix = CostMatrix(
+        np.where(there, costs, np.nan), ["few", "good", "easy"], [f"i{i}" for i in range(20)], 0, 10
+    )
     found = assess(matrix, splits=50)
     assert found.incumbent == "good"
     assert found.costs.ranked.tolist() == [False, True, True]
@@ -165,19 +215,33 @@ def test_missing_runs_do_not_make_easy_instances_win() -> None:
 def test_over_tuning_and_optimism_are_two_things() -> None:
     """The final incumbent's optimism would be reported as over-tuning, or the other way round."""
     steps = (Step(2, ("a",)), Step(4, ("b", "a")), Step(5, ("b",)), Step(6, ("c", "b")))
-    trajectory = Trajectory(tool="t", proposed="adaptively", default="a", incumbent="c", steps=steps)
+    trajectory = Trajectory(
+        tool="t", proposed="adaptively", default="a", incumbent="c", steps=steps
+    )
     matrix, test = by_hand([[5, 5], [3, 3], [2, 2]]), by_hand([[4, 6], [2, 2], [3, 5]], "t")
     found = assess(matrix, trajectory=trajectory, test=test)
-    assert [tuple(point) for point in found.over_tuning.along] == [(2, "a", 5, 5), (4, "b", 3, 2), (6, "c", 2, 4)]
-    assert (found.optimism.gap, found.optimism.percent, found.optimism.source) == (2, 100, "test runs")
+    assert [tuple(point) for point in found.over_tuning.along] == [
+        (2, "a", 5, 5),
+        (4, "b", 3, 2),
+        (6, "c", 2, 4),
+    ]
+    assert (found.optimism.gap, found.optimism.percent, found.optimism.source) == (
+        2,
+        100,
+        "test runs",
+    )
     assert found.over_tuning.lost == 2
     assert found.over_tuning.relative == pytest.approx(2 / 3)
 
 
 def test_unknown_is_an_answer() -> None:
-    """Ignorance would be told as knowledge: a search without test runs has a corrected cost, or no over-tuning."""
+    """Ignorance would be told as knowledge: a search without test runs has a corrected cost, or no
+    over-tuning.
+    """
     steps = (Step(2, ("a",)), Step(4, ("b",)), Step(6, ("c",)))
-    trajectory = Trajectory(tool="irace 4", proposed="adaptively", default="a", incumbent="c", steps=steps)
+    trajectory = Trajectory(
+        tool="irace 4", proposed="adaptively", default="a", incumbent="c", steps=steps
+    )
     matrix = by_hand([[5, 5], [3, 3], [2, 2]])
     found = assess(matrix, trajectory=trajectory)
     assert found.optimism.source == "unknown"
@@ -194,7 +258,9 @@ def test_unknown_is_an_answer() -> None:
 def test_a_list_has_no_way_to_be_over_tuned_on() -> None:
     """Over-tuning would be a number that depends on the order of a list."""
     rng = np.random.default_rng(7)
-    found = assess(over_tuned(30).draw(instances=30, runs=1, rng=rng), trajectory=BEFOREHAND, splits=100)
+    found = assess(
+        over_tuned(30).draw(instances=30, runs=1, rng=rng), trajectory=BEFOREHAND, splits=100
+    )
     assert len(found.over_tuning.along) == 1
     assert math.isnan(found.over_tuning.lost)
 
@@ -206,7 +272,9 @@ def test_known_instances_are_no_test() -> None:
     assert found.optimism.true_cost == found.true_cost("a") == 8
     assert found.certificate is not None
     assert found.certificate.instances == 2
-    compared = assess(by_hand([[2, 2], [3, 3]]), trajectory=ADAPTIVE, test=test, default="b").comparison
+    compared = assess(
+        by_hand([[2, 2], [3, 3]]), trajectory=ADAPTIVE, test=test, default="b"
+    ).comparison
     assert compared is not None
     assert "the default has no test runs" in str(compared.reason)
 
@@ -224,23 +292,35 @@ def test_known_instances_are_no_test() -> None:
     ],
 )
 def test_over_tuning_by_hand(costs: list[float], lost: float, relative: float) -> None:
-    """Over-tuning would be measured from another incumbent than the best, or against another gain than the largest."""
+    """Over-tuning would be measured from another incumbent than the best, or against another gain
+    than the largest.
+    """
     assert over_tuning(costs) == pytest.approx((lost, relative), nan_ok=True)
 
 
 def test_comparison_by_hand() -> None:
     """The instances named would not be those that decide, or the pairs not be pairs."""
     matrix = by_hand([[9, 5, 5, 1, math.nan], [1, 4, 5, 2, 0]])
-    found = assess(matrix, configuration="b", default="a", chosen="from-list", raced=False).comparison
+    found = assess(
+        matrix, configuration="b", default="a", chosen="from-list", raced=False
+    ).comparison
     assert found is not None
     assert found.estimate == pytest.approx((-8 - 1 + 0 + 1) / 4)
     assert found.deciding[0] == ("i0", -8, 1)
     assert [part.instance for part in found.deciding] == ["i0", "i1", "i3"]
-    assert (found.instances, found.survives, found.configurations, found.gains, found.losses) == (4, 0, 1, 2, 1)
+    assert (found.instances, found.survives, found.configurations, found.gains, found.losses) == (
+        4,
+        0,
+        1,
+        2,
+        1,
+    )
 
 
 def test_noise_and_spread_by_hand() -> None:
-    """What more runs would buy, or what the allocation costs over S*, would not follow from the components."""
+    """What more runs would buy, or what the allocation costs over S*, would not follow from the
+    components.
+    """
     rng = np.random.default_rng(9)
     costs = rng.random((2, 8, 4))
     costs[0, 5:] = np.nan
@@ -257,10 +337,14 @@ def test_noise_and_spread_by_hand() -> None:
         math.sqrt(variance(2 * counts) / variance(counts))
     )
     assert noise.new_instances == pytest.approx(noise.standard_error / math.sqrt(2))
-    assert noise.bottleneck == ("runs" if noise.within * (1 / counts).mean() > noise.across else "instances")
+    assert noise.bottleneck == (
+        "runs" if noise.within * (1 / counts).mean() > noise.across else "instances"
+    )
     assert found.spread.never_used == ("i5", "i6", "i7")
     assert (found.spread.instances, found.spread.repeated) == (5, 3)
-    assert found.spread.variance_over_even == pytest.approx(variance(counts) / variance(even(14, 8).counts))
+    assert found.spread.variance_over_even == pytest.approx(
+        variance(counts) / variance(even(14, 8).counts)
+    )
     assert found.spread.variance_over_even > 1
     assert assess(matrix, configuration="b").spread.variance_over_even == pytest.approx(1)
 
@@ -298,15 +382,24 @@ def test_the_same_runs_give_the_same_answers() -> None:
     first, again = (assessed(BEFOREHAND, splits=20) for _ in range(2))
     assert again.certificate is not None
     assert repr(first.to_dict(*PARTS)) == repr(again.to_dict(*PARTS))
-    assert repr(first.to_dict(*PARTS)) != repr(assessed(BEFOREHAND, splits=20, rng=5).to_dict(*PARTS))
+    assert repr(first.to_dict(*PARTS)) != repr(
+        assessed(BEFOREHAND, splits=20, rng=5).to_dict(*PARTS)
+    )
 
 
 def test_runs_in_another_order_are_the_same_runs() -> None:
-    """Who is best, what it costs and what choosing adds would depend on the order of rows and columns."""
+    """Who is best, what it costs and what choosing adds would depend on the order of rows and
+    columns.
+    """
     rng = np.random.default_rng(3)
     matrix = over_tuned(8).draw(instances=15, runs=2, rng=rng)
-    back = matrix.select(configurations=matrix.configurations[::-1], instances=matrix.instances[::-1])
-    one, other = (assess(each, chosen="from-list", splits=4000).to_dict("configurations") for each in (matrix, back))
+    back = matrix.select(
+        configurations=matrix.configurations[::-1], instances=matrix.instances[::-1]
+    )
+    one, other = (
+        assess(each, chosen="from-list", splits=4000).to_dict("configurations")
+        for each in (matrix, back)
+    )
     for this, that in zip(one["configurations"], other["configurations"], strict=True):
         assert this["configuration"] == that["configuration"]
         assert this["training_cost"] == pytest.approx(that["training_cost"])
@@ -356,7 +449,13 @@ def test_only_the_winner_is_corrected_for_having_won() -> None:
     rng = np.random.default_rng(3)
     named, winners = [], []
     for _ in range(40):
-        matrix = CostMatrix(rng.random((40, 30, 1)), [f"c{i}" for i in range(40)], [f"i{i}" for i in range(30)], 0, 1)
+        matrix = CostMatrix(
+            rng.random((40, 30, 1)),
+            [f"c{i}" for i in range(40)],
+            [f"i{i}" for i in range(30)],
+            0,
+            1,
+        )
         named.append(assess(matrix, configuration="c0", splits=20).optimism.true_cost)
         winners.append(assess(matrix, splits=20).optimism.true_cost)
     for costs in (named, winners):
@@ -367,16 +466,27 @@ def test_an_audit_is_an_assessment() -> None:
     """The verb `audit` would say something else than `assess`."""
     rng = np.random.default_rng(1)
     matrix = over_tuned(6).draw(instances=12, runs=1, rng=rng)
-    assert repr(audit(matrix, splits=10).to_dict(*PARTS)) == repr(assess(matrix, splits=10).to_dict(*PARTS))
+    assert repr(audit(matrix, splits=10).to_dict(*PARTS)) == repr(
+        assess(matrix, splits=10).to_dict(*PARTS)
+    )
 
 
 def test_what_decides_alone_is_named() -> None:
-    """One run that makes up nearly all of a mean cost would not be mentioned, or one that does not would be."""
+    """One run that makes up nearly all of a mean cost would not be mentioned, or one that does not
+    would be.
+    """
     plain = by_hand([[1.0, 1.2, 0.9, 25.0], [2, 2, 2, 2]], high=100)
     found = assess(plain, configuration="a", trajectory=ADAPTIVE)
     assert found.heaviest is not None
-    assert (found.heaviest.on, found.heaviest.instance, found.heaviest.cost) == ("training", "i3", 25)
-    assert "One instance alone, i3 with 25.0, makes up 89 % of its training cost." in audited(found, Context()).more
+    assert (found.heaviest.on, found.heaviest.instance, found.heaviest.cost) == (
+        "training",
+        "i3",
+        25,
+    )
+    assert (
+        "One instance alone, i3 with 25.0, makes up 89 % of its training cost."
+        in audited(found, Context()).more
+    )
     assert assess(plain, configuration="b").heaviest is None
     test = CostMatrix(np.array([[1.0, 1.0, 90.0]]), ["a"], ["t0", "t1", "t2"], 0, 100)
     on_test = assess(plain, configuration="a", test=test).heaviest
@@ -385,7 +495,9 @@ def test_what_decides_alone_is_named() -> None:
 
 
 def test_one_instance_shows_nothing() -> None:
-    """Of a search on a single instance it would be said that splits show nothing, or that all runs cost the same."""
+    """Of a search on a single instance it would be said that splits show nothing, or that all runs
+    cost the same.
+    """
     found = assess(by_hand([[1.0], [2.0]]), trajectory=ADAPTIVE)
     page = audited(found, Context())
     assert page.verdict.endswith("it was tuned on these. In training it costs 1.00; expect more.")

@@ -1,4 +1,6 @@
-"""Statements beyond the mean: valid for every way of choosing, without a range, and said where means say nothing."""
+"""Statements beyond the mean: valid for every way of choosing, without a range, and said where
+means say nothing.
+"""
 
 from dataclasses import asdict
 from typing import Any
@@ -23,8 +25,12 @@ DELTAS = (0.05, 0.2)
 ADAPTIVE = Trajectory(tool="a configurator", proposed="adaptively", default="c0")
 
 
-def equal(rng: np.random.Generator, instances: int = 40, runs: int = 2, start: int = 0) -> CostMatrix:
-    """Ten configurations that are all the same: heavy-tailed running times, one run in six a timeout."""
+def equal(
+    rng: np.random.Generator, instances: int = 40, runs: int = 2, start: int = 0
+) -> CostMatrix:
+    """Ten configurations that are all the same: heavy-tailed running times, one run in six a
+    timeout.
+    """
     hard = rng.lognormal(0, 1, instances)
     times = hard[np.newaxis, :, np.newaxis] * rng.lognormal(0, 0.7, (10, instances, runs))
     late = times > 3.0
@@ -41,21 +47,28 @@ def shown(found: Assessment) -> dict[str, Any]:
 
 @pytest.mark.parametrize("way", ["before", "from-list", "on-part", "test", "raced", "progressive"])
 def test_statements_hold_for_every_way_of_choosing(way: str) -> None:
-    """A lucky winner of equals would be said to win, to be faster or to solve more, more often than δ."""
+    """A lucky winner of equals would be said to win, to be faster or to solve more, more often than
+    δ.
+    """
     rng, repetitions = np.random.default_rng(3), 150
     many = equal(np.random.default_rng(99), instances=20_000)
     solved = float((np.asarray(many.statuses) == Status.SOLVED).mean())
     half, most = (float(np.quantile(many.costs, share)) for share in (0.5, 0.9))
     wrong = {
-        delta: dict.fromkeys(("wins", "speed-up", "ratio of means", "solved share", "median", "nine in ten"), 0)
+        delta: dict.fromkeys(
+            ("wins", "speed-up", "ratio of means", "solved share", "median", "nine in ten"), 0
+        )
         for delta in DELTAS
     }
     chosen: Chosen | None = None if way == "test" else "before" if way == "raced" else way  # type: ignore[assignment]
     for _ in range(repetitions):
         matrix = equal(rng, instances=80 if way == "progressive" else 40)
         used, fresh = matrix.instances[:40], matrix.instances[40:]
-        # Number 1 of its search, made on the instances that were used by then, so that it has 6/π² of δ.
-        proposed = matrix.configurations[1 + int(matrix.select(instances=used).costs[1:].mean(axis=(1, 2)).argmin())]
+        # Number 1 of its search, made on the instances that were used by then, so that it has 6/π²
+        # of δ.
+        proposed = matrix.configurations[
+            1 + int(matrix.select(instances=used).costs[1:].mean(axis=(1, 2)).argmin())
+        ]
         asked: dict[str, Any] = {
             "configuration": "c7" if chosen == "before" else None,
             "chosen": chosen,
@@ -64,22 +77,44 @@ def test_statements_hold_for_every_way_of_choosing(way: str) -> None:
             "raced": True if way == "raced" else None,
         }
         if way == "progressive":
-            asked |= {"configuration": proposed, "fresh": fresh, "proposal": 1, "trajectory": ADAPTIVE}
+            asked |= {
+                "configuration": proposed,
+                "fresh": fresh,
+                "proposal": 1,
+                "trajectory": ADAPTIVE,
+            }
         for delta, counts in wrong.items():
             found = shown(assess(matrix, default="c0", delta=delta, splits=1, **asked))
-            for kind, even in (("wins", 0.5), ("speed-up", 1.0), ("ratio of means", 1.0), ("solved share", solved)):
+            for kind, even in (
+                ("wins", 0.5),
+                ("speed-up", 1.0),
+                ("ratio of means", 1.0),
+                ("solved share", solved),
+            ):
                 counts[kind] += kind in found and found[kind].limit > even
             counts["median"] += found["median"].limit < half
             counts["nine in ten"] += found["nine in ten"].limit < min(most, 3.0)
     for delta, counts in wrong.items():
         for kind, count in counts.items():
-            assert binomtest(count, repetitions, delta, alternative="greater").pvalue > LUCK, (kind, delta, count)
+            assert binomtest(count, repetitions, delta, alternative="greater").pvalue > LUCK, (
+                kind,
+                delta,
+                count,
+            )
 
 
 def test_instances_seen_before_the_proposal_are_not_fresh() -> None:
-    """The data of the test above would be too easy for progressive: the instances it was made on would pass it too."""
+    """The data of the test above would be too easy for progressive: the instances it was made on
+    would pass it too.
+    """
     rng, alarms = np.random.default_rng(3), 0
-    asked: dict[str, Any] = {"default": "c0", "chosen": "progressive", "proposal": 1, "delta": 0.2, "trajectory": ADAPTIVE}
+    asked: dict[str, Any] = {
+        "default": "c0",
+        "chosen": "progressive",
+        "proposal": 1,
+        "delta": 0.2,
+        "trajectory": ADAPTIVE,
+    }
     for _ in range(REPETITIONS):
         matrix = equal(rng)
         won = (matrix.costs[1:] < matrix.costs[:1]).mean(axis=(1, 2))
@@ -96,7 +131,9 @@ def test_a_winner_taken_for_fixed_wins_too_often() -> None:
         matrix = equal(rng)
         won = (matrix.costs[1:] < matrix.costs[:1]).mean(axis=(1, 2))
         best = matrix.configurations[1 + int(won.argmax())]
-        found = shown(assess(matrix, configuration=best, default="c0", chosen="before", delta=0.2, splits=1))
+        found = shown(
+            assess(matrix, configuration=best, default="c0", chosen="before", delta=0.2, splits=1)
+        )
         alarms += found["wins"].limit > 0.5
     assert binomtest(alarms, REPETITIONS, 0.2, alternative="greater").pvalue < LUCK
 
@@ -111,7 +148,9 @@ def test_real_winners_win_where_means_show_nothing() -> None:
         assert shown(found)["wins"].limit > wins
         assert shown(found)["speed-up"].limit > faster
         assert not found.better
-        assert assess(matrix, default=matrix.configurations[0], chosen="from-list", primary="wins").better
+        assert assess(
+            matrix, default=matrix.configurations[0], chosen="from-list", primary="wins"
+        ).better
         assert "beats the default" in str(found)
 
 
@@ -140,17 +179,24 @@ def test_ignorance_stays_ignorance() -> None:
 
 
 def test_a_condition_is_said_without_a_range() -> None:
-    """A table of unknown origin without a cost range would be called shown without the if that it rests on."""
+    """A table of unknown origin without a cost range would be called shown without the if that it
+    rests on.
+    """
     matrix = equal(np.random.default_rng(1))
     bare = CostMatrix(matrix.costs, matrix.configurations, matrix.instances)
     found = assess(bare)
     assert found.certificate is None
     assert found.statements
-    assert "If these configurations were not tuned on these instances: " in audited(found, Context()).text
+    assert (
+        "If these configurations were not tuned on these instances: "
+        in audited(found, Context()).text
+    )
 
 
 def test_one_table_speaks_of_one_configuration() -> None:
-    """Lines of the winner on a part of the instances would stand under the name of the one that has test runs."""
+    """Lines of the winner on a part of the instances would stand under the name of the one that has
+    test runs.
+    """
     rng = np.random.default_rng(21)
     others = 0
     for _ in range(10):
@@ -163,7 +209,9 @@ def test_one_table_speaks_of_one_configuration() -> None:
 
 
 def test_a_timeout_took_the_cutoff_at_least() -> None:
-    """A known cutoff would not be used, an unknown one be taken from later instances, or a timeout have a ratio above it."""
+    """A known cutoff would not be used, an unknown one be taken from later instances, or a timeout
+    have a ratio above it.
+    """
     costs = np.array([[[1.0], [1.0], [1.0], [1.0]], [[20.0], [2.0], [20.0], [4.0]]])
     statuses = np.where(costs == 20, Status.TIMEOUT, Status.SOLVED)
     names = (["w", "d"], list("abcd"), 0, 20)
@@ -199,9 +247,13 @@ def test_a_timeout_took_the_cutoff_at_least() -> None:
 
 
 def test_times_are_known_by_their_cutoff() -> None:
-    """A speed-up would be withheld where no run of the two timed out, though their costs are known to be running times."""
+    """A speed-up would be withheld where no run of the two timed out, though their costs are known
+    to be running times.
+    """
     rng = np.random.default_rng(9)
-    times = rng.lognormal(-2, 0.5, (3, 40, 2)) * np.array([1.0, 0.3, 1.0])[:, np.newaxis, np.newaxis]
+    times = (
+        rng.lognormal(-2, 0.5, (3, 40, 2)) * np.array([1.0, 0.3, 1.0])[:, np.newaxis, np.newaxis]
+    )
     statuses = np.full(times.shape, int(Status.SOLVED))
     names = (["default", "tuned", "slow"], [f"i{i}" for i in range(40)], 0, 50)
     asked: dict[str, Any] = {"configuration": "tuned", "default": "default", "chosen": "before"}
@@ -220,7 +272,9 @@ def test_failed_runs_count() -> None:
     costs[1] = 10.0
     statuses = np.zeros((2, 30, 1), int)
     statuses[1] = Status.TIMEOUT
-    matrix = CostMatrix(costs, ["default", "never"], [f"i{i}" for i in range(30)], 0, 10, statuses=statuses)
+    matrix = CostMatrix(
+        costs, ["default", "never"], [f"i{i}" for i in range(30)], 0, 10, statuses=statuses
+    )
     found = shown(assess(matrix, configuration="never", default="default", chosen="before"))
     assert found["solved share"].observed == 0
     assert found["median"].limit == np.inf
@@ -229,7 +283,9 @@ def test_failed_runs_count() -> None:
 
 
 def test_means_are_approximate_where_no_range_is_known() -> None:
-    """A log without a range would say nothing of means, call the interval guaranteed, or not be the paired t interval."""
+    """A log without a range would say nothing of means, call the interval guaranteed, or not be the
+    paired t interval.
+    """
     rng = np.random.default_rng(6)
     costs = rng.lognormal(0, 1, (2, 40, 3)) * np.array([[[1.0]], [[0.3]]])
     matrix = CostMatrix(costs, ["default", "tuned"], [f"i{i}" for i in range(40)])
@@ -244,12 +300,19 @@ def test_means_are_approximate_where_no_range_is_known() -> None:
         "difference of means",
         "ratio of means",
     }
-    few = assess(matrix.select(instances=matrix.instances[:9]), configuration="tuned", default="default", chosen="before")
+    few = assess(
+        matrix.select(instances=matrix.instances[:9]),
+        configuration="tuned",
+        default="default",
+        chosen="before",
+    )
     assert "9 instances are too few" in audited(few, Context()).text
 
 
 def test_a_list_shares_delta_by_its_comparisons() -> None:
-    """The default would be counted among those it is compared with: of a list of two, half of δ would be lost."""
+    """The default would be counted among those it is compared with: of a list of two, half of δ
+    would be lost.
+    """
     matrix = equal(np.random.default_rng(8)).select(configurations=["c0", "c7"])
     asked: dict[str, Any] = {"configuration": "c7", "default": "c0"}
     fixed, listed = (assess(matrix, chosen=way, **asked) for way in ("before", "from-list"))
@@ -258,7 +321,10 @@ def test_a_list_shares_delta_by_its_comparisons() -> None:
     assert listed.certificate.upper > fixed.certificate.upper
     assert fixed.comparison is not None
     assert listed.comparison is not None
-    assert (listed.comparison.upper, listed.comparison.configurations) == (fixed.comparison.upper, 1)
+    assert (listed.comparison.upper, listed.comparison.configurations) == (
+        fixed.comparison.upper,
+        1,
+    )
     for kind in ("wins", "speed-up", "ratio of means"):
         assert shown(listed)[kind].limit == shown(fixed)[kind].limit
     assert shown(listed)["solved share"].limit < shown(fixed)["solved share"].limit
@@ -268,21 +334,32 @@ def test_a_list_shares_delta_by_its_comparisons() -> None:
 
 
 def test_approximate_intervals_follow_the_rules_of_evidence() -> None:
-    """A tuned winner's own instances would give an interval, a race too, or a list one as narrow as one fixed before."""
+    """A tuned winner's own instances would give an interval, a race too, or a list one as narrow as
+    one fixed before.
+    """
     matrix = equal(np.random.default_rng(2))
     assert assess(matrix, trajectory=ADAPTIVE).approximate == ()
-    assert assess(matrix, configuration="c7", default="c0", chosen="before", raced=True).approximate == ()
+    assert (
+        assess(matrix, configuration="c7", default="c0", chosen="before", raced=True).approximate
+        == ()
+    )
     asked: dict[str, Any] = {"configuration": "c7", "default": "c0"}
-    fixed, listed = (assess(matrix, chosen=way, **asked).approximate[0] for way in ("before", "from-list"))
+    fixed, listed = (
+        assess(matrix, chosen=way, **asked).approximate[0] for way in ("before", "from-list")
+    )
     assert listed.delta == pytest.approx(0.05 / 9)
     assert listed.upper - listed.lower > fixed.upper - fixed.lower
 
 
 def test_a_quality_that_was_reached_at_the_limit_is_no_failure() -> None:
-    """Runs stopped at a time limit with a quality of their own would count as unsolved, and qualities as running times."""
+    """Runs stopped at a time limit with a quality of their own would count as unsolved, and
+    qualities as running times.
+    """
     rng = np.random.default_rng(4)
     statuses = rng.choice([Status.SOLVED, Status.TIMEOUT], (2, 40, 1))
-    matrix = CostMatrix(rng.random((2, 40, 1)), ["a", "b"], [f"i{i}" for i in range(40)], 0, 1, statuses=statuses)
+    matrix = CostMatrix(
+        rng.random((2, 40, 1)), ["a", "b"], [f"i{i}" for i in range(40)], 0, 1, statuses=statuses
+    )
     found = shown(assess(matrix, configuration="b", default="a", chosen="before"))
     assert set(found) == {"median", "nine in ten", "wins", "ratio of means"}
     assert found["median"].limit < 1
@@ -304,15 +381,23 @@ def test_the_width_and_the_next_step_are_told() -> None:
     assert reach.found.instances is not None
     assert f"Run both on {reach.found.instances} new instances" in said
     first = matrix.select(instances=matrix.instances[:5])
-    both = assess(first, configuration=found.incumbent, default=matrix.configurations[0], chosen="before").outlook.reach
+    both = assess(
+        first, configuration=found.incumbent, default=matrix.configurations[0], chosen="before"
+    ).outlook.reach
     assert [each.what for each in both] == ["wins", "mean"]
-    assert [each.found.instances or 0 for each in both] == sorted(each.found.instances or 0 for each in both)
+    assert [each.found.instances or 0 for each in both] == sorted(
+        each.found.instances or 0 for each in both
+    )
 
 
 def test_test_pairs_leave_out_what_was_trained_on() -> None:
-    """Where test runs can certify nothing, the comparison would still count instances that the search has seen."""
+    """Where test runs can certify nothing, the comparison would still count instances that the
+    search has seen.
+    """
     train, rng = equal(np.random.default_rng(1), instances=6), np.random.default_rng(2)
-    test = CostMatrix(rng.random((10, 8, 2)), train.configurations, [f"i{i}" for i in range(2, 10)], 0, 30)
+    test = CostMatrix(
+        rng.random((10, 8, 2)), train.configurations, [f"i{i}" for i in range(2, 10)], 0, 30
+    )
     log = Import(kind="matrix", matrix=train, trajectory=ADAPTIVE, test=test)
     for chosen in (None, "from-list"):
         found = assess(log, configuration="c3", chosen=chosen)

@@ -34,19 +34,28 @@ def value(bound: bounds.Bound) -> float:
     return bound.epsilon
 
 
-# ---- against computations that share nothing with ours ---------------------------------------------------------------
+# ---- against computations that share nothing with ours -------------------------------------------
 
 
 def chernoff(log_mgf: Any, top: float, t: float) -> float:
-    """The exponent of Chernoff's bound, sup over λ in (0, top) of λt − log_mgf(λ), by numerical search."""
-    found = minimize_scalar(lambda lam: log_mgf(lam) - lam * t, bounds=(0, top), method="bounded", options={"xatol": 1e-13})
+    """The exponent of Chernoff's bound, sup over λ in (0, top) of λt − log_mgf(λ), by numerical
+    search.
+    """
+    found = minimize_scalar(
+        lambda lam: log_mgf(lam) - lam * t,
+        bounds=(0, top),
+        method="bounded",
+        options={"xatol": 1e-13},
+    )
     return float(-found.fun)
 
 
 @pytest.mark.parametrize("counts", [[1] * 40, [5] * 8, [7, 1, 1, 3], [2, 2, 1]])
 @pytest.mark.parametrize("delta", [0.5, 0.05, 1e-6])
 def test_forms_against_chernoff(counts: list[int], delta: float) -> None:
-    """The closed forms would not be what optimising the moment generating function numerically gives."""
+    """The closed forms would not be what optimising the moment generating function numerically
+    gives.
+    """
     within, across, width = 3.0, 5.0, 10.0
     allocation = Allocation.of(counts)
     n, biggest = allocation.runs, allocation.largest
@@ -60,15 +69,28 @@ def test_forms_against_chernoff(counts: list[int], delta: float) -> None:
 
     target = math.log(1 / delta)
     expected = {
-        "bennett": brentq(lambda e: chernoff(bennett, 30 / reach, n * e) - target, 1e-6, 1e3, xtol=1e-12),
-        "sub-gamma": brentq(lambda e: chernoff(sub_gamma, 3 / reach, n * e) - target, 1e-6, 1e3, xtol=1e-12),
-        "bernstein": brentq(lambda e: n * e**2 / (2 * variance / n + 2 * reach * e / 3) - target, 1e-9, 1e4, xtol=1e-12),
+        "bennett": brentq(
+            lambda e: chernoff(bennett, 30 / reach, n * e) - target, 1e-6, 1e3, xtol=1e-12
+        ),
+        "sub-gamma": brentq(
+            lambda e: chernoff(sub_gamma, 3 / reach, n * e) - target, 1e-6, 1e3, xtol=1e-12
+        ),
+        "bernstein": brentq(
+            lambda e: n * e**2 / (2 * variance / n + 2 * reach * e / 3) - target,
+            1e-9,
+            1e4,
+            xtol=1e-12,
+        ),
         "printed": 2 * reach * target / (3 * n)
         + math.sqrt(2 * target * (within / n + sum(c * c for c in counts) / n**2 * across)),
     }
     for form in FORMS:
         ours = bounds.single(
-            allocation=allocation, components=known(within=within, across=across), width=width, delta=delta, form=form
+            allocation=allocation,
+            components=known(within=within, across=across),
+            width=width,
+            delta=delta,
+            form=form,
         )
         assert value(ours) == pytest.approx(expected[form], rel=1e-6)
 
@@ -78,11 +100,18 @@ def test_probability_inverts_epsilon(
     allocation: Allocation, within: float, across: float, delta: float, form: bounds.Form, m: int
 ) -> None:
     """Asking for the probability of the ε that belongs to δ would not give δ back."""
-    settings_ = {"allocation": allocation, "components": known(within=within, across=across), "width": 1.0, "form": form}
+    settings_ = {
+        "allocation": allocation,
+        "components": known(within=within, across=across),
+        "width": 1.0,
+        "form": form,
+    }
     epsilon = value(bounds.finite(delta=delta, configurations=m, **settings_))  # type: ignore[arg-type]
     if epsilon > 1e-100:
         back = bounds.probability(epsilon=epsilon, configurations=m, **settings_).value  # type: ignore[arg-type]
-        assert back == pytest.approx(delta if within + across > 0 or form != "bennett" else 0, rel=1e-6)
+        assert back == pytest.approx(
+            delta if within + across > 0 or form != "bennett" else 0, rel=1e-6
+        )
 
 
 def test_corollary_1_as_printed() -> None:
@@ -97,9 +126,13 @@ def test_corollary_1_as_printed() -> None:
         form="printed",
     )
     log = math.log(500 / 0.05)
-    assert value(ours) == pytest.approx(2 * 250 * log / 750 + math.sqrt(2 * log * (50 / 1250 + 400 / 250)))
+    assert value(ours) == pytest.approx(
+        2 * 250 * log / 750 + math.sqrt(2 * log * (50 / 1250 + 400 / 250))
+    )
     with pytest.raises(InputError, match="multiple of instances, got 7 runs on 3"):
-        bounds.corollary(runs=7, instances=3, components=known(within=1, across=1), width=1, delta=0.1)
+        bounds.corollary(
+            runs=7, instances=3, components=known(within=1, across=1), width=1, delta=0.1
+        )
 
 
 def paper_space(form: bounds.SpaceForm, scale: float = 1.0, **changes: Any) -> float:
@@ -117,12 +150,16 @@ def paper_space(form: bounds.SpaceForm, scale: float = 1.0, **changes: Any) -> f
 
 
 def test_theorem_3_against_numerical_search() -> None:
-    """The solved and the covering form of Theorem 3 would not be the root and the minimum they claim to be."""
+    """The solved and the covering form of Theorem 3 would not be the root and the minimum they
+    claim to be.
+    """
     n, biggest, width, tau = 1250, 5, 250.0, 50 + 5 * 400.0
     target = math.log(1 / 0.05)
 
     def gap(e: float) -> float:
-        return 54 * math.log(1 + 800 / e) + target - n * e**2 / (8 * tau + 4 * biggest * width * e / 3)
+        return (
+            54 * math.log(1 + 800 / e) + target - n * e**2 / (8 * tau + 4 * biggest * width * e / 3)
+        )
 
     assert paper_space("solved") == pytest.approx(brentq(gap, 1, 1000, xtol=1e-10))
     assert paper_space("solved") == pytest.approx(147.2, abs=0.05)
@@ -142,14 +179,18 @@ def test_theorem_3_against_numerical_search() -> None:
 
 def test_lemma_7() -> None:
     """The ε of Lemma 7 would not be the printed one, or not satisfy its inequality."""
-    assert bounds.power_log_solution(k=2, l=5, b=3, c=1) == pytest.approx(((1 + 3 * math.log(5) / 2) / 5) ** 0.5)
+    assert bounds.power_log_solution(k=2, l=5, b=3, c=1) == pytest.approx(
+        ((1 + 3 * math.log(5) / 2) / 5) ** 0.5
+    )
     for k, l, b, c in [(2, 5, 3, 1), (2, 0.5, 3, 4), (1, 100, 54, 7), (3, 2, 1e-3, 0.1)]:
         epsilon = bounds.power_log_solution(k=k, l=l, b=b, c=c)
         assert epsilon**k * l + b * math.log(epsilon) >= c - 1e-9
 
 
 def test_covering_number_holds_where_the_printed_one_fails() -> None:
-    """Two configurations 2R apart need two balls of 1.9R centred on them; the number of balls would be given as fewer."""
+    """Two configurations 2R apart need two balls of 1.9R centred on them; the number of balls would
+    be given as fewer.
+    """
     ours = bounds.log_covering_number(dimension=1, radius=1, eta=[1.9, 4.0, 0.1])
     assert ours[0] >= math.log(2)
     assert (ours >= 0).all()
@@ -158,11 +199,13 @@ def test_covering_number_holds_where_the_printed_one_fails() -> None:
     assert printed[1] < 0
 
 
-# ---- order, monotonicity, units ---------------------------------------------------------------------------------------
+# ---- order, monotonicity, units ------------------------------------------------------------------
 
 
 @given(allocations, shares, shares, deltas, st.integers(1, 10**6))
-def test_forms_are_ordered(allocation: Allocation, within: float, across: float, delta: float, m: int) -> None:
+def test_forms_are_ordered(
+    allocation: Allocation, within: float, across: float, delta: float, m: int
+) -> None:
     """Bennett ≤ sub-gamma ≤ inverted Bernstein ≤ printed would not hold."""
     each = [
         value(
@@ -184,9 +227,16 @@ def test_forms_are_ordered(allocation: Allocation, within: float, across: float,
 
 @given(allocations, shares, shares, deltas, st.sampled_from(FORMS), st.floats(1e-6, 1e6))
 def test_theorem_2_scales_with_costs(
-    allocation: Allocation, within: float, across: float, delta: float, form: bounds.Form, scale: float
+    allocation: Allocation,
+    within: float,
+    across: float,
+    delta: float,
+    form: bounds.Form,
+    scale: float,
 ) -> None:
-    """Milliseconds instead of seconds would give another bound than a thousand times the one in seconds."""
+    """Milliseconds instead of seconds would give another bound than a thousand times the one in
+    seconds.
+    """
     plain, scaled = (
         value(
             bounds.finite(
@@ -212,12 +262,16 @@ def test_theorem_3_scales_with_costs(scale: float) -> None:
 
 
 def test_printed_theorem_3_depends_on_the_unit() -> None:
-    """The printed Theorem 3 would look invariant, although seconds and milliseconds give it different meanings."""
+    """The printed Theorem 3 would look invariant, although seconds and milliseconds give it
+    different meanings.
+    """
     assert abs(paper_space("printed", 1e-3) / (1e-3 * paper_space("printed")) - 1) > 0.5
 
 
 def test_printed_theorem_3_is_false() -> None:
-    """The printed Theorem 3 would pass for valid in seconds: all cost 250 but for one run in a thousand, and it fails."""
+    """The printed Theorem 3 would pass for valid in seconds: all cost 250 but for one run in a
+    thousand, and it fails.
+    """
     chance = 0.001
     components = known(within=0, across=250**2 * chance * (1 - chance))
     given_: dict[str, Any] = {
@@ -244,9 +298,19 @@ def test_printed_theorem_3_is_false() -> None:
 
 
 @given(st.integers(2, 50), shares, shares, deltas, st.sampled_from(FORMS))
-def test_more_runs_never_widen(instances: int, within: float, across: float, delta: float, form: bounds.Form) -> None:
-    """Under even allocation a further run up to K, or a further full round, would make the bound wider."""
-    bound = partial(bounds.single, components=known(within=within, across=across), width=1, delta=delta, form=form)
+def test_more_runs_never_widen(
+    instances: int, within: float, across: float, delta: float, form: bounds.Form
+) -> None:
+    """Under even allocation a further run up to K, or a further full round, would make the bound
+    wider.
+    """
+    bound = partial(
+        bounds.single,
+        components=known(within=within, across=across),
+        width=1,
+        delta=delta,
+        form=form,
+    )
     for runs in (np.arange(1, instances + 1), instances * np.arange(1, 30)):
         epsilon = np.asarray(bound(allocation=even_sizes(runs, instances)).epsilon)
         assert (np.diff(epsilon) <= 1e-12 * epsilon[:-1]).all()
@@ -263,9 +327,15 @@ def test_one_run_past_a_round_widens() -> None:
 def test_no_variance_no_error() -> None:
     """Costs that never vary would get a bound above 0 from Bennett, or a division by zero."""
     for epsilon in (
-        bounds.single(allocation=even(7, 3), components=known(within=0, across=0), width=1, delta=0.01).epsilon,
+        bounds.single(
+            allocation=even(7, 3), components=known(within=0, across=0), width=1, delta=0.01
+        ).epsilon,
         bounds.finite(
-            allocation=even(7, 3), components=known(within=[0, 0], across=0), width=1, delta=0.01, tau="per-configuration"
+            allocation=even(7, 3),
+            components=known(within=[0, 0], across=0),
+            width=1,
+            delta=0.01,
+            tau="per-configuration",
         ).epsilon,
     ):
         assert np.all(np.asarray(epsilon) == 0)
@@ -277,56 +347,111 @@ def test_vectorised_agrees_with_scalars() -> None:
     common: dict[str, Any] = {"width": 20, "delta": 0.1}
     for form in FORMS:
         over_m = bounds.finite(
-            allocation=even(30, 10), components=components, configurations=[1, 10, 500], form=form, **common
+            allocation=even(30, 10),
+            components=components,
+            configurations=[1, 10, 500],
+            form=form,
+            **common,
         )
         each = [
-            value(bounds.finite(allocation=even(30, 10), components=components, configurations=m, form=form, **common))
+            value(
+                bounds.finite(
+                    allocation=even(30, 10),
+                    components=components,
+                    configurations=m,
+                    form=form,
+                    **common,
+                )
+            )
             for m in (1, 10, 500)
         ]
         np.testing.assert_allclose(over_m.epsilon, each)
-        over_n = bounds.finite(allocation=even_sizes([3, 10, 47], 10), components=components, form=form, **common)
+        over_n = bounds.finite(
+            allocation=even_sizes([3, 10, 47], 10), components=components, form=form, **common
+        )
         each = [
-            value(bounds.finite(allocation=even(n, 10), components=components, form=form, **common)) for n in (3, 10, 47)
+            value(bounds.finite(allocation=even(n, 10), components=components, form=form, **common))
+            for n in (3, 10, 47)
         ]
         np.testing.assert_allclose(over_n.epsilon, each)
-        own = bounds.finite(allocation=even(30, 10), components=components, form=form, tau="per-configuration", **common)
+        own = bounds.finite(
+            allocation=even(30, 10),
+            components=components,
+            form=form,
+            tau="per-configuration",
+            **common,
+        )
         each = [
-            value(bounds.finite(allocation=even(30, 10), components=components[i], configurations=3, form=form, **common))
+            value(
+                bounds.finite(
+                    allocation=even(30, 10),
+                    components=components[i],
+                    configurations=3,
+                    form=form,
+                    **common,
+                )
+            )
             for i in range(3)
         ]
         np.testing.assert_allclose(own.epsilon, each)
     for space_form in SPACE_FORMS:
         space = partial(
-            bounds.infinite, components=components, dimension=3, radius=1, lipschitz=5, form=space_form, **common
+            bounds.infinite,
+            components=components,
+            dimension=3,
+            radius=1,
+            lipschitz=5,
+            form=space_form,
+            **common,
         )
         each = [value(space(allocation=even(n, 10))) for n in (3, 10, 47)]
-        np.testing.assert_allclose(space(allocation=even_sizes([3, 10, 47], 10)).epsilon, each, rtol=1e-6)
+        np.testing.assert_allclose(
+            space(allocation=even_sizes([3, 10, 47], 10)).epsilon, each, rtol=1e-6
+        )
 
 
 def test_worst_case_is_the_worst() -> None:
     """The worst-case bound would lie below some configuration's own."""
     components = known(within=[1.0, 50.0], across=[40.0, 0.5])
     for allocation in (even(5, 10), even(100, 10)):
-        common: dict[str, Any] = {"allocation": allocation, "components": components, "width": 20, "delta": 0.1}
+        common: dict[str, Any] = {
+            "allocation": allocation,
+            "components": components,
+            "width": 20,
+            "delta": 0.1,
+        }
         own = np.asarray(bounds.finite(tau="per-configuration", **common).epsilon)
         assert value(bounds.finite(**common)) == pytest.approx(own.max())
 
 
 def test_theorem_3_and_probabilities_take_the_worst() -> None:
-    """With several components given, a whole space or a probability would be bounded by the first instead of the worst."""
+    """With several components given, a whole space or a probability would be bounded by the first
+    instead of the worst.
+    """
     both = known(within=[0.01, 0.1], across=[0.01, 0.1])
     for form in SPACE_FORMS:
         space = partial(
-            bounds.infinite, allocation=even(60, 20), width=1, delta=0.1, dimension=2, radius=1, lipschitz=1, form=form
+            bounds.infinite,
+            allocation=even(60, 20),
+            width=1,
+            delta=0.1,
+            dimension=2,
+            radius=1,
+            lipschitz=1,
+            form=form,
         )
         assert value(space(components=both)) == pytest.approx(value(space(components=both[1])))
     chance = partial(bounds.probability, allocation=even(60, 20), width=1, configurations=3)
-    assert chance(epsilon=0.2, components=both).value == pytest.approx(chance(epsilon=0.2, components=both[1]).value)
+    assert chance(epsilon=0.2, components=both).value == pytest.approx(
+        chance(epsilon=0.2, components=both[1]).value
+    )
     assert chance(epsilon=1e-6, components=both).value == 1
 
 
 def test_negative_estimates_count_as_nothing() -> None:
-    """An estimate of `across` below 0 would take away from `within`, and the bound come out too small."""
+    """An estimate of `across` below 0 would take away from `within`, and the bound come out too
+    small.
+    """
     odd = VarianceComponents(
         within=np.array([4.0]),
         across=np.array([-1.0]),
@@ -338,53 +463,84 @@ def test_negative_estimates_count_as_nothing() -> None:
     for allocation in (even(30, 10), even(10, 10)):
         ours = bounds.single(allocation=allocation, components=odd, width=20, delta=0.1)
         assert value(ours) == pytest.approx(
-            value(bounds.single(allocation=allocation, components=known(within=4, across=0), width=20, delta=0.1))
+            value(
+                bounds.single(
+                    allocation=allocation, components=known(within=4, across=0), width=20, delta=0.1
+                )
+            )
         )
         assert not ours.guaranteed
-        assert not bounds.single(allocation=allocation, components=odd[0], width=20, delta=0.1).guaranteed
+        assert not bounds.single(
+            allocation=allocation, components=odd[0], width=20, delta=0.1
+        ).guaranteed
 
 
 @pytest.mark.parametrize("x", [1e-9, 1e-6, 5e-4, 9.99e-4, 1.01e-3, 0.1, 10.0])
 def test_bennett_keeps_its_digits(x: float) -> None:
-    """With many runs, where Bennett's function is a small difference of large terms, digits would be lost."""
+    """With many runs, where Bennett's function is a small difference of large terms, digits would
+    be lost.
+    """
     wide = np.longdouble(x)
     series = wide**2 * sum((-wide) ** k / ((k + 1) * (k + 2)) for k in range(30))
     exact = series if x < 0.5 else (1 + wide) * np.log1p(wide) - wide
     # One run each of N instances with variance 1 and reach 1: the exponent of ε = x is N·h(x).
-    ours = bounds.probability(epsilon=x, allocation=even(1000, 1000), components=known(within=0, across=1), width=1)
+    ours = bounds.probability(
+        epsilon=x, allocation=even(1000, 1000), components=known(within=0, across=1), width=1
+    )
     assert ours.value == pytest.approx(float(np.exp(-1000 * exact)), rel=1e-10)
     lam = float(1000 * exact)
     if 1e-12 < lam < 700:
         back = bounds.single(
-            allocation=even(1000, 1000), components=known(within=0, across=1), width=1, delta=math.exp(-lam)
+            allocation=even(1000, 1000),
+            components=known(within=0, across=1),
+            width=1,
+            delta=math.exp(-lam),
         )
         assert value(back) == pytest.approx(x, rel=1e-3 if lam < 1e-6 else 1e-8)
 
 
 def test_each_configuration_may_have_its_own_counts() -> None:
-    """Configurations with different numbers of runs would not each get the bound of their own allocation."""
+    """Configurations with different numbers of runs would not each get the bound of their own
+    allocation.
+    """
     counts = np.array([[1, 1, 1], [3, 0, 2]])
     components = known(within=[1.0, 2.0], across=[3.0, 4.0])
     both = bounds.finite(
-        allocation=AllocationSizes.of(counts), components=components, width=9, delta=0.1, tau="per-configuration"
+        allocation=AllocationSizes.of(counts),
+        components=components,
+        width=9,
+        delta=0.1,
+        tau="per-configuration",
     )
     for i in range(2):
         one = bounds.finite(
-            allocation=Allocation.of(counts[i]), components=components[i], width=9, delta=0.1, configurations=2
+            allocation=Allocation.of(counts[i]),
+            components=components[i],
+            width=9,
+            delta=0.1,
+            configurations=2,
         )
         assert np.asarray(both.epsilon)[i] == pytest.approx(value(one))
 
 
-# ---- the largest consistent true cost -----------------------------------------------------------------------------------
+# ---- the largest consistent true cost ------------------------------------------------------------
 
 
 @given(st.floats(0, 1), shares, shares, deltas, st.sampled_from(FORMS))
 def test_highest_true_cost_is_the_largest_consistent(
     estimate: float, within: float, across: float, delta: float, form: bounds.Form
 ) -> None:
-    """Some true cost above the answer would agree with the training cost, or the answer itself would not."""
-    common: dict[str, Any] = {"allocation": even(20, 8), "components": known(within=within, across=across), "delta": delta}
-    highest = bounds.highest_true_cost(training_cost=estimate, low=0, high=1, form=form, **common).value.item()
+    """Some true cost above the answer would agree with the training cost, or the answer itself
+    would not.
+    """
+    common: dict[str, Any] = {
+        "allocation": even(20, 8),
+        "components": known(within=within, across=across),
+        "delta": delta,
+    }
+    highest = bounds.highest_true_cost(
+        training_cost=estimate, low=0, high=1, form=form, **common
+    ).value.item()
     plain = value(bounds.single(width=1, form=form, **common))
     assert estimate <= highest <= min(1, estimate + plain) + 1e-12
     for u in np.linspace(highest, 1, 20)[1:]:
@@ -394,16 +550,25 @@ def test_highest_true_cost_is_the_largest_consistent(
 
 def test_highest_true_cost_depends_on_what_lies_above_low() -> None:
     """Costs that start at another low would give another distance between training cost and answer."""
-    common: dict[str, Any] = {"allocation": even(20, 8), "components": known(within=0.1, across=0.1), "delta": 0.1}
+    common: dict[str, Any] = {
+        "allocation": even(20, 8),
+        "components": known(within=0.1, across=0.1),
+        "delta": 0.1,
+    }
     plain, moved = (
-        bounds.highest_true_cost(training_cost=0.3 + low, low=low, high=1 + low, **common).value.item() for low in (0.0, 7.0)
+        bounds.highest_true_cost(
+            training_cost=0.3 + low, low=low, high=1 + low, **common
+        ).value.item()
+        for low in (0.0, 7.0)
     )
     assert moved == pytest.approx(plain + 7)
-    many = bounds.highest_true_cost(training_cost=0.3, low=0, high=1, configurations=50, **common).value.item()
+    many = bounds.highest_true_cost(
+        training_cost=0.3, low=0, high=1, configurations=50, **common
+    ).value.item()
     assert many > plain + 0.05
 
 
-# ---- inverse questions --------------------------------------------------------------------------------------------------
+# ---- inverse questions ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -416,12 +581,16 @@ def test_inverse_questions_by_brute_force(form: bounds.Form, epsilon: float) -> 
     assert bounds.runs_for(epsilon, instances=60, bound=every).value == next(reaching, None)
     reaching = (k for k in range(1, 2000) if value(every(allocation=even(3 * k, k))) <= epsilon)
     assert bounds.instances_for(epsilon, runs_per_instance=3, bound=every).value == next(reaching)
-    m = bounds.configurations_for(epsilon, bound=partial(finite, allocation=even(180, 60), delta=0.1)).value
+    m = bounds.configurations_for(
+        epsilon, bound=partial(finite, allocation=even(180, 60), delta=0.1)
+    ).value
     if m:
         assert value(finite(allocation=even(180, 60), delta=0.1, configurations=m)) <= epsilon
     if m < 10**12:
         assert value(finite(allocation=even(180, 60), delta=0.1, configurations=m + 1)) > epsilon
-    delta = bounds.delta_for(epsilon, bound=partial(finite, allocation=even(180, 60), configurations=5)).value
+    delta = bounds.delta_for(
+        epsilon, bound=partial(finite, allocation=even(180, 60), configurations=5)
+    ).value
     expected = bounds.probability(
         epsilon=epsilon,
         allocation=even(180, 60),
@@ -438,26 +607,44 @@ def test_inverse_questions_by_brute_force(form: bounds.Form, epsilon: float) -> 
 def test_inverse_questions_for_a_space() -> None:
     """The inverse questions would work for Theorem 2 only."""
     space = partial(
-        bounds.infinite, components=known(within=1, across=1), width=10, dimension=2, radius=1, lipschitz=5, form="cover"
+        bounds.infinite,
+        components=known(within=1, across=1),
+        width=10,
+        dimension=2,
+        radius=1,
+        lipschitz=5,
+        form="cover",
     )
-    instances = bounds.instances_for(1.0, runs_per_instance=2, bound=partial(space, delta=0.05)).value
+    instances = bounds.instances_for(
+        1.0, runs_per_instance=2, bound=partial(space, delta=0.05)
+    ).value
     assert instances is not None
     assert value(space(allocation=even(2 * instances, instances), delta=0.05)) <= 1
     assert value(space(allocation=even(2 * instances - 2, instances - 1), delta=0.05)) > 1
-    delta = bounds.delta_for(1.0, bound=partial(space, allocation=even(2 * instances, instances))).value
+    delta = bounds.delta_for(
+        1.0, bound=partial(space, allocation=even(2 * instances, instances))
+    ).value
     assert 0.04 < delta <= 0.05
 
 
 def test_runs_for_many_configurations() -> None:
-    """With as many configurations as instances, the N of one would be paired with the variance of another."""
+    """With as many configurations as instances, the N of one would be paired with the variance of
+    another.
+    """
     components = known(within=np.full(40, 0.05), across=np.linspace(0.2, 0, 40))
     for bound in (
         partial(bounds.single, components=components, width=1, delta=0.1),
         partial(bounds.finite, components=components, width=1, delta=0.1, tau="per-configuration"),
     ):
         for instances in (40, 60):
-            reaching = [n for n in range(1, 400) if np.max(bound(allocation=even(n, instances)).epsilon) <= 0.25]
-            assert bounds.runs_for(0.25, instances=instances, bound=bound).value == (reaching[0] if reaching else None)
+            reaching = [
+                n
+                for n in range(1, 400)
+                if np.max(bound(allocation=even(n, instances)).epsilon) <= 0.25
+            ]
+            assert bounds.runs_for(0.25, instances=instances, bound=bound).value == (
+                reaching[0] if reaching else None
+            )
 
 
 def test_every_answer_says_whether_it_is_guaranteed() -> None:
@@ -471,7 +658,9 @@ def test_every_answer_says_whether_it_is_guaranteed() -> None:
             bounds.probability(epsilon=0.5, width=1, **common),
             bounds.highest_true_cost(training_cost=0.5, low=0, high=1, delta=0.1, **common),
             bounds.delta_for(0.5, bound=partial(finite, allocation=even(60, 20), configurations=5)),
-            bounds.configurations_for(0.5, bound=partial(finite, allocation=even(60, 20), delta=0.1)),
+            bounds.configurations_for(
+                0.5, bound=partial(finite, allocation=even(60, 20), delta=0.1)
+            ),
             bounds.runs_for(0.5, instances=50, bound=every),
             bounds.instances_for(0.5, runs_per_instance=2, bound=every),
         ):
@@ -481,14 +670,22 @@ def test_every_answer_says_whether_it_is_guaranteed() -> None:
 
 
 def test_the_number_of_configurations_is_never_forgotten() -> None:
-    """A bound on the best of many would be taken for one configuration, because their number was not said."""
+    """A bound on the best of many would be taken for one configuration, because their number was
+    not said.
+    """
     many = known(within=np.full(200, 0.25), across=0)
     common: dict[str, Any] = {"allocation": even(50, 50), "delta": 0.05}
     costs = np.full(200, 0.3)
-    default = bounds.highest_true_cost(training_cost=costs, low=0, high=1, components=many, **common).value
-    said = bounds.highest_true_cost(training_cost=costs, low=0, high=1, components=many, configurations=200, **common).value
+    default = bounds.highest_true_cost(
+        training_cost=costs, low=0, high=1, components=many, **common
+    ).value
+    said = bounds.highest_true_cost(
+        training_cost=costs, low=0, high=1, components=many, configurations=200, **common
+    ).value
     np.testing.assert_allclose(default, said)
-    one_pair = bounds.highest_true_cost(training_cost=costs, low=0, high=1, components=many[0], **common).value
+    one_pair = bounds.highest_true_cost(
+        training_cost=costs, low=0, high=1, components=many[0], **common
+    ).value
     np.testing.assert_allclose(one_pair, said)
     chance = partial(bounds.probability, epsilon=0.3, allocation=even(50, 50), width=1)
     assert chance(components=many).value == pytest.approx(200 * chance(components=many[0]).value)
@@ -496,7 +693,9 @@ def test_the_number_of_configurations_is_never_forgotten() -> None:
         bounds.finite(components=many[0], width=1, **common)
     for m in (1, [200, 300]):
         with pytest.raises(InputError, match="one m of at least 200"):
-            bounds.finite(components=many, width=1, configurations=m, tau="per-configuration", **common)
+            bounds.finite(
+                components=many, width=1, configurations=m, tau="per-configuration", **common
+            )
 
 
 def test_what_theorem_3_needs_is_said() -> None:
@@ -511,7 +710,9 @@ def test_what_theorem_3_needs_is_said() -> None:
         lipschitz=1,
     )
     assert "all configurations are run on the same instances with the same seeds" in space.rests_on
-    assert "within and across are upper limits for every configuration of the space" in space.rests_on
+    assert (
+        "within and across are upper limits for every configuration of the space" in space.rests_on
+    )
     printed = partial(
         bounds.infinite,
         components=known(within=0.1, across=0.1),
@@ -527,15 +728,23 @@ def test_what_theorem_3_needs_is_said() -> None:
 
 def test_questions_without_an_answer() -> None:
     """More runs on too few instances would be promised to reach what they cannot."""
-    every = partial(bounds.finite, components=known(within=0.1, across=0.1), width=1, delta=0.1, configurations=5)
+    every = partial(
+        bounds.finite,
+        components=known(within=0.1, across=0.1),
+        width=1,
+        delta=0.1,
+        configurations=5,
+    )
     assert bounds.runs_for(0.1, instances=10, bound=every).value is None
-    tight = partial(bounds.finite, allocation=even(10, 10), components=known(within=0.1, across=0.1), width=1)
+    tight = partial(
+        bounds.finite, allocation=even(10, 10), components=known(within=0.1, across=0.1), width=1
+    )
     assert bounds.configurations_for(1e-3, bound=partial(tight, delta=0.1)).value == 0
     assert bounds.delta_for(1e-3, bound=partial(tight, configurations=5)).value == 1.0
     assert bounds.delta_for(1e6, bound=partial(tight, configurations=1)).value < 1e-290
 
 
-# ---- what may be said ---------------------------------------------------------------------------------------------------
+# ---- what may be said ----------------------------------------------------------------------------
 
 
 def test_estimated_components_are_marked() -> None:
@@ -545,18 +754,33 @@ def test_estimated_components_are_marked() -> None:
         bounds.single(allocation=even(60, 20), components=estimated, width=1, delta=0.1),
         bounds.finite(allocation=even(60, 20), components=estimated, width=1, delta=0.1),
         bounds.infinite(
-            allocation=even(60, 20), components=estimated, width=1, delta=0.1, dimension=2, radius=1, lipschitz=1
+            allocation=even(60, 20),
+            components=estimated,
+            width=1,
+            delta=0.1,
+            dimension=2,
+            radius=1,
+            lipschitz=1,
         ),
     ):
         assert not bound.guaranteed
         assert "plug-in, not guaranteed" in bound.caveat
-    truth = bounds.single(allocation=even(60, 20), components=known(within=0.1, across=0.1), width=1, delta=0.1)
+    truth = bounds.single(
+        allocation=even(60, 20), components=known(within=0.1, across=0.1), width=1, delta=0.1
+    )
     assert truth.guaranteed
     assert not truth.caveat
     assert truth.rests_on
 
 
-SCALED: dict[str, Any] = {"width": 1, "delta": 0.1, "dimension": 2, "radius": 1.0, "lipschitz": 1.0, "form": "printed"}
+SCALED: dict[str, Any] = {
+    "width": 1,
+    "delta": 0.1,
+    "dimension": 2,
+    "radius": 1.0,
+    "lipschitz": 1.0,
+    "form": "printed",
+}
 
 
 @pytest.mark.parametrize(
@@ -570,8 +794,13 @@ SCALED: dict[str, Any] = {"width": 1, "delta": 0.1, "dimension": 2, "radius": 1.
     ],
 )
 def test_printed_theorem_3_says_when_it_does_not_hold(changes: dict[str, Any], words: str) -> None:
-    """Outside the conditions under which it holds the printed Theorem 3 would pass for guaranteed, or inside them not."""
-    settings_: dict[str, Any] = {"allocation": even(4000, 2000), "components": known(within=0.01, across=0.01)}
+    """Outside the conditions under which it holds the printed Theorem 3 would pass for guaranteed,
+    or inside them not.
+    """
+    settings_: dict[str, Any] = {
+        "allocation": even(4000, 2000),
+        "components": known(within=0.01, across=0.01),
+    }
     settings_ |= SCALED | changes
     bound = bounds.infinite(**settings_)
     assert bound.guaranteed == (not words)
@@ -583,17 +812,26 @@ def test_printed_theorem_3_says_when_it_does_not_hold(changes: dict[str, Any], w
 
 
 def test_unidentified_components_are_refused() -> None:
-    """A bound would be taken from single runs for an allocation in which within and across matter separately."""
+    """A bound would be taken from single runs for an allocation in which within and across matter
+    separately.
+    """
     single_runs = variance_components(matrix_of(np.random.default_rng(1).random((4, 20, 1))))
     costs = np.random.default_rng(1).random((2, 20, 2))
     costs[1, :, 1] = np.nan
     for unknown in (single_runs, variance_components(matrix_of(costs))):
         with pytest.raises(InputError, match="cannot be told apart"):
             bounds.single(allocation=even(60, 20), components=unknown, width=1, delta=0.1)
-    assert np.isfinite(bounds.single(allocation=even(20, 20), components=single_runs, width=1, delta=0.1).epsilon).all()
+    assert np.isfinite(
+        bounds.single(allocation=even(20, 20), components=single_runs, width=1, delta=0.1).epsilon
+    ).all()
 
 
-GOOD: dict[str, Any] = {"allocation": even(6, 3), "components": known(within=1, across=1), "width": 1.0, "delta": 0.1}
+GOOD: dict[str, Any] = {
+    "allocation": even(6, 3),
+    "components": known(within=1, across=1),
+    "width": 1.0,
+    "delta": 0.1,
+}
 SPACE: dict[str, Any] = {"dimension": 2, "radius": 1.0, "lipschitz": 1.0}
 
 
@@ -612,24 +850,46 @@ SPACE: dict[str, Any] = {"dimension": 2, "radius": 1.0, "lipschitz": 1.0}
         (lambda: bounds.finite(**GOOD, configurations=0), "at least 1 configuration"),
         (
             lambda: bounds.probability(
-                epsilon=1, **{k: GOOD[k] for k in ("allocation", "components", "width")}, configurations=0
+                epsilon=1,
+                **{k: GOOD[k] for k in ("allocation", "components", "width")},
+                configurations=0,
             ),
             "at least 1 configuration",
         ),
         (
-            lambda: bounds.probability(epsilon=math.inf, **{k: GOOD[k] for k in ("allocation", "components", "width")}),
+            lambda: bounds.probability(
+                epsilon=math.inf, **{k: GOOD[k] for k in ("allocation", "components", "width")}
+            ),
             "finite epsilon above 0",
         ),
-        (lambda: bounds.infinite(**GOOD, **SPACE | {"dimension": math.nan}), "dimension of at least 1, got nan"),
-        (lambda: bounds.infinite(**GOOD, **SPACE | {"radius": 1e-200, "lipschitz": 1e-200}), "radius and a Lipschitz"),
-        (lambda: bounds.log_covering_number(dimension=1, radius=1, eta=-1), "cover radius above 0, got -1"),
-        (lambda: bounds.instances_for(1.0, runs_per_instance=0, bound=bounds.single), "at least 1 run an instance"),
+        (
+            lambda: bounds.infinite(**GOOD, **SPACE | {"dimension": math.nan}),
+            "dimension of at least 1, got nan",
+        ),
+        (
+            lambda: bounds.infinite(**GOOD, **SPACE | {"radius": 1e-200, "lipschitz": 1e-200}),
+            "radius and a Lipschitz",
+        ),
+        (
+            lambda: bounds.log_covering_number(dimension=1, radius=1, eta=-1),
+            "cover radius above 0, got -1",
+        ),
+        (
+            lambda: bounds.instances_for(1.0, runs_per_instance=0, bound=bounds.single),
+            "at least 1 run an instance",
+        ),
         (
             lambda: bounds.finite(**GOOD | {"tau": "mean", "configurations": 2}),
             "tau to be one of worst-case, per-configuration, got 'mean'",
         ),
-        (lambda: bounds.infinite(**GOOD, **SPACE | {"dimension": 0}), "dimension of at least 1, got 0"),
-        (lambda: bounds.infinite(**GOOD, **SPACE | {"radius": 0.0}), "radius and a Lipschitz constant above 0"),
+        (
+            lambda: bounds.infinite(**GOOD, **SPACE | {"dimension": 0}),
+            "dimension of at least 1, got 0",
+        ),
+        (
+            lambda: bounds.infinite(**GOOD, **SPACE | {"radius": 0.0}),
+            "radius and a Lipschitz constant above 0",
+        ),
         (
             lambda: bounds.infinite(**GOOD, **SPACE | {"form": "best"}),
             "form to be one of solved, cover, printed, got 'best'",
@@ -638,13 +898,20 @@ SPACE: dict[str, Any] = {"dimension": 2, "radius": 1.0, "lipschitz": 1.0}
         (lambda: bounds.power_log_solution(k=1, l=0, b=1, c=1), "positive constants"),
         (
             lambda: bounds.highest_true_cost(
-                training_cost=2, low=0, high=1, allocation=even(2, 2), components=known(within=1, across=1), delta=0.1
+                training_cost=2,
+                low=0,
+                high=1,
+                allocation=even(2, 2),
+                components=known(within=1, across=1),
+                delta=0.1,
             ),
             r"training costs in \[0, 1\], got 2",
         ),
     ],
 )
 def test_bad_input(call: Any, words: str) -> None:
-    """Arguments without meaning would be computed with, or refused without saying what was expected."""
+    """Arguments without meaning would be computed with, or refused without saying what was
+    expected.
+    """
     with pytest.raises(InputError, match=words):
         call()

@@ -28,7 +28,12 @@ def test_bounds_at_the_swept_values() -> None:
         for form, (worst, own) in zip(FORMS, lines, strict=True):
             for part, line in ((components, worst), (components[best], own)):
                 one = bounds.finite(
-                    allocation=allocation, components=part, width=100, delta=0.05, configurations=m, form=form
+                    allocation=allocation,
+                    components=part,
+                    width=100,
+                    delta=0.05,
+                    configurations=m,
+                    form=form,
                 )
                 assert line[place] == pytest.approx(one.epsilon)
         np.testing.assert_array_equal(ours.uniform, sweep.quantiles["uniform"][2])

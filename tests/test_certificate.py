@@ -24,9 +24,17 @@ BEFOREHAND = Trajectory(tool="random search", proposed="beforehand", raced=False
 
 
 def over_tuned(configurations: int = 40) -> RuntimeModel:
-    """A model in which configurations hardly differ, so that whoever has the least training cost was lucky."""
+    """A model in which configurations hardly differ, so that whoever has the least training cost
+    was lucky.
+    """
     rng = np.random.default_rng(5)
-    return runtime_model(configurations=configurations, rng=rng, quality=0.05, timeout_rate=0.35, interaction_share=0.9)
+    return runtime_model(
+        configurations=configurations,
+        rng=rng,
+        quality=0.05,
+        timeout_rate=0.35,
+        interaction_share=0.9,
+    )
 
 
 def holds(misses: int, repetitions: int, delta: float) -> bool:
@@ -45,13 +53,23 @@ def names(letter: str, count: int) -> list[str]:
 
 
 def memory(costs: NDArray[np.float64]) -> CostMatrix:
-    """Fixed configurations, and one built from their results: on every instance it does what did best there."""
+    """Fixed configurations, and one built from their results: on every instance it does what did
+    best there.
+    """
     built = costs.min(axis=0, keepdims=True)
-    return CostMatrix(np.concatenate([costs, built]), [*names("c", len(costs)), "built"], names("i", costs.shape[1]), 0, 1)
+    return CostMatrix(
+        np.concatenate([costs, built]),
+        [*names("c", len(costs)), "built"],
+        names("i", costs.shape[1]),
+        0,
+        1,
+    )
 
 
 def test_uneven_runs_of_unknown_origin_have_an_if() -> None:
-    """A sorted table that lacks a run would be taken for a race, whose limits are wrong there, without an if."""
+    """A sorted table that lacks a run would be taken for a race, whose limits are wrong there,
+    without an if.
+    """
     rng = np.random.default_rng(5)
     costs = np.sort(rng.lognormal(0, 1, (1, 30, 1)), axis=1) * rng.lognormal(0, 0.3, (2, 30, 2))
     costs[1, 29, 1] = np.nan
@@ -65,7 +83,10 @@ def test_uneven_runs_of_unknown_origin_have_an_if() -> None:
         assert {each.condition for each in found.statements} == {condition}
     told = audited(assess(matrix, **asked), Context()).text
     assert "`raced=False`" in told
-    assert "If these instances came in this order, which has nothing to do with how hard they are" in told
+    assert (
+        "If these instances came in this order, which has nothing to do with how hard they are"
+        in told
+    )
 
 
 @pytest.mark.parametrize("chosen", ["before", "from-list", "on-part"])
@@ -74,7 +95,9 @@ def test_limits_hold_for_every_way_of_choosing(chosen: Chosen) -> None:
     model, rng, delta, misses = over_tuned(), np.random.default_rng(11), 0.2, 0
     for _ in range(REPETITIONS):
         matrix = model.draw(instances=50, runs=1, rng=rng)
-        found = certify(matrix, "random-07" if chosen == "before" else None, chosen=chosen, delta=delta)
+        found = certify(
+            matrix, "random-07" if chosen == "before" else None, chosen=chosen, delta=delta
+        )
         assert found.chosen == chosen
         misses += found.upper < model.true_cost[matrix.configurations.index(found.configuration)]
     assert holds(misses, REPETITIONS, delta)
@@ -96,7 +119,9 @@ def test_limits_hold_on_fresh_instances() -> None:
     model, rng, misses = over_tuned(), np.random.default_rng(12), 0
     for _ in range(REPETITIONS):
         matrix, drawn = (model.draw(instances=50, runs=1, rng=rng) for _ in range(2))
-        test = CostMatrix(drawn.costs, drawn.configurations, names("new", 50), drawn.low, drawn.high)
+        test = CostMatrix(
+            drawn.costs, drawn.configurations, names("new", 50), drawn.low, drawn.high
+        )
         found = certify(matrix, trajectory=ADAPTIVE, test=test, delta=0.2)
         misses += found.upper < model.true_cost[matrix.configurations.index(found.configuration)]
     assert holds(misses, REPETITIONS, 0.2)
@@ -107,7 +132,8 @@ def test_union_over_adaptive_proposals_misses_every_time_and_is_refused() -> Non
     misses = 0
     for seed in range(200):
         matrix = memory(coins(100, 60, seed=seed))
-        # On an instance it has never seen, what was built from results knows nothing: its true cost is 1/2.
+        # On an instance it has never seen, what was built from results knows nothing: its true cost
+        # is 1/2.
         misses += certify(matrix, "built", chosen="from-list", delta=0.05).upper < 0.5
         if seed < 3:
             ways: list[Chosen | None] = [None, "from-list", "on-part"]
@@ -118,9 +144,13 @@ def test_union_over_adaptive_proposals_misses_every_time_and_is_refused() -> Non
 
 
 def test_what_a_search_built_was_not_fixed_before() -> None:
-    """A search's own proposal, or the winner by these very costs, would pass for one fixed before any of them was seen."""
+    """A search's own proposal, or the winner by these very costs, would pass for one fixed before
+    any of them was seen.
+    """
     matrix = memory(coins(8, 20, seed=1))
-    search = Trajectory(tool="a configurator", proposed="adaptively", incumbent="built", default="c0")
+    search = Trajectory(
+        tool="a configurator", proposed="adaptively", incumbent="built", default="c0"
+    )
     with pytest.raises(RefusedError, match="'built' was not fixed before these costs were seen"):
         certify(matrix, "built", chosen="before", trajectory=search)
     assert certify(matrix, "c0", chosen="before", trajectory=search).upper > 0.5
@@ -129,7 +159,9 @@ def test_what_a_search_built_was_not_fixed_before() -> None:
 
 
 def test_progressive_holds_for_all_proposals_at_once() -> None:
-    """Of the proposals of a search, each certified on instances unused before it, one would be wrong more often than δ."""
+    """Of the proposals of a search, each certified on instances unused before it, one would be
+    wrong more often than δ.
+    """
     wrong, delta = 0, 0.2
     for seed in range(REPETITIONS // 2):
         rng, missed, instances = np.random.default_rng(seed), False, 20
@@ -137,7 +169,9 @@ def test_progressive_holds_for_all_proposals_at_once() -> None:
         for proposal in range(1, 5):
             seen = costs.shape[1]
             fresh = (rng.random((len(costs) + 1, instances)) < 0.5).astype(float)
-            costs = np.concatenate([np.concatenate([costs, costs.min(axis=0, keepdims=True)]), fresh], axis=1)
+            costs = np.concatenate(
+                [np.concatenate([costs, costs.min(axis=0, keepdims=True)]), fresh], axis=1
+            )
             matrix = CostMatrix(costs, names("c", len(costs)), names("i", costs.shape[1]), 0, 1)
             found = certify(
                 matrix,
@@ -157,7 +191,9 @@ def test_progressive_holds_for_all_proposals_at_once() -> None:
 def test_progressive_has_its_part_of_delta() -> None:
     """The t-th proposal would have another part of δ than 6/(π²t²)."""
     matrix = CostMatrix(coins(1, 30, seed=3), ["c"], names("i", 30), 0, 1)
-    found = certify(matrix, chosen="progressive", fresh=matrix.instances[10:], proposal=3, delta=0.1, rng=4)
+    found = certify(
+        matrix, chosen="progressive", fresh=matrix.instances[10:], proposal=3, delta=0.1, rng=4
+    )
     shuffle = int(np.random.default_rng([4, 1]).integers(2**63))
     expected = confidence.upper(matrix.costs[0, 10:], 0, 1, 0.1 * 6 / (np.pi**2 * 9), rng=shuffle)
     assert found.upper == expected.upper
@@ -183,14 +219,18 @@ def test_races_need_limits_that_hold_at_all_times() -> None:
         matrix = raced(seed)
         found = [certify(matrix, name, trajectory=trajectory, delta=delta) for name in "ab"]
         misses += any(limit.upper < 0.5 for limit in found)
-        one_look += any(certify(matrix, name, trajectory=BEFOREHAND, delta=delta).upper < 0.5 for name in "ab")
+        one_look += any(
+            certify(matrix, name, trajectory=BEFOREHAND, delta=delta).upper < 0.5 for name in "ab"
+        )
         assert any("race" in text for text in found[0].rests_on)
     assert holds(misses, repetitions, delta)
     assert not holds(one_look, repetitions, delta)
 
 
 def test_in_a_race_every_instance_counts_with_as_many_runs() -> None:
-    """Runs whose number depended on costs would weigh in, or a second round be looked at with all of δ again."""
+    """Runs whose number depended on costs would weigh in, or a second round be looked at with all
+    of δ again.
+    """
     costs = coins(2, 40, 2, seed=4)
     costs[1, 5:, 1] = np.nan
     matrix = CostMatrix(costs, ["a", "b"], names("i", 40), 0, 1)
@@ -206,24 +246,32 @@ def test_in_a_race_every_instance_counts_with_as_many_runs() -> None:
 
 
 def test_a_race_in_another_order_is_refused() -> None:
-    """A limit that holds at all times would be computed in an order in which the instances did not come."""
+    """A limit that holds at all times would be computed in an order in which the instances did not
+    come.
+    """
     costs = coins(4, 12, seed=1)
     costs[1, 6:] = np.nan
     costs[2, [1, 4, 7, 8]] = np.nan
     costs[3, :3] = np.nan
     matrix = CostMatrix(costs, ["all", "first", "some", "late"], names("i", 12), 0, 1)
     trajectory = Trajectory(tool="race", proposed="beforehand", raced=True)
-    assert [certify(matrix, name, trajectory=trajectory).instances for name in ("all", "first")] == [12, 6]
+    assert [
+        certify(matrix, name, trajectory=trajectory).instances for name in ("all", "first")
+    ] == [12, 6]
     for name in ("some", "late"):
         with pytest.raises(RefusedError, match="order"):
             certify(matrix, name, trajectory=trajectory)
     words = {"chosen": "progressive", "proposal": 1, "trajectory": trajectory}
-    forth, back = (certify(matrix, "all", fresh=names("i", 12)[::step], **words) for step in (1, -1))
+    forth, back = (
+        certify(matrix, "all", fresh=names("i", 12)[::step], **words) for step in (1, -1)
+    )
     assert forth == back
 
 
 def test_uneven_runs_of_unknown_origin_are_taken_for_a_race() -> None:
-    """A race that nobody called one would be certified by a limit for one look, wrong more often than δ."""
+    """A race that nobody called one would be certified by a limit for one look, wrong more often
+    than δ.
+    """
     repetitions, delta, misses, one_look = 300, 0.2, 0, 0
     for seed in range(repetitions):
         matrix = raced(seed)
@@ -238,14 +286,18 @@ def test_uneven_runs_of_unknown_origin_are_taken_for_a_race() -> None:
 
 def test_an_unfinished_plan_may_be_looked_at_at_any_time() -> None:
     """Runs that are still being made would be certified at every look as if it were the only one."""
-    going_on = Trajectory(tool="truecost gather", proposed="beforehand", raced=False, unfinished=True)
+    going_on = Trajectory(
+        tool="truecost gather", proposed="beforehand", raced=False, unfinished=True
+    )
     finished = Trajectory(tool="truecost gather", proposed="beforehand", raced=False)
     repetitions, delta, misses, one_look = 200, 0.2, 0, 0
     for seed in range(repetitions):
         costs = coins(1, 60, seed=seed)
         seen = [CostMatrix(costs[:, :k], ["a"], names("i", k), 0, 1) for k in range(5, 61, 5)]
         misses += any(certify(part, trajectory=going_on, delta=delta).upper < 0.5 for part in seen)
-        one_look += any(certify(part, trajectory=finished, delta=delta).upper < 0.5 for part in seen)
+        one_look += any(
+            certify(part, trajectory=finished, delta=delta).upper < 0.5 for part in seen
+        )
     assert holds(misses, repetitions, delta)
     assert not holds(one_look, repetitions, delta)
 
@@ -265,16 +317,29 @@ def test_the_trajectory_decides_where_nothing_is_said() -> None:
     """Runs of a list fixed beforehand, and runs of unknown origin, would be treated alike."""
     matrix = CostMatrix(coins(6, 30, seed=1), names("c", 6), names("i", 30), 0, 1)
     assert certify(matrix, trajectory=BEFOREHAND).chosen == "from-list"
-    assert certify(matrix, trajectory=Trajectory(tool="?")).chosen == certify(matrix).chosen == "on-part"
-    assert certify(matrix, trajectory=Trajectory(tool="?", proposed="beforehand", incumbent="c4")).configuration == "c4"
+    assert (
+        certify(matrix, trajectory=Trajectory(tool="?")).chosen
+        == certify(matrix).chosen
+        == "on-part"
+    )
+    assert (
+        certify(
+            matrix, trajectory=Trajectory(tool="?", proposed="beforehand", incumbent="c4")
+        ).configuration
+        == "c4"
+    )
 
 
 def test_unknown_origin_is_certified_with_an_if() -> None:
-    """A table that may come from a search would be certified as if it did not, and a tuned winner with it."""
+    """A table that may come from a search would be certified as if it did not, and a tuned winner
+    with it.
+    """
     matrix = memory(coins(100, 60, seed=1))
     found = certify(matrix)
     assert found.condition == "these configurations were not tuned on these instances"
-    assert str(found).startswith("If these configurations were not tuned on these instances: with 95 % confidence")
+    assert str(found).startswith(
+        "If these configurations were not tuned on these instances: with 95 % confidence"
+    )
     assert certify(matrix, chosen="on-part").condition is None
     judged = assess(matrix, default="c0")
     assert judged.comparison is not None
@@ -297,11 +362,18 @@ def test_the_part_that_chooses_does_not_judge() -> None:
 
 
 def test_sorted_instances_do_no_harm() -> None:
-    """Instances that come sorted by their costs would make the default order of betting miss more often than δ."""
+    """Instances that come sorted by their costs would make the default order of betting miss more
+    often than δ.
+    """
     repetitions, delta, misses = 1000, 0.2, 0
     for seed in range(repetitions):
         costs = np.sort((np.random.default_rng(seed).random((1, 80)) < 0.1).astype(float), axis=1)
-        misses += certify(CostMatrix(costs, ["a"], names("i", 80), 0, 1), chosen="before", delta=delta).upper < 0.1
+        misses += (
+            certify(
+                CostMatrix(costs, ["a"], names("i", 80), 0, 1), chosen="before", delta=delta
+            ).upper
+            < 0.1
+        )
     assert holds(misses, repetitions, delta)
 
 
@@ -338,6 +410,9 @@ def test_wrong_words_are_refused(words: dict[str, object], message: str) -> None
     matrix = CostMatrix(coins(3, 10, seed=2), names("c", 3), names("i", 10), 0, 1)
     if "test" in words:
         high = 1 if words["test"] == "same" else 2
-        words = {**words, "test": CostMatrix(coins(3, 10, seed=2), names("c", 3), names("t", 10), 0, high)}
+        words = {
+            **words,
+            "test": CostMatrix(coins(3, 10, seed=2), names("c", 3), names("t", 10), 0, high),
+        }
     with pytest.raises(InputError, match=message):
         certify(matrix, **words)  # type: ignore[arg-type]

@@ -62,7 +62,12 @@ def test_info_says_what_cannot_be_known(tmp_path: Path) -> None:
     path.write_text("configuration,instance,cost\na,x,1\na,y,3\nb,x,2\nb,y,2\n")
     ended = run("info", path, "--low", 0, "--high", 5)
     assert "cannot be told apart" in ended.stdout
-    assert json.loads(run("info", path, "--low", 0, "--high", 5, "--json").stdout)["configurations"][0]["within"] is None
+    assert (
+        json.loads(run("info", path, "--low", 0, "--high", 5, "--json").stdout)["configurations"][
+            0
+        ]["within"]
+        is None
+    )
 
 
 def test_bound_numbers(stored: Path) -> None:
@@ -71,11 +76,19 @@ def test_bound_numbers(stored: Path) -> None:
     matrix = CostMatrix.load(stored)
     components, costs = variance_components(matrix), training_cost(matrix)
     best = int(np.argmin(costs.cost))
-    own = bounds.finite(allocation=even(45, 15), components=components, width=100, delta=0.1, tau="per-configuration")
+    own = bounds.finite(
+        allocation=even(45, 15),
+        components=components,
+        width=100,
+        delta=0.1,
+        tau="per-configuration",
+    )
     epsilon = np.asarray(own.epsilon)
     assert answer["selected"]["bennett"] == pytest.approx(epsilon[best])
     assert answer["worst"]["bennett"] == pytest.approx(epsilon.max())
-    single = bounds.single(allocation=even(45, 15), components=components[best], width=100, delta=0.1, form="printed")
+    single = bounds.single(
+        allocation=even(45, 15), components=components[best], width=100, delta=0.1, form="printed"
+    )
     assert answer["one"]["printed"] == pytest.approx(single.epsilon)
     assert answer["true_cost_at_most"] <= costs.cost[best] + epsilon[best]
     assert answer["guaranteed"] is False
@@ -83,12 +96,16 @@ def test_bound_numbers(stored: Path) -> None:
 
 
 def test_bound_on_assumptions_and_inverse_questions() -> None:
-    """`bound` without a matrix, Theorem 3 and the inverse questions would disagree with the package."""
+    """`bound` without a matrix, Theorem 3 and the inverse questions would disagree with the
+    package.
+    """
     words = "bound --within 50 --across 400 --high 250 --instances 250 --total-runs 1250 --configurations 500 --epsilon 9"
     ended = run(*words.split(), "--dimension", 54, "--lipschitz", 100, "--json")
     answer = json.loads(ended.stdout)["bounds"]
     components = VarianceComponents.known(within=50, across=400)
-    expected = bounds.finite(allocation=even(1250, 250), components=components, width=250, delta=0.05, configurations=500)
+    expected = bounds.finite(
+        allocation=even(1250, 250), components=components, width=250, delta=0.05, configurations=500
+    )
     assert answer["worst"]["bennett"] == pytest.approx(expected.epsilon)
     assert answer["space"]["solved"]["epsilon"] == pytest.approx(147.2, abs=0.05)
     assert "does not hold" in answer["space"]["printed"]["caveat"]
@@ -101,7 +118,11 @@ def test_bound_on_assumptions_and_inverse_questions() -> None:
         (5 * reached["instances"], reached["instances"], 500, 0.05),
     ):
         again = bounds.finite(
-            allocation=even(runs, instances), components=components, width=250, delta=delta, configurations=m
+            allocation=even(runs, instances),
+            components=components,
+            width=250,
+            delta=delta,
+            configurations=m,
         )
         assert again.epsilon == pytest.approx(9, rel=0.01)
     for wording in ("Theorem 3", "reaches ε = 9", "What do they rest on?"):
@@ -111,7 +132,9 @@ def test_bound_on_assumptions_and_inverse_questions() -> None:
 def test_names_are_data(tmp_path: Path) -> None:
     """A configuration named like markup would be taken for markup."""
     path = tmp_path / "odd.npz"
-    CostMatrix(np.array([[[1.0, 2.0], [2.0, 1.0]]]), ["[bold]x[/nope]"], ["i", "j"], 0, 5).save(path)
+    CostMatrix(np.array([[[1.0, 2.0], [2.0, 1.0]]]), ["[bold]x[/nope]"], ["i", "j"], 0, 5).save(
+        path
+    )
     for command in ("info", "bound"):
         ended = run(command, path)
         assert ended.returncode == 0, ended.stderr
@@ -136,7 +159,9 @@ def test_names_cannot_steer_the_terminal(tmp_path: Path) -> None:
 
 def in_ascii(*words: object) -> bytes:
     """What a command prints where nothing but ASCII can be printed."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True) for _ in range(2))
+    out, err = (
+        io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True) for _ in range(2)
+    )
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setattr(sys, "argv", ["truecost", *map(str, words)])
         with pytest.raises(SystemExit, match=r"^0$"):
@@ -146,8 +171,15 @@ def in_ascii(*words: object) -> bytes:
 
 
 def test_any_stream_will_do(stored: Path) -> None:
-    """An ASCII terminal, a closed stdout or a closed stderr would end in a traceback or in a wrong exit code."""
-    ended = subprocess.run([TRUECOST, "info", stored], capture_output=True, env={"PYTHONIOENCODING": "ascii"}, check=False)
+    """An ASCII terminal, a closed stdout or a closed stderr would end in a traceback or in a wrong
+    exit code.
+    """
+    ended = subprocess.run(
+        [TRUECOST, "info", stored],
+        capture_output=True,
+        env={"PYTHONIOENCODING": "ascii"},
+        check=False,
+    )
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout == in_ascii("info", stored)
     for words in (["bound", stored], ["info", stored, "--json"], ["bound", "--help"]):
@@ -157,7 +189,9 @@ def test_any_stream_will_do(stored: Path) -> None:
         ("2>&-", 2, "info nowhere.npz"),
         ("2>/dev/full", 2, "info nowhere.npz"),
     ):
-        shell = subprocess.run(["bash", "-c", f"'{TRUECOST}' {line} {closing}"], capture_output=True, check=False)
+        shell = subprocess.run(
+            ["bash", "-c", f"'{TRUECOST}' {line} {closing}"], capture_output=True, check=False
+        )
         assert shell.returncode == code, (closing, shell)
         assert b"Traceback" not in shell.stderr
 
@@ -227,7 +261,9 @@ def test_bad_input_is_one_line_and_exit_code_2(tmp_path: Path, stored: Path) -> 
 
 def test_reader_that_stops_early(stored: Path) -> None:
     """`truecost info … | head -1` would end in a traceback."""
-    with subprocess.Popen([TRUECOST, "info", stored, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as info:
+    with subprocess.Popen(
+        [TRUECOST, "info", stored, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as info:
         assert info.stdout is not None
         assert info.stderr is not None
         info.stdout.close()  # before anything was printed
@@ -241,7 +277,9 @@ def test_an_audit_loads_no_charts_and_no_frames() -> None:
         "import sys, truecost.cli as cli; sys.argv[1:] = ['audit', 'kissat', '--json']; cli._run();"
         "print([m for m in ('polars', 'altair', 'jinja2', 'pandas', 'scipy.stats') if m in sys.modules], file=sys.stderr)"
     )
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert ended.stderr == "[]\n"
 
 
@@ -249,7 +287,9 @@ def test_help_loads_nothing_heavy() -> None:
     """`truecost --help` would load NumPy, SciPy, polars or Altair and become slow."""
     heavy = ("numpy", "scipy", "polars", "numba", "altair", "ConfigSpace")
     script = f"import sys, truecost, truecost.cli; truecost.cli.app(); print([m for m in {heavy} if m in sys.modules])"
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert ended.stdout == "[]\n"
     helped = run("--help")
     for command in ("demo", "doctor", "info", "bound"):
@@ -266,13 +306,28 @@ def test_help_loads_nothing_heavy() -> None:
         ["report", "kissat", "-o", "missing/r.html"],
         ["import", "m.csv", "--low", 0, "--high", 9, "-o", "m.csv"],
         ["experiment", "n", "m.parquet", "--splits", 5, "--out", "m.parquet"],
-        ["plan", "m.csv", "--low", 0, "--high", 9, "--budget", "5runs", "--export", "irace", "--out", "m.csv"],
+        [
+            "plan",
+            "m.csv",
+            "--low",
+            0,
+            "--high",
+            9,
+            "--budget",
+            "5runs",
+            "--export",
+            "irace",
+            "--out",
+            "m.csv",
+        ],
         ["report", "kissat", "-o", "/dev/null"],
     ],
 )
 def test_nothing_is_written_over_what_is_read(words: list[object], tmp_path: Path) -> None:
     """A slip of the hand would cost somebody the runs, or the machine a device."""
-    (tmp_path / "m.csv").write_text("configuration,instance,run,cost\na,x,0,1\na,y,0,2\nb,x,0,3\nb,y,0,1\n")
+    (tmp_path / "m.csv").write_text(
+        "configuration,instance,run,cost\na,x,0,1\na,y,0,2\nb,x,0,3\nb,y,0,1\n"
+    )
     (tmp_path / "link.html").symlink_to(tmp_path / "m.csv")
     CostMatrix.load(tmp_path / "m.csv", low=0, high=9).save(tmp_path / "m.parquet")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}

@@ -13,7 +13,9 @@ from truecost.runs import Trajectory
 from truecost.stats.synthetic import runtime_model
 
 BEFOREHAND = Trajectory(tool="random search", proposed="beforehand", default="default")
-ADAPTIVE = Trajectory(tool="a configurator", proposed="adaptively", default="default", incumbent="random-03")
+ADAPTIVE = Trajectory(
+    tool="a configurator", proposed="adaptively", default="default", incumbent="random-03"
+)
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +27,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for ending in ("parquet", "npz"):
         matrix.save(folder / f"list.{ending}", trajectory=BEFOREHAND)
     matrix.save(folder / "searched.npz", trajectory=ADAPTIVE)
-    renamed = CostMatrix(test.costs, test.configurations, [f"new-{i}" for i in range(80)], test.low, test.high)
+    renamed = CostMatrix(
+        test.costs, test.configurations, [f"new-{i}" for i in range(80)], test.low, test.high
+    )
     renamed.save(folder / "test.npz")
     (folder / "fresh.txt").write_text("\n".join(matrix.instances[50:]) + "\n\n")
     return folder
@@ -34,12 +38,25 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_certify_numbers(files: Path, run: Run) -> None:
     """`certify` would print another limit than the package computes."""
     matrix = CostMatrix.load(files / "list.parquet")
-    answer = json.loads(run("certify", files / "list.parquet", "--delta", 0.1, "--list", 50, "--json").stdout)["certificate"]
+    answer = json.loads(
+        run("certify", files / "list.parquet", "--delta", 0.1, "--list", 50, "--json").stdout
+    )["certificate"]
     expected = certify(matrix, delta=0.1, trajectory=BEFOREHAND, list_size=50)
     assert (answer["upper"], answer["configuration"]) == (expected.upper, expected.configuration)
     assert (answer["chosen"], answer["configurations"]) == ("from-list", 50)
-    words = ["--configuration", "random-03", "--chosen", "progressive", "--fresh", files / "fresh.txt", "--proposal", 2]
-    answer = json.loads(run("certify", files / "searched.npz", *words, "--json").stdout)["certificate"]
+    words = [
+        "--configuration",
+        "random-03",
+        "--chosen",
+        "progressive",
+        "--fresh",
+        files / "fresh.txt",
+        "--proposal",
+        2,
+    ]
+    answer = json.loads(run("certify", files / "searched.npz", *words, "--json").stdout)[
+        "certificate"
+    ]
     assert (answer["instances"], answer["chosen"]) == (30, "progressive")
 
 
@@ -48,7 +65,9 @@ def test_certify_says_what_it_rests_on(files: Path, run: Run) -> None:
     ended = run("certify", files / "searched.npz", "--test", files / "test.npz")
     said = " ".join(ended.stdout.split())
     assert ended.returncode == 0
-    assert said.startswith("With 95 % confidence the mean cost of configuration random-03 on new instances is at most ")
+    assert said.startswith(
+        "With 95 % confidence the mean cost of configuration random-03 on new instances is at most "
+    )
     for words in (
         "star-bets",
         "These are test runs",
@@ -71,12 +90,16 @@ def test_certify_refuses_the_union_over_a_search(files: Path, run: Run) -> None:
 
 
 def test_unknown_origin_needs_a_word(files: Path, run: Run, tmp_path: Path) -> None:
-    """A table that a search may have left would be certified without an if, or nobody told how to settle it."""
+    """A table that a search may have left would be certified without an if, or nobody told how to
+    settle it.
+    """
     CostMatrix.load(files / "list.npz").save(tmp_path / "runs.csv")
     ended = run("certify", tmp_path / "runs.csv")
     said = " ".join(ended.stdout.split())
     assert ended.returncode == 1
-    assert said.startswith("If these configurations were not tuned on these instances: with 95 % confidence")
+    assert said.startswith(
+        "If these configurations were not tuned on these instances: with 95 % confidence"
+    )
     assert "--chosen" in said
     settled = run("certify", tmp_path / "runs.csv", "--chosen", "on-part")
     assert settled.returncode == 0
@@ -84,12 +107,18 @@ def test_unknown_origin_needs_a_word(files: Path, run: Run, tmp_path: Path) -> N
 
 
 def test_audit_numbers_and_exit_code(files: Path, run: Run) -> None:
-    """`audit` would print other numbers than the package computes, or exit 0 though nothing is shown."""
+    """`audit` would print other numbers than the package computes, or exit 0 though nothing is
+    shown.
+    """
     ended = run("audit", files / "list.npz", "--splits", 50, "--seed", 3, "--json")
     answer = json.loads(ended.stdout)
     expected = assess(CostMatrix.load(files / "list.npz"), rng=3, trajectory=BEFOREHAND, splits=50)
     assert expected.certificate is not None
-    assert answer["optimism"]["true_cost"] == answer["incumbent"]["true_cost"] == expected.optimism.true_cost
+    assert (
+        answer["optimism"]["true_cost"]
+        == answer["incumbent"]["true_cost"]
+        == expected.optimism.true_cost
+    )
     assert answer["certificate"]["upper"] == expected.certificate.upper
     assert answer["comparison"]["grade"] == "better"
     assert expected.better
@@ -114,7 +143,9 @@ def test_audit_for_people(files: Path, run: Run) -> None:
         f"truecost certify {files / 'searched.npz'} --test={files / 'test.npz'}",
     ):
         assert words in said, words
-    assert ("Configuration random-03 is better than the default:" in said) == (ended.returncode == 0)
+    assert ("Configuration random-03 is better than the default:" in said) == (
+        ended.returncode == 0
+    )
     assert ended.stderr == ""
 
 
@@ -146,13 +177,22 @@ def test_a_folder_called_by_a_number_is_named_with_its_parent() -> None:
 
 
 def test_a_report_says_how_the_file_was_read(run: Run, tmp_path: Path) -> None:
-    """Whoever gives a table would not see which columns were guessed, or read names of Python's on the page."""
-    rows = "".join(f"{solver},{problem},{place + problem}\n" for place, solver in enumerate("ab") for problem in range(6))
+    """Whoever gives a table would not see which columns were guessed, or read names of Python's on
+    the page.
+    """
+    rows = "".join(
+        f"{solver},{problem},{place + problem}\n"
+        for place, solver in enumerate("ab")
+        for problem in range(6)
+    )
     (tmp_path / "runs.csv").write_text(f"solver,problem,runtime\n{rows}")
     ended = run("report", "runs.csv", "--splits", 20, "--quiet", cwd=tmp_path)
     assert ended.returncode == 0, ended.stderr
     told = " ".join(ended.stdout.split())
-    assert "Columns: solver is the configuration, problem is the instance, runtime is the cost." in told
+    assert (
+        "Columns: solver is the configuration, problem is the instance, runtime is the cost."
+        in told
+    )
     page = (tmp_path / "runs-report.html").read_text()
     assert "--low and --high" in page
     assert "`low`" not in page

@@ -25,10 +25,27 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["m", "n", "k"])
-def test_sweeps_print_what_the_package_computes(kind: fit.Kind, stored: Path, tmp_path: Path) -> None:
-    """The command line would show, or write to parquet, other numbers than the package computes from the same seed."""
+def test_sweeps_print_what_the_package_computes(
+    kind: fit.Kind, stored: Path, tmp_path: Path
+) -> None:
+    """The command line would show, or write to parquet, other numbers than the package computes
+    from the same seed.
+    """
     out = tmp_path / "sweep.parquet"
-    ended = run("experiment", kind, stored, "--splits", 70, "--seed", 5, "--delta", 0.2, "--json", "--out", out)
+    ended = run(
+        "experiment",
+        kind,
+        stored,
+        "--splits",
+        70,
+        "--seed",
+        5,
+        "--delta",
+        0.2,
+        "--json",
+        "--out",
+        out,
+    )
     answer = json.loads(ended.stdout)
     levels = (0.5, 0.8, 0.9, 0.95, 0.99)
     sweep = getattr(resample, f"sweep_{kind}")(
@@ -55,14 +72,18 @@ def test_estimators_print_what_the_package_computes(stored: Path, tmp_path: Path
     out = tmp_path / "grid.parquet"
     answer = json.loads(run("experiment", "estimators", stored, "--json", "--out", out).stdout)
     k, n = exact.grid(20)
-    expected = exact.mean_squared_error(CostMatrix.load(stored), estimator="concentrated", instances=k, runs=n).mean
+    expected = exact.mean_squared_error(
+        CostMatrix.load(stored), estimator="concentrated", instances=k, runs=n
+    ).mean
     table = pl.DataFrame(answer["exact"]).filter(pl.col("estimator") == "concentrated")
     np.testing.assert_allclose(table["squared"], expected.ravel())
     np.testing.assert_allclose(table["squared"], table["across"] + table["within"] + table["floor"])
     assert pl.read_parquet(out).height == 4 * k.size
     shown = run("experiment", "estimators", stored, "--splits", 50, "--out", out).stdout
     both = pl.read_parquet(out)
-    np.testing.assert_allclose(both.filter(pl.col("estimator") == "concentrated")["squared"], expected.ravel())
+    np.testing.assert_allclose(
+        both.filter(pl.col("estimator") == "concentrated")["squared"], expected.ravel()
+    )
     simulated = both.filter(pl.col("absolute").is_not_null())
     assert simulated["k"].unique().to_list() == [10]
     assert simulated.height == 4 * 16
@@ -71,7 +92,9 @@ def test_estimators_print_what_the_package_computes(stored: Path, tmp_path: Path
 
 
 def test_estimators_on_any_size(tmp_path: Path) -> None:
-    """An odd number of instances, one's own training set, or an empty cell would be refused for a wrong reason."""
+    """An odd number of instances, one's own training set, or an empty cell would be refused for a
+    wrong reason.
+    """
     path = tmp_path / "odd.npz"
     runtimes(4, 13, 4).save(path)
     for words, train in (([], 7), (["--train-instances", 3], 3)):
@@ -118,7 +141,9 @@ def test_interruption_leaves_nothing(tmp_path: Path) -> None:
     runtimes(60, 200, 5).save(path)
     parent, child = pty.openpty()
     words = ["experiment", "n", path, "--splits", "100000", "--out", out]
-    with subprocess.Popen([TRUECOST, *map(str, words)], stdout=subprocess.PIPE, stderr=child) as work:
+    with subprocess.Popen(
+        [TRUECOST, *map(str, words)], stdout=subprocess.PIPE, stderr=child
+    ) as work:
         os.close(child)
         seen = b""
         while b"/100,000 splits" not in seen:

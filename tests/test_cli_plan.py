@@ -31,19 +31,28 @@ def pilot(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_numbers_are_the_packages(pilot: Path, run: RunCommand) -> None:
-    """`plan --json` would print other numbers than the package computes, or of another configuration."""
+    """`plan --json` would print other numbers than the package computes, or of another
+    configuration.
+    """
     matrix = CostMatrix.load(pilot)
     best = matrix.configurations[int(training_cost(matrix, weights="instances").cost.argmin())]
-    answer = json.loads(run("plan", pilot, "--error", 1, "--price-instance", 5, "--json").stdout)["plan"]
+    answer = json.loads(run("plan", pilot, "--error", 1, "--price-instance", 5, "--json").stdout)[
+        "plan"
+    ]
     components = variance_components(matrix.select(configurations=best))
-    expected = plan.runs_needed(components=components, error=1, price_instance=5, width=matrix.width)
+    expected = plan.runs_needed(
+        components=components, error=1, price_instance=5, width=matrix.width
+    )
     assert expected.bound is not None
     assert answer["configuration"] == best
     assert answer["recommendation"]["instances"] == expected.instances
     assert answer["recommendation"]["runs"] == expected.runs
     assert answer["recommendation"]["bound"] == expected.bound.epsilon
     assert answer["curve"]["price"] == expected.curve.price.tolist()
-    assert (answer["within"], answer["across"]) == (components.within.item(), components.across.item())
+    assert (answer["within"], answer["across"]) == (
+        components.within.item(),
+        components.across.item(),
+    )
     assert answer["guaranteed"] is False
     current = answer["current"]
     assert (current["runs"], current["instances"], current["variance_ratio"]) == (60, 20, 1)
@@ -53,11 +62,15 @@ def test_current_waste_is_shown(pilot: Path, run: RunCommand) -> None:
     """Uneven counts of the pilot would go unmentioned."""
     matrix = CostMatrix.load(pilot)
     name = matrix.configurations[1]
-    answer = json.loads(run("plan", pilot, "--configuration", name, "--budget", "100runs", "--json").stdout)["plan"]
+    answer = json.loads(
+        run("plan", pilot, "--configuration", name, "--budget", "100runs", "--json").stdout
+    )["plan"]
     assert answer["current"]["runs"] == 28
     assert answer["current"]["variance_ratio"] > 1
     assert answer["current"]["even_runs"] < 28
-    said = " ".join(run("plan", pilot, "--configuration", name, "--budget", "100runs").stdout.split())
+    said = " ".join(
+        run("plan", pilot, "--configuration", name, "--budget", "100runs").stdout.split()
+    )
     assert "uneven counts cost" in said
     assert "Now: 28 runs on 20 instances" in said
 
@@ -85,17 +98,26 @@ def test_the_answer_for_people(pilot: Path, run: RunCommand) -> None:
 
 def test_assumed_components(run: RunCommand) -> None:
     """Assumed components would need a matrix, or be called estimates."""
-    answer = json.loads(run("plan", "--within", 50, "--across", 400, "--error", 2, "--json").stdout)["plan"]
+    answer = json.loads(
+        run("plan", "--within", 50, "--across", 400, "--error", 2, "--json").stdout
+    )["plan"]
     assert (answer["recommendation"]["runs"], answer["recommendation"]["bound"]) == (113, None)
     assert answer["guaranteed"] is True
     assert answer["if_noisier"] is None
-    bounded = json.loads(run("plan", "--within", 50, "--across", 400, "--high", 250, "--bound", 9, "--json").stdout)["plan"]
-    expected = plan.runs_needed(components=VarianceComponents.known(within=50, across=400), bound=9, width=250)
+    bounded = json.loads(
+        run("plan", "--within", 50, "--across", 400, "--high", 250, "--bound", 9, "--json").stdout
+    )["plan"]
+    expected = plan.runs_needed(
+        components=VarianceComponents.known(within=50, across=400), bound=9, width=250
+    )
     assert bounded["recommendation"]["runs"] == expected.runs
     words = ["plan", "--within", 5, "--across", 0, "--error", 1, "--price-instance", 1, "--json"]
     free = json.loads(run(*words).stdout)["plan"]
     assert free["recommendation"]["classical_runs_per_instance"] is None  # infinite
-    assert run("plan", "--within", 0, "--across", 0, "--error", 1, "--price-instance", 1).returncode == 0
+    assert (
+        run("plan", "--within", 0, "--across", 0, "--error", 1, "--price-instance", 1).returncode
+        == 0
+    )
 
 
 def test_budgets_in_runs_and_hours(run: RunCommand) -> None:
@@ -108,43 +130,78 @@ def test_budgets_in_runs_and_hours(run: RunCommand) -> None:
     assert runs("--budget", "500runs") == runs("--budget", "500 runs", "--price-run", 7) == 500
     assert runs("--budget", "1,200runs") == 1200
     assert runs("--budget", "2h", "--seconds-per-run", 10) == 720
-    assert runs("--budget", "30min", "--seconds-per-run", 10) == runs("--budget", "1800s", "--seconds-per-run", 10) == 180
+    assert (
+        runs("--budget", "30min", "--seconds-per-run", 10)
+        == runs("--budget", "1800s", "--seconds-per-run", 10)
+        == 180
+    )
     assert runs("--budget", "500runs", "--configurations", 10) == 50
-    priced = json.loads(run("plan", *noise, "--budget", "500runs", "--price-instance", 2).stdout)["plan"]["recommendation"]
+    priced = json.loads(run("plan", *noise, "--budget", "500runs", "--price-instance", 2).stdout)[
+        "plan"
+    ]["recommendation"]
     assert priced["runs"] + 2 * priced["instances"] <= 500
-    hours = json.loads(run("plan", *noise, "--budget", "2h", "--seconds-per-run", 10).stdout)["plan"]
+    hours = json.loads(run("plan", *noise, "--budget", "2h", "--seconds-per-run", 10).stdout)[
+        "plan"
+    ]
     assert hours["recommendation"]["cpu_hours"] == 2
 
 
 def test_a_journal_knows_the_seconds(tmp_path: Path, run: RunCommand) -> None:
-    """A budget in hours would need --seconds-per-run though the journal has it, or take another configuration's."""
+    """A budget in hours would need --seconds-per-run though the journal has it, or take another
+    configuration's.
+    """
     scenario = Scenario.read(scenarios.write(tmp_path))
     whole = plan_of(scenario, 2, 3, 2)
-    machine = Machine(host="here", cpu="fast", system="Linux", method="cgroup", solver="1.0", truecost="0")
+    machine = Machine(
+        host="here", cpu="fast", system="Linux", method="cgroup", solver="1.0", truecost="0"
+    )
     with Journal.write(tmp_path / "runs.db", scenario) as journal:
         journal.begin(whole, scenario.metric)
         cells = [(c, i, n) for n in range(2) for i in range(3) for c in range(2)]
         runs = []
         for c, i, n in cells:
             cpu, value = 4.0 * (c + 1), 100.0 * (c + 1) + 10 * i + n
-            outcome = Outcome(status=Status.SOLVED, cpu=cpu, wall=cpu, memory=0, exit_code=0, value=value)
-            names = {"configuration": whole.configurations[c].name, "instance": whole.instances[i].name}
+            outcome = Outcome(
+                status=Status.SOLVED, cpu=cpu, wall=cpu, memory=0, exit_code=0, value=value
+            )
+            names = {
+                "configuration": whole.configurations[c].name,
+                "instance": whole.instances[i].name,
+            }
             runs.append((Run(**names, number=n, seed=1, outcome=outcome), machine))
         journal.add(runs, "2026-01-01")
     for place, words in enumerate(([], ["--configuration", whole.configurations[1].name])):
-        answer = json.loads(run("plan", tmp_path / "runs.db", "--budget", "1h", *words, "--json").stdout)["plan"]
+        answer = json.loads(
+            run("plan", tmp_path / "runs.db", "--budget", "1h", *words, "--json").stdout
+        )["plan"]
         assert answer["seconds_per_run"] == 4 * (place + 1)
         assert answer["recommendation"]["runs"] == 3600 / (4 * (place + 1))
 
 
 def test_two_configurations(pilot: Path, run: RunCommand) -> None:
-    """`--apart` would print other numbers than the package computes, or hide that the difference is the pilot's own."""
+    """`--apart` would print other numbers than the package computes, or hide that the difference is
+    the pilot's own.
+    """
     matrix = CostMatrix.load(pilot)
     first, second = matrix.configurations[0], matrix.configurations[3]
     components = variance_components(apart.paired_differences(matrix, first, second))
-    words = ["plan", pilot, "--apart", first, second, "--power", 0.9, "--level", 0.01, "--price-instance", 2]
+    words = [
+        "plan",
+        pilot,
+        "--apart",
+        first,
+        second,
+        "--power",
+        0.9,
+        "--level",
+        0.01,
+        "--price-instance",
+        2,
+    ]
     answer = json.loads(run(*words, "--difference", 6, "--json").stdout)["tell_apart"]
-    expected = apart.runs_to_tell_apart(components=components, difference=6, power=0.9, level=0.01, price_instance=2)
+    expected = apart.runs_to_tell_apart(
+        components=components, difference=6, power=0.9, level=0.01, price_instance=2
+    )
     assert (answer["instances"], answer["runs_each"], answer["runs"]) == (
         expected.instances,
         expected.runs_each,
@@ -159,13 +216,19 @@ def test_two_configurations(pilot: Path, run: RunCommand) -> None:
 
 
 def test_exports(pilot: Path, run: RunCommand, tmp_path: Path) -> None:
-    """An exported file would hold another plan than the one printed, or ask for more instances than have names."""
+    """An exported file would hold another plan than the one printed, or ask for more instances than
+    have names.
+    """
     words = ["plan", pilot, "--budget", "50runs", "--export"]
     piped = run(*words, "irace")
     assert sorted(line for line in piped.stdout.splitlines() if not line.startswith("#")) == sorted(
         CostMatrix.load(pilot).instances
     )
-    for kind, hint in (("irace", "sampleInstances = 0"), ("paramils", "-N 50"), ("smac", "max_config_calls")):
+    for kind, hint in (
+        ("irace", "sampleInstances = 0"),
+        ("paramils", "-N 50"),
+        ("smac", "max_config_calls"),
+    ):
         ended = run(*words, kind, "--out", tmp_path / kind, "--seed", 3)
         assert ended.returncode == 0, ended.stderr
         assert hint in ended.stdout
@@ -178,7 +241,9 @@ def test_exports(pilot: Path, run: RunCommand, tmp_path: Path) -> None:
     assumed = ["plan", "--within", 1, "--across", 1, "--budget", "30runs", "--export", "paramils"]
     listed = run(*assumed, "--names", tmp_path / "names.txt").stdout.splitlines()
     assert {line.split()[1] for line in listed} == {f"n{i}" for i in range(12)}
-    answer = json.loads(run(*assumed, "--names", tmp_path / "names.txt", "--instances", 5, "--json").stdout)
+    answer = json.loads(
+        run(*assumed, "--names", tmp_path / "names.txt", "--instances", 5, "--json").stdout
+    )
     assert answer["plan"]["recommendation"]["instances"] == 5
     assert len(answer["export"]["content"].splitlines()) == 30
 
@@ -245,32 +310,50 @@ def test_json_has_no_nan(pilot: Path, run: RunCommand) -> None:
         ["plan", "--sd", 0, "--difference", 1],
     ):
         answer = json.loads(run(*words, "--json").stdout, parse_constant=refuse)
-        assert all(not isinstance(value, float) or math.isfinite(value) for value in answer.values())
+        assert all(
+            not isinstance(value, float) or math.isfinite(value) for value in answer.values()
+        )
 
 
-def test_the_page_shows_what_is_printed(run: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_shows_what_is_printed(
+    run: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """docs/plan.md would show code that does not run, or answers that the command does not give."""
     page = (Path(__file__).parent.parent / "docs" / "plan.md").read_text()
     monkeypatch.chdir(tmp_path)
     for code in re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE):
         if "smac" not in code:
             exec(compile(code, "plan.md", "exec"), {"__name__": "__main__"})  # noqa: S102
-    sessions = re.findall(r"^```console\n\$ truecost (.*?)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    sessions = re.findall(
+        r"^```console\n\$ truecost (.*?)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE
+    )
     assert len(sessions) == 2
     for command, shown in sessions:
         printed = [line.rstrip() for line in run(*shlex.split(command)).stdout.splitlines()]
         assert printed == shown.rstrip("\n").splitlines()
 
 
-def test_single_runs_are_planned_as_if_all_were_across(pilot: Path, tmp_path: Path, run: RunCommand) -> None:
-    """Logs with one run on each instance, as most are, would be refused, or planned with an error that is too small."""
+def test_single_runs_are_planned_as_if_all_were_across(
+    pilot: Path, tmp_path: Path, run: RunCommand
+) -> None:
+    """Logs with one run on each instance, as most are, would be refused, or planned with an error
+    that is too small.
+    """
     matrix = CostMatrix.load(pilot)
-    single = CostMatrix(matrix.costs[:, :, :1], matrix.configurations, matrix.instances, matrix.low, matrix.high)
+    single = CostMatrix(
+        matrix.costs[:, :, :1], matrix.configurations, matrix.instances, matrix.low, matrix.high
+    )
     single.save(tmp_path / "single.npz")
     best = int(training_cost(single).cost.argmin())
     total = float(single.costs[best, :, 0].var(ddof=1))
-    answer = json.loads(run("plan", tmp_path / "single.npz", "--error", 0.1, "--json").stdout)["plan"]
-    assert answer["recommendation"]["instances"] == answer["recommendation"]["runs"] == math.ceil(total / 0.1**2)
+    answer = json.loads(run("plan", tmp_path / "single.npz", "--error", 0.1, "--json").stdout)[
+        "plan"
+    ]
+    assert (
+        answer["recommendation"]["instances"]
+        == answer["recommendation"]["runs"]
+        == math.ceil(total / 0.1**2)
+    )
     assert answer["across"] is None
     printed = run("plan", tmp_path / "single.npz", "--error", 0.1).stdout
     assert "single runs cannot tell seeds from instances" in " ".join(printed.split())
@@ -281,7 +364,9 @@ def test_single_runs_are_planned_as_if_all_were_across(pilot: Path, tmp_path: Pa
 
 
 def test_what_it_takes_to_show_something(run: RunCommand) -> None:
-    """`plan --show` would answer another question than it is asked, without runs, or after the fact."""
+    """`plan --show` would answer another question than it is asked, without runs, or after the
+    fact.
+    """
     told = {}
     for what in ("mean", "wins", "wins=0.6", "speed-up=1.5", "solved=0.9"):
         told[what] = json.loads(run("plan", "kissat", "--show", what, "--json").stdout)["plan"]

@@ -21,7 +21,9 @@ from truecost.running.validating import validate
 
 
 @pytest.fixture(scope="module")
-def cluster(starter: Starter, tmp_path_factory: pytest.TempPathFactory) -> Iterator[daskcluster.Cluster]:
+def cluster(
+    starter: Starter, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[daskcluster.Cluster]:
     """A cluster of two workers."""
     with daskcluster.cluster(starter, tmp_path_factory.mktemp("dask")) as dask:
         for _ in range(2):
@@ -49,24 +51,40 @@ def test_killed_workers_change_nothing(cluster: daskcluster.Cluster, tmp_path: P
                 cluster.workers.remove(victim)
                 cluster.start_worker()
 
-    gather(scenario, tmp_path / "runs.db", configurations=6, instances=5, runs=8, progress=kill, **on(cluster))
+    gather(
+        scenario,
+        tmp_path / "runs.db",
+        configurations=6,
+        instances=5,
+        runs=8,
+        progress=kill,
+        **on(cluster),
+    )
     assert len(killed) == 3
     assert cells(tmp_path / "runs.db") == scenarios.expected(scenario, 6, 5, 8)
 
 
-def test_a_cluster_ends_where_one_machine_does(cluster: daskcluster.Cluster, tmp_path: Path) -> None:
+def test_a_cluster_ends_where_one_machine_does(
+    cluster: daskcluster.Cluster, tmp_path: Path
+) -> None:
     """Runs of a search on Dask workers would lead elsewhere, or lose their place."""
     scenario = toy(tmp_path, 6)
     configure(scenario, tmp_path / "there.db", budget="60runs", **on(cluster))
-    configure(scenario, tmp_path / "here.db", budget="60runs", workers=2, pin=False, keep_going=True)
+    configure(
+        scenario, tmp_path / "here.db", budget="60runs", workers=2, pin=False, keep_going=True
+    )
     assert way(tmp_path / "there.db") == way(tmp_path / "here.db")
 
 
 def test_a_cluster_makes_the_same_instances(cluster: daskcluster.Cluster, tmp_path: Path) -> None:
-    """Workers would run on other instances than those whose seeds the journal names, or stop elsewhere."""
+    """Workers would run on other instances than those whose seeds the journal names, or stop
+    elsewhere.
+    """
     scenario = validations.written(tmp_path, 0, instances=GENERATED)
     validate(validations.log(), scenario, tmp_path / "there.db", budget="60runs", **on(cluster))
-    found = validate(validations.log(), scenario, tmp_path / "here.db", budget="60runs", workers=2, pin=False)
+    found = validate(
+        validations.log(), scenario, tmp_path / "here.db", budget="60runs", workers=2, pin=False
+    )
     there = import_runs(tmp_path / "there.db").test
     here = found.assessment.test
     assert there is not None

@@ -15,13 +15,37 @@ from truecost import InputError, Scenario, gather
 from truecost.errors import LostClusterError
 from truecost.running import cluster as running_cluster
 
-GATHER = ["gather", "scenario.toml", "--journal", "runs.db", "--configurations", "2", "--instances", "4", "--runs", "2"]
-CONFIGURE = ["configure", "scenario.toml", "--journal", "runs.db", "--budget", "30runs", "--seed", "5"]
+GATHER = [
+    "gather",
+    "scenario.toml",
+    "--journal",
+    "runs.db",
+    "--configurations",
+    "2",
+    "--instances",
+    "4",
+    "--runs",
+    "2",
+]
+CONFIGURE = [
+    "configure",
+    "scenario.toml",
+    "--journal",
+    "runs.db",
+    "--budget",
+    "30runs",
+    "--seed",
+    "5",
+]
 
 
-def started(starter: Starter, folder: Path, words: list[str], environment: dict[str, str] | None = None) -> Started:
+def started(
+    starter: Starter, folder: Path, words: list[str], environment: dict[str, str] | None = None
+) -> Started:
     """The command line, under way."""
-    return starter.truecost(*words, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return starter.truecost(
+        *words, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
 
 
 def lines_until(stream: Iterator[str], pattern: str) -> str:
@@ -35,14 +59,23 @@ def lines_until(stream: Iterator[str], pattern: str) -> str:
 
 
 @pytest.mark.parametrize("words", [GATHER, CONFIGURE], ids=["gather", "configure"])
-def test_a_killed_scheduler_is_said_in_one_line_that_goes_on(starter: Starter, tmp_path: Path, words: list[str]) -> None:
-    """Who loses the scheduler would read tracebacks of Dask, and go on locally by the line that is printed."""
+def test_a_killed_scheduler_is_said_in_one_line_that_goes_on(
+    starter: Starter, tmp_path: Path, words: list[str]
+) -> None:
+    """Who loses the scheduler would read tracebacks of Dask, and go on locally by the line that is
+    printed.
+    """
     holding(tmp_path)
     with daskcluster.cluster(starter, tmp_path / "dask") as dask:
         dask.start_worker()
         words = [*words, "--dask", dask.address, "--no-pin", "--quiet"]
         process = started(starter, tmp_path, words)
-        until(lambda: runs(tmp_path / "runs.db") >= 1 and len(list((tmp_path / "counted").iterdir())) > 4, "a held run")
+        until(
+            lambda: (
+                runs(tmp_path / "runs.db") >= 1 and len(list((tmp_path / "counted").iterdir())) > 4
+            ),
+            "a held run",
+        )
         there = runs(tmp_path / "runs.db")
         dask.kill_scheduler()
         _, said = process.communicate()
@@ -76,7 +109,10 @@ def test_waiting_for_workers_shows(starter: Starter, tmp_path: Path) -> None:
         until(lambda: len(list((tmp_path / "counted").iterdir())) > 4, "a held run")
         dask.kill_workers()
         line = lines_until(process.stderr, "^all workers of the cluster are gone")
-        assert "every finished run is safe in the journal; waiting for new workers, at most 10 minutes" in line
+        assert (
+            "every finished run is safe in the journal; waiting for new workers, at most 10 minutes"
+            in line
+        )
         (tmp_path / "go").touch()
         dask.start_worker()
         _, said = process.communicate()
@@ -84,19 +120,33 @@ def test_waiting_for_workers_shows(starter: Starter, tmp_path: Path) -> None:
     assert runs(tmp_path / "runs.db") == 16
 
 
-def test_a_deserted_cluster_is_given_up(starter: Starter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deserted_cluster_is_given_up(
+    starter: Starter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A scheduler to which no worker ever comes would be waited for without end."""
     scenario = Scenario.read(holding(tmp_path))
     monkeypatch.setattr(running_cluster, "DESERTED", 0.5)
     with (
         daskcluster.cluster(starter, tmp_path / "dask") as dask,
-        pytest.raises(LostClusterError, match=r"has no workers, and none came in 0 minutes\. Start workers"),
+        pytest.raises(
+            LostClusterError, match=r"has no workers, and none came in 0 minutes\. Start workers"
+        ),
     ):
-        gather(scenario, tmp_path / "runs.db", configurations=1, instances=1, runs=1, dask=dask.address, pin=False)
+        gather(
+            scenario,
+            tmp_path / "runs.db",
+            configurations=1,
+            instances=1,
+            runs=1,
+            dask=dask.address,
+            pin=False,
+        )
 
 
 def test_tls(starter: Starter, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """A cluster that takes only who has a certificate could not be used, take others, or keep them waiting for ever."""
+    """A cluster that takes only who has a certificate could not be used, take others, or keep them
+    waiting for ever.
+    """
     from distributed import Client
 
     holding(tmp_path)
@@ -112,11 +162,20 @@ def test_tls(starter: Starter, tmp_path: Path, request: pytest.FixtureRequest) -
             _, said = process.communicate()
             assert process.returncode == 0, said
             assert runs(journal) == number
-        # Without certificates nobody gets in, whatever protocol he speaks. Who was sent away is gone before the next try.
+        # Without certificates nobody gets in, whatever protocol he speaks. Who was sent away is
+        # gone before the next try.
         gc.disable()
         request.addfinalizer(gc.enable)
         for address in (dask.address, dask.address.replace("tls:", "tcp:")):
-            with pytest.raises(InputError, match=f"expected a Dask scheduler with workers at '{address}', got none"):
-                gather(Scenario.read(tmp_path / "scenario.toml"), tmp_path / "x.db", configurations=1, runs=1, dask=address)
+            with pytest.raises(
+                InputError, match=f"expected a Dask scheduler with workers at '{address}', got none"
+            ):
+                gather(
+                    Scenario.read(tmp_path / "scenario.toml"),
+                    tmp_path / "x.db",
+                    configurations=1,
+                    runs=1,
+                    dask=address,
+                )
         assert len([each for each in gc.get_objects() if isinstance(each, Client)]) <= 1
     assert not os.environ.get("DASK_DISTRIBUTED__COMM__TLS__CA_FILE")

@@ -31,7 +31,9 @@ def runtimes(rng: np.random.Generator, shape: tuple[int, ...], missing: float = 
 
 def matrix_of(costs: FloatArray) -> CostMatrix:
     """A matrix with made-up names and costs from 0 to 50."""
-    return CostMatrix(costs, [f"c{i}" for i in range(len(costs))], [f"i{i}" for i in range(costs.shape[1])], 0, 50)
+    return CostMatrix(
+        costs, [f"c{i}" for i in range(len(costs))], [f"i{i}" for i in range(costs.shape[1])], 0, 50
+    )
 
 
 def ends(found: confidence.Confidence | confidence.ConfidenceSequence) -> FloatArray:
@@ -51,7 +53,9 @@ def test_the_default_is_named_in_the_result() -> None:
     assert confidence.DRAWN in found.rests_on
     assert confidence.SHUFFLED in confidence.upper([1.0], 0, 1, rng=1).rests_on
     assert confidence.UNSHUFFLED in confidence.upper([1.0], 0, 1, shuffle=False).rests_on
-    assert not any("order" in line for line in confidence.upper([1.0], 0, 1, method="hoeffding").rests_on)
+    assert not any(
+        "order" in line for line in confidence.upper([1.0], 0, 1, method="hoeffding").rests_on
+    )
     with pytest.raises(AttributeError):
         found.upper = 0  # type: ignore[misc]
 
@@ -64,10 +68,14 @@ def test_the_page_runs() -> None:
 
 
 def test_hoeffding_and_maurer_pontil_by_hand() -> None:
-    """The closed forms would not be the published ones, or delta would be shared out between the sides wrongly."""
+    """The closed forms would not be the published ones, or delta would be shared out between the
+    sides wrongly.
+    """
     costs = np.array([1.0, 4.0, 2.5, 10.0])
     slack = 10 * np.sqrt(np.log(20) / 8)
-    assert confidence.upper(costs, 0, 100, 0.05, method="hoeffding").upper == pytest.approx(4.375 + 10 * slack)
+    assert confidence.upper(costs, 0, 100, 0.05, method="hoeffding").upper == pytest.approx(
+        4.375 + 10 * slack
+    )
     log_term = np.log(2 / 0.5)
     slack = np.sqrt(2 * costs.var(ddof=1) * log_term / 4) + 20 * 7 * log_term / 9
     found = confidence.upper(costs, 0, 20, 0.5, method="empirical-bernstein")
@@ -83,9 +91,15 @@ def test_sides_share_delta(method: confidence.Method) -> None:
     """An interval would not be the two one-sided limits at half the delta."""
     costs = runtimes(np.random.default_rng(1), (4, 30, 2))
     both = confidence.interval(costs, 0, 50, 0.1, method=method, configurations=1)
-    np.testing.assert_array_equal(both.upper, confidence.upper(costs, 0, 50, 0.05, method=method, configurations=1).upper)
-    np.testing.assert_array_equal(both.lower, confidence.lower(costs, 0, 50, 0.05, method=method, configurations=1).lower)
-    np.testing.assert_array_equal(confidence.lower(costs, 0, 50, method=method).upper, np.full(4, 50.0))
+    np.testing.assert_array_equal(
+        both.upper, confidence.upper(costs, 0, 50, 0.05, method=method, configurations=1).upper
+    )
+    np.testing.assert_array_equal(
+        both.lower, confidence.lower(costs, 0, 50, 0.05, method=method, configurations=1).lower
+    )
+    np.testing.assert_array_equal(
+        confidence.lower(costs, 0, 50, method=method).upper, np.full(4, 50.0)
+    )
 
 
 @every_method
@@ -99,7 +113,10 @@ def test_configurations_share_delta(method: confidence.Method) -> None:
         alone = confidence.upper(each, 0, 50, 0.02, method=method)
         assert isinstance(alone.upper, float)
         assert told.upper == alone.upper == np.asarray(at_once.upper)[i]
-    assert (np.asarray(confidence.upper(costs, 0, 50, 0.1, method=method, configurations=50).upper) >= at_once.upper).all()
+    assert (
+        np.asarray(confidence.upper(costs, 0, 50, 0.1, method=method, configurations=50).upper)
+        >= at_once.upper
+    ).all()
 
 
 @every_method
@@ -108,12 +125,20 @@ def test_shapes_agree(method: confidence.Method) -> None:
     costs = runtimes(np.random.default_rng(3), (3, 20, 4), missing=0.3)
     costs[1, 3:6] = np.nan
     of_matrix = confidence.interval(matrix_of(costs), delta=0.1, method=method)
-    np.testing.assert_array_equal(ends(of_matrix), ends(confidence.interval(costs, 0, 50, 0.1, method=method)))
     np.testing.assert_array_equal(
-        of_matrix.instances, [20, 17, 20] - np.isnan(costs[:, :, :]).all(axis=2).sum(axis=1) + [0, 3, 0]
+        ends(of_matrix), ends(confidence.interval(costs, 0, 50, 0.1, method=method))
+    )
+    np.testing.assert_array_equal(
+        of_matrix.instances,
+        [20, 17, 20] - np.isnan(costs[:, :, :]).all(axis=2).sum(axis=1) + [0, 3, 0],
     )
     for i, each in enumerate(costs):
-        means = np.array([np.mean(cell[~np.isnan(cell)]) if not np.isnan(cell).all() else np.nan for cell in each])
+        means = np.array(
+            [
+                np.mean(cell[~np.isnan(cell)]) if not np.isnan(cell).all() else np.nan
+                for cell in each
+            ]
+        )
         for one in (each, means):
             found = confidence.interval(one, 0, 50, 0.1, method=method, configurations=3)
             np.testing.assert_allclose(ends(found), ends(of_matrix)[:, i], rtol=1e-12)
@@ -132,10 +157,15 @@ def test_an_instance_without_runs_is_not_there(method: confidence.Method) -> Non
 
 @every_method
 def test_runs_of_an_instance_are_one_observation(method: confidence.Method) -> None:
-    """The same run counted five times would make a limit tighter: the runs would pass for independent of their instance."""
+    """The same run counted five times would make a limit tighter: the runs would pass for
+    independent of their instance.
+    """
     costs = runtimes(np.random.default_rng(5), (40, 1))
     once = confidence.interval(costs, 0, 50, 0.1, method=method)
-    np.testing.assert_allclose(ends(confidence.interval(np.repeat(costs, 5, axis=1), 0, 50, 0.1, method=method)), ends(once))
+    np.testing.assert_allclose(
+        ends(confidence.interval(np.repeat(costs, 5, axis=1), 0, 50, 0.1, method=method)),
+        ends(once),
+    )
 
 
 @every_method
@@ -158,21 +188,32 @@ def test_a_configuration_without_runs_could_cost_anything(method: confidence.Met
     shift=st.floats(-100, 100),
     delta=st.floats(1e-6, 0.99),
 )
-def test_units_and_mirror(method: confidence.Method, x: FloatArray, scale: float, shift: float, delta: float) -> None:
-    """Other units would change a limit, or the lower limit would not be the upper one of the negative costs."""
+def test_units_and_mirror(
+    method: confidence.Method, x: FloatArray, scale: float, shift: float, delta: float
+) -> None:
+    """Other units would change a limit, or the lower limit would not be the upper one of the
+    negative costs.
+    """
     plain = confidence.interval(x, 0, 1, delta, method=method, rng=1)
     assert 0 <= plain.lower <= 1
     assert 0 <= plain.upper <= 1
     low, high = shift, scale + shift
-    moved = confidence.interval(np.clip(scale * x + shift, low, high), low, high, delta, method=method, rng=1)
+    moved = confidence.interval(
+        np.clip(scale * x + shift, low, high), low, high, delta, method=method, rng=1
+    )
     mirror = confidence.interval(-x, -1, 0, delta, method=method, rng=1)
-    # A bet may tip over by rounding where it reaches its target exactly: the limits are continuous almost everywhere only.
-    assert ends(moved) == pytest.approx(scale * ends(plain) + shift, abs=1e-6 * (scale + abs(shift)))
+    # A bet may tip over by rounding where it reaches its target exactly: the limits are continuous
+    # almost everywhere only.
+    assert ends(moved) == pytest.approx(
+        scale * ends(plain) + shift, abs=1e-6 * (scale + abs(shift))
+    )
     assert -ends(mirror)[::-1] == pytest.approx(ends(plain), abs=1e-6)
 
 
 def test_the_order_is_fixed() -> None:
-    """The same runs would give another answer the next time, or a seed given for the shuffle would do nothing."""
+    """The same runs would give another answer the next time, or a seed given for the shuffle would
+    do nothing.
+    """
     costs = runtimes(np.random.default_rng(7), (60, 2))
     again = {confidence.upper(costs, 0, 50).upper for _ in range(3)}
     assert len(again) == 1
@@ -188,7 +229,9 @@ def test_the_order_is_fixed() -> None:
 
 
 def test_the_order_comes_from_the_costs_and_not_from_their_places() -> None:
-    """Sorted instances would all come in one pattern, or the order would depend on the one in which the costs came."""
+    """Sorted instances would all come in one pattern, or the order would depend on the one in which
+    the costs came.
+    """
     rows = np.random.default_rng(8).random((3, 40))
     orders = ordering.by_content(rows)
     assert all((np.sort(each) == np.arange(40)).all() for each in orders)
@@ -198,12 +241,16 @@ def test_the_order_comes_from_the_costs_and_not_from_their_places() -> None:
     kept = np.take_along_axis(holes, ordering.by_content(holes), axis=1)
     np.testing.assert_array_equal(kept[:, :40], np.take_along_axis(rows, orders, axis=1))
     several = ordering.of_instances(None, True, rows.T, holes[:, 2:].T)
-    np.testing.assert_array_equal(ordering.of_instances(None, True, rows.T[::-1], holes[:, 2:].T[::-1]), several)
+    np.testing.assert_array_equal(
+        ordering.of_instances(None, True, rows.T[::-1], holes[:, 2:].T[::-1]), several
+    )
     assert (ordering.of_instances(None, True, rows.T, rows.T) != several).any()
 
 
 def test_small_doors() -> None:
-    """Costs that a file in single precision rounded would be refused, or a limit be on the wrong side of its estimate."""
+    """Costs that a file in single precision rounded would be refused, or a limit be on the wrong
+    side of its estimate.
+    """
     single = np.array([0.1, 0.1, 0.05], np.float32)
     assert 0.05 < confidence.upper(single, 0, 0.1).upper <= 0.1
     assert confidence.upper(np.full(3, np.float32(0.1)), 0, 0.1).upper == 0.1
@@ -218,11 +265,16 @@ def test_small_doors() -> None:
 
 @every_method
 def test_pairs_are_an_interval_of_differences(method: confidence.Method) -> None:
-    """A difference would not be the interval of the instances' differences in a range twice as wide."""
+    """A difference would not be the interval of the instances' differences in a range twice as
+    wide.
+    """
     rng = np.random.default_rng(8)
     first, second = runtimes(rng, (30, 3), missing=0.3), runtimes(rng, (30, 2), missing=0.2)
     first[5], second[9] = np.nan, np.nan
-    means = [np.array([np.nan if np.isnan(c).all() else np.nanmean(c) for c in each]) for each in (first, second)]
+    means = [
+        np.array([np.nan if np.isnan(c).all() else np.nanmean(c) for c in each])
+        for each in (first, second)
+    ]
     by_hand = confidence.interval(means[0] - means[1], -50, 50, 0.1, method=method)
     found = confidence.difference(first, second, 0, 50, 0.1, method=method)
     np.testing.assert_allclose(ends(found), ends(by_hand), rtol=1e-12)
@@ -233,9 +285,13 @@ def test_pairs_are_an_interval_of_differences(method: confidence.Method) -> None
 
 
 def test_many_against_one() -> None:
-    """Comparing all configurations of a matrix with one would not be the comparisons one by one, with delta shared out."""
+    """Comparing all configurations of a matrix with one would not be the comparisons one by one,
+    with delta shared out.
+    """
     matrix = matrix_of(runtimes(np.random.default_rng(9), (4, 25, 2)))
-    found = confidence.difference(matrix.select(configurations=["c1", "c2", "c3"]), matrix.select(configurations="c0"))
+    found = confidence.difference(
+        matrix.select(configurations=["c1", "c2", "c3"]), matrix.select(configurations="c0")
+    )
     assert found.configurations == 3
     for i in range(3):
         alone = confidence.difference(matrix.costs[i + 1], matrix.costs[0], 0, 50, configurations=3)
@@ -243,7 +299,9 @@ def test_many_against_one() -> None:
 
 
 def test_pairs_see_what_intervals_do_not() -> None:
-    """Configurations that differ by a little on every instance would not be told apart though the instances are the same."""
+    """Configurations that differ by a little on every instance would not be told apart though the
+    instances are the same.
+    """
     rng = np.random.default_rng(10)
     hard = rng.uniform(0, 40, 100)
     first, second = hard + rng.uniform(0, 2, 100), hard + 4 + rng.uniform(0, 2, 100)
@@ -254,7 +312,9 @@ def test_pairs_see_what_intervals_do_not() -> None:
 
 @pytest.mark.parametrize("method", get_args(confidence.SequenceMethod))
 def test_sequences(method: confidence.SequenceMethod) -> None:
-    """A sequence would depend on what is still to come, widen again, or treat missing instances, sides or m wrongly."""
+    """A sequence would depend on what is still to come, widen again, or treat missing instances,
+    sides or m wrongly.
+    """
     costs = runtimes(np.random.default_rng(11), (3, 40, 2), missing=0.4)
     found = confidence.sequence(matrix_of(costs), delta=0.1, method=method)
     assert found.upper.shape == (3, 40)
@@ -283,7 +343,10 @@ def test_more_instances_and_more_delta_help() -> None:
         limits = [confidence.upper(costs[:k], 0, 50, method=method) for k in (10, 100, 1000)]
         widths = [float(limit.upper - limit.estimate) for limit in limits]
         assert widths == sorted(widths, reverse=True)
-        sure = [confidence.upper(costs[:100], 0, 50, delta, method=method).upper for delta in (0.2, 0.01, 1e-4)]
+        sure = [
+            confidence.upper(costs[:100], 0, 50, delta, method=method).upper
+            for delta in (0.2, 0.01, 1e-4)
+        ]
         assert sure == sorted(sure)
 
 
@@ -293,7 +356,10 @@ def test_more_instances_and_more_delta_help() -> None:
         ({"delta": 0.0}, "delta between 0 and 1, got 0.0"),
         ({"delta": float("nan")}, "delta between 0 and 1"),
         ({"delta": 1e-295}, "1e-290 at least"),
-        ({"method": "gaffke"}, "method to be one of star-bets, betting, empirical-bernstein, hoeffding, got 'gaffke'"),
+        (
+            {"method": "gaffke"},
+            "method to be one of star-bets, betting, empirical-bernstein, hoeffding, got 'gaffke'",
+        ),
         ({"low": 5}, r"costs in \[5, 50\], got costs from 1 to 9"),
         ({"high": 5}, r"costs in \[0, 5\], got costs from 1 to 9"),
         ({"low": 60}, "low < high, got low 60 and high 50"),
@@ -308,7 +374,10 @@ def test_more_instances_and_more_delta_help() -> None:
         ({"costs": [[1.0], [2.0, 3.0]]}, "costs as numbers"),
         ({"configurations": 0}, "configurations to be a whole number of at least 1, got 0"),
         ({"configurations": 2.5}, "configurations to be a whole number of at least 1, got 2.5"),
-        ({"configurations": float("nan")}, "configurations to be a whole number of at least 1, got nan"),
+        (
+            {"configurations": float("nan")},
+            "configurations to be a whole number of at least 1, got nan",
+        ),
         ({"rng": -1}, "a number from 0"),
     ],
 )
@@ -320,7 +389,9 @@ def test_doors(change: dict[str, Any], message: str) -> None:
 
 
 def test_doors_of_pairs_and_sequences() -> None:
-    """Pairs on different instances would be subtracted, or a method for one look be taken for a sequence."""
+    """Pairs on different instances would be subtracted, or a method for one look be taken for a
+    sequence.
+    """
     matrix = matrix_of(np.ones((3, 4, 1)))
     with pytest.raises(InputError, match="same instances in the same order"):
         confidence.difference(matrix, matrix.select(instances=["i1", "i0", "i2", "i3"]))
@@ -332,5 +403,7 @@ def test_doors_of_pairs_and_sequences() -> None:
         confidence.difference([1.0, np.nan], [np.nan, 1.0], 0, 50)
     with pytest.raises(InputError, match="side to be one of both, upper, lower, got 'left'"):
         confidence.difference([1.0], [1.0], 0, 50, side="left")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="method to be one of betting, empirical-bernstein, got 'star-bets'"):
+    with pytest.raises(
+        InputError, match="method to be one of betting, empirical-bernstein, got 'star-bets'"
+    ):
         confidence.sequence([1.0], 0, 50, method="star-bets")  # type: ignore[arg-type]

@@ -1,4 +1,6 @@
-"""Seeded counts: limits from the runs alone fail at most as often as they say, on distributions chosen to hurt."""
+"""Seeded counts: limits from the runs alone fail at most as often as they say, on distributions
+chosen to hurt.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -20,11 +22,14 @@ from truecost.stats.variance import VarianceComponents
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 DATA_SETS = 20_000
-# Arrays of this many fit into the memory that a process has already; larger ones are asked of the system time and again.
+# Arrays of this many fit into the memory that a process has already; larger ones are asked of the
+# system time and again.
 PART = 2_000
 DELTAS = (0.1, 0.01)
 METHODS: list[confidence.Method] = list(get_args(confidence.Method))
-PAR10 = RuntimeModel(locations=np.array([0.0]), hardness=1.2, interaction=0.0, noise=0.8, cutoff=10.0, factor=10.0)
+PAR10 = RuntimeModel(
+    locations=np.array([0.0]), hardness=1.2, interaction=0.0, noise=0.8, cutoff=10.0, factor=10.0
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +44,9 @@ class Source:
 def coin(chance: float) -> Source:
     """Solved at once or not at all."""
     return Source(
-        name=f"coin {chance:g}", true_cost=chance, draw=lambda rng, shape: (rng.random(shape) < chance).astype(float)
+        name=f"coin {chance:g}",
+        true_cost=chance,
+        draw=lambda rng, shape: (rng.random(shape) < chance).astype(float),
     )
 
 
@@ -53,13 +60,18 @@ def atoms(values: list[float], chances: list[float]) -> Source:
     return Source(
         name=f"atoms {values}",
         true_cost=float(np.dot(values, chances)),
-        draw=lambda rng, shape: np.array(values)[np.digitize(rng.random(shape), np.cumsum(chances[:-1]))],
+        draw=lambda rng, shape: np.array(values)[
+            np.digitize(rng.random(shape), np.cumsum(chances[:-1]))
+        ],
     )
 
 
 def par10(rng: np.random.Generator, shape: tuple[int, int], runs: int) -> FloatArray:
-    """So many runs of the model on each instance, scaled: a heavy right tail cut at a tenth, and an atom at 1."""
-    # In single precision, which is drawn in half the time and whose digits no count of misses can see.
+    """So many runs of the model on each instance, scaled: a heavy right tail cut at a tenth, and an
+    atom at 1.
+    """
+    # In single precision, which is drawn in half the time and whose digits no count of misses can
+    # see.
     normal, cutoff = partial(rng.standard_normal, dtype=np.float32), np.float32(np.log(10))
     log_seconds = np.float32(1.2) * normal(shape) + np.float32(0.8) * normal((runs, *shape))
     costs = np.exp(np.minimum(log_seconds, cutoff)).astype(np.float64) / 100
@@ -94,7 +106,9 @@ sources = pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.n
 
 
 def distinct(rows: FloatArray) -> tuple[FloatArray, IntArray]:
-    """The data sets that differ, and which of them each is: what is the same has the same limits, which are found once."""
+    """The data sets that differ, and which of them each is: what is the same has the same limits,
+    which are found once.
+    """
     places: dict[bytes, int] = {}
     which = np.array([places.setdefault(row.tobytes(), len(places)) for row in rows])
     return rows[np.unique(which, return_index=True)[1]], which
@@ -125,7 +139,9 @@ class Counts:
 
 
 def sides(costs: FloatArray, source: Source) -> list[tuple[str, FloatArray, float]]:
-    """What a lower limit is sought of, the costs and for an upper one their mirror image, with its mean."""
+    """What a lower limit is sought of, the costs and for an upper one their mirror image, with its
+    mean.
+    """
     both = [("lower", costs, source.true_cost), ("upper", 1 - costs, 1 - source.true_cost)]
     return [each for each in both if each[2] > 0]  # no limit is below 0
 
@@ -137,14 +153,22 @@ def test_limits_of_few_instances(source: Source, method: confidence.Method) -> N
     for instances in (1, 3, 12):
         rng = np.random.default_rng(30_001)
         costs, which = distinct(source.draw(rng, (DATA_SETS, instances)))
-        both = confidence.interval(costs[:, :, np.newaxis], 0, 1, 0.2, method=method, configurations=1)
-        assert_covers(source.true_cost > np.asarray(both.upper)[which] + 1e-12, 0.1, f"upper, {instances}")
-        assert_covers(source.true_cost < np.asarray(both.lower)[which] - 1e-12, 0.1, f"lower, {instances}")
+        both = confidence.interval(
+            costs[:, :, np.newaxis], 0, 1, 0.2, method=method, configurations=1
+        )
+        assert_covers(
+            source.true_cost > np.asarray(both.upper)[which] + 1e-12, 0.1, f"upper, {instances}"
+        )
+        assert_covers(
+            source.true_cost < np.asarray(both.lower)[which] - 1e-12, 0.1, f"lower, {instances}"
+        )
 
 
 @sources
 def test_limits_of_many_instances(source: Source) -> None:
-    """A limit would be wrong more often than δ; betting is asked whether it rejects the true cost, which is the same."""
+    """A limit would be wrong more often than δ; betting is asked whether it rejects the true cost,
+    which is the same.
+    """
     rng, counts = np.random.default_rng(30_002), Counts()
     for instances in (50, 250):
         for _ in range(DATA_SETS // PART):
@@ -156,20 +180,34 @@ def test_limits_of_many_instances(source: Source) -> None:
                 counts.add(rejects, delta, f"betting, {end}, {instances}")
             if instances == 50:
                 for delta, method in product(DELTAS, METHODS[2:]):
-                    both = confidence.interval(costs[:, :, np.newaxis], 0, 1, 2 * delta, method=method, configurations=1)
-                    counts.add(source.true_cost > np.asarray(both.upper)[which] + 1e-12, delta, f"{method}, upper")
-                    counts.add(source.true_cost < np.asarray(both.lower)[which] - 1e-12, delta, f"{method}, lower")
+                    both = confidence.interval(
+                        costs[:, :, np.newaxis], 0, 1, 2 * delta, method=method, configurations=1
+                    )
+                    counts.add(
+                        source.true_cost > np.asarray(both.upper)[which] + 1e-12,
+                        delta,
+                        f"{method}, upper",
+                    )
+                    counts.add(
+                        source.true_cost < np.asarray(both.lower)[which] - 1e-12,
+                        delta,
+                        f"{method}, lower",
+                    )
     counts.assert_cover()
 
 
 @sources
 def test_sequences_hold_at_all_times(source: Source) -> None:
-    """Somebody who looks after every instance would see a limit that is wrong, sooner or later, more often than δ."""
+    """Somebody who looks after every instance would see a limit that is wrong, sooner or later,
+    more often than δ.
+    """
     rng, counts = np.random.default_rng(30_003), Counts()
     for _ in range(DATA_SETS // PART):
         costs, which = distinct(source.draw(rng, (PART, 150)))
         for delta, (end, x, mean) in product(DELTAS, sides(costs, source)):
-            counts.add(betting.plug_in_rejects(x, mean, 1 / delta, True)[which], delta, f"betting, {end}")
+            counts.add(
+                betting.plug_in_rejects(x, mean, 1 / delta, True)[which], delta, f"betting, {end}"
+            )
             limits = np.asarray(betting.bernstein_lower_sequence(x, 1 / delta))
             missed = np.asarray((limits > mean + 1e-12).any(axis=1))
             counts.add(missed[which], delta, f"empirical Bernstein, {end}")
@@ -177,7 +215,9 @@ def test_sequences_hold_at_all_times(source: Source) -> None:
 
 
 def test_looking_while_it_runs_breaks_the_others() -> None:
-    """Limits for one look would seem good enough for many: a coin shows that they are not, and that `sequence` is."""
+    """Limits for one look would seem good enough for many: a coin shows that they are not, and that
+    `sequence` is.
+    """
     costs = SOURCES[2].draw(np.random.default_rng(30_004), (2000, 250))
     delta, missed = 0.1, np.zeros(2000, bool)
     for instances in range(5, 251, 5):
@@ -188,12 +228,16 @@ def test_looking_while_it_runs_breaks_the_others() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_all_configurations_at_once(method: confidence.Method) -> None:
-    """The limits of several independent configurations would not all hold together with probability 1 − δ."""
+    """The limits of several independent configurations would not all hold together with probability
+    1 − δ.
+    """
     rng, delta, data_sets = np.random.default_rng(30_005), 0.2, 2000
     several = [source for source in SOURCES if source.name != "always 1"]
     costs = np.stack([source.draw(rng, (data_sets, 20)) for source in several], axis=1)
     truth = np.array([source.true_cost for source in several])
-    both = confidence.interval(costs.reshape(-1, 20, 1), 0, 1, delta, method=method, configurations=len(several))
+    both = confidence.interval(
+        costs.reshape(-1, 20, 1), 0, 1, delta, method=method, configurations=len(several)
+    )
     most, least = (np.asarray(end).reshape(data_sets, -1) for end in (both.upper, both.lower))
     assert_covers(((truth > most + 1e-12) | (truth < least - 1e-12)).any(axis=1), delta, method)
 
@@ -212,23 +256,38 @@ def test_differences_of_pairs(method: confidence.Method) -> None:
 
 
 def test_sorted_instances_need_the_shuffle() -> None:
-    """An order that goes with the costs would pass unshuffled, or break the limits though a random shuffle undid it."""
+    """An order that goes with the costs would pass unshuffled, or break the limits though a random
+    shuffle undid it.
+    """
     rng, delta, data_sets = np.random.default_rng(30_007), 0.1, 4000
     costs = np.sort(SOURCES[9].draw(rng, (data_sets, 60)), axis=1)[:, ::-1].copy()
     assert betting.star_rejects(costs, MEAN, 1 / delta).mean() > 2 * delta
-    assert_covers(betting.star_rejects(rng.permuted(costs, axis=1), MEAN, 1 / delta), delta, "shuffled")
+    assert_covers(
+        betting.star_rejects(rng.permuted(costs, axis=1), MEAN, 1 / delta), delta, "shuffled"
+    )
 
 
 @pytest.mark.parametrize("instances", [25, 50, 100])
 def test_as_tight_as_promised(instances: int) -> None:
-    """The default would not be within 1.5 of Theorem 2 with the true variance, or not be twice as tight as Maurer–Pontil."""
+    """The default would not be within 1.5 of Theorem 2 with the true variance, or not be twice as
+    tight as Maurer–Pontil.
+    """
     rng, delta = np.random.default_rng(30_008), 0.05
-    model = RuntimeModel(locations=np.array([0.8]), hardness=1.0, interaction=0.3, noise=1.0, cutoff=10.0, factor=10.0)
+    model = RuntimeModel(
+        locations=np.array([0.8]),
+        hardness=1.0,
+        interaction=0.3,
+        noise=1.0,
+        cutoff=10.0,
+        factor=10.0,
+    )
     matrix = model.draw(instances=500, runs=5, rng=rng)
     means = matrix.costs[0].mean(axis=1)
     draws = rng.choice(means, (400, instances))[:, :, np.newaxis]
     known = VarianceComponents.known(within=0, across=means.var())
-    theorem_2 = bounds.single(allocation=even(instances, instances), components=known, width=100, delta=delta).epsilon
+    theorem_2 = bounds.single(
+        allocation=even(instances, instances), components=known, width=100, delta=delta
+    ).epsilon
     error = {}
     for method in METHODS:
         limits = confidence.upper(draws, 0, 100, delta, method=method, configurations=1)

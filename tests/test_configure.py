@@ -45,7 +45,9 @@ echo "Result for SMAC: SUCCESS, 0.01, 0, $5, $5"
 """
 
 
-def toy(folder: Path, instances: int = 5, target: str | None = None, **tables: dict[str, Any]) -> Scenario:
+def toy(
+    folder: Path, instances: int = 5, target: str | None = None, **tables: dict[str, Any]
+) -> Scenario:
     """The usual scenario of the tests with so many instances, and perhaps another solver."""
     path = scenarios.write(folder, **tables)
     for place in range(instances):
@@ -77,9 +79,7 @@ RUNS = (
 )
 
 
-PROPOSALS = (
-    "SELECT p.number, c.name, p.origin FROM proposals p JOIN configurations c ON c.id = p.configuration ORDER BY p.number"
-)
+PROPOSALS = "SELECT p.number, c.name, p.origin FROM proposals p JOIN configurations c ON c.id = p.configuration ORDER BY p.number"
 STEPS = (
     "SELECT s.number, s.runs, c.name, s.reason, s.after FROM steps s LEFT JOIN configurations c ON c.id = s.incumbent"
     " ORDER BY s.number"
@@ -95,7 +95,9 @@ def statement(found: Configured) -> dict[str, Any]:
     """What a search came to, without the seconds it took."""
     told = {each.name: getattr(found, each.name) for each in dataclasses.fields(found)}
     told["assessment"] = found.assessment.to_dict(*AUDITED)
-    return json.loads(json.dumps({key: repr(value) for key, value in told.items() if key not in ("cpu", "notes")}))  # type: ignore[no-any-return]
+    return json.loads(
+        json.dumps({key: repr(value) for key, value in told.items() if key not in ("cpu", "notes")})
+    )  # type: ignore[no-any-return]
 
 
 class Allowed(Cut):
@@ -112,31 +114,38 @@ class Allowed(Cut):
 
 
 def some(number: int, runs: int, most: float | None = None) -> Any:
-    """A policy that gives the default and number - 1 proposals, one after the other, so many runs, and takes the best.
+    """A policy that gives the default and number - 1 proposals, one after the other, so many runs,
+    and takes the best.
 
     Proposals may cost no more than `most` in all.
     """
 
     def decide(standing: Standing, schedule: RunOrder, **_: float) -> Decision:
         size = len(standing.costs)
-        means = [row[: min(runs, len(row))].mean() for row in np.nan_to_num(standing.costs, nan=math.inf)]
+        means = [
+            row[: min(runs, len(row))].mean() for row in np.nan_to_num(standing.costs, nan=math.inf)
+        ]
         best = int(np.argmin(means)) if size else None
         if size == number:
             return Decision(batch=(), incumbent=best, reason="enough")
         stop = min(runs, len(schedule.instances))
         stretch = Stretch(configuration=size, start=0, stop=stop)
         if size and most is not None:
-            return Decision(batch=(), then=(stretch,), cut=Allowed(most), incumbent=best, reason="one more")
+            return Decision(
+                batch=(), then=(stretch,), cut=Allowed(most), incumbent=best, reason="one more"
+            )
         return Decision(batch=(stretch,), incumbent=best, reason="one more")
 
     return decide
 
 
-# ---- the search --------------------------------------------------------------------------------------------------------
+# ---- the search ----------------------------------------------------------------------------------
 
 
 def test_what_the_policy_sees_and_what_is_run(tmp_path: Path) -> None:
-    """The policy would decide by rows with gaps or by others' costs, or its runs be made elsewhere than it said."""
+    """The policy would decide by rows with gaps or by others' costs, or its runs be made elsewhere
+    than it said.
+    """
     scenario = toy(tmp_path, 9)
     standings: list[tuple[Standing, RunOrder, dict[str, Any]]] = []
 
@@ -144,7 +153,15 @@ def test_what_the_policy_sees_and_what_is_run(tmp_path: Path) -> None:
         standings.append((standing, schedule, more))
         return race.decide(standing, schedule, **more)
 
-    found = configure(scenario, tmp_path / "s.db", budget="120runs", workers=2, pin=False, keep_going=True, policy=watched)
+    found = configure(
+        scenario,
+        tmp_path / "s.db",
+        budget="120runs",
+        workers=2,
+        pin=False,
+        keep_going=True,
+        policy=watched,
+    )
     assert len(standings[0][0].costs) == 0
     assert standings[0][2] == {
         "runs_left": 96,
@@ -158,7 +175,9 @@ def test_what_the_policy_sees_and_what_is_run(tmp_path: Path) -> None:
         matrix, held_out = journal.matrix(), journal.matrix(held_out=True)
         order = list(searchlog.origins_of(journal))
     assert settings is not None
-    assert len(settings.training) == 5  # 12 of the runs that are kept for each of two would do for more than a third
+    assert (
+        len(settings.training) == 5
+    )  # 12 of the runs that are kept for each of two would do for more than a third
     assert not set(settings.training) & set(settings.held_out)
     assert set(matrix.instances) <= set(settings.training)
     assert set(held_out.instances) <= set(settings.held_out)
@@ -172,7 +191,12 @@ def test_what_the_policy_sees_and_what_is_run(tmp_path: Path) -> None:
             for position in np.flatnonzero(done[configuration]):
                 instance = matrix.instances.index(settings.training[schedule.instances[position]])
                 run = schedule.numbers[position]
-                assert row[position] == matrix.costs[matrix.configurations.index(order[configuration]), instance, run]
+                assert (
+                    row[position]
+                    == matrix.costs[
+                        matrix.configurations.index(order[configuration]), instance, run
+                    ]
+                )
     assert spent == np.isfinite(matrix.costs).sum() <= 96
     assert found.runs == spent + np.isfinite(held_out.costs).sum() <= 120
 
@@ -188,7 +212,9 @@ class Peaceful(NamedTuple):
 
 @pytest.fixture(scope="module")
 def peace(tmp_path_factory: pytest.TempPathFactory) -> Peaceful:
-    """A search with so few runs that its model offers something: with more all of the space would be one heat."""
+    """A search with so few runs that its model offers something: with more all of the space would
+    be one heat.
+    """
     folder = tmp_path_factory.mktemp("peace")
     scenario, journal = toy(folder, 9), folder / "peace.db"
     options: dict[str, Any] = {"budget": "240runs", "workers": 2, "pin": False, "keep_going": True}
@@ -199,7 +225,12 @@ def test_twelve_kills_change_nothing(peace: Peaceful, tmp_path: Path) -> None:
     """Killed with -9 at any moment and started again, a search would end elsewhere than in peace."""
     scenario, expected = peace.scenario, peace.found
     words = ["configure", str(scenario.path), str(tmp_path / "killed.db"), "12", "240"]
-    ended = subprocess.run([sys.executable, str(HERE / "killing.py"), *words], capture_output=True, text=True, check=False)
+    ended = subprocess.run(
+        [sys.executable, str(HERE / "killing.py"), *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert ended.returncode == 0, ended.stderr
     lives = json.loads(ended.stdout)
     assert len(lives) == 12
@@ -215,7 +246,9 @@ def test_twelve_kills_change_nothing(peace: Peaceful, tmp_path: Path) -> None:
 def test_a_finished_search_runs_nothing(tmp_path: Path) -> None:
     """To be told the result again would cost runs, or cores that are not free."""
     scenario = toy(tmp_path, 6)
-    first = configure(scenario, tmp_path / "s.db", budget="30runs", pin=False, keep_going=True, policy=some(4, 4))
+    first = configure(
+        scenario, tmp_path / "s.db", budget="30runs", pin=False, keep_going=True, policy=some(4, 4)
+    )
     (tmp_path / "solver.sh").chmod(0o644)
     again = configure(scenario, tmp_path / "s.db", workers=1, delta=0.2, policy=some(4, 4))
     assert again.assessment.certificate is not None
@@ -225,7 +258,9 @@ def test_a_finished_search_runs_nothing(tmp_path: Path) -> None:
 
 
 def test_a_search_goes_on_with_a_larger_budget(tmp_path: Path) -> None:
-    """More budget would mean to begin anew, or what was decided with the smaller one be decided otherwise."""
+    """More budget would mean to begin anew, or what was decided with the smaller one be decided
+    otherwise.
+    """
     target = "#!/bin/sh\nread s < $1\necho Result for SMAC: SUCCESS, 0, 0, $((1300 - 100 * $7 + $5 % 50 + s)), 1\n"
     scenario = toy(tmp_path, 9, target=target, limits=FAR)
     options: dict[str, Any] = {"workers": 2, "pin": False}
@@ -241,7 +276,9 @@ def test_a_search_goes_on_with_a_larger_budget(tmp_path: Path) -> None:
     # The same again, whoever asks, and begun with both.
     assert statement(configure(scenario, tmp_path / "s.db", **options)) == statement(more)
     configure(scenario, tmp_path / "t.db", budget="40runs", **options)
-    assert statement(configure(scenario, tmp_path / "t.db", budget="90runs", **options)) == statement(more)
+    assert statement(
+        configure(scenario, tmp_path / "t.db", budget="90runs", **options)
+    ) == statement(more)
     # A second look has a part of delta, and says so.
     assert more.assessment.evidence is not None
     assert more.assessment.evidence.share == pytest.approx(6 / (2 * math.pi) ** 2)
@@ -253,17 +290,29 @@ def test_seeds_choose_the_way(tmp_path: Path) -> None:
     """Another seed would search the same way again; or the same seed another."""
     scenario = toy(tmp_path, 6)
     for name, seed in [("a", None), ("b", 3), ("c", 4)]:
-        configure(scenario, tmp_path / name, budget="30runs", seed=seed, pin=False, keep_going=True, policy=some(4, 4))
+        configure(
+            scenario,
+            tmp_path / name,
+            budget="30runs",
+            seed=seed,
+            pin=False,
+            keep_going=True,
+            policy=some(4, 4),
+        )
     assert way(tmp_path / "a")[1] == way(tmp_path / "b")[1]
     assert way(tmp_path / "b")[1] != way(tmp_path / "c")[1]
     assert way(tmp_path / "b")[1][0] == way(tmp_path / "c")[1][0]
 
 
 def test_statements_rest_on_fresh_instances(tmp_path: Path) -> None:
-    """The certificate would rest on instances the incumbent was chosen by, or on others than the default has."""
+    """The certificate would rest on instances the incumbent was chosen by, or on others than the
+    default has.
+    """
     target = "#!/bin/sh\nread s < $1\necho Result for SMAC: SUCCESS, 0, 0, $((1300 - 100 * $7 + $5 % 50 + s)), 1\n"
     scenario = toy(tmp_path, 12, target=target, limits=FAR)
-    found = configure(scenario, tmp_path / "s.db", budget="100runs", runs=2, pin=False, policy=some(6, 8))
+    found = configure(
+        scenario, tmp_path / "s.db", budget="100runs", runs=2, pin=False, policy=some(6, 8)
+    )
     assert found.incumbent != found.default
     with Journal.read(tmp_path / "s.db") as journal:
         held_out = journal.matrix(held_out=True)
@@ -272,7 +321,9 @@ def test_statements_rest_on_fresh_instances(tmp_path: Path) -> None:
     assert found.held_out == np.isfinite(held_out.costs).sum() == 24
     assert found.assessment.certificate is not None
     assert found.assessment.certificate.instances == 6
-    assert found.assessment.certificate.estimate == pytest.approx(np.nanmean(held_out.select([found.incumbent.name]).costs))
+    assert found.assessment.certificate.estimate == pytest.approx(
+        np.nanmean(held_out.select([found.incumbent.name]).costs)
+    )
     assert found.assessment.comparison is not None
     assert (found.assessment.comparison.on, found.assessment.comparison.instances) == ("test", 6)
     assert found.assessment.optimism.source == "test runs"
@@ -281,11 +332,18 @@ def test_statements_rest_on_fresh_instances(tmp_path: Path) -> None:
 def test_killed_while_it_proposes_it_ends_where_it_would_have(
     peace: Peaceful, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Half of a heat's proposals would be kept, and the rest come from another draw of the model than in peace."""
+    """Half of a heat's proposals would be kept, and the rest come from another draw of the model
+    than in peace.
+    """
     origins = [origin for _, _, origin in rows(peace.journal, PROPOSALS)]
-    sizes = [re.search(r"(\d+) new proposals", reason) for *_, reason, _ in rows(peace.journal, STEPS)]
+    sizes = [
+        re.search(r"(\d+) new proposals", reason) for *_, reason, _ in rows(peace.journal, STEPS)
+    ]
     ends = np.cumsum([int(each[1]) for each in sizes if each is not None]).tolist()
-    heats = [[p for p in range(start, end) if origins[p] == "model"] for start, end in itertools.pairwise([0, *ends])]
+    heats = [
+        [p for p in range(start, end) if origins[p] == "model"]
+        for start, end in itertools.pairwise([0, *ends])
+    ]
     # Between two offers of one model.
     last, entered = next(offers[1] for offers in heats if len(offers) > 1), 0
 
@@ -306,7 +364,9 @@ def test_killed_while_it_proposes_it_ends_where_it_would_have(
 
 
 def test_chance_alone_is_no_recommendation() -> None:
-    """Where the default is as good as any, half of all searches would recommend what chance made look better."""
+    """Where the default is as good as any, half of all searches would recommend what chance made
+    look better.
+    """
     rng = np.random.default_rng(1)
     luck = sum(_favoured(rng.standard_normal(20)) for _ in range(2000))
     assert stats.binomtest(luck, 2000, float(stats.t.sf(1.0, 19))).pvalue > 1e-4
@@ -318,7 +378,9 @@ def test_chance_alone_is_no_recommendation() -> None:
 
 @pytest.mark.parametrize("worse", [False, True])
 def test_a_loss_is_not_recommended(tmp_path: Path, worse: bool) -> None:
-    """A configuration that costs more than the default on fresh instances would be recommended, or a better one not be."""
+    """A configuration that costs more than the default on fresh instances would be recommended, or
+    a better one not be.
+    """
     # Some instances are kind to an alpha above 1, the others are not.
     cost = "[ $s = kind ] && c=$((50 - $7)) || c=$((50 + $7))"
     target = f"#!/bin/sh\nread s < $1\n{cost}\necho Result for SMAC: SUCCESS, 0, 0, $c, 1\n"
@@ -332,7 +394,12 @@ def test_a_loss_is_not_recommended(tmp_path: Path, worse: bool) -> None:
     for instance in scenario.instances:
         Path(instance.argument).write_text("kind\n" if instance.name in kind else "hard\n")
     found = configure(
-        Scenario.read(scenario.path), tmp_path / "s.db", budget="100runs", runs=1, pin=False, policy=some(6, 8)
+        Scenario.read(scenario.path),
+        tmp_path / "s.db",
+        budget="100runs",
+        runs=1,
+        pin=False,
+        policy=some(6, 8),
     )
     assert found.incumbent != found.default
     assert found.recommended == (found.default if worse else found.incumbent)
@@ -344,12 +411,20 @@ def test_a_loss_is_not_recommended(tmp_path: Path, worse: bool) -> None:
 
 
 def test_what_other_commands_see(tmp_path: Path) -> None:
-    """audit, certify and import would take the search for a list fixed beforehand, or train on held-out instances."""
+    """audit, certify and import would take the search for a list fixed beforehand, or train on
+    held-out instances.
+    """
     scenario = toy(tmp_path, 9)
-    found = configure(scenario, tmp_path / "s.db", budget="80runs", pin=False, keep_going=True, policy=some(8, 6))
+    found = configure(
+        scenario, tmp_path / "s.db", budget="80runs", pin=False, keep_going=True, policy=some(8, 6)
+    )
     taken = import_runs(tmp_path / "s.db")
     trajectory = taken.trajectory
-    assert (trajectory.tool, trajectory.proposed, trajectory.raced) == ("truecost configure", "adaptively", True)
+    assert (trajectory.tool, trajectory.proposed, trajectory.raced) == (
+        "truecost configure",
+        "adaptively",
+        True,
+    )
     assert (trajectory.default, trajectory.incumbent) == (found.default.name, found.incumbent.name)
     assert trajectory.steps[0] == (6, (found.default.name,))
     assert next(iter(taken.origins.values())) == "default"
@@ -361,10 +436,13 @@ def test_what_other_commands_see(tmp_path: Path) -> None:
     for chosen in ways:
         with pytest.raises(InputError, match="truecost tuned on these instances"):
             certify(taken.matrix, chosen=chosen, trajectory=trajectory)
-    assert certify(taken.matrix, trajectory=trajectory, test=taken.test) == found.assessment.certificate
+    assert (
+        certify(taken.matrix, trajectory=trajectory, test=taken.test)
+        == found.assessment.certificate
+    )
 
 
-# ---- budgets -----------------------------------------------------------------------------------------------------------
+# ---- budgets -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -385,7 +463,9 @@ def test_budgets(text: str, amount: float, unit: str, said: str) -> None:
     assert (budget.amount, budget.unit, str(budget)) == (amount, unit, said)
 
 
-@pytest.mark.parametrize("text", ["", "5000", "2 hours", "-1h", "0runs", "1.5runs", "nanh", "1e3runs", "2h30min", "infs"])
+@pytest.mark.parametrize(
+    "text", ["", "5000", "2 hours", "-1h", "0runs", "1.5runs", "nanh", "1e3runs", "2h30min", "infs"]
+)
 def test_bad_budgets(text: str) -> None:
     """A budget that says nothing would be guessed at."""
     with pytest.raises(InputError, match="expected a `budget`"):
@@ -394,14 +474,19 @@ def test_bad_budgets(text: str) -> None:
 
 @pytest.mark.parametrize("runs", [1, 2, 3, 7, 12])
 def test_budgets_smaller_than_a_round(tmp_path: Path, runs: int) -> None:
-    """A budget too small for anything would be overdrawn, or end in a fault instead of the default and a reason."""
+    """A budget too small for anything would be overdrawn, or end in a fault instead of the default
+    and a reason.
+    """
     scenario = toy(tmp_path, 12, target="#!/bin/sh\necho Result for SMAC: SUCCESS, 0, 0, $7, 1\n")
     found = configure(scenario, tmp_path / "s.db", budget=f"{runs}runs", pin=False, workers=2)
     assert 1 <= found.runs <= runs
     assert (found.assessment.certificate is None) == (found.held_out == 0)
     if runs == 1:
         assert found.incumbent == found.default
-        assert found.untested == "the budget left no runs for the instances held out; give a larger one"
+        assert (
+            found.untested
+            == "the budget left no runs for the instances held out; give a larger one"
+        )
         assert found.reason == "the budget is spent"
 
 
@@ -421,7 +506,8 @@ def test_time_is_counted_from_the_journal(tmp_path: Path) -> None:
     first, seen[:] = list(seen), []
     wall = sum(row[0] for row in rows(tmp_path / "s.db", "SELECT wall FROM runs"))
     assert found.spent == pytest.approx(wall / 2)
-    # Nothing is known before the first run but its limit, and then what runs took: four of them, and four a step after.
+    # Nothing is known before the first run but its limit, and then what runs took: four of them,
+    # and four a step after.
     assert first[0] == pytest.approx(0.8 * 2 * 40 / 10)
     table = rows(tmp_path / "s.db", "SELECT wall FROM runs ORDER BY id LIMIT 4")
     mean = sum(row[0] for row in table) / 4
@@ -431,34 +517,53 @@ def test_time_is_counted_from_the_journal(tmp_path: Path) -> None:
     assert seen == first
 
 
-# ---- caps --------------------------------------------------------------------------------------------------------------
+# ---- caps ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("workers", "capped"), [(1, 1), (2, 2)])
 def test_capped_runs_are_kept_apart(tmp_path: Path, workers: int, capped: int) -> None:
-    """A run stopped at a cap would count as a timeout, be lost, be done again, or be followed by more of its kind."""
+    """A run stopped at a cap would count as a timeout, be lost, be done again, or be followed by
+    more of its kind.
+    """
     scenario = toy(tmp_path, 6, target=BURNER, limits={"cpu": 5.0}, metric={"kind": "par"})
     told: list[SearchProgress] = []
     options: dict[str, Any] = {"workers": workers, "pin": False, "policy": some(3, 4, most=0.2)}
-    found = configure(scenario, tmp_path / "s.db", budget="40runs", runs=1, progress=told.append, **options)
+    found = configure(
+        scenario, tmp_path / "s.db", budget="40runs", runs=1, progress=told.append, **options
+    )
     kept = rows(tmp_path / "s.db", "SELECT cap, cpu FROM capped")
     burning = sum(
-        1 for row in rows(tmp_path / "s.db", 'SELECT "values" FROM configurations') if '"alpha": "1"' not in row[0]
+        1
+        for row in rows(tmp_path / "s.db", 'SELECT "values" FROM configurations')
+        if '"alpha": "1"' not in row[0]
     )
     assert burning >= 1
     assert found.capped == len(kept) == capped * burning
     assert all(cap == 0.2 < cpu < 2 for cap, cpu in kept)
-    assert all(status == Status.SOLVED for (status,) in rows(tmp_path / "s.db", "SELECT status FROM runs"))
-    assert found.runs == told[-1].runs == len(rows(tmp_path / "s.db", "SELECT 1 FROM runs")) + len(kept)
+    assert all(
+        status == Status.SOLVED for (status,) in rows(tmp_path / "s.db", "SELECT status FROM runs")
+    )
+    assert (
+        found.runs
+        == told[-1].runs
+        == len(rows(tmp_path / "s.db", "SELECT 1 FROM runs")) + len(kept)
+    )
     taken = import_runs(tmp_path / "s.db")
     assert not taken.left_out
     assert taken.matrix.shape[0] == 3
     assert taken.matrix.statuses is not None
     # The cap is the least such a run can cost; under a cutoff that it reached it is a timeout.
-    assert taken.matrix.costs[taken.matrix.statuses == Status.CENSORED].tolist() == [0.2] * len(kept)
+    assert taken.matrix.costs[taken.matrix.statuses == Status.CENSORED].tolist() == [0.2] * len(
+        kept
+    )
     again = import_runs(tmp_path / "s.db", cutoff=0.2).matrix
     assert again.statuses is not None
-    assert (again.costs[again.statuses == Status.TIMEOUT] == 2).sum() >= len(kept) > 0 == again.censored.sum()
+    assert (
+        (again.costs[again.statuses == Status.TIMEOUT] == 2).sum()
+        >= len(kept)
+        > 0
+        == again.censored.sum()
+    )
     for statement_ in (
         "DELETE FROM capped",
         "UPDATE capped SET cpu = 0",
@@ -477,7 +582,10 @@ def test_capped_runs_are_kept_apart(tmp_path: Path, workers: int, capped: int) -
 
 def test_a_capped_run_leaves_no_gap(tmp_path: Path) -> None:
     """What comes after a capped run would be compared, or bring back a configuration that is out."""
-    target = "#!/bin/sh\nread s < $1\n[ $7 = 1 ] || [ $((s % 2)) = 0 ] || while :; do :; done\n" + BURNER.splitlines()[-1]
+    target = (
+        "#!/bin/sh\nread s < $1\n[ $7 = 1 ] || [ $((s % 2)) = 0 ] || while :; do :; done\n"
+        + BURNER.splitlines()[-1]
+    )
     scenario = toy(tmp_path, 12, target=target, limits={"cpu": 5.0}, metric={"kind": "par"})
     last: list[Standing] = []
     inner = some(3, 8, most=0.3)
@@ -486,8 +594,13 @@ def test_a_capped_run_leaves_no_gap(tmp_path: Path) -> None:
         last[:] = [standing]
         return inner(standing, schedule, **more)  # type: ignore[no-any-return]
 
-    configure(scenario, tmp_path / "s.db", budget="80runs", runs=1, workers=8, pin=False, policy=watched)
-    costs, capped = last[0].costs, rows(tmp_path / "s.db", "SELECT DISTINCT configuration FROM capped")
+    configure(
+        scenario, tmp_path / "s.db", budget="80runs", runs=1, workers=8, pin=False, policy=watched
+    )
+    costs, capped = (
+        last[0].costs,
+        rows(tmp_path / "s.db", "SELECT DISTINCT configuration FROM capped"),
+    )
     assert capped
     with Journal.read(tmp_path / "s.db") as journal:
         names, settings = list(searchlog.origins_of(journal)), searchlog.settings_of(journal)
@@ -499,7 +612,9 @@ def test_a_capped_run_leaves_no_gap(tmp_path: Path) -> None:
     for row, out, name in zip(costs, last[0].out, names, strict=True):
         burns = values[name]["alpha"] != "1"
         assert out == burns
-        assert np.isfinite(row).tolist() == [place < odd.index(1) or not burns for place in range(length)]
+        assert np.isfinite(row).tolist() == [
+            place < odd.index(1) or not burns for place in range(length)
+        ]
 
 
 def test_costs_above_a_cap_put_out(tmp_path: Path) -> None:
@@ -528,7 +643,12 @@ def test_no_caps_where_costs_are_no_times(tmp_path: Path) -> None:
         told.add(more["capping"])
         return some(4, 4)(standing, schedule, **more)  # type: ignore[no-any-return]
 
-    options: dict[str, Any] = {"budget": "40runs", "pin": False, "keep_going": True, "policy": watched}
+    options: dict[str, Any] = {
+        "budget": "40runs",
+        "pin": False,
+        "keep_going": True,
+        "policy": watched,
+    }
     assert configure(toy(tmp_path, 6), tmp_path / "s.db", **options).capped == 0
     assert told == {False}
     target = "#!/bin/sh\necho Result for SMAC: SUCCESS, 0.01, 0, 1, 1\n"
@@ -537,12 +657,14 @@ def test_no_caps_where_costs_are_no_times(tmp_path: Path) -> None:
     assert told == {False, True}
 
 
-# ---- scenarios at the edge ---------------------------------------------------------------------------------------------
+# ---- scenarios at the edge -----------------------------------------------------------------------
 
 
 def test_one_instance(tmp_path: Path) -> None:
     """A scenario with one instance would be certified on what it was trained on, or end in a fault."""
-    found = configure(toy(tmp_path, 1), tmp_path / "s.db", budget="30runs", pin=False, keep_going=True)
+    found = configure(
+        toy(tmp_path, 1), tmp_path / "s.db", budget="30runs", pin=False, keep_going=True
+    )
     assert found.assessment.certificate is None
     assert found.untested is not None
     assert "the scenario has one instance, and it was trained on" in found.untested
@@ -553,7 +675,14 @@ def test_one_instance(tmp_path: Path) -> None:
 @pytest.mark.parametrize("instances", [2, 3])
 def test_one_run_on_few_instances(tmp_path: Path, instances: int) -> None:
     """One run per instance would be too little for the report, or be exceeded."""
-    found = configure(toy(tmp_path, instances), tmp_path / "s.db", budget="60runs", runs=1, pin=False, keep_going=True)
+    found = configure(
+        toy(tmp_path, instances),
+        tmp_path / "s.db",
+        budget="60runs",
+        runs=1,
+        pin=False,
+        keep_going=True,
+    )
     assert found.assessment.certificate is not None
     assert found.assessment.certificate.instances == 1
     assert rows(tmp_path / "s.db", "SELECT max(number) FROM runs") == [(0,)]
@@ -562,9 +691,14 @@ def test_one_run_on_few_instances(tmp_path: Path, instances: int) -> None:
 def test_a_deterministic_target_is_told(tmp_path: Path) -> None:
     """Runs that repeat each other would be paid for without a word."""
     scenario = toy(
-        tmp_path, 6, target="#!/bin/sh\nread s < $1\necho Result for SMAC: SUCCESS, 0, 0, $(($7 + s)), 1\n", limits=FAR
+        tmp_path,
+        6,
+        target="#!/bin/sh\nread s < $1\necho Result for SMAC: SUCCESS, 0, 0, $(($7 + s)), 1\n",
+        limits=FAR,
     )
-    found = configure(scenario, tmp_path / "s.db", budget="80runs", runs=2, pin=False, policy=some(6, 8))
+    found = configure(
+        scenario, tmp_path / "s.db", budget="80runs", runs=2, pin=False, policy=some(6, 8)
+    )
     assert any(note.startswith("seeds seem to change nothing") for note in found.notes)
     assert found.assessment.noise.within == 0
 
@@ -572,30 +706,46 @@ def test_a_deterministic_target_is_told(tmp_path: Path) -> None:
 def test_everything_times_out(tmp_path: Path) -> None:
     """Where nothing is ever solved, some configuration would be praised."""
     limits = {"cpu": 600.0, "wall": 0.02}
-    scenario = toy(tmp_path, 6, target="#!/bin/sh\nsleep 1000000\n", limits=limits, metric={"kind": "par", "clock": "wall"})
+    scenario = toy(
+        tmp_path,
+        6,
+        target="#!/bin/sh\nsleep 1000000\n",
+        limits=limits,
+        metric={"kind": "par", "clock": "wall"},
+    )
     found = configure(scenario, tmp_path / "s.db", budget="40runs", pin=False, workers=2)
-    assert found.notes[0].startswith("every run cost the most there is, 0.2: nothing could be told apart")
+    assert found.notes[0].startswith(
+        "every run cost the most there is, 0.2: nothing could be told apart"
+    )
     assert not found.assessment.better
     assert found.assessment.certificate is not None
     assert found.assessment.certificate.upper == pytest.approx(0.2)
 
 
 def test_a_default_that_crashes(tmp_path: Path) -> None:
-    """A default that crashes would stop a search that was told to go on, or go unnoticed in one that was not."""
+    """A default that crashes would stop a search that was told to go on, or go unnoticed in one
+    that was not.
+    """
     target = '#!/bin/sh\n[ "$7" = 1 ] && { echo no one >&2; exit 3; }\necho Result for SMAC: SUCCESS, 0, 0, $7, 1\n'
     scenario = toy(tmp_path, 30, target=target, limits=FAR)
     options: dict[str, Any] = {"pin": False, "workers": 1, "runs": 1, "policy": some(3, 20)}
-    with pytest.raises(InputError, match=r"all crashed \(.*no one\)\. If .* `keep_going=True`\. Try by hand: "):
+    with pytest.raises(
+        InputError, match=r"all crashed \(.*no one\)\. If .* `keep_going=True`\. Try by hand: "
+    ):
         configure(scenario, tmp_path / "s.db", budget="100runs", **options)
     assert 10 <= len(rows(tmp_path / "s.db", "SELECT 1 FROM runs")) < 20
     found = configure(scenario, tmp_path / "s.db", keep_going=True, **options)
     assert found.incumbent != found.default
     assert found.assessment.better
-    assert found.notes[0].startswith("the default cost the most there is, 10000, in all its 20 training runs")
+    assert found.notes[0].startswith(
+        "the default cost the most there is, 10000, in all its 20 training runs"
+    )
 
 
 def test_few_runs_that_all_crash_are_refused(tmp_path: Path) -> None:
-    """A wrong scenario would be configured without a word, if the budget is smaller than the first look."""
+    """A wrong scenario would be configured without a word, if the budget is smaller than the first
+    look.
+    """
     scenario = toy(tmp_path, 6, target="#!/bin/sh\nexit 3\n", limits=FAR)
     with pytest.raises(InputError, match="at least one of the first 4 runs, and all crashed"):
         configure(scenario, tmp_path / "s.db", budget="4runs", pin=False, policy=some(2, 2))
@@ -611,18 +761,29 @@ def test_a_small_space_is_tried_out(tmp_path: Path) -> None:
     def greedy(standing: Standing, _: RunOrder, **more: float) -> Decision:
         left.append(more["proposals_left"])
         size = len(standing.costs)
-        new = tuple(Stretch(configuration=size + i, start=0, stop=1) for i in range(4)) if more["proposals_left"] else ()
+        new = (
+            tuple(Stretch(configuration=size + i, start=0, stop=1) for i in range(4))
+            if more["proposals_left"]
+            else ()
+        )
         return Decision(batch=new, incumbent=0 if size else None, reason="all were tried")
 
-    found = configure(scenario, tmp_path / "s.db", budget="100runs", pin=False, keep_going=True, policy=greedy)
+    found = configure(
+        scenario, tmp_path / "s.db", budget="100runs", pin=False, keep_going=True, policy=greedy
+    )
     # The forbidden combination is found out by not finding it.
     assert (found.configurations, found.reason, left) == (5, "all were tried", [6, 2, 0])
 
 
 def test_costs_outside_their_range_are_refused(tmp_path: Path) -> None:
     """Statements would rest on ends that costs go beyond."""
-    scenario = toy(tmp_path, 6, target="#!/bin/sh\necho Result for SMAC: SUCCESS, 0, 0, 10001, 1\n", limits=FAR)
-    with pytest.raises(InputError, match=r"expected costs in \[0, 10000\], and configuration .* cost 10001\. .* remove"):
+    scenario = toy(
+        tmp_path, 6, target="#!/bin/sh\necho Result for SMAC: SUCCESS, 0, 0, 10001, 1\n", limits=FAR
+    )
+    with pytest.raises(
+        InputError,
+        match=r"expected costs in \[0, 10000\], and configuration .* cost 10001\. .* remove",
+    ):
         configure(scenario, tmp_path / "s.db", budget="10runs", pin=False)
 
 
@@ -637,33 +798,52 @@ def test_aborted_runs_are_done_again(tmp_path: Path) -> None:
     assert found.training_cost == 5
 
 
-# ---- what must not be mixed --------------------------------------------------------------------------------------------
+# ---- what must not be mixed ----------------------------------------------------------------------
 
 
 def test_journals_of_two_commands_are_not_mixed(tmp_path: Path) -> None:
-    """gather would go on with a search, or configure with a gathering, whose runs were chosen otherwise."""
+    """gather would go on with a search, or configure with a gathering, whose runs were chosen
+    otherwise.
+    """
     scenario = toy(tmp_path, 6)
     gather(scenario, tmp_path / "g.db", configurations=2, runs=1, pin=False, keep_going=True)
     # As all journals before there were searches.
     assert rows(tmp_path / "g.db", "PRAGMA user_version") == [(1,)]
-    configure(scenario, tmp_path / "c.db", budget="12runs", pin=False, keep_going=True, policy=some(2, 4))
-    with pytest.raises(InputError, match="expected a journal of truecost configure, got one of truecost gather"):
+    configure(
+        scenario, tmp_path / "c.db", budget="12runs", pin=False, keep_going=True, policy=some(2, 4)
+    )
+    with pytest.raises(
+        InputError, match="expected a journal of truecost configure, got one of truecost gather"
+    ):
         configure(scenario, tmp_path / "g.db", budget="12runs", pin=False)
-    with pytest.raises(InputError, match="expected a journal of truecost gather, got one of truecost configure"):
+    with pytest.raises(
+        InputError, match="expected a journal of truecost gather, got one of truecost configure"
+    ):
         gather(scenario, tmp_path / "c.db", configurations=2, runs=1, pin=False)
 
 
 def test_another_search_is_refused(tmp_path: Path) -> None:
-    """A search would go on with another budget, seed, metric, policy or set of instances than its decisions rest on."""
+    """A search would go on with another budget, seed, metric, policy or set of instances than its
+    decisions rest on.
+    """
     scenario = toy(tmp_path, 6)
     options: dict[str, Any] = {"pin": False, "keep_going": True, "policy": some(3, 4)}
     configure(scenario, tmp_path / "s.db", budget="20runs", **options)
     others: list[tuple[dict[str, Any], str]] = [
-        ({"budget": "19runs"}, "the budget of the search, 20 runs, or a larger one of the same kind, got 19 runs"),
-        ({"budget": "20s"}, "the budget of the search, 20 runs, or a larger one of the same kind, got 20 s"),
+        (
+            {"budget": "19runs"},
+            "the budget of the search, 20 runs, or a larger one of the same kind, got 19 runs",
+        ),
+        (
+            {"budget": "20s"},
+            "the budget of the search, 20 runs, or a larger one of the same kind, got 20 s",
+        ),
         ({"runs": 2}, "runs per instance: 5, got 2"),
         ({"seed": 4}, "the seed 3, got 4"),
-        ({"policy": some(2, 5)}, "expected the search to go the way it went, and the incumbent of step 1 was"),
+        (
+            {"policy": some(2, 5)},
+            "expected the search to go the way it went, and the incumbent of step 1 was",
+        ),
     ]
     for other, message in others:
         with pytest.raises(InputError, match=message):
@@ -671,8 +851,14 @@ def test_another_search_is_refused(tmp_path: Path) -> None:
     metric = scenario.metric.model_copy(update={"high": 20000.0})
     with pytest.raises(InputError, match="the metric"):
         configure(dataclasses.replace(scenario, metric=metric), tmp_path / "s.db", **options)
-    with pytest.raises(InputError, match=r"expected the instances the search was begun with, and .* is not there"):
-        configure(dataclasses.replace(scenario, instances=scenario.instances[:3]), tmp_path / "s.db", **options)
+    with pytest.raises(
+        InputError, match=r"expected the instances the search was begun with, and .* is not there"
+    ):
+        configure(
+            dataclasses.replace(scenario, instances=scenario.instances[:3]),
+            tmp_path / "s.db",
+            **options,
+        )
     with pytest.raises(InputError, match="expected a `budget` for a new search"):
         configure(scenario, tmp_path / "new.db", **options)
     with pytest.raises(InputError, match="expected delta between 0 and 1"):
@@ -684,28 +870,45 @@ def test_a_policy_that_leaves_gaps_is_a_fault(tmp_path: Path) -> None:
 
     def gap(*_: object, **more: float) -> Decision:
         assert more["runs_left"] > 1
-        return Decision(batch=(Stretch(configuration=0, start=1, stop=2),), incumbent=None, reason="")
+        return Decision(
+            batch=(Stretch(configuration=0, start=1, stop=2),), incumbent=None, reason=""
+        )
 
     with pytest.raises(Exception, match="goes on where a configuration stands"):
         configure(toy(tmp_path, 6), tmp_path / "s.db", budget="12runs", pin=False, policy=gap)
 
 
-# ---- the command line --------------------------------------------------------------------------------------------------
+# ---- the command line ----------------------------------------------------------------------------
 
 
 def test_the_command_line(tmp_path: Path) -> None:
-    """The line the design promises would not end with a configuration, a certificate and an audit; or not be resumed."""
+    """The line the design promises would not end with a configuration, a certificate and an audit;
+    or not be resumed.
+    """
     toy(tmp_path, 9)
-    words = ["configure", "scenario.toml", "--budget", "60runs", "--workers", 1, "--no-pin", "--keep-going"]
+    words = [
+        "configure",
+        "scenario.toml",
+        "--budget",
+        "60runs",
+        "--workers",
+        1,
+        "--no-pin",
+        "--keep-going",
+    ]
     said = truecost(*words, folder=tmp_path).stdout
     flat = " ".join(said.split())
-    assert flat.startswith("toy: 60 runs, at most 6 s of CPU time; 9 instances, a third to a half of them held out.")
+    assert flat.startswith(
+        "toy: 60 runs, at most 6 s of CPU time; 9 instances, a third to a half of them held out."
+    )
     assert "As arguments: -alpha " in flat
     assert "With 95 % confidence the mean cost of " in flat
     assert " the default (" in flat
     assert "On new instances it costs " in flat
     assert "Next: truecost audit toy-configure.db" in flat
-    report = json.loads(truecost("configure", "scenario.toml", "--json", "--delta", 0.1, folder=tmp_path).stdout)
+    report = json.loads(
+        truecost("configure", "scenario.toml", "--json", "--delta", 0.1, folder=tmp_path).stdout
+    )
     assert report["certificate"]["delta"] == 0.1
     assert report["search"]["runs"] <= 60
     assert set(report["search"]["incumbent"]["values"]) == {"alpha", "beta"}
@@ -741,12 +944,18 @@ def test_ctrl_c_says_how_to_go_on(starter: Starter, tmp_path: Path) -> None:
             assert search.poll() is None
             time.sleep(0.05)
         # Looked at while it is written.
-        assert json.loads(truecost("info", path, "--json", folder=tmp_path).stdout)["journal"]["kind"] == "configure"
+        assert (
+            json.loads(truecost("info", path, "--json", folder=tmp_path).stdout)["journal"]["kind"]
+            == "configure"
+        )
         os.kill(search.pid, signal.SIGINT)
         assert search.wait() == 130
         assert search.stderr is not None
         said = search.stderr.read()
-    assert "To go on: truecost configure scenario.toml --budget 1h --quiet --no-pin --keep-going\n" in said
+    assert (
+        "To go on: truecost configure scenario.toml --budget 1h --quiet --no-pin --keep-going\n"
+        in said
+    )
 
 
 def _some_runs(path: Path) -> bool:
@@ -756,11 +965,13 @@ def _some_runs(path: Path) -> bool:
         return False
 
 
-# ---- proposals ---------------------------------------------------------------------------------------------------------
+# ---- proposals -----------------------------------------------------------------------------------
 
 
 def test_proposals_depend_on_their_number_only() -> None:
-    """A proposal would depend on how many draws were made before it, and a resumed search go elsewhere."""
+    """A proposal would depend on how many draws were made before it, and a resumed search go
+    elsewhere.
+    """
     from truecost.running.propose import Proposal, propose
 
     space = Space.parse("a {x,y,z} [x]\nb [0,1] [0.5]\nc [1,100] [10]il\n")
@@ -768,7 +979,16 @@ def test_proposals_depend_on_their_number_only() -> None:
 
     def proposed(seed: int, numbers: Iterable[int], spent: float = 0.5) -> list[Proposal | None]:
         return [
-            propose(space, parents, set(), seed=seed, number=each, spent=spent, lost=False, learnt=lambda: None)
+            propose(
+                space,
+                parents,
+                set(),
+                seed=seed,
+                number=each,
+                spent=spent,
+                lost=False,
+                learnt=lambda: None,
+            )
             for each in numbers
         ]
 
@@ -787,14 +1007,29 @@ def test_the_mix_of_proposals() -> None:
     space = Space.parse("a {x,y,z} [x]\nb [0,1] [0.5]\nc [1,100] [10]il\n")
     parents = space.configurations(4, rng=9)
 
-    def origins(lost: bool, parents: list[Configuration], spent: float, offered: Configuration | None = None) -> list[str]:
+    def origins(
+        lost: bool, parents: list[Configuration], spent: float, offered: Configuration | None = None
+    ) -> list[str]:
         found = [
-            propose(space, parents, set(), seed=5, number=n, spent=spent, lost=lost, learnt=lambda: offered)
+            propose(
+                space,
+                parents,
+                set(),
+                seed=5,
+                number=n,
+                spent=spent,
+                lost=lost,
+                learnt=lambda: offered,
+            )
             for n in range(1, 601)
         ]
         return [each.origin for each in found if each is not None]
 
-    for lost, spent, share in ((False, 0.0, RANDOM + EARLY), (False, 1.0, RANDOM), (True, 0.0, LOST)):
+    for lost, spent, share in (
+        (False, 0.0, RANDOM + EARLY),
+        (False, 1.0, RANDOM),
+        (True, 0.0, LOST),
+    ):
         told = origins(lost, parents, spent)
         randoms = told.count("random")
         assert stats.binomtest(randoms, 600, share).pvalue > 1e-4
@@ -806,16 +1041,27 @@ def test_the_mix_of_proposals() -> None:
 
 
 def test_a_model_that_offers_what_is_known_does_not_hold_up_the_search() -> None:
-    """In a small space, where the model's favourites have all been tried, a proposal would be made twice or never."""
+    """In a small space, where the model's favourites have all been tried, a proposal would be made
+    twice or never.
+    """
     from truecost.running.propose import propose
 
     space = Space.parse("a {x,y,z} [x]\n")
-    first, second, third = sorted(space.configurations(3, rng=1), key=lambda each: str(each.values["a"]))
+    first, second, third = sorted(
+        space.configurations(3, rng=1), key=lambda each: str(each.values["a"])
+    )
     offers = [first, second]
     known = {first.name, second.name}
     found = [
         propose(
-            space, [first], known, seed=1, number=n, spent=0.9, lost=False, learnt=lambda: offers.pop() if offers else None
+            space,
+            [first],
+            known,
+            seed=1,
+            number=n,
+            spent=0.9,
+            lost=False,
+            learnt=lambda: offers.pop() if offers else None,
         )
         for n in range(1, 20)
     ]
@@ -831,10 +1077,23 @@ def test_proposals_narrow_as_the_budget_is_spent() -> None:
     spreads = []
     for spent in (0.0, 0.5, 1.0):
         found = [
-            propose(space, [space.default()], set(), seed=5, number=n, spent=spent, lost=False, learnt=lambda: None)
+            propose(
+                space,
+                [space.default()],
+                set(),
+                seed=5,
+                number=n,
+                spent=spent,
+                lost=False,
+                learnt=lambda: None,
+            )
             for n in range(1, 301)
         ]
-        near = [each.configuration.values["b"] for each in found if each is not None and each.origin != "random"]
+        near = [
+            each.configuration.values["b"]
+            for each in found
+            if each is not None and each.origin != "random"
+        ]
         assert len(near) > 300 * (1 - 2 * RANDOM - EARLY)
         spreads.append(float(np.std(np.array(near, dtype=float))))
     assert spreads[0] > 0.2

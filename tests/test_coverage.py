@@ -22,7 +22,9 @@ FORMS: list[bounds.Form] = list(get_args(bounds.Form))
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A distribution of costs with known truth; `draw` takes (generator, instances, largest count) per data set."""
+    """A distribution of costs with known truth; `draw` takes (generator, instances, largest count)
+    per data set.
+    """
 
     name: str
     low: float
@@ -37,7 +39,9 @@ def two_point_instances(chance: float, high: float) -> Source:
     """An instance costs `high` with this chance, else nothing: all of the variance is across."""
 
     def draw(rng: np.random.Generator, shape: tuple[int, int], runs: int) -> FloatArray:
-        return np.broadcast_to(high * (rng.random((*shape, 1)) < chance), (*shape, runs)).astype(float)
+        return np.broadcast_to(high * (rng.random((*shape, 1)) < chance), (*shape, runs)).astype(
+            float
+        )
 
     return Source(
         name=f"instances at the ends, {chance:g}",
@@ -69,10 +73,19 @@ def two_point_runs(chance: float) -> Source:
 
 def runtimes() -> Source:
     """Lognormal runtimes, a heavy right tail cut at the cutoff and charged tenfold."""
-    model = RuntimeModel(locations=np.array([0.0]), hardness=1.2, interaction=0.0, noise=0.8, cutoff=10.0, factor=10.0)
+    model = RuntimeModel(
+        locations=np.array([0.0]),
+        hardness=1.2,
+        interaction=0.0,
+        noise=0.8,
+        cutoff=10.0,
+        factor=10.0,
+    )
 
     def draw(rng: np.random.Generator, shape: tuple[int, int], runs: int) -> FloatArray:
-        log_seconds = 1.2 * rng.standard_normal((*shape, 1)) + 0.8 * rng.standard_normal((*shape, runs))
+        log_seconds = 1.2 * rng.standard_normal((*shape, 1)) + 0.8 * rng.standard_normal(
+            (*shape, runs)
+        )
         seconds = np.exp(log_seconds)
         return np.where(seconds >= 10, 100.0, seconds)
 
@@ -95,7 +108,15 @@ def nearly_constant() -> Source:
         return 0.5 + 1e-6 * (rng.random((*shape, 1)) + rng.random((*shape, runs)))
 
     variance = 1e-12 / 12
-    return Source(name="constant", low=0, high=1, true_cost=0.5 + 1e-6, within=variance, across=variance, draw=draw)
+    return Source(
+        name="constant",
+        low=0,
+        high=1,
+        true_cost=0.5 + 1e-6,
+        within=variance,
+        across=variance,
+        draw=draw,
+    )
 
 
 SOURCES = [
@@ -118,7 +139,9 @@ ALLOCATIONS = {
 }
 
 
-def training_costs(source: Source, allocation: Allocation, rng: np.random.Generator, data_sets: int) -> FloatArray:
+def training_costs(
+    source: Source, allocation: Allocation, rng: np.random.Generator, data_sets: int
+) -> FloatArray:
     """The mean of runs in each data set."""
     costs = source.draw(rng, (data_sets, allocation.instances), allocation.largest)
     there = np.arange(allocation.largest) < allocation.counts[:, np.newaxis]
@@ -142,7 +165,11 @@ def test_lemma_4_and_the_largest_consistent_cost(source: Source, allocation: All
     for form in FORMS:
         for delta in DELTAS:
             bound = bounds.single(
-                allocation=allocation, components=components, width=source.high - source.low, delta=delta, form=form
+                allocation=allocation,
+                components=components,
+                width=source.high - source.low,
+                delta=delta,
+                form=form,
             )
             violations = int((source.true_cost - estimates >= bound.epsilon + slack).sum())
             assert_covers(violations, delta, DATA_SETS, form)
@@ -170,14 +197,30 @@ SETS = {
 @pytest.mark.parametrize("sources", SETS.values(), ids=SETS.keys())
 @pytest.mark.parametrize("allocation", ALLOCATIONS.values(), ids=ALLOCATIONS.keys())
 def test_theorem_2(allocation: Allocation, sources: list[Source]) -> None:
-    """A bound on all configurations at once, one ε for all or one each, would fail more often than δ."""
+    """A bound on all configurations at once, one ε for all or one each, would fail more often than
+    δ.
+    """
     rng = np.random.default_rng(20_002)
-    errors = np.array([source.true_cost - training_costs(source, allocation, rng, DATA_SETS) for source in sources])
-    components = VarianceComponents.known(within=[s.within for s in sources], across=[s.across for s in sources])
+    errors = np.array(
+        [
+            source.true_cost - training_costs(source, allocation, rng, DATA_SETS)
+            for source in sources
+        ]
+    )
+    components = VarianceComponents.known(
+        within=[s.within for s in sources], across=[s.across for s in sources]
+    )
     for form in FORMS:
         for delta in DELTAS:
             for tau in get_args(bounds.Tau):
-                bound = bounds.finite(allocation=allocation, components=components, width=1, delta=delta, form=form, tau=tau)
+                bound = bounds.finite(
+                    allocation=allocation,
+                    components=components,
+                    width=1,
+                    delta=delta,
+                    form=form,
+                    tau=tau,
+                )
                 limits = np.broadcast_to(bound.epsilon, (len(sources),))
                 violations = int((errors >= limits[:, np.newaxis] + 1e-12).any(axis=0).sum())
                 assert_covers(violations, delta, DATA_SETS, f"{form}, {tau}")
@@ -188,9 +231,9 @@ def test_theorem_2(allocation: Allocation, sources: list[Source]) -> None:
 def test_theorem_3(dimension: int, lipschitz: float, allocation: Allocation) -> None:
     """A bound on a whole ball of configurations would fail more often than δ.
 
-    Costs are L + (1 − 2L)·y + L·⟨θ, a⟩ with y an instance's coin and a its direction, θ in the unit ball: Lipschitz with
-    constant L, inside [0, 1], and the largest error over the ball is known exactly. With next to no L the configurations are
-    one, and there is little left to be loose by.
+    Costs are L + (1 − 2L)·y + L·⟨θ, a⟩ with y an instance's coin and a its direction, θ in the unit
+    ball: Lipschitz with constant L, inside [0, 1], and the largest error over the ball is known
+    exactly. With next to no L the configurations are one, and there is little left to be loose by.
     """
     rng = np.random.default_rng(20_003)
     chance, wide = 0.7, 1 - 2 * lipschitz
@@ -200,7 +243,9 @@ def test_theorem_3(dimension: int, lipschitz: float, allocation: Allocation) -> 
     directions /= np.linalg.norm(directions, axis=2, keepdims=True)
     weights = allocation.counts / allocation.runs
     shortfall = lipschitz + wide * chance - coins @ weights
-    uniform_error = shortfall + lipschitz * np.linalg.norm(np.einsum("dkh,k->dh", directions, weights), axis=1)
+    uniform_error = shortfall + lipschitz * np.linalg.norm(
+        np.einsum("dkh,k->dh", directions, weights), axis=1
+    )
     across = wide**2 * chance * (1 - chance) + lipschitz**2 / dimension
     components = VarianceComponents.known(within=0, across=across)
     for form in get_args(bounds.SpaceForm):
@@ -221,13 +266,18 @@ def test_theorem_3(dimension: int, lipschitz: float, allocation: Allocation) -> 
 
 
 def test_plug_in_bounds_do_fail() -> None:
-    """Bounds with estimated variances would look guaranteed: on rare timeouts they miss more often than δ."""
+    """Bounds with estimated variances would look guaranteed: on rare timeouts they miss more often
+    than δ.
+    """
     rng = np.random.default_rng(20_004)
     allocation, delta, chance = even(20, 20), 0.05, 0.02
     costs = (rng.random((DATA_SETS, 20)) < chance).astype(float)
     estimates, variances = costs.mean(axis=1), costs.var(axis=1, ddof=1)
     epsilon = bounds.single(
-        allocation=allocation, components=VarianceComponents.known(within=0, across=variances), width=1, delta=delta
+        allocation=allocation,
+        components=VarianceComponents.known(within=0, across=variances),
+        width=1,
+        delta=delta,
     ).epsilon
     missed = float((chance - estimates >= epsilon).mean())
     assert missed > 5 * delta

@@ -52,7 +52,9 @@ def test_the_summary_is_what_the_package_says(shown: tuple[Path, str]) -> None:
         else:
             assert wins == "not shown"
         if name == "kissat":  # where it is worst
-            assert f"Training flatters it: {training} s there, about {true} s on new instances" in text
+            assert (
+                f"Training flatters it: {training} s there, about {true} s on new instances" in text
+            )
         if name == "clasp":
             assert f"loses on {judged.comparison.losses} of 50 instances" in text
 
@@ -68,14 +70,21 @@ def test_what_it_leaves_behind(shown: tuple[Path, str]) -> None:
     assert [line for line in text.splitlines() if cell_len(line) > 80] == []
 
 
-def test_the_next_commands_work(shown: tuple[Path, str], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_commands_work(
+    shown: tuple[Path, str], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What the demo tells people to try next would not work as it is printed."""
     printed = [line.strip() for line in shown[1].splitlines() if line.startswith("  truecost ")]
     assert tuple(printed) == (NEXT, *OWN)
     monkeypatch.chdir(tmp_path)
     Path("smac3_output/my-run").mkdir(parents=True)
     rng = np.random.default_rng(1)
-    trials = [row(c, f"i{i}", seed, float(rng.uniform(0, 5))) for c in (1, 2) for i in range(10) for seed in (1, 2)]
+    trials = [
+        row(c, f"i{i}", seed, float(rng.uniform(0, 5)))
+        for c in (1, 2)
+        for i in range(10)
+        for seed in (1, 2)
+    ]
     folder_of(Path("smac3_output/my-run/0"), HISTORY | {"data": trials})
     examples.load_example("lkh").save("runs.csv")
     for line in printed:
@@ -83,7 +92,10 @@ def test_the_next_commands_work(shown: tuple[Path, str], run: Run, tmp_path: Pat
         if words[1] != "irace.Rdata":  # a log of irace is a matter of its own tests
             ended = run(*words)
             # An audit says with its exit code that no lower mean is shown.
-            assert (program, ended.returncode) == ("truecost", int(line == NEXT)), (line, ended.stderr)
+            assert (program, ended.returncode) == ("truecost", int(line == NEXT)), (
+                line,
+                ended.stderr,
+            )
     assert Path("runs-report.html").read_text().startswith("<!DOCTYPE html>")
 
 
@@ -95,7 +107,9 @@ def one_example(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("one_example")
 def test_json_and_a_second_time(run: Run, tmp_path: Path) -> None:
-    """Programs would find progress or tables in the JSON; a second start in the same folder would fail or differ."""
+    """Programs would find progress or tables in the JSON; a second start in the same folder would
+    fail or differ.
+    """
     answers: list[Any] = []
     for _ in range(2):
         ended = run("demo", "--out", tmp_path / "new" / "folder", "--json", "--quiet")
@@ -103,7 +117,10 @@ def test_json_and_a_second_time(run: Run, tmp_path: Path) -> None:
         answers.append(json.loads(ended.stdout))
     assert answers[0] == answers[1]
     assert [each["name"] for each in answers[0]["matrices"]] == ["lkh"]
-    assert sorted(path.name for path in (tmp_path / "new" / "folder").iterdir()) == ["lkh.html", "synthetic.npz"]
+    assert sorted(path.name for path in (tmp_path / "new" / "folder").iterdir()) == [
+        "lkh.html",
+        "synthetic.npz",
+    ]
 
 
 @pytest.mark.usefixtures("one_example")
@@ -119,8 +136,12 @@ def test_the_papers_claims(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (tmp_path / "reproduce" / "lkh" / "results.md").is_file()
 
 
-@pytest.mark.parametrize("words", [["--out", "file"], ["--out", "file/below"], ["--splits", "1"], ["--splits", "-3"]])
-def test_bad_input(words: list[str], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "words", [["--out", "file"], ["--out", "file/below"], ["--splits", "1"], ["--splits", "-3"]]
+)
+def test_bad_input(
+    words: list[str], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A folder that cannot be written would end in a traceback, or only after the work."""
     monkeypatch.chdir(tmp_path)
     Path("file").write_text("not a folder")

@@ -12,14 +12,19 @@ from pages import ROOT, Page, PageError, inline_commands
 from playwright.sync_api import sync_playwright
 from test_report_browser import CHROMIUM
 
-PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")),
+]
 
 
 @pytest.fixture
 def page(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Page:
     """A page in a folder of its own, with outputs as wide as a terminal of 80 columns.
 
-    Cores are claimed by files in the temporary folder: in one of its own a page claims them all, whatever runs beside it.
+    Cores are claimed by files in the temporary folder: in one of its own a page claims them all,
+    whatever runs beside it.
     """
     folder, scratch = tmp_path / "page", tmp_path / "tmp"
     folder.mkdir()
@@ -34,7 +39,9 @@ def page(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Page:
 @pytest.mark.filterwarnings("ignore")  # those of SMAC3 and of what it imports
 @pytest.mark.parametrize("name", PAGES)
 def test_every_block_does_what_the_page_says(name: str, page: Page) -> None:
-    """Somebody who follows the page would meet a command that fails, or another output than the one shown."""
+    """Somebody who follows the page would meet a command that fails, or another output than the one
+    shown.
+    """
     page.execute((ROOT / name).read_text())
 
 
@@ -47,7 +54,9 @@ def test_commands_in_the_text_exist(name: str) -> None:
         while names and hasattr(command, "commands"):
             assert names[0] in command.commands, words
             command = command.commands[names.pop(0)]
-        known = {option for each in command.params for option in (*each.opts, *each.secondary_opts)} | {
+        known = {
+            option for each in command.params for option in (*each.opts, *each.secondary_opts)
+        } | {
             "--help",
             "--version",
         }
@@ -61,17 +70,32 @@ def test_commands_in_the_text_exist(name: str) -> None:
         ("```console\n$ echo one; echo two\none\n```\n", "the page shows\none"),
         ("```sh\ntruecost info nothing.npz\n```\n", "ended with 2, not 0"),
         ("```sh\ntrue | false\n```\n", "ended with 1, not 0"),
-        ('```python title="x.py"\nraise SystemExit(3)\n```\n\n```sh\npython x.py\n```\n', "ended with 3, not 0"),
-        ('```python title="x.py"\nx = 1 / 0\n```\n\n```sh\npython x.py\n```\n', "line 5: ZeroDivisionError"),
+        (
+            '```python title="x.py"\nraise SystemExit(3)\n```\n\n```sh\npython x.py\n```\n',
+            "ended with 3, not 0",
+        ),
+        (
+            '```python title="x.py"\nx = 1 / 0\n```\n\n```sh\npython x.py\n```\n',
+            "line 5: ZeroDivisionError",
+        ),
         ("```sh\ntruecost info kissat  # exit code 1: no\n```\n", "ended with 0, not 1"),
         ("```sh\ntruecost info nothing.npz  # exit code 0 or 1\n```\n", "ended with 2, not 0 or 1"),
-        ("text\n\n```python\nimport truecost\n\ntruecost.evne(3, 2)\n```\n", "line 3: AttributeError"),
+        (
+            "text\n\n```python\nimport truecost\n\ntruecost.evne(3, 2)\n```\n",
+            "line 3: AttributeError",
+        ),
         ("```python\nprint(3)\n```\n\n```text\n4\n```\n", "line 5: the code before printed\n3"),
         ("```\ntruecost info kissat\n```\n", "line 1: expected console, sh"),
         ("```py\nx = 1\n```\n", "got 'py'"),
         ("<!-- not executed: -->\n\n```sh\nfalse\n```\n", "expected a reason"),
-        ("<!-- not executed: because -->\n\nwords\n\n```\nfalse\n```\n", "line 5: expected console"),
-        ("<!-- not executed: because -->\n\nwords\n\n```sh\ntrue\n```\n", "every mark to stand before a block"),
+        (
+            "<!-- not executed: because -->\n\nwords\n\n```\nfalse\n```\n",
+            "line 5: expected console",
+        ),
+        (
+            "<!-- not executed: because -->\n\nwords\n\n```sh\ntrue\n```\n",
+            "every mark to stand before a block",
+        ),
         ("```sh\nfalse\n", "every fence to end"),
         ("<!-- setup: false -->\n", "<!-- setup on a line of its own"),
         ("<!-- setup\nfalse\ntrue\n-->\n", "ended with 1, not 0"),
@@ -103,8 +127,13 @@ def test_what_a_page_does_right_is_executed(page: Page) -> None:
 
 
 def test_scripts_of_a_page_are_its_own(page: Page) -> None:
-    """A script would not find the modules beside it or its arguments, or find those of another page, or print for nobody."""
-    for number in (1, 20):  # of other lengths, by which Python tells the compiled file of one from the other
+    """A script would not find the modules beside it or its arguments, or find those of another
+    page, or print for nobody.
+    """
+    for number in (
+        1,
+        20,
+    ):  # of other lengths, by which Python tells the compiled file of one from the other
         page.execute(
             f'```python title="beside.py"\nnumber = {number}\n```\n\n'
             '```python title="script.py"\nimport sys\n\nfrom beside import number\n\n'
@@ -116,9 +145,15 @@ def test_scripts_of_a_page_are_its_own(page: Page) -> None:
 
 def build(*words: object) -> subprocess.CompletedProcess[str]:
     """The site, built as `make check` builds it."""
-    environment = {"PATH": "/usr/bin:/bin", "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT / "src")}
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "NO_MKDOCS_2_WARNING": "1",
+        "PYTHONPATH": str(ROOT / "src"),
+    }
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", *map(str, words)]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.fixture(scope="module")
@@ -136,13 +171,22 @@ def test_the_site_asks_nobody_for_anything(site: Path) -> None:
     for file in site.rglob("*"):
         if file.suffix in (".html", ".css", ".js", ".svg"):
             text = file.read_text()
-            assert not re.search(r"fonts\.g|gstatic|unpkg|jsdelivr|cdnjs|//cdn\.|googletagmanager", text), file
-            assert not re.search(r"<(?:script|img|iframe|source)\b[^>]*\bsrc=\"?https?:", text), file
-            assert not re.search(r"<link\b[^>]*\brel=\"?(?:stylesheet|preconnect|icon)\"?[^>]*https?:", text), file
+            assert not re.search(
+                r"fonts\.g|gstatic|unpkg|jsdelivr|cdnjs|//cdn\.|googletagmanager", text
+            ), file
+            assert not re.search(r"<(?:script|img|iframe|source)\b[^>]*\bsrc=\"?https?:", text), (
+                file
+            )
+            assert not re.search(
+                r"<link\b[^>]*\brel=\"?(?:stylesheet|preconnect|icon)\"?[^>]*https?:", text
+            ), file
             assert not re.search(r"url\([\"']?https?:|@import [\"']https?:", text), file
 
 
-@pytest.mark.skipif(CHROMIUM is None and not os.environ.get("CI"), reason="Chromium is not there: apt-get install chromium")
+@pytest.mark.skipif(
+    CHROMIUM is None and not os.environ.get("CI"),
+    reason="Chromium is not there: apt-get install chromium",
+)
 def test_the_site_is_searched_without_a_server(site: Path) -> None:
     """Somebody who opens the site from a folder would have a search box that finds nothing."""
     found = []
@@ -185,10 +229,14 @@ def test_the_site_has_every_command_and_option(site: Path) -> None:
 
 
 def test_the_site_says_what_tests_run(site: Path) -> None:
-    """Readers would be sent the commands that make the tests' files, or not be told what nobody has run."""
+    """Readers would be sent the commands that make the tests' files, or not be told what nobody has
+    run.
+    """
     assert "rwriter" in (ROOT / "docs" / "how-to" / "irace.md").read_text()
     assert "rwriter" not in (site / "how-to" / "irace.html").read_text()
-    assert (site / "how-to" / "slurm.html").read_text().count("Not executed by the tests: needs a SLURM cluster") == 3
+    assert (site / "how-to" / "slurm.html").read_text().count(
+        "Not executed by the tests: needs a SLURM cluster"
+    ) == 3
 
 
 @pytest.fixture
@@ -233,7 +281,9 @@ FAULTS = {
 
 
 def test_faults_of_a_page_fail_the_build(tiny: Path) -> None:
-    """A link or an anchor that leads nowhere, or a formula nobody can read, would be found by a reader."""
+    """A link or an anchor that leads nowhere, or a formula nobody can read, would be found by a
+    reader.
+    """
     (tiny / "docs" / "index.md").write_text("# A\n\n" + "\n\n".join(FAULTS) + "\n")
     ended = build("--config-file", tiny / "mkdocs.yml")
     assert ended.returncode == 1

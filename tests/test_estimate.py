@@ -27,47 +27,71 @@ def with_counts(
 
 
 def test_weights_against_loops() -> None:
-    """The three training costs would not be the mean of runs, of instance means, and the precision-weighted mean."""
+    """The three training costs would not be the mean of runs, of instance means, and the
+    precision-weighted mean.
+    """
     costs = gaps(np.random.default_rng(1), (5, 12, 4), 0.3)
     known = VarianceComponents.known(within=2, across=3)
     ours = {w: training_cost(matrix_of(costs), weights=w, components=known) for w in WEIGHTS}
     for row, each in enumerate(costs):
         cells = [cell[~np.isnan(cell)] for cell in each if not np.isnan(cell).all()]
         assert ours["runs"].cost[row] == pytest.approx(np.concatenate(cells).mean())
-        assert ours["instances"].cost[row] == pytest.approx(np.mean([cell.mean() for cell in cells]))
+        assert ours["instances"].cost[row] == pytest.approx(
+            np.mean([cell.mean() for cell in cells])
+        )
         precise = [1 / (3 + 2 / len(cell)) for cell in cells]
-        assert ours["best"].cost[row] == pytest.approx(np.average([cell.mean() for cell in cells], weights=precise))
+        assert ours["best"].cost[row] == pytest.approx(
+            np.average([cell.mean() for cell in cells], weights=precise)
+        )
         assert ours["runs"].runs[row] == sum(map(len, cells))
         assert ours["runs"].instances[row] == len(cells)
 
 
 @given(costs_3d)
 def test_equal_counts_make_the_three_agree(costs: NDArray[np.float64]) -> None:
-    """With the same number of runs everywhere the three weightings would give different training costs."""
+    """With the same number of runs everywhere the three weightings would give different training
+    costs.
+    """
     each = [training_cost(matrix_of(costs), weights=w).cost for w in WEIGHTS]
     np.testing.assert_allclose(each[1], each[0], rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(each[2], each[0], rtol=1e-9, atol=1e-9)
 
 
-@given(costs_3d, st.randoms(use_true_random=False), st.sampled_from(WEIGHTS), st.floats(0.1, 100), st.floats(-100, 100))
+@given(
+    costs_3d,
+    st.randoms(use_true_random=False),
+    st.sampled_from(WEIGHTS),
+    st.floats(0.1, 100),
+    st.floats(-100, 100),
+)
 def test_order_shift_and_scale(
     costs: NDArray[np.float64], random: object, weights: Weights, scale: float, shift: float
 ) -> None:
-    """Reordering would change a training cost, or adding a constant not shift it, or scaling not scale it."""
+    """Reordering would change a training cost, or adding a constant not shift it, or scaling not
+    scale it.
+    """
     rng = np.random.default_rng(random.getrandbits(32))  # type: ignore[attr-defined]
     shuffled = rng.permuted(costs[:, rng.permutation(costs.shape[1])], axis=2)
-    plain, moved = (training_cost(matrix_of(c), weights=weights) for c in (costs, scale * shuffled + shift))
+    plain, moved = (
+        training_cost(matrix_of(c), weights=weights) for c in (costs, scale * shuffled + shift)
+    )
     np.testing.assert_allclose(moved.cost, scale * plain.cost + shift, rtol=1e-7, atol=1e-7 * scale)
-    np.testing.assert_allclose(moved.standard_error, scale * plain.standard_error, rtol=1e-5, atol=1e-5 * scale)
+    np.testing.assert_allclose(
+        moved.standard_error, scale * plain.standard_error, rtol=1e-5, atol=1e-5 * scale
+    )
 
 
 def test_lemma_1_and_2_by_enumeration() -> None:
-    """Over every possible sample the mean of runs would be biased, or its variance not that of Lemma 2."""
+    """Over every possible sample the mean of runs would be biased, or its variance not that of
+    Lemma 2.
+    """
     runs_of = {0: (0.0, 4.0), 1: (1.0, 1.0), 2: (10.0, 16.0)}
     counts = (3, 1)
     costs, weights = [], []
     for drawn in product(range(3), repeat=2):
-        choices = list(product(*(product(runs_of[z], repeat=n) for z, n in zip(drawn, counts, strict=True))))
+        choices = list(
+            product(*(product(runs_of[z], repeat=n) for z, n in zip(drawn, counts, strict=True)))
+        )
         for cells in choices:
             cost = np.full((2, 3), np.nan)
             cost[0], cost[1, 0] = cells[0], cells[1][0]
@@ -86,35 +110,51 @@ def test_lemma_1_and_2_by_enumeration() -> None:
 
 
 def test_two_instances_three_runs() -> None:
-    """The paper's claim of least variance would look true where the mean of instance means beats the mean of runs."""
+    """The paper's claim of least variance would look true where the mean of instance means beats
+    the mean of runs.
+    """
     costs = np.array([[[1.0, 1.0], [2.0, np.nan]]])
     known = VarianceComponents.known(within=0, across=1)
-    variances = {w: training_cost(matrix_of(costs), weights=w, components=known).variance[0] for w in WEIGHTS}
+    variances = {
+        w: training_cost(matrix_of(costs), weights=w, components=known).variance[0] for w in WEIGHTS
+    }
     assert variances == pytest.approx({"runs": 5 / 9, "instances": 1 / 2, "best": 1 / 2})
 
 
 def test_best_weights_have_least_variance() -> None:
-    """A numerical search over all weights that sum to one would find an unbiased estimate of smaller variance."""
+    """A numerical search over all weights that sum to one would find an unbiased estimate of
+    smaller variance.
+    """
     counts, within, across = [1, 2, 5, 3], 7.0, 2.0
     costs = with_counts(counts, np.random.default_rng(2), 1, within, across)
-    ours = training_cost(matrix_of(costs), weights="best", components=VarianceComponents.known(within=within, across=across))
+    ours = training_cost(
+        matrix_of(costs),
+        weights="best",
+        components=VarianceComponents.known(within=within, across=across),
+    )
     of_mean = across + within / np.array(counts)
 
     def spread(free: NDArray[np.float64]) -> float:
         full = np.append(free, 1 - free.sum())
         return float((full**2 * of_mean).sum())
 
-    assert ours.variance[0] == pytest.approx(minimize(spread, np.full(3, 0.25), tol=1e-14).fun, rel=1e-6)
+    assert ours.variance[0] == pytest.approx(
+        minimize(spread, np.full(3, 0.25), tol=1e-14).fun, rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_clustered_error_is_unbiased(weights: Weights) -> None:
-    """The squared standard error would not average to the true variance of the estimate, with unequal counts."""
+    """The squared standard error would not average to the true variance of the estimate, with
+    unequal counts.
+    """
     rng = np.random.default_rng(3)
     counts, within, across, draws = [1, 2, 2, 4, 4, 1], 0.0, 2.0, 40_000
     costs = with_counts(counts, rng, draws, within, across)
     ours = training_cost(
-        matrix_of(costs), weights=weights, components=VarianceComponents.known(within=within, across=across)
+        matrix_of(costs),
+        weights=weights,
+        components=VarianceComponents.known(within=within, across=across),
     )
     squares = ours.standard_error**2
     assert abs(squares.mean() - ours.variance[0]) < 4 * squares.std() / np.sqrt(draws)
@@ -126,7 +166,9 @@ def test_plug_in_is_said() -> None:
     matrix = matrix_of(np.random.default_rng(4).random((2, 5, 2)))
     assert training_cost(matrix).plug_in
     assert training_cost(matrix, components=variance_components(matrix)).plug_in
-    assert not training_cost(matrix, components=VarianceComponents.known(within=1, across=1)).plug_in
+    assert not training_cost(
+        matrix, components=VarianceComponents.known(within=1, across=1)
+    ).plug_in
 
 
 def test_negative_across_counts_as_nothing() -> None:
@@ -143,7 +185,9 @@ def test_negative_across_counts_as_nothing() -> None:
 
 
 def test_single_runs_have_a_variance() -> None:
-    """With one run each, Lemma 2 would be unknown although it needs only the variance of single runs."""
+    """With one run each, Lemma 2 would be unknown although it needs only the variance of single
+    runs.
+    """
     costs = np.random.default_rng(5).random((2, 40, 1))
     ours = training_cost(matrix_of(costs))
     np.testing.assert_allclose(ours.variance, costs[:, :, 0].var(axis=1, ddof=1) / 40)
@@ -151,8 +195,16 @@ def test_single_runs_have_a_variance() -> None:
 
 
 def test_no_runs_and_one_instance() -> None:
-    """A configuration without runs would get a cost, or one with a single instance a standard error."""
-    costs = np.array([[[1.0, 2.0], [3.0, 4.0]], [[np.nan, np.nan], [np.nan, np.nan]], [[5.0, 6.0], [np.nan, np.nan]]])
+    """A configuration without runs would get a cost, or one with a single instance a standard
+    error.
+    """
+    costs = np.array(
+        [
+            [[1.0, 2.0], [3.0, 4.0]],
+            [[np.nan, np.nan], [np.nan, np.nan]],
+            [[5.0, 6.0], [np.nan, np.nan]],
+        ]
+    )
     for weights in WEIGHTS:
         ours = training_cost(matrix_of(costs), weights=weights)
         assert np.isnan(ours.cost).tolist() == [False, True, False]

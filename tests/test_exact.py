@@ -13,7 +13,9 @@ from truecost.stats.variance import variance_components
 
 @pytest.mark.parametrize("counts", [[1, 1], [2, 1], [2, 2], [2, 0], [1, 2]])
 def test_allocations_by_enumeration(counts: list[int]) -> None:
-    """Over every split and every choice of runs, the mean squared error would not be the closed form."""
+    """Over every split and every choice of runs, the mean squared error would not be the closed
+    form.
+    """
     costs = np.random.default_rng(1).lognormal(size=(1, 5, 2))
     means = costs[0].mean(axis=1)
     squares = []
@@ -22,10 +24,17 @@ def test_allocations_by_enumeration(counts: list[int]) -> None:
         for testing in combinations(rest, 2):
             truth = means[list(testing)].mean()
             for picks in product(*(combinations(range(2), n) for n in counts)):
-                runs = [costs[0, z, r] for z, picked in zip(training, picks, strict=True) for r in picked]
+                runs = [
+                    costs[0, z, r]
+                    for z, picked in zip(training, picks, strict=True)
+                    for r in picked
+                ]
                 squares.append((np.mean(runs) - truth) ** 2)
-    # Every choice of runs weighs alike only if each training pair has as many of them, which holds here.
-    ours = exact.mean_squared_error(matrix_of(costs), estimator=Allocation.of(counts), test_instances=2)
+    # Every choice of runs weighs alike only if each training pair has as many of them, which holds
+    # here.
+    ours = exact.mean_squared_error(
+        matrix_of(costs), estimator=Allocation.of(counts), test_instances=2
+    )
     assert ours.total[0] == pytest.approx(np.mean(squares))
 
 
@@ -56,7 +65,9 @@ def test_pairs_by_enumeration() -> None:
 
 
 def test_missing_runs_by_enumeration() -> None:
-    """With different numbers of stored runs the closed form would not be the mean over all splits and runs."""
+    """With different numbers of stored runs the closed form would not be the mean over all splits
+    and runs.
+    """
     costs = np.random.default_rng(4).lognormal(size=(1, 4, 3))
     costs[0, 1, 2] = np.nan
     costs[0, 2, 0] = np.nan
@@ -66,9 +77,13 @@ def test_missing_runs_by_enumeration() -> None:
     splits = list(permutations(range(4), 2))
     for training in splits:
         truth = np.mean([means[z] for z in range(4) if z not in training])
-        choices = list(product(combinations(stored[training[0]], 2), combinations(stored[training[1]], 1)))
+        choices = list(
+            product(combinations(stored[training[0]], 2), combinations(stored[training[1]], 1))
+        )
         total += np.mean([(np.mean([*a, *b]) - truth) ** 2 for a, b in choices]) / len(splits)
-    ours = exact.mean_squared_error(matrix_of(costs), estimator=Allocation.of([2, 1]), test_instances=2)
+    ours = exact.mean_squared_error(
+        matrix_of(costs), estimator=Allocation.of([2, 1]), test_instances=2
+    )
     assert ours.total[0] == pytest.approx(total)
 
 
@@ -83,14 +98,18 @@ def test_grid_at_once_equals_one_by_one() -> None:
         whole = exact.mean_squared_error(matrix, estimator=estimator, instances=k, runs=n)
         assert whole.total.shape == (9, 16, 4)
         for i, j in ((0, 0), (3, 7), (8, 15)):
-            one = exact.mean_squared_error(matrix, estimator=estimator, instances=k[i, j], runs=n[i, j])
+            one = exact.mean_squared_error(
+                matrix, estimator=estimator, instances=k[i, j], runs=n[i, j]
+            )
             np.testing.assert_allclose(whole.total[i, j], one.total)
             np.testing.assert_allclose(whole.floor[i, j], one.floor)
             assert whole.mean[i, j] == pytest.approx(one.total.mean())
 
 
 def test_even_is_an_allocation() -> None:
-    """S* by name would differ from S* as counts, or its parts from Lemma 2 with the matrix's own components."""
+    """S* by name would differ from S* as counts, or its parts from Lemma 2 with the matrix's own
+    components.
+    """
     matrix = runtimes(3, 20, 4)
     named = exact.mean_squared_error(matrix, instances=8, runs=13)
     counted = exact.mean_squared_error(matrix, estimator=even(13, 8))
@@ -109,14 +128,18 @@ def test_paper_rounds_up() -> None:
 
 
 def test_paper_claims_on_known_components() -> None:
-    """On a synthetic matrix S* would not be best at every (K, N), or its advantage over S† not be largest at some N ≤ K.
+    """On a synthetic matrix S* would not be best at every (K, N), or its advantage over S† not be
+    largest at some N ≤ K.
 
-    Its advantage over S° is 0 at N = 1, where the two are the same, and grows to about across/K: that part of the paper's
-    claim does not hold.
+    Its advantage over S° is 0 at N = 1, where the two are the same, and grows to about across/K:
+    that part of the paper's claim does not hold.
     """
     matrix = runtimes(40, 60, 5, within_share=0.4)
     k, n = exact.grid(60)
-    errors = {name: exact.mean_squared_error(matrix, estimator=name, instances=k, runs=n).mean for name in exact.ESTIMATORS}
+    errors = {
+        name: exact.mean_squared_error(matrix, estimator=name, instances=k, runs=n).mean
+        for name in exact.ESTIMATORS
+    }
     for name in exact.ESTIMATORS:
         assert (errors["even"] <= errors[name] * (1 + 1e-12)).all()
     gap = errors["concentrated"] - errors["even"]

@@ -14,7 +14,9 @@ FOLDER = Path(examples.__file__).parent
 
 @pytest.mark.parametrize("name", examples.names())
 def test_examples_are_what_their_page_says(name: str) -> None:
-    """A matrix of the package would not fit the description beside it, or have costs its metric cannot give."""
+    """A matrix of the package would not fit the description beside it, or have costs its metric
+    cannot give.
+    """
     matrix, about = truecost.load_example(name), examples.describe_example(name)
     configurations, instances, runs = matrix.shape
     assert min(configurations, instances) >= 50
@@ -49,7 +51,9 @@ EVERYWHERE = {
 
 @pytest.mark.parametrize("command", EVERYWHERE)
 def test_examples_go_by_their_names(command: str, tmp_path: Path) -> None:
-    """A command would look for a file of that name, where docs/examples.md says that every one takes examples."""
+    """A command would look for a file of that name, where docs/examples.md says that every one
+    takes examples.
+    """
     ended = run(*command.split(), "clasp", *EVERYWHERE[command], "--json", cwd=tmp_path)
     assert ended.stderr == ""
     # An audit answers 1 where the incumbent is not shown to be better.
@@ -60,17 +64,24 @@ def test_examples_go_by_their_names(command: str, tmp_path: Path) -> None:
 def test_reproduce_takes_every_example_by_itself(tmp_path: Path) -> None:
     """Without a matrix, `truecost reproduce` would do nothing, or one example only."""
     # Of all formats HTML takes the least: what figures look like is a matter of other tests.
-    ended = run("reproduce", "--out", "all", "--splits", "10", "--format", "html", "--json", cwd=tmp_path)
+    ended = run(
+        "reproduce", "--out", "all", "--splits", "10", "--format", "html", "--json", cwd=tmp_path
+    )
     assert ended.returncode == 0, ended.stderr
     assert list(json.loads(ended.stdout)) == examples.names()
-    assert sorted(path.parent.name for path in tmp_path.glob("all/*/results.md")) == examples.names()
+    assert (
+        sorted(path.parent.name for path in tmp_path.glob("all/*/results.md")) == examples.names()
+    )
     assert "PAR10 s" in (tmp_path / "all" / "lkh" / "results.md").read_text()
     assert {path.suffix for path in tmp_path.glob("all/*/figures/*")} == {".html"}
 
 
 def test_examples_are_light() -> None:
     """The examples would make the package heavy."""
-    assert sum(path.stat().st_size for path in FOLDER.iterdir() if path.suffix in (".npz", ".json")) < 3_000_000
+    assert (
+        sum(path.stat().st_size for path in FOLDER.iterdir() if path.suffix in (".npz", ".json"))
+        < 3_000_000
+    )
 
 
 def test_unknown_examples_are_named() -> None:
@@ -82,4 +93,7 @@ def test_unknown_examples_are_named() -> None:
 @pytest.mark.parametrize("name", examples.names())
 def test_descriptions_name_no_host(name: str) -> None:
     """A file of the package would carry the name of the machine it was made on."""
-    assert all(machine["host"] == "" for machine in json.loads((FOLDER / f"{name}.json").read_text())["machines"])
+    assert all(
+        machine["host"] == ""
+        for machine in json.loads((FOLDER / f"{name}.json").read_text())["machines"]
+    )

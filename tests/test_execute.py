@@ -26,7 +26,8 @@ KINDS = {
     "cgroup": {"namespace": False},
     "subreaper": {"group": False, "namespace": False},
 }
-# Limits that nothing comes near but what goes on for good, so that how a run ends depends on no machine.
+# Limits that nothing comes near but what goes on for good, so that how a run ends depends on no
+# machine.
 FAR = {"cpu": 600.0, "wall": 600.0}
 LIMITS = Limits(**FAR, memory=100.0, output=1.0)
 BURNING = Limits(cpu=0.1, wall=600.0, memory=100.0, output=1.0)
@@ -43,14 +44,20 @@ def slot(request: pytest.FixtureRequest) -> Iterator[Slot]:
 
 def torture(slot: Slot, mode: str, limits: Limits = LIMITS, marker: str = "") -> Ended:
     """What becomes of the torture target in this mode."""
-    return slot.run([sys.executable, "-S", str(TORTURE), mode, marker], folder=Path("/"), limits=limits)
+    return slot.run(
+        [sys.executable, "-S", str(TORTURE), mode, marker], folder=Path("/"), limits=limits
+    )
 
 
 def stopped_when_ready(slot: Slot, arguments: list[str], limits: Limits) -> Ended:
-    """What becomes of a command that goes on for good, with so much wall time that it could say that it is ready."""
+    """What becomes of a command that goes on for good, with so much wall time that it could say
+    that it is ready.
+    """
     wall = 0.3
     while True:
-        ended = slot.run(arguments, folder=Path("/"), limits=limits.model_copy(update={"wall": wall}))
+        ended = slot.run(
+            arguments, folder=Path("/"), limits=limits.model_copy(update={"wall": wall})
+        )
         if b"ready" in ended.stdout:
             return ended
         assert ended.exceeded == "wall"
@@ -90,8 +97,12 @@ def processes(marker: str) -> list[str]:
         ("kills-everybody", LIMITS, Status.CRASHED, None),
     ],
 )
-def test_torture(slot: Slot, mode: str, limits: Limits | None, status: Status, value: float | None) -> None:
-    """A solver that misbehaves would be taken for another outcome, or leave something running behind it."""
+def test_torture(
+    slot: Slot, mode: str, limits: Limits | None, status: Status, value: float | None
+) -> None:
+    """A solver that misbehaves would be taken for another outcome, or leave something running
+    behind it.
+    """
     marker = f"marker-{os.getpid()}-{mode}-{slot.method}"
     if limits is None:
         ended = stopped_when_ready(slot, [sys.executable, "-S", str(TORTURE), mode, marker], LIMITS)
@@ -115,10 +126,14 @@ def test_forking_without_end_is_ended(slot: Slot) -> None:
 
 
 def test_a_gigabyte_of_output_is_not_kept(slot: Slot) -> None:
-    """The output of a talkative solver would fill the memory, or its answer at the end would be lost."""
+    """The output of a talkative solver would fill the memory, or its answer at the end would be
+    lost.
+    """
     ended = torture(slot, "prints-1GB", Limits(**FAR, output=1.0))
     assert len(ended.stdout) <= 1_000_000
-    assert ended.dropped == 1000 * (1 << 20) + len(ended.stdout.splitlines(keepends=True)[-1]) + 1 - len(ended.stdout)
+    assert ended.dropped == 1000 * (1 << 20) + len(
+        ended.stdout.splitlines(keepends=True)[-1]
+    ) + 1 - len(ended.stdout)
     assert read_wrapper(ended.stdout.decode()).value == 5
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2_000_000
 
@@ -129,7 +144,8 @@ def test_cpu_time_is_that_of_the_whole_tree(slot: Slot) -> None:
     plain = torture(slot, "burns", limits).cpu
     assert plain >= 0.2
     for mode in ("burns-in-grandchild", "ignores-sigchld"):
-        # Without a control group, a process nobody waits for is seen only by sampling: as well as the sampler gets to run.
+        # Without a control group, a process nobody waits for is seen only by sampling: as well as
+        # the sampler gets to run.
         sampled = mode == "ignores-sigchld" and not slot.method.startswith("cgroup")
         for attempt in range(10):
             ended = torture(slot, mode, limits)
@@ -181,13 +197,19 @@ def test_grace_lets_a_solver_say_its_best(slot: Slot) -> None:
 def test_scratch_folder_is_the_runs_own_and_goes_with_it(slot: Slot) -> None:
     """Temporary files of a solver would stay behind, a million times."""
     ended = torture(slot, "scratch")
-    folder = next(line.split(maxsplit=1)[1] for line in ended.stdout.decode().splitlines() if line.startswith("scratch"))
+    folder = next(
+        line.split(maxsplit=1)[1]
+        for line in ended.stdout.decode().splitlines()
+        if line.startswith("scratch")
+    )
     assert "truecost-" in folder
     assert not Path(folder).exists()
 
 
 def test_arguments_go_through_unharmed(slot: Slot) -> None:
-    """A name with blanks, quotes, line ends or other letters would reach the solver changed, or be taken for a command."""
+    """A name with blanks, quotes, line ends or other letters would reach the solver changed, or be
+    taken for a command.
+    """
     names = [
         "a b",
         "it's",
@@ -217,7 +239,10 @@ def test_signals_and_input_are_as_usual(slot: Slot) -> None:
 
 def test_what_cannot_start_says_so(slot: Slot, tmp_path: Path) -> None:
     """A missing program would count as a crash of the solver, run after run."""
-    with pytest.raises(InputError, match=r"cannot start 'no-such-solver': it is not on PATH; try by hand: cd / && no-such"):
+    with pytest.raises(
+        InputError,
+        match=r"cannot start 'no-such-solver': it is not on PATH; try by hand: cd / && no-such",
+    ):
         slot.run(["no-such-solver", "x"], folder=Path("/"), limits=LIMITS)
     with pytest.raises(InputError, match="there is no such program"):
         slot.run([str(tmp_path / "missing")], folder=Path("/"), limits=LIMITS)
@@ -232,9 +257,13 @@ def test_what_cannot_start_says_so(slot: Slot, tmp_path: Path) -> None:
 
 @contextmanager
 def started(starter: Starter, kind: str, marker: str) -> Iterator[tuple[Started, int]]:
-    """A process that has a burning solver, with a daemon, in a slot of this kind; and the slot's guardian."""
+    """A process that has a burning solver, with a daemon, in a slot of this kind; and the slot's
+    guardian.
+    """
     arguments = [sys.executable, "-S", TORTURE, "daemon-burns", marker]
-    with starter.start(RUNNING, json.dumps(KINDS[kind]), *arguments, stdout=subprocess.PIPE) as running:
+    with starter.start(
+        RUNNING, json.dumps(KINDS[kind]), *arguments, stdout=subprocess.PIPE
+    ) as running:
         assert running.stdout is not None
         guardian = int(running.stdout.readline())
         _until(lambda: len(processes(marker)) >= 2)  # the solver, its daemon
@@ -329,5 +358,8 @@ def test_cores_are_claimed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             pass
     with execute.claimed_cores(None) as again:
         assert again == first
-    with pytest.raises(InputError, match=r"expected at most \d+ `workers`, one per core"), execute.claimed_cores(number + 1):
+    with (
+        pytest.raises(InputError, match=r"expected at most \d+ `workers`, one per core"),
+        execute.claimed_cores(number + 1),
+    ):
         pass

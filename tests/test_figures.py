@@ -32,21 +32,36 @@ EVIL = (
 def named(costs: Any, low: float = 0, high: float = 100, evil: bool = False) -> CostMatrix:
     """A matrix with plain names, or with names from hell."""
     costs = np.asarray(costs, dtype=float)
-    both = [[f"{what}{i}" for i in range(size)] for what, size in zip("ci", costs.shape[:2], strict=True)]
+    both = [
+        [f"{what}{i}" for i in range(size)]
+        for what, size in zip("ci", costs.shape[:2], strict=True)
+    ]
     if evil:
-        both = [[EVIL[i] if i < len(EVIL) else name for i, name in enumerate(names)] for names in both]
+        both = [
+            [EVIL[i] if i < len(EVIL) else name for i, name in enumerate(names)] for names in both
+        ]
     return CostMatrix(costs, both[0], both[1], low, high)
 
 
 def tables(matrix: CostMatrix, splits: int = 40) -> list[pl.DataFrame]:
     """Tables of the three sweeps, as an experiment writes them."""
-    sweeps = [getattr(resample, f"sweep_{kind}")(matrix, splits=splits, rng=np.random.default_rng(1)) for kind in "mnk"]
-    return [experiment_tables.sweep_table(sweep, bounds_observed.bounds_against_reality(matrix, sweep)) for sweep in sweeps]
+    sweeps = [
+        getattr(resample, f"sweep_{kind}")(matrix, splits=splits, rng=np.random.default_rng(1))
+        for kind in "mnk"
+    ]
+    return [
+        experiment_tables.sweep_table(sweep, bounds_observed.bounds_against_reality(matrix, sweep))
+        for sweep in sweeps
+    ]
 
 
-def curves_data(swept: list[pl.DataFrame], error: figures.ErrorName = "uniform", **settings: Any) -> pl.DataFrame:
+def curves_data(
+    swept: list[pl.DataFrame], error: figures.ErrorName = "uniform", **settings: Any
+) -> pl.DataFrame:
     """The data of error curves with the fits to the tables."""
-    return figures.error_curves_data(swept, [fit.to_table(table, error) for table in swept], error, **settings)
+    return figures.error_curves_data(
+        swept, [fit.to_table(table, error) for table in swept], error, **settings
+    )
 
 
 def shares_data(matrix: CostMatrix) -> pl.DataFrame:
@@ -54,7 +69,11 @@ def shares_data(matrix: CostMatrix) -> pl.DataFrame:
     costs = np.nanmean(np.nanmean(matrix.costs, axis=2), axis=1)
     found = variance_components(matrix)
     return figures.variance_shares_data(
-        matrix.configurations, costs=costs, within=found.within, across=found.across, share=found.within_share
+        matrix.configurations,
+        costs=costs,
+        within=found.within,
+        across=found.across,
+        share=found.within_share,
     )
 
 
@@ -72,11 +91,18 @@ def charts(matrix: CostMatrix) -> dict[str, Chart]:
     """Every figure of a matrix."""
     swept = tables(matrix)
     fewest = int(matrix.counts().min())
-    chosen = [name for name in exact.ESTIMATORS[:3] if fewest == matrix.shape[2] or name != "concentrated"]
+    chosen = [
+        name for name in exact.ESTIMATORS[:3] if fewest == matrix.shape[2] or name != "concentrated"
+    ]
     compared = pl.concat(
         experiment_tables.estimator_table(
             resample.compare_estimators(
-                matrix, splits=10, rng=np.random.default_rng(1), runs=range(1, k * fewest + 1), train=k, estimators=chosen
+                matrix,
+                splits=10,
+                rng=np.random.default_rng(1),
+                runs=range(1, k * fewest + 1),
+                train=k,
+                estimators=chosen,
             )
         )
         for k in (2, matrix.shape[1] // 2)
@@ -93,7 +119,9 @@ def charts(matrix: CostMatrix) -> dict[str, Chart]:
 
 
 def test_matrix_picture_shows_every_cell() -> None:
-    """A cell of the picture would stand at another configuration or instance, or show another cost, than the matrix has."""
+    """A cell of the picture would stand at another configuration or instance, or show another cost,
+    than the matrix has.
+    """
     rng = np.random.default_rng(1)
     costs = rng.uniform(0, 100, (7, 5, 3))
     costs[rng.random(costs.shape) < 0.3] = np.nan
@@ -108,16 +136,23 @@ def test_matrix_picture_shows_every_cell() -> None:
         if not np.isnan(costs[x, y]).all()
     }
     rows, columns = picture.configurations["name"].to_list(), picture.instances["name"].to_list()
-    shown = {(rows[cell["row"]], columns[cell["column"]]): cell["cost"] for cell in picture.cells.iter_rows(named=True)}
+    shown = {
+        (rows[cell["row"]], columns[cell["column"]]): cell["cost"]
+        for cell in picture.cells.iter_rows(named=True)
+    }
     assert shown.keys() == means.keys()
     assert all(shown[key] == pytest.approx(means[key]) for key in means)
     for names, place in ((rows, 0), (columns, 1)):
-        each = [np.mean([mean for key, mean in means.items() if key[place] == name]) for name in names]
+        each = [
+            np.mean([mean for key, mean in means.items() if key[place] == name]) for name in names
+        ]
         assert each == sorted(each)
 
 
 def test_matrix_picture_bins() -> None:
-    """Binning a large matrix would lose or double runs, miscount timeouts, or draw more cells than asked for."""
+    """Binning a large matrix would lose or double runs, miscount timeouts, or draw more cells than
+    asked for.
+    """
     matrix = runtimes(23, 130, 3)
     picture = figures.matrix_data(matrix, most=10)
     assert not picture.by_cost
@@ -130,8 +165,14 @@ def test_matrix_picture_bins() -> None:
     by_configuration = matrix.costs.mean(axis=(1, 2)).argsort(kind="stable")
     by_instance = matrix.costs.mean(axis=(0, 2)).argsort(kind="stable")
     for cell in picture.cells.iter_rows(named=True):
-        down, across = picture.configurations.row(cell["row"], named=True), picture.instances.row(cell["column"], named=True)
-        rows, columns = by_configuration[down["first"] - 1 : down["last"]], by_instance[across["first"] - 1 : across["last"]]
+        down, across = (
+            picture.configurations.row(cell["row"], named=True),
+            picture.instances.row(cell["column"], named=True),
+        )
+        rows, columns = (
+            by_configuration[down["first"] - 1 : down["last"]],
+            by_instance[across["first"] - 1 : across["last"]],
+        )
         part = matrix.costs[np.ix_(rows, columns)]
         assert cell["cost"] == pytest.approx(part.mean())
         assert cell["failed"] == pytest.approx((part == 100).mean())
@@ -139,16 +180,22 @@ def test_matrix_picture_bins() -> None:
 
 def test_picture_of_a_large_matrix_is_light() -> None:
     """A large matrix would make a file that no browser opens with pleasure."""
-    chart = figures.matrix_chart(figures.matrix_data(named(np.random.default_rng(1).uniform(1, 100, (130, 300, 1)))))
+    chart = figures.matrix_chart(
+        figures.matrix_data(named(np.random.default_rng(1).uniform(1, 100, (130, 300, 1))))
+    )
     assert len(svg(chart)) < 1_000_000
 
 
 def test_variance_shares() -> None:
-    """A bar would stand at another configuration, or show another share, than `variance_components` has."""
+    """A bar would stand at another configuration, or show another share, than `variance_components`
+    has.
+    """
     matrix = runtimes(9, 20, 3, within_share=0.4)
     components = variance_components(matrix)
     data = shares_data(matrix)
-    assert data["configuration"].to_list() == [matrix.configurations[i] for i in matrix.costs.mean(axis=(1, 2)).argsort()]
+    assert data["configuration"].to_list() == [
+        matrix.configurations[i] for i in matrix.costs.mean(axis=(1, 2)).argsort()
+    ]
     for row in data.iter_rows(named=True):
         i = matrix.configurations.index(row["configuration"])
         across = max(components.across[i], 0)
@@ -159,7 +206,9 @@ def test_variance_shares() -> None:
 
 
 def test_overtuning_runs_are_even_and_different() -> None:
-    """A training cost would be of runs from test instances, of one run twice, or of an allocation that is not even."""
+    """A training cost would be of runs from test instances, of one run twice, or of an allocation
+    that is not even.
+    """
     instances, runs = 8, 3
     bits = 2.0 ** np.arange(instances * runs).reshape(instances, runs)
     matrix = named(np.broadcast_to(bits, (6, instances, runs)), high=2.0**30)
@@ -180,7 +229,9 @@ def test_overtuning_runs_are_even_and_different() -> None:
 
 
 def test_overtuning_marks_the_winner() -> None:
-    """The winner or the best would be another configuration than the one with the least training or test cost."""
+    """The winner or the best would be another configuration than the one with the least training or
+    test cost.
+    """
     data = split_data(runtimes(20, 30, 4), 2)
     assert data["runs"].unique().sort().to_list() == [4, 60]
     for n in (4, 60):
@@ -194,7 +245,9 @@ def test_overtuning_marks_the_winner() -> None:
 
 @pytest.mark.parametrize("error", figures.ERRORS)
 def test_error_curves(error: figures.ErrorName) -> None:
-    """A curve would show other numbers than the sweep, the fit to all its points, and the bound at the same place."""
+    """A curve would show other numbers than the sweep, the fit to all its points, and the bound at
+    the same place.
+    """
     matrix = runtimes(15, 40, 4)
     data = curves_data(tables(matrix), error, most=12)
     for kind in fit.FORMULAS:
@@ -237,7 +290,12 @@ def test_bounds_beside_quantiles() -> None:
 def test_estimators_of_figure_1() -> None:
     """The bars of the comparison would not be mean ± standard deviation of the simulation."""
     errors = resample.compare_estimators(
-        runtimes(5, 20, 3), splits=30, rng=np.random.default_rng(1), runs=[2, 8, 16], train=8, estimators=exact.ESTIMATORS
+        runtimes(5, 20, 3),
+        splits=30,
+        rng=np.random.default_rng(1),
+        runs=[2, 8, 16],
+        train=8,
+        estimators=exact.ESTIMATORS,
     )
     data = figures.estimators_data(experiment_tables.estimator_table(errors))
     assert "pairs" not in data["estimator"]
@@ -271,7 +329,11 @@ def test_every_chart_is_valid(matrix: CostMatrix) -> None:
 def outside_data(spec: Any) -> Any:
     """A specification without its data."""
     if isinstance(spec, dict):
-        return {key: outside_data(value) for key, value in spec.items() if key not in ("datasets", "values")}
+        return {
+            key: outside_data(value)
+            for key, value in spec.items()
+            if key not in ("datasets", "values")
+        }
     return [outside_data(item) for item in spec] if isinstance(spec, list) else spec
 
 
@@ -282,20 +344,27 @@ def without_library(page: str) -> str:
 
 
 def test_names_are_data() -> None:
-    """A name out of a file would become part of a page, an expression or a picture's markup, or end the process."""
+    """A name out of a file would become part of a page, an expression or a picture's markup, or end
+    the process.
+    """
     matrix = named(np.random.default_rng(1).uniform(1, 99, (6, 10, 2)), evil=True)
     for name, chart in charts(matrix).items():
         spec = saving.specification(chart)
         rest = json.dumps(outside_data(spec), ensure_ascii=False)
         assert not any(each in rest for each in EVIL), name
-        assert all(text.isprintable() for text in re.findall(r'"([^"]*)"', json.dumps(spec, ensure_ascii=False))), name
+        assert all(
+            text.isprintable()
+            for text in re.findall(r'"([^"]*)"', json.dumps(spec, ensure_ascii=False))
+        ), name
         if name == "overtuning":
             page = without_library(saving.render(spec, "html").decode())
             assert page.count("</script") == page.count("<script") == 2, name
             assert "<img" not in page, name
             assert all(saving.render(spec, kind) for kind in ("png", "pdf"))
         root = ElementTree.fromstring(saving.render(spec, "svg"))  # noqa: S314
-        assert not [each for each in root.iter() if each.tag.endswith(("script", "img", "image"))], name
+        assert not [
+            each for each in root.iter() if each.tag.endswith(("script", "img", "image"))
+        ], name
 
 
 def test_unit_is_text() -> None:
@@ -313,11 +382,17 @@ def ranges(spec: Any, channel: str) -> list[list[Any]]:
     if isinstance(spec, dict):
         own = [spec[channel]["scale"]["range"]] if "scale" in spec.get(channel, {}) else []
         return own + [found for value in spec.values() for found in ranges(value, channel)]
-    return [found for item in spec for found in ranges(item, channel)] if isinstance(spec, list) else []
+    return (
+        [found for item in spec for found in ranges(item, channel)]
+        if isinstance(spec, list)
+        else []
+    )
 
 
 def test_series_differ_without_colour() -> None:
-    """In greyscale two curves of a figure could not be told apart: each needs a dash or shape of its own."""
+    """In greyscale two curves of a figure could not be told apart: each needs a dash or shape of
+    its own.
+    """
     drawn = charts(runtimes(6, 12, 3))
     for name, channel in (
         *((name, "strokeDash") for name in ("estimators", "uniform", "selection", "bounds")),
@@ -332,13 +407,20 @@ def test_series_differ_without_colour() -> None:
 def test_save_by_ending(tmp_path: Path) -> None:
     """A file would not be what its ending says, or a wrong ending would write something."""
     chart = figures.variance_shares_chart(shares_data(runtimes(4, 8, 2)))
-    for ending, start in (("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("html", b"<!DOCTYPE html>")):
+    for ending, start in (
+        ("svg", b"<svg"),
+        ("png", b"\x89PNG"),
+        ("pdf", b"%PDF"),
+        ("html", b"<!DOCTYPE html>"),
+    ):
         figures.save(chart, tmp_path / f"figure.{ending}")
         assert (tmp_path / f"figure.{ending}").read_bytes().startswith(start)
     page = (tmp_path / "figure.html").read_text()
     assert "default-src 'none'" in page
     assert not re.search(r"<(script|link|img|iframe)[^>]+(src|href)=", without_library(page))
-    with pytest.raises(InputError, match=r"expected a name that ends in \.html, \.svg, \.png, \.pdf"):
+    with pytest.raises(
+        InputError, match=r"expected a name that ends in \.html, \.svg, \.png, \.pdf"
+    ):
         figures.save(chart, tmp_path / "figure.gif")
     assert len(list(tmp_path.iterdir())) == 4
 
@@ -347,31 +429,48 @@ def test_the_same_chart_gives_the_same_bytes() -> None:
     """A figure would change from one call to the next though nothing did."""
     chart = figures.error_curves_chart(curves_data(tables(runtimes(4, 8, 2))[:1]))
     for kind in ("svg", "png", "html"):
-        one, other = (saving.render(saving.specification(chart, validate=False), kind) for _ in range(2))
+        one, other = (
+            saving.render(saving.specification(chart, validate=False), kind) for _ in range(2)
+        )
         assert one == other
 
 
 def test_building_on_a_chart_leaves_it_alone() -> None:
-    """Who makes a part of a figure interactive, or puts it into another, would change the figure or the part."""
+    """Who makes a part of a figure interactive, or puts it into another, would change the figure or
+    the part.
+    """
     chart = figures.error_curves_chart(curves_data(tables(runtimes(4, 8, 2))[:1]))
     part = chart.hconcat[0].layer[0]
-    other = part.properties(data="other.csv", title="other").encode(x=alt.X("other:Q")).mark_bar().interactive()
+    other = (
+        part.properties(data="other.csv", title="other")
+        .encode(x=alt.X("other:Q"))
+        .mark_bar()
+        .interactive()
+    )
     before = [saving.specification(each, validate=False) for each in (chart, other)]
     alt.layer(other, part).to_dict()
     assert [saving.specification(each, validate=False) for each in (chart, other)] == before
 
 
 def test_numbering_leaves_texts_alone() -> None:
-    """Giving the parts of an SVG stable names would break what refers to them, or change what a name says."""
+    """Giving the parts of an SVG stable names would break what refers to them, or change what a
+    name says.
+    """
     texts = ['id="clip1"', '"url(#clip1)"']
-    matrix = CostMatrix(np.random.default_rng(1).uniform(1, 9, (2, 3, 2)), texts, list("abc"), 0, 10)
+    matrix = CostMatrix(
+        np.random.default_rng(1).uniform(1, 9, (2, 3, 2)), texts, list("abc"), 0, 10
+    )
     table = shares_data(matrix)
     alt_chart = (
-        alt.Chart(alt.InlineData(values=table.to_dicts())).mark_point(clip=True).encode(x="rank:Q", y="configuration:N")
+        alt.Chart(alt.InlineData(values=table.to_dicts()))
+        .mark_point(clip=True)
+        .encode(x="rank:Q", y="configuration:N")
     )
     svg(alt_chart)
     drawn = svg(alt_chart)
     root = ElementTree.fromstring(drawn)  # noqa: S314
     assert {each.text for each in root.iter()} >= set(texts)
     ids = {each.get("id") for each in root.iter()} - {None}
-    assert set(re.findall(rb'clip-path="url\(#(\w+)\)', drawn)) == {str(each).encode() for each in ids}
+    assert set(re.findall(rb'clip-path="url\(#(\w+)\)', drawn)) == {
+        str(each).encode() for each in ids
+    }

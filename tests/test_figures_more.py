@@ -41,17 +41,27 @@ def hostile(configurations: int = 8, instances: int = 12) -> CostMatrix:
         [HOSTILE[i] if i < len(HOSTILE) else f"{what}{i}" for i in range(size)]
         for what, size in (("c", configurations), ("i", instances))
     ]
-    return CostMatrix(rng().uniform(1, 99, (configurations, instances, 2)), names[0], names[1], 0, 100)
+    return CostMatrix(
+        rng().uniform(1, 99, (configurations, instances, 2)), names[0], names[1], 0, 100
+    )
 
 
-def searched(matrix: CostMatrix, *, counted: bool = True, test: CostMatrix | None = None, order: Any = None) -> OverTuning:
-    """What a search that took its configurations in this order, one better than the other, went past."""
+def searched(
+    matrix: CostMatrix, *, counted: bool = True, test: CostMatrix | None = None, order: Any = None
+) -> OverTuning:
+    """What a search that took its configurations in this order, one better than the other, went
+    past.
+    """
     order = list(matrix.configurations if order is None else order)
     steps = tuple(Step(10 * 3**i if counted else None, (name,)) for i, name in enumerate(order))
-    trajectory = Trajectory(tool="a search", proposed="adaptively", incumbent=order[-1], steps=steps)
+    trajectory = Trajectory(
+        tool="a search", proposed="adaptively", incumbent=order[-1], steps=steps
+    )
     if test is None:
         fresh = [f"new {name}" for name in matrix.instances]
-        test = CostMatrix(matrix.costs[:, ::-1] * 0.9 + 1, matrix.configurations, fresh, matrix.low, matrix.high)
+        test = CostMatrix(
+            matrix.costs[:, ::-1] * 0.9 + 1, matrix.configurations, fresh, matrix.low, matrix.high
+        )
     return assess(matrix, trajectory=trajectory, test=test).over_tuning
 
 
@@ -61,28 +71,40 @@ def played(rules: int = 3, repetitions: int = 40) -> Replay:
     budgets = (0.05, 0.2, 0.6)
     level = rng(3).uniform(0.1, 1, (len(budgets), len(names)))
     regret = level * rng(4).gamma(4, 0.25, (repetitions, len(budgets), len(names)))
-    return Replay(rules=names, budgets=budgets, regret=regret, missed=np.zeros(3, dtype=np.int64), delta=0.05)
+    return Replay(
+        rules=names, budgets=budgets, regret=regret, missed=np.zeros(3, dtype=np.int64), delta=0.05
+    )
 
 
 def width_data(
-    matrix: CostMatrix, configuration: str, seed: int | list[int] = 1, delta: float = 0.05, **settings: Any
+    matrix: CostMatrix,
+    configuration: str,
+    seed: int | list[int] = 1,
+    delta: float = 0.05,
+    **settings: Any,
 ) -> pl.DataFrame:
     """The data of certificate widths."""
     means, there = instance_means(matrix.select(configurations=[configuration]))
     costs = rng(seed).permutation(means[0, there[0]])
     limits = confidence.upper_by_size(costs, matrix.low, matrix.high, delta, **settings)
-    return figures.certificate_width_data(configuration, limits.instances, limits.estimate, limits.upper)
+    return figures.certificate_width_data(
+        configuration, limits.instances, limits.estimate, limits.upper
+    )
 
 
 def paired_data(matrix: CostMatrix, incumbent: str, default: str, **settings: Any) -> pl.DataFrame:
     """The data of paired differences, with limits for two that were fixed beforehand."""
-    means, there = instance_means(matrix.select(configurations=list(dict.fromkeys([incumbent, default]))))
+    means, there = instance_means(
+        matrix.select(configurations=list(dict.fromkeys([incumbent, default])))
+    )
     both = np.flatnonzero(there.all(axis=0))
     if both.size and incumbent != default:
         limits = confidence.difference(means[0, both], means[1, both], matrix.low, matrix.high)
         settings = {"lower": limits.lower, "upper": limits.upper, **settings}
     names = [matrix.instances[i] for i in both]
-    return figures.paired_differences_data(incumbent, default, instances=names, costs=means[:, both], **settings)
+    return figures.paired_differences_data(
+        incumbent, default, instances=names, costs=means[:, both], **settings
+    )
 
 
 def charts_of(matrix: CostMatrix) -> dict[str, Chart]:
@@ -92,7 +114,9 @@ def charts_of(matrix: CostMatrix) -> dict[str, Chart]:
         "width": figures.certificate_width_chart(width_data(matrix, first)),
         "paired": figures.paired_differences_chart(paired_data(matrix, first, second)),
         "along": figures.overtuning_along_chart(figures.overtuning_along_data(searched(matrix))),
-        "steps": figures.overtuning_along_chart(figures.overtuning_along_data(searched(matrix, counted=False))),
+        "steps": figures.overtuning_along_chart(
+            figures.overtuning_along_data(searched(matrix, counted=False))
+        ),
     }
 
 
@@ -101,7 +125,9 @@ def charts(matrix: CostMatrix) -> dict[str, Chart]:
     return {
         **charts_of(matrix),
         "plan": figures.plan_curve_chart(
-            figures.plan_curve_data(plan.runs_needed(error=0.5, components=KNOWN, price_instance=5, width=100))
+            figures.plan_curve_data(
+                plan.runs_needed(error=0.5, components=KNOWN, price_instance=5, width=100)
+            )
         ),
         "budget": figures.plan_curve_chart(
             figures.plan_curve_data(plan.best_for(budget=500, components=KNOWN, price_instance=5))
@@ -111,7 +137,9 @@ def charts(matrix: CostMatrix) -> dict[str, Chart]:
 
 
 def test_certificate_width() -> None:
-    """A point would show another limit than the method has on the first K instances of the one order."""
+    """A point would show another limit than the method has on the first K instances of the one
+    order.
+    """
     costs = np.array(runtimes(3, 30, 3).costs)
     costs[1, [4, 9]] = np.nan
     costs[1, 5, 1:] = np.nan
@@ -141,22 +169,34 @@ def test_certificate_width_reaches_from_few_to_all_instances() -> None:
 
 
 def test_paired_differences() -> None:
-    """A bar would stand at another instance or show another difference, or the mean and its interval would be of others."""
+    """A bar would stand at another instance or show another difference, or the mean and its
+    interval would be of others.
+    """
     costs = rng().uniform(0, 100, (3, 9, 2))
     costs[0, 3], costs[2, 5, 0], costs[2, 7] = np.nan, np.nan, costs[0, 7]
     matrix = named(costs)
     data = paired_data(matrix, "c2", "c0", lower=-1.5, upper=None)
-    expected = {f"i{i}": np.nanmean(costs[2, i]) - np.nanmean(costs[0, i]) for i in range(9) if i != 3}
-    assert dict(zip(data["instance"], data["difference"], strict=True)) == {k: pytest.approx(v) for k, v in expected.items()}
+    expected = {
+        f"i{i}": np.nanmean(costs[2, i]) - np.nanmean(costs[0, i]) for i in range(9) if i != 3
+    }
+    assert dict(zip(data["instance"], data["difference"], strict=True)) == {
+        k: pytest.approx(v) for k, v in expected.items()
+    }
     assert data["difference"].is_sorted()
     assert data["place"].to_list() == list(range(1, 9))
     np.testing.assert_allclose(data["incumbent_cost"] - data["default_cost"], data["difference"])
     sides = {"incumbent": -1, "default": 1, "neither": 0}
-    assert [sides[side] for side in data["better"]] == np.sign(data["difference"].to_numpy()).tolist()
+    assert [sides[side] for side in data["better"]] == np.sign(
+        data["difference"].to_numpy()
+    ).tolist()
     one = data.row(0, named=True)
     values = np.array(list(expected.values()))
     assert one["mean"] == pytest.approx(values.mean())
-    assert (one["instances"], one["gains"], one["losses"]) == (8, (values < 0).sum(), (values > 0).sum())
+    assert (one["instances"], one["gains"], one["losses"]) == (
+        8,
+        (values < 0).sum(),
+        (values > 0).sum(),
+    )
     assert (one["lower"], one["upper"]) == (-1.5, None)
 
 
@@ -164,7 +204,9 @@ def test_few_small_gains_are_drawn() -> None:
     """Gains that are small beside the losses would be drawn outside of the axes."""
     costs = np.stack([np.array([[9.0], [60.0], [90.0]]), np.array([[10.0], [10.0], [10.0]])])
     data = paired_data(named(costs), "c0", "c1")
-    chart = figures.paired_differences_chart(data.with_columns(lower=pl.lit(5.0), upper=pl.lit(70.0)))
+    chart = figures.paired_differences_chart(
+        data.with_columns(lower=pl.lit(5.0), upper=pl.lit(70.0))
+    )
 
     def domains(spec: Any) -> list[list[float]]:
         if isinstance(spec, dict):
@@ -178,7 +220,9 @@ def test_few_small_gains_are_drawn() -> None:
 
 
 def test_paired_differences_of_many_instances_stay_light() -> None:
-    """Thousands of instances would make a file that is slow to open, or lose the extremes or the mean of all."""
+    """Thousands of instances would make a file that is slow to open, or lose the extremes or the
+    mean of all.
+    """
     costs = rng().uniform(0, 100, (2, 3000, 1))
     data = paired_data(named(costs), "c0", "c1")
     apart = costs[0, :, 0] - costs[1, :, 0]
@@ -203,12 +247,16 @@ def test_paired_differences_of_many_instances_stay_light() -> None:
         plan.best_for(budget=7, components=KNOWN),
         plan.best_for(budget=1, components=KNOWN),
         plan.runs_needed(error=1, components=VarianceComponents.known(within=0.0, across=0.0)),
-        plan.runs_needed(error=2, components=variance_components(runtimes(1, 40, 4)), price_instance=9),
+        plan.runs_needed(
+            error=2, components=variance_components(runtimes(1, 40, 4)), price_instance=9
+        ),
     ],
     ids=["no price", "limited", "bound", "budget", "runs", "one", "constant", "estimated"],
 )
 def test_plan_curve(found: plan.Recommendation) -> None:
-    """The curve would mark another point than the recommended one, or show an error that does not belong to its K and N."""
+    """The curve would mark another point than the recommended one, or show an error that does not
+    belong to its K and N.
+    """
     data = figures.plan_curve_data(found)
     own = data.filter("chosen")
     assert (own["instances"].to_list(), own["runs"].to_list()) == ([found.instances], [found.runs])
@@ -231,11 +279,19 @@ def test_plan_curve(found: plan.Recommendation) -> None:
 
 
 def test_overtuning_along() -> None:
-    """An incumbent would be shown with the costs of another, or over-tuning would be measured from another one."""
+    """An incumbent would be shown with the costs of another, or over-tuning would be measured from
+    another one.
+    """
     matrix = runtimes(4, 30, 2, seed=5)
     fresh = runtimes(4, 40, 2, seed=6)
     names = matrix.configurations
-    test = CostMatrix(fresh.costs[[0, 1, 3]], [names[i] for i in (0, 1, 3)], [f"t{i}" for i in range(40)], 0, matrix.high)
+    test = CostMatrix(
+        fresh.costs[[0, 1, 3]],
+        [names[i] for i in (0, 1, 3)],
+        [f"t{i}" for i in range(40)],
+        0,
+        matrix.high,
+    )
     order = [names[i] for i in (2, 0, 1, 3)]
     found = searched(matrix, test=test, order=order)
     data = figures.overtuning_along_data(found)
@@ -244,16 +300,24 @@ def test_overtuning_along() -> None:
     np.testing.assert_allclose(data["training"], matrix.costs.mean(axis=(1, 2))[[2, 0, 1, 3]])
     true = fresh.costs.mean(axis=(1, 2))[[0, 1, 3]]
     assert data["true"].to_list() == [None, *(pytest.approx(cost) for cost in true)]
-    assert data["gap"].to_list() == [None, *(pytest.approx(a - b) for a, b in zip(true, data["training"][1:], strict=True))]
+    assert data["gap"].to_list() == [
+        None,
+        *(pytest.approx(a - b) for a, b in zip(true, data["training"][1:], strict=True)),
+    ]
     assert data["best"].to_list() == [False, *(true == true.min())]
     assert data["over_tuning"].to_list() == [pytest.approx(true[-1] - true.min())] * 4
     drawn = svg(figures.overtuning_along_chart(data)).decode()
     assert "its mean on test runs" in drawn
-    assert f"Over-tuning, its true cost − the least on the way (circled): {true[-1] - true.min():.3g}." in drawn
+    assert (
+        f"Over-tuning, its true cost − the least on the way (circled): {true[-1] - true.min():.3g}."
+        in drawn
+    )
 
 
 def test_overtuning_along_by_steps() -> None:
-    """Incumbents whose runs nobody counted would be left out, or the axis would call their places runs."""
+    """Incumbents whose runs nobody counted would be left out, or the axis would call their places
+    runs.
+    """
     matrix = runtimes(5, 12, 2)
     data = figures.overtuning_along_data(searched(matrix, counted=False))
     assert data["runs"].null_count() == data.height == 5
@@ -261,19 +325,31 @@ def test_overtuning_along_by_steps() -> None:
     drawn = svg(figures.overtuning_along_chart(data)).decode()
     assert "incumbents, in their order" in drawn
     partly = searched(matrix)
-    partly = dataclasses.replace(partly, along=(*partly.along[:-1], partly.along[-1]._replace(runs=None)))
+    partly = dataclasses.replace(
+        partly, along=(*partly.along[:-1], partly.along[-1]._replace(runs=None))
+    )
     data = figures.overtuning_along_data(partly)
     assert data["runs"].to_list() == [10, 30, 90, 270, None]
     assert "incumbents, in their order" in svg(figures.overtuning_along_chart(data)).decode()
 
 
 def test_regret() -> None:
-    """A rule would have the regret of another rule or budget, or the fixed N would not be the best of each budget."""
+    """A rule would have the regret of another rule or budget, or the fixed N would not be the best
+    of each budget.
+    """
     found = played(rules=4)
     data = figures.regret_data(found)
     fixed = range(4, 8)
-    expected = {OURS: [0] * 3, SMAC: [1] * 3, HALVING: [2] * 3, STUDENT: [3] * 3, EVERYTHING: [8] * 3}
-    expected["best fixed N, in hindsight"] = [min(fixed, key=lambda i: found.regret[:, b, i].mean()) for b in range(3)]
+    expected = {
+        OURS: [0] * 3,
+        SMAC: [1] * 3,
+        HALVING: [2] * 3,
+        STUDENT: [3] * 3,
+        EVERYTHING: [8] * 3,
+    }
+    expected["best fixed N, in hindsight"] = [
+        min(fixed, key=lambda i: found.regret[:, b, i].mean()) for b in range(3)
+    ]
     assert set(data["rule"]) == set(expected)
     for rule, places in expected.items():
         part = data.filter(pl.col("rule") == rule)
@@ -283,7 +359,10 @@ def test_regret() -> None:
             error = own.std(ddof=1) / math.sqrt(40)
             assert row["which"] == found.rules[place]
             assert row["regret"] == pytest.approx(own.mean())
-            assert (row["low"], row["high"]) == (pytest.approx(own.mean() - error), pytest.approx(own.mean() + error))
+            assert (row["low"], row["high"]) == (
+                pytest.approx(own.mean() - error),
+                pytest.approx(own.mean() + error),
+            )
 
 
 def test_regret_of_a_real_replay() -> None:
@@ -292,7 +371,17 @@ def test_regret_of_a_real_replay() -> None:
     data = figures.regret_data(found)
     assert data.height == 6 * 3
     texts = [each.text for each in ElementTree.fromstring(svg(figures.regret_chart(data))).iter()]  # noqa: S314
-    assert {OURS, SMAC, HALVING, STUDENT, EVERYTHING, "best fixed N, in hindsight", "5%", "20%", "60%"} <= set(texts)
+    assert {
+        OURS,
+        SMAC,
+        HALVING,
+        STUDENT,
+        EVERYTHING,
+        "best fixed N, in hindsight",
+        "5%",
+        "20%",
+        "60%",
+    } <= set(texts)
 
 
 @pytest.mark.parametrize(
@@ -306,7 +395,9 @@ def test_regret_of_a_real_replay() -> None:
     ],
     ids=["runtimes", "constant", "highest", "negative", "two instances"],
 )
-def test_every_chart_is_valid(drawing: Callable[[CostMatrix], dict[str, Chart]], matrix: CostMatrix) -> None:
+def test_every_chart_is_valid(
+    drawing: Callable[[CostMatrix], dict[str, Chart]], matrix: CostMatrix
+) -> None:
     """A chart of an unusual matrix would not validate, or not be drawn."""
     for name, chart in drawing(matrix).items():
         drawn = svg(chart)
@@ -316,20 +407,29 @@ def test_every_chart_is_valid(drawing: Callable[[CostMatrix], dict[str, Chart]],
 
 
 def test_names_stay_text() -> None:
-    """A name out of a file would become part of a page or a picture's markup, break a line, or end the process."""
+    """A name out of a file would become part of a page or a picture's markup, break a line, or end
+    the process.
+    """
     matrix = hostile()
     for name, chart in charts(matrix).items():
         spec = saving.specification(chart)
-        assert all(text.isprintable() for text in re.findall(r'"([^"]*)"', json.dumps(spec, ensure_ascii=False))), name
+        assert all(
+            text.isprintable()
+            for text in re.findall(r'"([^"]*)"', json.dumps(spec, ensure_ascii=False))
+        ), name
         root = ElementTree.fromstring(saving.render(spec, "svg"))  # noqa: S314
-        assert not [each for each in root.iter() if each.tag.endswith(("script", "img", "image"))], name
+        assert not [
+            each for each in root.iter() if each.tag.endswith(("script", "img", "image"))
+        ], name
         if name in ("paired", "along"):
             page = without_library(saving.render(spec, "html").decode())
             assert page.count("</script") == page.count("<script") == 2, name
             assert "<img" not in page, name
         if name in ("width", "paired"):
             # Where the configurations are named, their names can be read.
-            assert any("<img src=x onerror=alert(1)>" in (each.text or "") for each in root.iter()), name
+            assert any(
+                "<img src=x onerror=alert(1)>" in (each.text or "") for each in root.iter()
+            ), name
     broken = figures.certificate_width_chart(width_data(matrix, HOSTILE[1]))
     texts = [each.text for each in ElementTree.fromstring(svg(broken)).iter()]  # noqa: S314
     assert f"95 % certificates of {visible(HOSTILE[1])}" in texts
@@ -353,7 +453,9 @@ def test_every_chart_saves(tmp_path: Any) -> None:
 
 
 def test_series_differ_without_colour() -> None:
-    """In greyscale two curves of a figure could not be told apart: each needs a dash or shape of its own."""
+    """In greyscale two curves of a figure could not be told apart: each needs a dash or shape of
+    its own.
+    """
     drawn = charts(runtimes(4, 12, 2))
     for name, channel, series in (
         ("width", "strokeDash", 4),
@@ -387,15 +489,25 @@ def test_units_stand_at_the_axes() -> None:
             figures.plan_curve_chart(figures.plan_curve_data(recommended), unit=unit),
             f"standard error of a training cost ({unit})",
         ),
-        (figures.plan_curve_chart(figures.plan_curve_data(recommended), price_unit=unit), f"price ({unit})"),
-        (figures.overtuning_along_chart(figures.overtuning_along_data(searched(matrix)), unit=unit), f"cost ({unit})"),
+        (
+            figures.plan_curve_chart(figures.plan_curve_data(recommended), price_unit=unit),
+            f"price ({unit})",
+        ),
+        (
+            figures.overtuning_along_chart(
+                figures.overtuning_along_data(searched(matrix)), unit=unit
+            ),
+            f"cost ({unit})",
+        ),
     ):
         texts = [each.text for each in ElementTree.fromstring(svg(chart)).iter()]  # noqa: S314
         assert label in texts
 
 
 def test_what_cannot_be_shown_is_refused() -> None:
-    """Input that has nothing to show would end in a trace or an empty picture instead of a sentence."""
+    """Input that has nothing to show would end in a trace or an empty picture instead of a
+    sentence.
+    """
     costs = rng().uniform(1, 99, (4, 4, 1))
     costs[0, 1:], costs[1, 0], costs[3] = np.nan, np.nan, np.nan
     matrix = named(costs)

@@ -11,7 +11,11 @@ from commands import Run
 
 from truecost import InputError, Scenario, Status, configure, gather
 
-CHECKED = {"kind": "wrapper", "command": ["./steady.sh"], "check": ["{python}", "check.py", "{instance}", "{output}"]}
+CHECKED = {
+    "kind": "wrapper",
+    "command": ["./steady.sh"],
+    "check": ["{python}", "check.py", "{instance}", "{output}"],
+}
 STEADY = '#!/bin/sh\necho "Result for SMAC: SUCCESS, 0.01, 0, $(( $5 % 100 )), $5"\n'
 SIZE: dict[str, Any] = {"configurations": 3, "instances": 3, "runs": 1, "pin": False}
 
@@ -54,7 +58,9 @@ def tried(message: str) -> subprocess.CompletedProcess[str]:
 def test_a_check_that_raises_is_not_a_veto(tmp_path: Path) -> None:
     """An exception in a checker would pass for wrong answers of the solver."""
     scenario = steady(tmp_path, "print('reading')\n1 / 0\n")
-    with pytest.raises(InputError, match=r"aborted \(the check itself failed \(exit code 1\): ZeroDivisionError") as caught:
+    with pytest.raises(
+        InputError, match=r"aborted \(the check itself failed \(exit code 1\): ZeroDivisionError"
+    ) as caught:
         gather(scenario, tmp_path / "runs.db", **SIZE)
     assert set(statuses(tmp_path / "runs.db")) == {Status.ABORTED}
     assert len(statuses(tmp_path / "runs.db")) < 9
@@ -69,16 +75,36 @@ def test_a_check_that_raises_is_not_a_veto(tmp_path: Path) -> None:
 def test_a_check_of_r_that_stops_is_not_a_veto(tmp_path: Path) -> None:
     """An error in a checker written in R would pass for wrong answers of the solver."""
     said = "Error in library(x) : there is no package called 'x'\\nExecution halted\\n"
-    scenario = steady(tmp_path, f"import sys\nsys.stderr.write({said!r}.encode().decode('unicode_escape'))\nsys.exit(1)\n")
-    with pytest.raises(InputError, match=r"the check itself failed \(exit code 1\): Execution halted"):
+    scenario = steady(
+        tmp_path,
+        f"import sys\nsys.stderr.write({said!r}.encode().decode('unicode_escape'))\nsys.exit(1)\n",
+    )
+    with pytest.raises(
+        InputError, match=r"the check itself failed \(exit code 1\): Execution halted"
+    ):
         gather(scenario, tmp_path / "runs.db", **SIZE)
 
 
-def test_nothing_but_vetoes_stops_with_the_reason(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_but_vetoes_stops_with_the_reason(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nine runs of nine would be vetoed, the command end well, and the reason stay in the journal."""
-    steady(tmp_path, "import sys\nsys.exit('wrong by ' + open(sys.argv[2]).read().split(', ')[3])\n")
+    steady(
+        tmp_path, "import sys\nsys.exit('wrong by ' + open(sys.argv[2]).read().split(', ')[3])\n"
+    )
     monkeypatch.chdir(tmp_path)
-    words = ["gather", "scenario.toml", "--configurations", 3, "--instances", 3, "--runs", 1, "--no-pin", "--quiet"]
+    words = [
+        "gather",
+        "scenario.toml",
+        "--configurations",
+        3,
+        "--instances",
+        3,
+        "--runs",
+        1,
+        "--no-pin",
+        "--quiet",
+    ]
     ended = run(*words)
     assert ended.returncode == 2
     assert "first 9 runs, and all were vetoed (wrong by " in ended.stderr
@@ -102,12 +128,16 @@ def test_a_search_stops_as_well(tmp_path: Path) -> None:
 def test_values_out_of_range_stop_early(tmp_path: Path) -> None:
     """Values that no statement can be made of would be gathered for a weekend."""
     scenario = steady(tmp_path, metric={"kind": "value", "low": 500.0, "high": 1000.0})
-    with pytest.raises(InputError, match=r"expected costs in \[500, 1000\], and configuration .* no run is lost") as caught:
+    with pytest.raises(
+        InputError, match=r"expected costs in \[500, 1000\], and configuration .* no run is lost"
+    ) as caught:
         gather(scenario, tmp_path / "runs.db", **{**SIZE, "instances": 5, "runs": 20})
     assert tried(str(caught.value)).stdout.startswith("Result for SMAC: SUCCESS")
     there = len(statuses(tmp_path / "runs.db"))
     assert there < 20
-    with pytest.raises(InputError, match=r"and remove .*search\.db, whose every decision rests on them"):
+    with pytest.raises(
+        InputError, match=r"and remove .*search\.db, whose every decision rests on them"
+    ):
         configure(scenario, tmp_path / "search.db", budget="500runs", pin=False)
     # With the right range the same journal goes on.
     scenario.path.write_text(scenario.path.read_text().replace("low = 500.0", "low = 0.0"))
@@ -115,7 +145,9 @@ def test_values_out_of_range_stop_early(tmp_path: Path) -> None:
     assert len(statuses(tmp_path / "runs.db")) >= max(9, there)
 
 
-def test_a_late_value_out_of_range_is_told_in_the_end(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_late_value_out_of_range_is_told_in_the_end(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One value outside after a night of runs would end the night, or be passed over in silence."""
     steady(tmp_path)
     (tmp_path / "steady.sh").write_text(
@@ -125,21 +157,43 @@ def test_a_late_value_out_of_range_is_told_in_the_end(tmp_path: Path, run: Run, 
     place = [instance.name for instance in scenario.instances].index("instances/i 4.txt")
     assert place > 0, "another seed: the instance must not be the first"
     monkeypatch.chdir(tmp_path)
-    ended = run("gather", "scenario.toml", "--configurations", 12, "--runs", 1, "--no-pin", "--quiet")
+    ended = run(
+        "gather", "scenario.toml", "--configurations", 12, "--runs", 1, "--no-pin", "--quiet"
+    )
     assert ended.returncode == 0
-    assert "Doubtful: 12 of 60 values are outside [0, 10000], 99999 for" in " ".join(ended.stdout.split())
+    assert "Doubtful: 12 of 60 values are outside [0, 10000], 99999 for" in " ".join(
+        ended.stdout.split()
+    )
 
 
 def test_runs_without_a_value_stop_early(tmp_path: Path) -> None:
-    """A solver that says nothing before its limit would be run for a weekend, each run costing the most."""
-    scenario = steady(tmp_path, metric={"kind": "quality", "low": 0.0, "high": 100.0}, limits={"cpu": 5.0, "wall": 0.05})
+    """A solver that says nothing before its limit would be run for a weekend, each run costing the
+    most.
+    """
+    scenario = steady(
+        tmp_path,
+        metric={"kind": "quality", "low": 0.0, "high": 100.0},
+        limits={"cpu": 5.0, "wall": 0.05},
+    )
     (tmp_path / "steady.sh").write_text("#!/bin/sh\n[ $7 = 1 ] && exit 3\nsleep 1000\n")
     scenario = Scenario.read(scenario.path)
-    with pytest.raises(InputError, match=r"first \d+ runs, and \d+ gave no value \(wall limit\), \d+ crashed \(no answer"):
+    with pytest.raises(
+        InputError,
+        match=r"first \d+ runs, and \d+ gave no value \(wall limit\), \d+ crashed \(no answer",
+    ):
         gather(scenario, tmp_path / "runs.db", configurations=10, instances=5, runs=5, pin=False)
     # Where time is the cost, a limit that is reached says enough.
-    scenario.path.write_text(scenario.path.read_text().partition("[metric]")[0] + '[metric]\nkind = "par"\n')
-    gather(Scenario.read(scenario.path), tmp_path / "par.db", configurations=10, instances=2, runs=1, pin=False)
+    scenario.path.write_text(
+        scenario.path.read_text().partition("[metric]")[0] + '[metric]\nkind = "par"\n'
+    )
+    gather(
+        Scenario.read(scenario.path),
+        tmp_path / "par.db",
+        configurations=10,
+        instances=2,
+        runs=1,
+        pin=False,
+    )
 
 
 def test_the_line_to_try_has_the_environment(tmp_path: Path) -> None:

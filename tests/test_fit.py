@@ -21,9 +21,13 @@ def test_fit_agrees_with_curve_fit(kind: fit.Kind) -> None:
     ours = fit.curve(x, y, kind=kind)
     best, covariance = curve_fit(CURVES[kind], x, y, p0=[1, 1])
     np.testing.assert_allclose([ours.a, ours.b], best, rtol=1e-6)
-    np.testing.assert_allclose([ours.a_error, ours.b_error], np.sqrt(np.diag(covariance)), rtol=1e-5)
+    np.testing.assert_allclose(
+        [ours.a_error, ours.b_error], np.sqrt(np.diag(covariance)), rtol=1e-5
+    )
     np.testing.assert_allclose(ours(x), CURVES[kind](x, *best), rtol=1e-6, atol=1e-9)
-    assert ours.r_squared == pytest.approx(1 - ((y - ours(x)) ** 2).sum() / ((y - y.mean()) ** 2).sum())
+    assert ours.r_squared == pytest.approx(
+        1 - ((y - ours(x)) ** 2).sum() / ((y - y.mean()) ** 2).sum()
+    )
 
 
 def test_fits_follow_a_sweep() -> None:

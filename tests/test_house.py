@@ -37,8 +37,14 @@ def test_every_direct_dependency_is_pinned() -> None:
     import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = [*project["dependencies"], *(name for group in project["optional-dependencies"].values() for name in group)]
-    pinned = {line.split("==")[0].lower().replace("_", "-") for line in (ROOT / "constraints.txt").read_text().splitlines()}
+    wanted = [
+        *project["dependencies"],
+        *(name for group in project["optional-dependencies"].values() for name in group),
+    ]
+    pinned = {
+        line.split("==")[0].lower().replace("_", "-")
+        for line in (ROOT / "constraints.txt").read_text().splitlines()
+    }
     for requirement in wanted:
         name = re.split(r"[<>=!~;\[ ]", requirement)[0].lower()
         assert name in pinned
@@ -81,7 +87,11 @@ def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
     nodes = list(ast.walk(tree))
     documents = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     for node in nodes:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documents:
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in documents
+        ):
             yield node.lineno, node.value
 
 
@@ -107,12 +117,17 @@ def test_only_the_command_line_prints() -> None:
         for path, tree in modules(*SCRIPTS)
         for node in ast.walk(tree)
         if (isinstance(node, ast.Name) and node.id == "print")
-        or (isinstance(node, ast.Attribute) and node.attr in STREAMS and ast.unparse(node.value) == "sys")
+        or (
+            isinstance(node, ast.Attribute)
+            and node.attr in STREAMS
+            and ast.unparse(node.value) == "sys"
+        )
     ]
     assert printed == []
 
 
-# One thing with several makers, called with its module: smac.load, irace.load; the limit rates.wins and its forecast.wins.
+# One thing with several makers, called with its module: smac.load, irace.load; the limit rates.wins
+# and its forecast.wins.
 ALIKE = {
     "load",
     "fragment",
@@ -134,29 +149,45 @@ def test_one_name_one_thing() -> None:
     """Two classes or functions would bear one name, and a reader take one for the other."""
     homes: dict[str, list[str]] = {}
     for path, tree in modules(*(script for script in SCRIPTS if script != "library/")):
-        if path.count("/") < 2 or not path.startswith("library/"):  # what is exported knows nothing of the rest
+        if path.count("/") < 2 or not path.startswith(
+            "library/"
+        ):  # what is exported knows nothing of the rest
             for node in tree.body:
-                if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
+                if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith(
+                    "_"
+                ):
                     homes.setdefault(node.name, []).append(path)
-    assert {name: paths for name, paths in homes.items() if len(paths) > 1 and name not in ALIKE} == {}
+    assert {
+        name: paths for name, paths in homes.items() if len(paths) > 1 and name not in ALIKE
+    } == {}
 
 
 def test_continuous_integration_runs_what_is_claimed() -> None:
-    """A version of Python would be claimed and not be tested, or what is tested elsewhere not be what is tested here."""
+    """A version of Python would be claimed and not be tested, or what is tested elsewhere not be
+    what is tested here.
+    """
     import tomllib
 
     classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
-    claimed = [each.rpartition(" ")[2] for each in classifiers if re.search(r"Python :: 3\.\d+$", each)]
+    claimed = [
+        each.rpartition(" ")[2] for each in classifiers if re.search(r"Python :: 3\.\d+$", each)
+    ]
     workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
     listed = re.search(r"python: \[(.*)\]", workflow)
     assert listed is not None
     assert re.findall(r'"([\d.]+)"', listed[1]) == claimed
     assert re.findall(r"- run: (.*)", workflow) == [".ci/run"]
-    assert re.findall(r"^make (\w+)$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE) == ["check", "test", "demo"]
+    assert re.findall(r"^make (\w+)$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE) == [
+        "check",
+        "test",
+        "demo",
+    ]
 
 
 def test_commits_are_looked_at_as_make_check_does() -> None:
-    """A commit would pass by another ruff or mypy than that of `make check`, or by one that is fetched from somewhere."""
+    """A commit would pass by another ruff or mypy than that of `make check`, or by one that is
+    fetched from somewhere.
+    """
     text = (ROOT / ".pre-commit-config.yaml").read_text()
     checks = (ROOT / "Makefile").read_text().partition("\ncheck:")[2].partition("\n\n")[0]
     entries = [entry.replace(" --force-exclude", "") for entry in re.findall(r"entry: (.*)", text)]

@@ -7,7 +7,20 @@ import pytest
 from test_report import HOSTILE, Reader
 
 from truecost.show import html
-from truecost.show.blocks import Cell, Column, Commands, Document, Fact, Facts, Figure, Fold, Points, Section, Table, Text
+from truecost.show.blocks import (
+    Cell,
+    Column,
+    Commands,
+    Document,
+    Fact,
+    Facts,
+    Figure,
+    Fold,
+    Points,
+    Section,
+    Table,
+    Text,
+)
 
 
 def undrawn() -> Any:
@@ -16,7 +29,9 @@ def undrawn() -> Any:
 
 
 def document(name: str) -> Document:
-    """One of every block but a chart, each with the name in it, some for the page and some for a terminal."""
+    """One of every block but a chart, each with the name in it, some for the page and some for a
+    terminal.
+    """
     columns = (
         Column(name, "", numbers=False),
         Column("on a page", "cost", where="page"),
@@ -32,7 +47,11 @@ def document(name: str) -> Document:
         Commands(commands=((name, name),), title=name),
         Table(name="t", title=name, columns=columns, rows=(cells, cells), most=1),
         Fold(
-            title=name, blocks=(Text(text=name), Figure(name="f", title=name, notes=(name,), draw=undrawn, where="terminal"))
+            title=name,
+            blocks=(
+                Text(text=name),
+                Figure(name="f", title=name, notes=(name,), draw=undrawn, where="terminal"),
+            ),
         ),
     )
     sections = (
@@ -40,20 +59,37 @@ def document(name: str) -> Document:
         Section(name="two", title=name, lead="only in a terminal", blocks=(), where="terminal"),
     )
     return Document(
-        title=name, subtitle=name, tone="", badge=name, verdict=name, more=name, key=(fact,), sections=sections, version=name
+        title=name,
+        subtitle=name,
+        tone="",
+        badge=name,
+        verdict=name,
+        more=name,
+        key=(fact,),
+        sections=sections,
+        version=name,
     )
 
 
 @pytest.mark.parametrize("draw", [html.page, html.fragment])
 @pytest.mark.parametrize(
-    "name", [HOSTILE, "</script></style></details>", "{{ 7*7 }}{% raise %}", "\"'>&lt;", "a\x1b[2J\u2028\n"]
+    "name",
+    [
+        HOSTILE,
+        "</script></style></details>",
+        "{{ 7*7 }}{% raise %}",
+        "\"'>&lt;",
+        "a\x1b[2J\u2028\n",
+    ],
 )
 def test_names_are_text_everywhere(draw: Any, name: str) -> None:
     """A name would become markup of the page, or of the notebook that it is shown in."""
     made = draw(document(name))
     found, plain = Reader(made.encode()), Reader(draw(document("plain")).encode())
     assert [tag for tag, _ in found.tags] == [tag for tag, _ in plain.tags]
-    assert [sorted(attributes) for _, attributes in found.tags] == [sorted(attributes) for _, attributes in plain.tags]
+    assert [sorted(attributes) for _, attributes in found.tags] == [
+        sorted(attributes) for _, attributes in plain.tags
+    ]
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
     assert "".join(found.texts).count(shown) == "".join(plain.texts).count("plain")
     assert draw(document(name)) == made
@@ -69,7 +105,9 @@ def test_what_is_for_a_terminal_is_not_on_the_page() -> None:
 
 
 def test_a_fragment_is_plain() -> None:
-    """A notebook would get scripts, styles for the whole page or identifiers that clash with those of another output."""
+    """A notebook would get scripts, styles for the whole page or identifiers that clash with those
+    of another output.
+    """
     section = Section(
         name="s",
         title="A title",
@@ -77,7 +115,10 @@ def test_a_fragment_is_plain() -> None:
         blocks=(Figure(name="f", title="t", notes=("seen",), draw=undrawn, said=True),),
     )
     made = html.fragment([section])
-    assert re.sub(r"\s+", " ", made) == '<div class="truecost"> <h4>A title</h4> <p>A lead.</p> <p>seen</p> </div> '
+    assert (
+        re.sub(r"\s+", " ", made)
+        == '<div class="truecost"> <h4>A title</h4> <p>A lead.</p> <p>seen</p> </div> '
+    )
     whole = Reader(html.fragment(document("name")).encode())
     assert not {"script", "style", "svg", "link"} & {tag for tag, _ in whole.tags}
     assert not any("id" in attributes for _, attributes in whole.tags)

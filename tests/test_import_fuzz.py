@@ -37,10 +37,15 @@ FILES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "irace": ("log.Rdata", rwriter.irace_log),
     "irace packed": ("log.Rdata", lambda: rwriter.packed(rwriter.irace_log())),
     "smac": ("runhistory.json", lambda: json.dumps(smac.HISTORY).encode()),
-    "smac scenario": ("scenario.json", lambda: b'{"objectives": ["a"], "runtime_cutoff": 5, "_meta": {"version": "2"}}'),
+    "smac scenario": (
+        "scenario.json",
+        lambda: b'{"objectives": ["a"], "runtime_cutoff": 5, "_meta": {"version": "2"}}',
+    ),
     "smac intensifier": (
         "intensifier.json",
-        lambda: b'{"incumbent_ids": [1], "trajectory": [{"config_ids": [1], "costs": [2.0], "trial": 3, "walltime": 1}]}',
+        lambda: (
+            b'{"incumbent_ids": [1], "trajectory": [{"config_ids": [1], "costs": [2.0], "trial": 3, "walltime": 1}]}'
+        ),
     ),
     "aslib": ("algorithm_runs.arff", others.ARFF.encode),
     "aslib description": ("description.txt", others.DESCRIPTION.encode),
@@ -85,8 +90,12 @@ def attempt(path: Path, **options: float) -> Import | None:
 @pytest.mark.parametrize("kind", FILES)
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cut=CUT, flips=FLIPS)
-def test_spoilt_files(tmp_path: Path, kind: str, cut: float | None, flips: list[tuple[float, int]]) -> None:
-    """A file cut off or with changed bytes would end in another exception than ours, or in a message of several lines."""
+def test_spoilt_files(
+    tmp_path: Path, kind: str, cut: float | None, flips: list[tuple[float, int]]
+) -> None:
+    """A file cut off or with changed bytes would end in another exception than ours, or in a
+    message of several lines.
+    """
     name = FILES[kind][0]
     write(tmp_path / name, spoil(whole(kind), cut, flips))
     for others_too in ("smac", "aslib"):
@@ -118,20 +127,30 @@ def test_anything_at_all(tmp_path: Path, content: bytes) -> None:
 
 
 JSON = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(-(10**20), 10**20), st.floats(), st.text(max_size=4)),
-    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=4), inner, max_size=4)),
+    st.one_of(
+        st.none(), st.booleans(), st.integers(-(10**20), 10**20), st.floats(), st.text(max_size=4)
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=4), inner, max_size=4)
+    ),
     max_leaves=8,
 )
 
 
 @settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from([*smac.ROWS[0]]), JSON, st.sampled_from([*smac.HISTORY, "nowhere"]), JSON)
-def test_any_value_in_a_history(tmp_path: Path, field: str, value: object, part: str, other: object) -> None:
+def test_any_value_in_a_history(
+    tmp_path: Path, field: str, value: object, part: str, other: object
+) -> None:
     """Some value of the wrong type in a run history would end in another exception than ours."""
     for history in (
         smac.HISTORY | {"data": [smac.ROWS[0] | {field: value}, *smac.ROWS[1:]]},
         smac.HISTORY | {part: other},
         smac.HISTORY | {"configs": {"1": other, "2": {"x": value}}, "config_origins": {"1": value}},
     ):
-        path = smac.folder_of(tmp_path / "s", json.dumps(history), intensifier={"trajectory": other, "incumbent_ids": value})
+        path = smac.folder_of(
+            tmp_path / "s",
+            json.dumps(history),
+            intensifier={"trajectory": other, "incumbent_ids": value},
+        )
         attempt(path, low=0, high=10)

@@ -22,7 +22,10 @@ from truecost.runs import Status, Step
 ROOT = Path(__file__).parent.parent
 DATA = Path(__file__).parent / "data" / "irace"
 LOGS = sorted(path.stem for path in DATA.glob("*.Rdata"))
-SHARED = next((d for d in (ROOT.parent / "shared" / "data", Path("/work/shared/data")) if d.is_dir()), Path("/nowhere"))
+SHARED = next(
+    (d for d in (ROOT.parent / "shared" / "data", Path("/work/shared/data")) if d.is_dir()),
+    Path("/nowhere"),
+)
 
 
 def write(path: Path, content: bytes) -> Path:
@@ -38,7 +41,9 @@ def log(tmp_path: Path) -> Path:
 
 
 def test_pairs_are_not_instances(log: Path) -> None:
-    """Rows of the experiments would be taken for instances, or for the pair at their place instead of their name."""
+    """Rows of the experiments would be taken for instances, or for the pair at their place instead
+    of their name.
+    """
     found = import_runs(log, low=0, high=10).matrix
     assert found.configurations == ("1", "2", "7")
     assert found.instances == ("b.tsp", "a.tsp", "c.tsp")
@@ -52,11 +57,15 @@ def test_pairs_are_not_instances(log: Path) -> None:
     assert found.seeds is not None
     assert found.seeds[0].tolist() == [[11, 13], [12, -1], [15, -1]]
     assert found.statuses is not None
-    assert found.statuses[1, 2, 0] == Status.CRASHED  # what irace rejects costs infinity: charged, not dropped
+    assert (
+        found.statuses[1, 2, 0] == Status.CRASHED
+    )  # what irace rejects costs infinity: charged, not dropped
 
 
 def test_what_else_the_log_says(log: Path) -> None:
-    """Parameters, origins, elites, numbers of runs or test results of a log would be lost or belong to others."""
+    """Parameters, origins, elites, numbers of runs or test results of a log would be lost or belong
+    to others.
+    """
     found = import_runs(log, low=0, high=10, default="2")
     assert found.parameters == {
         "1": {"alpha": 0.5, "kind": "x", "flag": True},
@@ -65,7 +74,11 @@ def test_what_else_the_log_says(log: Path) -> None:
     }
     assert found.origins == {"1": "initial", "2": "initial", "7": "drawn around 2"}
     trajectory = found.trajectory
-    assert (trajectory.tool, trajectory.proposed, trajectory.raced) == ("irace 3.4.1", "adaptively", True)
+    assert (trajectory.tool, trajectory.proposed, trajectory.raced) == (
+        "irace 3.4.1",
+        "adaptively",
+        True,
+    )
     assert (trajectory.default, trajectory.incumbent) == ("2", "1")
     assert trajectory.steps == (Step(5, ("2", "1")), Step(9, ("1",)))
     assert found.test is not None
@@ -78,7 +91,13 @@ def test_what_else_the_log_says(log: Path) -> None:
 def test_a_bound_without_capping_is_no_cutoff(tmp_path: Path) -> None:
     """Tour lengths would be taken for running times because the scenario bounds the time of a run."""
     assert import_runs(write(tmp_path / "log", r.irace_log())).matrix.width == np.inf
-    capped = r.irace_log(scenario={"capping": r.logicals([1]), "boundMax": r.doubles([5.0]), "boundPar": r.doubles([2.0])})
+    capped = r.irace_log(
+        scenario={
+            "capping": r.logicals([1]),
+            "boundMax": r.doubles([5.0]),
+            "boundPar": r.doubles([2.0]),
+        }
+    )
     found = import_runs(write(tmp_path / "log", capped)).matrix
     assert (found.low, found.high) == (0, 10)
     np.testing.assert_array_equal(found.costs[0, :, 0], [1, 4, 10])
@@ -96,7 +115,9 @@ def test_packings_and_versions(tmp_path: Path, log: Path, pack: Callable[[bytes]
 
 
 def test_values_of_r(tmp_path: Path) -> None:
-    """Some value of R would be read wrongly: a range, a text not yet made, a long vector, a reference, a function."""
+    """Some value of R would be read wrongly: a range, a text not yet made, a long vector, a
+    reference, a function.
+    """
     shared = (
         struct.pack(">i", 4)
         + struct.pack(">i", 0)
@@ -108,7 +129,9 @@ def test_values_of_r(tmp_path: Path) -> None:
     variables = {
         "range": r.compact("compact_intseq", r.doubles([4, 10, 1])),
         "down": r.compact("compact_realseq", r.doubles([3, 2, -1])),
-        "late": r.compact("deferred_string", struct.pack(">i", 2) + r.doubles([1.5, 3, float("nan")]) + r.NIL),
+        "late": r.compact(
+            "deferred_string", struct.pack(">i", 2) + r.doubles([1.5, 3, float("nan")]) + r.NIL
+        ),
         "wrapped": r.compact("wrap_real", r.listing([r.doubles([1.0, 2.0]), r.integers([0, 0])])),
         "long": struct.pack(">iiii", 13, -1, 0, 2) + struct.pack(">ii", 5, 6),
         "texts": r.strings(["ü", None, ""]),
@@ -148,8 +171,14 @@ def claim(kind: int, size: int) -> bytes:
         (claim(16, 2**31 - 1), "claim of 2,147,483,647 elements"),
         (claim(19, 2**31 - 1), "claim of 2,147,483,647 elements"),
         (claim(14, -7), "claim of -7 elements"),
-        (r.workspace({"v": struct.pack(">iiii", 14, -1, 2**20, 0)}), "claim of 4,503,599,627,370,496 elements"),
-        (r.workspace({"v": r.compact("compact_intseq", r.doubles([1e12, 1, 1]))}), "a range of at most"),
+        (
+            r.workspace({"v": struct.pack(">iiii", 14, -1, 2**20, 0)}),
+            "claim of 4,503,599,627,370,496 elements",
+        ),
+        (
+            r.workspace({"v": r.compact("compact_intseq", r.doubles([1e12, 1, 1]))}),
+            "a range of at most",
+        ),
         (r.workspace({"v": r.compact("mmap_real", r.NIL)}), "compact form 'mmap_real'"),
         (r.workspace({"v": struct.pack(">ii", 19, 1) * 5000 + r.NIL}), "nested at most 120 deep"),
         (r.workspace({"v": struct.pack(">i", 99 << 8 | 255)}), "a reference to one of"),
@@ -157,7 +186,10 @@ def claim(kind: int, size: int) -> bytes:
         (r.workspace({"v": r.integers([1])}), "workspace with the variable iraceResults"),
         (b"RDX3\nA\n" + bytes(50), "XDR format"),
         (b"RDX3\nX\n" + struct.pack(">iii", 9, 0, 0), "version 2 or 3, got 9"),
-        (r.irace_log(experiments=None), "'experiments' in the log of irace to be double, got nothing"),
+        (
+            r.irace_log(experiments=None),
+            "'experiments' in the log of irace to be double, got nothing",
+        ),
         (r.irace_log(experiments=r.strings(["a"])), "to be double, got character"),
         (r.irace_log(experiments=r.doubles([1.0, 2.0])), "to be a matrix"),
         (r.irace_log(experiments=r.doubles([], dim=r.integers([0, 0]))), "has none"),
@@ -182,7 +214,10 @@ def test_bombs_do_not_take_the_memory(tmp_path: Path, monkeypatch: pytest.Monkey
     """A small packed file that unpacks to gigabytes would be unpacked."""
     monkeypatch.setattr(rdata, "LARGEST", 32 << 20)
     packer = zlib.compressobj(1, wbits=31)
-    log, zeros = (packer.compress(part) + packer.flush(zlib.Z_FULL_FLUSH) for part in (r.irace_log(), bytes(16 << 20)))
+    log, zeros = (
+        packer.compress(part) + packer.flush(zlib.Z_FULL_FLUSH)
+        for part in (r.irace_log(), bytes(16 << 20))
+    )
     path = write(tmp_path / "bomb.Rdata", log + 64 * zeros)  # a gigabyte
     tracemalloc.start()
     try:
@@ -193,7 +228,9 @@ def test_bombs_do_not_take_the_memory(tmp_path: Path, monkeypatch: pytest.Monkey
         tracemalloc.stop()
 
 
-def test_a_workspace_cannot_have_too_many_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_workspace_cannot_have_too_many_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Four bytes a value would become a hundred in memory, without end."""
     monkeypatch.setattr(rdata, "MOST_VALUES", 1000)
     path = write(tmp_path / "many.Rdata", r.workspace({"v": r.listing([r.NIL] * 2000)}))
@@ -217,7 +254,9 @@ def cells(matrix: CostMatrix) -> dict[tuple[str, str, int], float]:
     """The cost of each run, by configuration, instance and seed."""
     assert matrix.seeds is not None
     return {
-        (matrix.configurations[i], matrix.instances[j], int(matrix.seeds[i, j, r])): float(matrix.costs[i, j, r])
+        (matrix.configurations[i], matrix.instances[j], int(matrix.seeds[i, j, r])): float(
+            matrix.costs[i, j, r]
+        )
         for i, j, r in np.argwhere(~np.isnan(matrix.costs))
     }
 
@@ -225,14 +264,20 @@ def cells(matrix: CostMatrix) -> dict[tuple[str, str, int], float]:
 def by_r(name: str) -> dict[tuple[str, str, int], float]:
     """The same by R; a deterministic scenario has no seeds."""
     return {
-        (row["configuration"], row["instance"], 0 if row["seed"] == "NA" else int(row["seed"])): float(row["cost"])
+        (
+            row["configuration"],
+            row["instance"],
+            0 if row["seed"] == "NA" else int(row["seed"]),
+        ): float(row["cost"])
         for row in table(name)
     }
 
 
 @pytest.mark.parametrize("name", LOGS)
 def test_every_run_is_where_r_has_it(name: str) -> None:
-    """A run of a real log would be lost, or have another configuration, instance, seed or cost than R finds in it."""
+    """A run of a real log would be lost, or have another configuration, instance, seed or cost than
+    R finds in it.
+    """
     found, expected = cells(taken(name).matrix), by_r(name)
     assert len(expected) == len(table(name)) > 100
     assert found.keys() == expected.keys()
@@ -247,7 +292,9 @@ def test_every_run_is_where_r_has_it(name: str) -> None:
 
 @pytest.mark.parametrize("name", LOGS)
 def test_who_led_is_as_r_has_it(name: str) -> None:
-    """The elites of an iteration, the runs made until then, or the incumbent would be others than the log's."""
+    """The elites of an iteration, the runs made until then, or the incumbent would be others than
+    the log's.
+    """
     found = taken(name)
     elites: dict[int, list[str]] = {}
     for row in table(f"{name}-elites"):
@@ -255,23 +302,32 @@ def test_who_led_is_as_r_has_it(name: str) -> None:
     history = [int(row["iteration"]) for row in table(f"{name}-log")]
     assert found.trajectory.tool.startswith("irace 3.5")
     assert found.trajectory.steps == tuple(
-        Step(sum(each <= iteration for each in history), tuple(names)) for iteration, names in sorted(elites.items())
+        Step(sum(each <= iteration for each in history), tuple(names))
+        for iteration, names in sorted(elites.items())
     )
     assert found.trajectory.incumbent == elites[max(elites)][0]
     assert set(found.parameters) == set(found.origins) >= set(found.matrix.configurations)
 
 
 def test_test_runs_are_where_r_has_them() -> None:
-    """Runs on test instances would be lost, be mixed with those trained on, or appear where there are none."""
+    """Runs on test instances would be lost, be mixed with those trained on, or appear where there
+    are none.
+    """
     found = import_runs(DATA / "tested.Rdata", low=0, high=20)
     assert found.test is not None
     assert cells(found.test) == by_r("tested-test")
     assert not set(found.test.instances) & set(found.matrix.instances)
-    assert all(import_runs(DATA / f"{name}.Rdata", low=-100, high=50).test is None for name in LOGS if name != "tested")
+    assert all(
+        import_runs(DATA / f"{name}.Rdata", low=-100, high=50).test is None
+        for name in LOGS
+        if name != "tested"
+    )
 
 
 def test_capping_is_seen() -> None:
-    """Runs that were stopped early would be taken for solved without a word; or bounds where there are none."""
+    """Runs that were stopped early would be taken for solved without a word; or bounds where there
+    are none.
+    """
     for name in LOGS:
         bounds = [float(row["bound"]) for row in table(f"{name}-log") if row["bound"] != "NA"]
         assert bool(bounds) == name.startswith("capped")
@@ -289,9 +345,17 @@ def test_capping_is_seen() -> None:
     ],
 )
 def test_real_logs(
-    name: str, version: str, configurations: int, pairs: int, instances: int, test: tuple[int, int], incumbent: str
+    name: str,
+    version: str,
+    configurations: int,
+    pairs: int,
+    instances: int,
+    test: tuple[int, int],
+    incumbent: str,
 ) -> None:
-    """A real log would give other numbers of configurations, instances and runs, or other costs, than its own tables."""
+    """A real log would give other numbers of configurations, instances and runs, or other costs,
+    than its own tables.
+    """
     path = SHARED / "irace" / f"{name}.Rdata"
     found = import_runs(path, low=0, high=1e8)
     with path.open("rb") as file:
@@ -328,7 +392,11 @@ def test_real_logs(
 
 
 def test_the_first_configuration_irace_was_given_is_the_default() -> None:
-    """`audit` would know of no default where `validate` runs one, or take a random configuration for it."""
+    """`audit` would know of no default where `validate` runs one, or take a random configuration
+    for it.
+    """
     assert import_runs(DATA.parent / "runner" / "irace.Rdata").trajectory.default == "1"
     assert import_runs(DATA / "tested.Rdata").trajectory.default is None
-    assert import_runs(DATA.parent / "runner" / "irace.Rdata", default="2").trajectory.default == "2"
+    assert (
+        import_runs(DATA.parent / "runner" / "irace.Rdata", default="2").trajectory.default == "2"
+    )

@@ -53,10 +53,14 @@ def smac_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
             target,
             overwrite=True,
             logging_level=logging.ERROR,
-            initial_design=Facade.get_initial_design(scenario, additional_configs=_additional(space)),
+            initial_design=Facade.get_initial_design(
+                scenario, additional_configs=_additional(space)
+            ),
             intensifier=Facade.get_intensifier(scenario, max_config_calls=24),
             config_selector=Facade.get_config_selector(scenario, retrain_after=40),
-            acquisition_maximizer=LocalAndSortedRandomSearch(space, challengers=50, local_search_iterations=1, seed=3),
+            acquisition_maximizer=LocalAndSortedRandomSearch(
+                space, challengers=50, local_search_iterations=1, seed=3
+            ),
         )
         smac.optimize()
     return folder / "run" / "3", smac.runhistory
@@ -82,7 +86,9 @@ def test_a_real_run(smac_run: tuple[Path, Any]) -> None:
         i, j = matrix.configurations.index(str(key.config_id)), matrix.instances.index(key.instance)
         run = matrix.seeds[i, j].tolist().index(key.seed)
         assert matrix.costs[i, j, run] == value.cost
-        assert matrix.statuses[i, j, run] == (Status.SOLVED if value.status == 1 else Status.CRASHED)
+        assert matrix.statuses[i, j, run] == (
+            Status.SOLVED if value.status == 1 else Status.CRASHED
+        )
     assert (matrix.statuses == Status.CRASHED).any()
     trajectory = found.trajectory
     assert trajectory.tool.startswith("SMAC3 2.")
@@ -96,7 +102,9 @@ def test_a_real_run(smac_run: tuple[Path, Any]) -> None:
 
 
 def test_a_real_run_is_audited(smac_run: tuple[Path, Any]) -> None:
-    """The report on a real run of SMAC3 would not come, or claim what nobody may claim of adaptively proposed runs."""
+    """The report on a real run of SMAC3 would not come, or claim what nobody may claim of
+    adaptively proposed runs.
+    """
     from truecost.judge.assess import assess
 
     folder, history = smac_run
@@ -123,7 +131,11 @@ def test_a_real_run_is_audited(smac_run: tuple[Path, Any]) -> None:
 def renamed(matrix: CostMatrix) -> CostMatrix:
     """The same costs, as if on other instances."""
     return CostMatrix(
-        matrix.costs, matrix.configurations, [f"fresh {name}" for name in matrix.instances], matrix.low, matrix.high
+        matrix.costs,
+        matrix.configurations,
+        [f"fresh {name}" for name in matrix.instances],
+        matrix.low,
+        matrix.high,
     )
 
 
@@ -141,7 +153,9 @@ def test_the_folder_above(smac_run: tuple[Path, Any], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["instances", "deterministic", "timeouts"])
 def test_every_trial_is_where_smac_has_it(name: str) -> None:
-    """A trial of a real run would be lost, or have another configuration, instance, seed, cost or end than SMAC holds."""
+    """A trial of a real run would be lost, or have another configuration, instance, seed, cost or
+    end than SMAC holds.
+    """
     found = import_runs(DATA / name, low=-1, high=3)
     matrix = found.matrix
     with (DATA / f"{name}.csv").open(newline="") as file:
@@ -154,15 +168,21 @@ def test_every_trial_is_where_smac_has_it(name: str) -> None:
         r = 0 if matrix.seeds is None else matrix.seeds[i, j].tolist().index(int(trial["seed"]))
         assert matrix.costs[i, j, r] == min(float(trial["cost"]), 3)
         stopped = Status.TIMEOUT if name == "timeouts" else Status.CRASHED
-        assert matrix.statuses[i, j, r] == (Status.SOLVED if trial["status"] == "SUCCESS" else stopped)
-    assert {trial["status"] for trial in trials} == {"SUCCESS"} | ({"CRASHED"} if name != "deterministic" else set())
+        assert matrix.statuses[i, j, r] == (
+            Status.SOLVED if trial["status"] == "SUCCESS" else stopped
+        )
+    assert {trial["status"] for trial in trials} == {"SUCCESS"} | (
+        {"CRASHED"} if name != "deterministic" else set()
+    )
     assert found.trajectory.tool.startswith("SMAC3 2.")
     assert found.trajectory.incumbent in matrix.configurations
     assert found.trajectory.proposed == ("beforehand" if name == "timeouts" else "adaptively")
 
 
 def test_real_timeouts() -> None:
-    """A trial SMAC stopped, which it records as crashed in no time at infinite cost, would not be a timeout."""
+    """A trial SMAC stopped, which it records as crashed in no time at infinite cost, would not be a
+    timeout.
+    """
     stored = json.loads((DATA / "timeouts" / "runhistory.json").read_text())
     stopped = [row for row in stored["data"] if int(row["instance"][1:]) % 2]
     assert stopped
@@ -178,7 +198,9 @@ def test_real_timeouts() -> None:
     assert (timed.matrix.costs[timed.matrix.statuses == Status.SOLVED] < 1).all()
 
 
-def row(config: int, instance: str | None, seed: int | None, cost: Any, status: int = 1, **more: Any) -> dict[str, Any]:
+def row(
+    config: int, instance: str | None, seed: int | None, cost: Any, status: int = 1, **more: Any
+) -> dict[str, Any]:
     """A trial as SMAC3 2.4 writes it."""
     return {
         "config_id": config,
@@ -213,9 +235,13 @@ HISTORY: dict[str, Any] = {
 def folder_of(path: Path, history: Any = HISTORY, **others: Any) -> Path:
     """A folder as SMAC leaves it."""
     path.mkdir(exist_ok=True)
-    (path / "runhistory.json").write_text(history if isinstance(history, str) else json.dumps(history))
+    (path / "runhistory.json").write_text(
+        history if isinstance(history, str) else json.dumps(history)
+    )
     for name, content in others.items():
-        (path / f"{name}.json").write_text(content if isinstance(content, str) else json.dumps(content))
+        (path / f"{name}.json").write_text(
+            content if isinstance(content, str) else json.dumps(content)
+        )
     return path
 
 
@@ -224,14 +250,20 @@ def test_rows_of_every_version(tmp_path: Path) -> None:
     as_objects = import_runs(folder_of(tmp_path / "new"), low=0, high=10)
     for number, without in enumerate((("cpu_time",), ())):
         rows = [[value for name, value in each.items() if name not in without] for each in ROWS]
-        as_lists = import_runs(folder_of(tmp_path / f"old{number}", HISTORY | {"data": rows}), low=0, high=10)
+        as_lists = import_runs(
+            folder_of(tmp_path / f"old{number}", HISTORY | {"data": rows}), low=0, high=10
+        )
         assert as_lists.matrix == as_objects.matrix
         assert as_lists.left_out == {"still running": 1}
-    np.testing.assert_array_equal(as_objects.matrix.costs, [[[1, np.nan], [2, np.nan]], [[3, 10], [np.nan, np.nan]]])
+    np.testing.assert_array_equal(
+        as_objects.matrix.costs, [[[1, np.nan], [2, np.nan]], [[3, 10], [np.nan, np.nan]]]
+    )
 
 
 def test_common_seeds_stand_in_line(tmp_path: Path) -> None:
-    """The same seed would stand at different places for two configurations, and comparisons by seed be wrong."""
+    """The same seed would stand at different places for two configurations, and comparisons by seed
+    be wrong.
+    """
     rows = [row(1, "a", 5, 1.0), row(1, "a", 9, 2.0), row(2, "a", 9, 3.0)]
     found = import_runs(folder_of(tmp_path / "s", HISTORY | {"data": rows}), low=0, high=10).matrix
     np.testing.assert_array_equal(found.costs, [[[1, 2]], [[np.nan, 3]]])
@@ -240,24 +272,38 @@ def test_common_seeds_stand_in_line(tmp_path: Path) -> None:
 def test_objectives(tmp_path: Path) -> None:
     """With several costs a trial, one would be taken without being asked for, or a wrong one."""
     rows = [row(1, "a", 5, [1.0, 20.0]), row(2, "a", 5, [3.0, 40.0])]
-    path = folder_of(tmp_path / "m", HISTORY | {"data": rows}, scenario={"objectives": ["time", "size"]})
-    with pytest.raises(InputError, match="one of the objectives time, size, since trials have 2 costs, and none was named"):
+    path = folder_of(
+        tmp_path / "m", HISTORY | {"data": rows}, scenario={"objectives": ["time", "size"]}
+    )
+    with pytest.raises(
+        InputError,
+        match="one of the objectives time, size, since trials have 2 costs, and none was named",
+    ):
         import_runs(path, low=0, high=50)
     for wanted in ("size", "1"):
-        np.testing.assert_array_equal(import_runs(path, low=0, high=50, objective=wanted).matrix.costs[:, 0, 0], [20, 40])
+        np.testing.assert_array_equal(
+            import_runs(path, low=0, high=50, objective=wanted).matrix.costs[:, 0, 0], [20, 40]
+        )
     with pytest.raises(InputError, match="got 'speed'"):
         import_runs(path, low=0, high=50, objective="speed")
 
 
 def test_budgets(tmp_path: Path) -> None:
     """Costs at different budgets would be mixed, or left out without a word."""
-    rows = [row(c, None, 0, 10.0 * c + b, budget=float(b)) for c in (1, 2) for b in (1, 3, 9) if (c, b) != (1, 9)]
+    rows = [
+        row(c, None, 0, 10.0 * c + b, budget=float(b))
+        for c in (1, 2)
+        for b in (1, 3, 9)
+        if (c, b) != (1, 9)
+    ]
     path = folder_of(tmp_path / "b", HISTORY | {"data": rows})
     found = import_runs(path, low=0, high=50)
     assert found.matrix.configurations == ("2",)
     assert found.matrix.instances == ("only",)
     assert found.left_out == {"at another budget": 4}
-    np.testing.assert_array_equal(import_runs(path, low=0, high=50, fidelity=3).matrix.costs[:, 0, 0], [13, 23])
+    np.testing.assert_array_equal(
+        import_runs(path, low=0, high=50, fidelity=3).matrix.costs[:, 0, 0], [13, 23]
+    )
     with pytest.raises(InputError, match="one of the budgets 1, 3, 9, got 2"):
         import_runs(path, low=0, high=50, fidelity=2)
 
@@ -277,14 +323,21 @@ def test_par_and_cutoff(tmp_path: Path) -> None:
 
 
 def test_the_default_by_its_values(tmp_path: Path) -> None:
-    """A default that no origin names would not be known although its values are the defaults of the space."""
-    space = {"hyperparameters": [{"name": "x", "default_value": 1.0}, {"name": "y", "default_value": 3}]}
+    """A default that no origin names would not be known although its values are the defaults of the
+    space.
+    """
+    space = {
+        "hyperparameters": [{"name": "x", "default_value": 1.0}, {"name": "y", "default_value": 3}]
+    }
     history = HISTORY | {"config_origins": {}}
     path = folder_of(
         tmp_path / "d",
         history,
         configspace=space,
-        intensifier={"incumbent_ids": [2], "trajectory": [{"config_ids": [2], "costs": [3.0], "trial": 4, "walltime": 1.0}]},
+        intensifier={
+            "incumbent_ids": [2],
+            "trajectory": [{"config_ids": [2], "costs": [3.0], "trial": 4, "walltime": 1.0}],
+        },
     )
     found = import_runs(path, low=0, high=10).trajectory
     assert found.default == "2"
@@ -296,9 +349,9 @@ def test_only_trials_are_trials(tmp_path: Path) -> None:
     """Something that looks like a trial inside a trial's own notes would become a run."""
     rows = copy.deepcopy(ROWS)
     rows[0]["additional_info"] = {"config_id": 99, "cost": 5.0, "status": 1}
-    assert import_runs(folder_of(tmp_path / "n", HISTORY | {"data": rows}), low=0, high=10).matrix == (
-        import_runs(folder_of(tmp_path / "o"), low=0, high=10).matrix
-    )
+    assert import_runs(
+        folder_of(tmp_path / "n", HISTORY | {"data": rows}), low=0, high=10
+    ).matrix == (import_runs(folder_of(tmp_path / "o"), low=0, high=10).matrix)
 
 
 def with_row(**changes: Any) -> dict[str, Any]:
@@ -354,6 +407,9 @@ def test_bad_files_beside(tmp_path: Path, name: str, content: str) -> None:
     path = folder_of(tmp_path / "bad", HISTORY | {"config_origins": {}}, **{name: content})
     with pytest.raises(InputError, match=f"{name}.json"):
         import_runs(path, low=0, high=10)
-    odd = {"scenario": {"objectives": 3, "_meta": []}, "intensifier": {"trajectory": [1, {}], "incumbent_ids": 3}}
+    odd = {
+        "scenario": {"objectives": 3, "_meta": []},
+        "intensifier": {"trajectory": [1, {}], "incumbent_ids": 3},
+    }
     strange = folder_of(tmp_path / "odd", configspace={"hyperparameters": [1]}, **odd)
     assert import_runs(strange, low=0, high=10).trajectory.incumbent is None

@@ -28,7 +28,10 @@ from truecost.stats.synthetic import runtime_model
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(__file__).parent / "data"
-SHARED = next((d for d in (ROOT.parent / "shared" / "data", Path("/work/shared/data")) if d.is_dir()), Path("/nowhere"))
+SHARED = next(
+    (d for d in (ROOT.parent / "shared" / "data", Path("/work/shared/data")) if d.is_dir()),
+    Path("/nowhere"),
+)
 
 ARFF = """% made by hand
 @RELATION algorithm_runs_demo
@@ -72,7 +75,9 @@ def aslib(path: Path, runs: str = ARFF, description: str | None = DESCRIPTION) -
 
 
 def test_aslib(tmp_path: Path) -> None:
-    """Repetitions, quoted names, run statuses or the cutoff of an ASlib scenario would be read wrongly."""
+    """Repetitions, quoted names, run statuses or the cutoff of an ASlib scenario would be read
+    wrongly.
+    """
     found = import_runs(aslib(tmp_path / "demo"), par=2)
     matrix = found.matrix
     assert matrix.configurations == ("fast", "slow one")
@@ -90,10 +95,14 @@ def test_aslib(tmp_path: Path) -> None:
 
 
 def test_aslib_quality_is_turned_round(tmp_path: Path) -> None:
-    """A measure to be maximised would be taken for a cost, or be censored at the cutoff of the running times."""
+    """A measure to be maximised would be taken for a cost, or be censored at the cutoff of the
+    running times.
+    """
     found = import_runs(aslib(tmp_path / "demo"), objective="quality", low=-20, high=0)
     np.testing.assert_array_equal(found.matrix.costs[0], [[-10, -11], [0, np.nan]])
-    np.testing.assert_array_equal(found.matrix.costs[1], [[0, 0], [-7, -8]])  # failed without a value: the worst
+    np.testing.assert_array_equal(
+        found.matrix.costs[1], [[0, 0], [-7, -8]]
+    )  # failed without a value: the worst
     unknown = import_runs(tmp_path / "demo", objective="quality")
     assert unknown.matrix.width == np.inf
     np.testing.assert_array_equal(unknown.matrix.costs[1], [[0, 0], [-7, -8]])  # the worst seen
@@ -101,7 +110,9 @@ def test_aslib_quality_is_turned_round(tmp_path: Path) -> None:
 
 
 def test_an_example_as_aslib() -> None:
-    """A folder of ASlib would give other costs, statuses or repetitions than the runs it was written from."""
+    """A folder of ASlib would give other costs, statuses or repetitions than the runs it was
+    written from.
+    """
     found = import_runs(DATA / "aslib" / "kissat-small").matrix
     expected = load_example("kissat").select(found.configurations, found.instances)
     assert found.shape == expected.shape == (6, 20, 5)
@@ -116,15 +127,28 @@ def test_an_example_as_aslib() -> None:
 def test_real_aslib() -> None:
     """A real scenario would give other numbers of runs, statuses or costs than its own file."""
     path = SHARED / "aslib" / "CPMP-2015"
-    rows = [line.split(",") for line in (path / "algorithm_runs.arff").read_text().split("@DATA\n")[1].split()]
+    rows = [
+        line.split(",")
+        for line in (path / "algorithm_runs.arff").read_text().split("@DATA\n")[1].split()
+    ]
     matrix = import_runs(path).matrix
-    assert matrix.shape == (len({row[2] for row in rows}), len({row[0] for row in rows}), 1) == (4, 527, 1)
+    assert (
+        matrix.shape
+        == (len({row[2] for row in rows}), len({row[0] for row in rows}), 1)
+        == (4, 527, 1)
+    )
     assert (matrix.low, matrix.high) == (0, 36000)
     assert matrix.statuses is not None
-    for status, word in ((Status.SOLVED, "ok"), (Status.TIMEOUT, "timeout"), (Status.MEMORY, "memout")):
+    for status, word in (
+        (Status.SOLVED, "ok"),
+        (Status.TIMEOUT, "timeout"),
+        (Status.MEMORY, "memout"),
+    ):
         assert int((matrix.statuses == status).sum()) == sum(row[4] == word for row in rows) > 0
     for instance, _, algorithm, runtime, word in rows[::10]:
-        cell = matrix.costs[matrix.configurations.index(algorithm), matrix.instances.index(instance), 0]
+        cell = matrix.costs[
+            matrix.configurations.index(algorithm), matrix.instances.index(instance), 0
+        ]
         assert cell == (float(runtime) if word == "ok" else 36000)
 
 
@@ -153,7 +177,9 @@ def test_bad_aslib(tmp_path: Path, runs: str, words: str) -> None:
 
 
 def test_wrapper_answers_with_calls(tmp_path: Path) -> None:
-    """Answers of old and new wrappers would lose their configuration, instance, cutoff, seed or status."""
+    """Answers of old and new wrappers would lose their configuration, instance, cutoff, seed or
+    status.
+    """
     path = tmp_path / "calls.log"
     path.write_text(
         "[INFO] python -u wrapper.py inst/1.cnf 0 5.0 2147483647 11 -heuristic 'vsids' -restarts 10\n"
@@ -167,9 +193,14 @@ def test_wrapper_answers_with_calls(tmp_path: Path) -> None:
         'Result of this algorithm run: {"status": "CRASHED", "cost": 9, "runtime": 0.1}\n'
     )
     found = import_runs(path, par=10)
-    assert found.matrix.configurations == ("heuristic=vsids restarts=10", "heuristic=bmtf restarts=20")
+    assert found.matrix.configurations == (
+        "heuristic=vsids restarts=10",
+        "heuristic=bmtf restarts=20",
+    )
     assert found.matrix.instances == ("inst/1.cnf", "inst/2.cnf")
-    np.testing.assert_array_equal(found.matrix.costs, [[[1.5, 50], [np.nan, np.nan]], [[2.25, np.nan], [50, np.nan]]])
+    np.testing.assert_array_equal(
+        found.matrix.costs, [[[1.5, 50], [np.nan, np.nan]], [[2.25, np.nan], [50, np.nan]]]
+    )
     assert found.parameters["heuristic=bmtf restarts=20"] == {"heuristic": "bmtf", "restarts": "20"}
     quality = import_runs(path, objective="quality", low=0, high=100).matrix
     np.testing.assert_array_equal(quality.costs[0, 0], [77, 0])
@@ -181,7 +212,9 @@ def test_wrapper_answers_in_folders(tmp_path: Path) -> None:
         for instance in ("x.cnf", "sub/y.cnf"):
             file = tmp_path / configuration / f"{instance}.log"
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text("".join(f"\nResult for SMAC: SUCCESS, {seed}.5, 0, 0, {seed}\n" for seed in (1, 2)))
+            file.write_text(
+                "".join(f"\nResult for SMAC: SUCCESS, {seed}.5, 0, 0, {seed}\n" for seed in (1, 2))
+            )
     (tmp_path / "notes.txt").write_text("nothing here")
     found = import_runs(tmp_path, cutoff=5).matrix
     assert found.configurations == ("a", "b")
@@ -216,7 +249,9 @@ PM = np.dtype([("result", "U10"), ("runtime", "f8"), ("quality", "f8"), ("seed",
 
 
 def pm() -> Any:
-    """An array as the paper's authors kept theirs: 2 configurations, 3 instances, 2 runs, one of them never made."""
+    """An array as the paper's authors kept theirs: 2 configurations, 3 instances, 2 runs, one of
+    them never made.
+    """
     array = np.zeros((2, 3, 2), dtype=PM)
     array["result"], array["runtime"], array["quality"] = "SAT", 1.5, 4
     array["seed"] = np.arange(12).reshape(2, 3, 2)
@@ -226,7 +261,9 @@ def pm() -> Any:
 
 
 def test_pm_array(tmp_path: Path) -> None:
-    """Running time 0, which says in a PM.npy that a run was never made, would be the best of all costs."""
+    """Running time 0, which says in a PM.npy that a run was never made, would be the best of all
+    costs.
+    """
     path = tmp_path / "PM.npy"
     np.save(path, pm())
     found = import_runs(path, cutoff=5, par=10)
@@ -264,15 +301,24 @@ def test_pickles_stay_shut(tmp_path: Path) -> None:
         (np.zeros((2, 2, 2), dtype=PM), "running time above 0"),
         (np.zeros(4, dtype=PM), "configurations × instances × runs"),
         (
-            np.zeros((2, 2), dtype=[("result", "f8"), ("runtime", "f8"), ("quality", "f8"), ("seed", "i8")]),
+            np.zeros(
+                (2, 2),
+                dtype=[("result", "f8"), ("runtime", "f8"), ("quality", "f8"), ("seed", "i8")],
+            ),
             "text in the field",
         ),
         (
-            np.zeros((2, 2), dtype=[("result", "U3"), ("runtime", "U3"), ("quality", "f8"), ("seed", "i8")]),
+            np.zeros(
+                (2, 2),
+                dtype=[("result", "U3"), ("runtime", "U3"), ("quality", "f8"), ("seed", "i8")],
+            ),
             "numbers in the field",
         ),
         (
-            np.zeros((2, 2), dtype=[("result", "U3"), ("runtime", "f8", 3), ("quality", "f8"), ("seed", "i8")]),
+            np.zeros(
+                (2, 2),
+                dtype=[("result", "U3"), ("runtime", "f8", 3), ("quality", "f8"), ("seed", "i8")],
+            ),
             "numbers in the",
         ),
     ],
@@ -289,7 +335,13 @@ def test_text_in_arrays_is_text(tmp_path: Path) -> None:
     text = "SAT".encode("utf-32-le")
     np.save(tmp_path / "PM.npy", pm())
     names = np.array(["SAT"])
-    np.savez(tmp_path / "m.npz", costs=np.ones((1, 1, 1)), configurations=names, instances=names, range=np.array([0.0, 5.0]))
+    np.savez(
+        tmp_path / "m.npz",
+        costs=np.ones((1, 1, 1)),
+        configurations=names,
+        instances=names,
+        range=np.array([0.0, 5.0]),
+    )
     for name in ("PM.npy", "m.npz"):
         whole = (tmp_path / name).read_bytes()
         assert text in whole
@@ -304,13 +356,18 @@ def test_an_array_cannot_claim_more_than_its_file(tmp_path: Path) -> None:
     """A header that claims a billion rows would make room for them."""
     path = tmp_path / "PM.npy"
     with path.open("wb") as file:
-        np.lib.format.write_array_header_1_0(file, {"descr": PM.descr, "fortran_order": False, "shape": (10**9, 10, 10)})
+        np.lib.format.write_array_header_1_0(
+            file, {"descr": PM.descr, "fortran_order": False, "shape": (10**9, 10, 10)}
+        )
     with pytest.raises(InputError, match=r"bytes of numbers in the npy file, got 0"):
         import_runs(path, cutoff=5)
 
 
 CAVE = "cost,time,status,seed,config_id,instance_id\n"
-CAVE_ROWS = CAVE + "1,0.5,StatusType.SUCCESS,3,7,x\n4,0.5,SUCCESS,4,7,x\n9,9,TIMEOUT,3,8,x\n,,RUNNING,4,8,x\n,1,,5,8,x\n"
+CAVE_ROWS = (
+    CAVE
+    + "1,0.5,StatusType.SUCCESS,3,7,x\n4,0.5,SUCCESS,4,7,x\n9,9,TIMEOUT,3,8,x\n,,RUNNING,4,8,x\n,1,,5,8,x\n"
+)
 
 
 def test_a_configuration_called_default_is_the_default(tmp_path: Path) -> None:
@@ -322,10 +379,14 @@ def test_a_configuration_called_default_is_the_default(tmp_path: Path) -> None:
 
 
 def test_runs_without_a_cost_are_not_dropped(tmp_path: Path) -> None:
-    """Timeouts that a table leaves empty would be left out, and whoever has many of them would look the best."""
+    """Timeouts that a table leaves empty would be left out, and whoever has many of them would look
+    the best.
+    """
     path = tmp_path / "runs.csv"
     path.write_text("solver,problem,runtime\na,x,1\na,y,\nb,x,2\nb,y,3\n")
-    with pytest.raises(InputError, match=r"1 of 4 rows have no cost, the first is row 2\. If these runs timed out"):
+    with pytest.raises(
+        InputError, match=r"1 of 4 rows have no cost, the first is row 2\. If these runs timed out"
+    ):
         import_runs(path)
     found = import_runs(path, cutoff=5)
     np.testing.assert_array_equal(found.matrix.costs[:, :, 0], [[1, 50], [2, 3]])
@@ -336,12 +397,19 @@ def test_runs_without_a_cost_are_not_dropped(tmp_path: Path) -> None:
     ("cost", "instead"),
     [
         ("0,5", "got '0,5' in row 1: write decimals with a point, 0.5"),
-        ("TIMEOUT", "got 'TIMEOUT' in row 1: write 'TIMEOUT' into a column called status, and leave the number empty"),
+        (
+            "TIMEOUT",
+            "got 'TIMEOUT' in row 1: write 'TIMEOUT' into a column called status, and leave the number empty",
+        ),
         ("0.5s", "got '0.5s' in row 1."),
     ],
 )
-def test_costs_that_are_no_numbers_say_what_to_write(tmp_path: Path, cost: str, instead: str) -> None:
-    """Whoever writes decimals or timeouts in another way would have to guess how they are written here."""
+def test_costs_that_are_no_numbers_say_what_to_write(
+    tmp_path: Path, cost: str, instead: str
+) -> None:
+    """Whoever writes decimals or timeouts in another way would have to guess how they are written
+    here.
+    """
     path = tmp_path / "runs.csv"
     path.write_text(f"configuration;instance;cost\na;x;{cost}\nb;x;1\n")
     with pytest.raises(InputError, match=re.escape(instead)):
@@ -350,8 +418,12 @@ def test_costs_that_are_no_numbers_say_what_to_write(tmp_path: Path, cost: str, 
 
 @pytest.mark.parametrize("cost", ["", "nan", "inf"])
 def test_solved_runs_have_a_cost(tmp_path: Path, cost: str) -> None:
-    """A run that says it was solved would be dropped, or charged the most there is, because its cost was lost."""
-    (tmp_path / "runs.csv").write_text(f"configuration,instance,seed,cost,status\na,x,1,1,solved\na,y,1,{cost},solved\n")
+    """A run that says it was solved would be dropped, or charged the most there is, because its
+    cost was lost.
+    """
+    (tmp_path / "runs.csv").write_text(
+        f"configuration,instance,seed,cost,status\na,x,1,1,solved\na,y,1,{cost},solved\n"
+    )
     with pytest.raises(InputError, match="expected a cost in row 2, which has the status solved"):
         import_runs(tmp_path / "runs.csv", low=0, high=10)
 
@@ -388,7 +460,9 @@ def test_guesses_can_be_put_right(tmp_path: Path) -> None:
 
 
 def test_rows_that_agree_are_runs(tmp_path: Path) -> None:
-    """Several rows of a configuration on an instance, without seeds, would be refused or overwrite each other."""
+    """Several rows of a configuration on an instance, without seeds, would be refused or overwrite
+    each other.
+    """
     path = tmp_path / "runs.csv"
     path.write_text("config,instance,cost\na,x,1\nb,x,2\na,x,3\n")
     found = import_runs(path, low=0, high=5)
@@ -398,16 +472,23 @@ def test_rows_that_agree_are_runs(tmp_path: Path) -> None:
 
 def test_frames() -> None:
     """A data frame in memory would be read differently from its file."""
-    frame = pl.DataFrame({"config": ["a", "b"], "instance": ["x", "x"], "seed": [1, 1], "cost": [1.0, float("inf")]})
+    frame = pl.DataFrame(
+        {"config": ["a", "b"], "instance": ["x", "x"], "seed": [1, 1], "cost": [1.0, float("inf")]}
+    )
     found = import_runs(frame, low=0, high=5)
     np.testing.assert_array_equal(found.matrix.costs[:, 0, 0], [1, 5])
     with pytest.raises(InputError, match="a path or a data frame, got int"):
         import_runs(7)
-    assert import_runs(pd.DataFrame(frame.to_dict(as_series=False)), low=0, high=5).matrix == found.matrix
+    assert (
+        import_runs(pd.DataFrame(frame.to_dict(as_series=False)), low=0, high=5).matrix
+        == found.matrix
+    )
 
 
 def test_pandas_frames() -> None:
-    """What pandas has for missing values and for words that repeat would be taken for names, or refused."""
+    """What pandas has for missing values and for words that repeat would be taken for names, or
+    refused.
+    """
     frame = pd.DataFrame(
         {
             "solver": pd.Categorical(["a", "b", "a", "b"]),
@@ -431,10 +512,15 @@ def test_pandas_frames() -> None:
 def test_there_and_back_with_pandas() -> None:
     """A matrix handed over to pandas would lose runs, statuses or digits of seeds."""
     matrix = runtime_model(configurations=3, rng=1).draw(instances=4, runs=2, rng=2)
-    costs, seeds = matrix.costs.copy(), np.arange(matrix.costs.size).reshape(matrix.costs.shape) + 2**60
+    costs, seeds = (
+        matrix.costs.copy(),
+        np.arange(matrix.costs.size).reshape(matrix.costs.shape) + 2**60,
+    )
     costs[0, 1, 1] = np.nan
     seeds[0, 1, 1] = -1
-    holes = CostMatrix(costs, matrix.configurations, matrix.instances, matrix.low, matrix.high, seeds=seeds)
+    holes = CostMatrix(
+        costs, matrix.configurations, matrix.instances, matrix.low, matrix.high, seeds=seeds
+    )
     for each in (matrix, holes):
         frame = each.to_pandas()
         assert list(frame.columns) == each.to_table().columns
@@ -451,13 +537,25 @@ def test_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_damaged_parquet_does_not_end_the_process(tmp_path: Path) -> None:
     """A damaged byte in a parquet file would abort the whole process."""
     path = tmp_path / "runs.parquet"
-    frame = pl.DataFrame({"config": [f"c{i % 50}" for i in range(2000)], "instance": [f"i{i // 50}" for i in range(2000)]})
+    frame = pl.DataFrame(
+        {
+            "config": [f"c{i % 50}" for i in range(2000)],
+            "instance": [f"i{i // 50}" for i in range(2000)],
+        }
+    )
     frame.with_columns(cost=pl.Series(np.random.default_rng(1).random(2000))).write_parquet(path)
     whole = path.read_bytes()
     # The first makes polars 2.1 abort.
-    places = [(152, 1), (4, 255), (len(whole) - 5, 255), *((place, 255) for place in range(1000, len(whole), 7000))]
+    places = [
+        (152, 1),
+        (4, 255),
+        (len(whole) - 5, 255),
+        *((place, 255) for place in range(1000, len(whole), 7000)),
+    ]
     for number, (place, byte) in enumerate(places):
-        (tmp_path / str(number)).write_bytes(whole[:place] + bytes([whole[place] ^ byte]) + whole[place + 1 :])
+        (tmp_path / str(number)).write_bytes(
+            whole[:place] + bytes([whole[place] ^ byte]) + whole[place + 1 :]
+        )
     script = (
         "import sys; from truecost.importers.detect import import_runs\n"
         "from truecost.errors import InputError\n"
@@ -465,7 +563,12 @@ def test_damaged_parquet_does_not_end_the_process(tmp_path: Path) -> None:
         "    try:\n        print(import_runs(path, low=0, high=1).kind)\n"
         "    except InputError as error:\n        print(error)\n"
     )
-    words = [sys.executable, "-c", script, *(str(tmp_path / str(number)) for number in range(len(places)))]
+    words = [
+        sys.executable,
+        "-c",
+        script,
+        *(str(tmp_path / str(number)) for number in range(len(places))),
+    ]
     ended = subprocess.run(words, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended
     assert len(ended.stdout.splitlines()) == len(places)
@@ -486,7 +589,9 @@ def trajectory() -> Trajectory:
 
 @pytest.mark.parametrize("ending", ["parquet", "npz"])
 def test_trajectories_stay_with_their_matrix(tmp_path: Path, ending: str) -> None:
-    """Where the configurations come from would be lost with the log, or disturb readers that do not ask for it."""
+    """Where the configurations come from would be lost with the log, or disturb readers that do not
+    ask for it.
+    """
     path = tmp_path / f"runs.{ending}"
     matrix = CostMatrix([[1.0, 2.0], [3.0, 4.0]], ["a", "b"], ["x", "y"], 0, 5)
     matrix.save(path, trajectory=trajectory())
@@ -513,10 +618,26 @@ def test_bad_trajectories(text: str) -> None:
 
 
 def test_import_command(tmp_path: Path) -> None:
-    """`truecost import` would write other runs than the package reads, or lose what the log says on the way."""
+    """`truecost import` would write other runs than the package reads, or lose what the log says on
+    the way.
+    """
     log, out, test = tmp_path / "irace.Rdata", tmp_path / "runs.parquet", tmp_path / "test.npz"
     log.write_bytes(rwriter.packed(rwriter.irace_log()))
-    ended = run("import", log, "--low", 0, "--high", 10, "-o", out, "--test-out", test, "--default", "2", "--json")
+    ended = run(
+        "import",
+        log,
+        "--low",
+        0,
+        "--high",
+        10,
+        "-o",
+        out,
+        "--test-out",
+        test,
+        "--default",
+        "2",
+        "--json",
+    )
     assert ended.returncode == 0, ended.stderr
     answer = json.loads(ended.stdout)
     found = import_runs(log, low=0, high=10, default="2")
@@ -528,7 +649,11 @@ def test_import_command(tmp_path: Path) -> None:
     assert answer["test"]["runs"] == 3
     assert answer["trajectory"]["incumbent"] == "1"
     shown = run("import", log, "--low", 0, "--high", 10, "-o", tmp_path / "runs.csv").stdout
-    for words in ("8 runs of 3 configurations on 3 instances", "The incumbent is 1", "without the trajectory"):
+    for words in (
+        "8 runs of 3 configurations on 3 instances",
+        "The incumbent is 1",
+        "without the trajectory",
+    ):
         assert words in " ".join(shown.split())
     assert CostMatrix.load(tmp_path / "runs.csv") == found.matrix
 
@@ -597,14 +722,20 @@ def test_columns_with_line_ends_are_told_in_one_line(tmp_path: Path) -> None:
 
 
 def test_a_gathering_that_is_not_finished_says_so(tmp_path: Path) -> None:
-    """Runs that are looked at while they are made would be certified as if this were the only look, wrong beyond delta."""
+    """Runs that are looked at while they are made would be certified as if this were the only look,
+    wrong beyond delta.
+    """
     scenario = Scenario.read(scenarios.write(tmp_path))
     whole = plan_of(scenario, 2, 5, 2)
-    machine = Machine(host="here", cpu="fast", system="Linux", method="cgroup", solver="1.0", truecost="0")
+    machine = Machine(
+        host="here", cpu="fast", system="Linux", method="cgroup", solver="1.0", truecost="0"
+    )
     cells = [(c, i, n) for n in range(2) for i in range(5) for c in range(2)]
     runs = []
     for c, i, n in cells:
-        outcome = Outcome(status=Status.SOLVED, cpu=0.01, wall=0.01, memory=0, exit_code=0, value=100.0 * c + i)
+        outcome = Outcome(
+            status=Status.SOLVED, cpu=0.01, wall=0.01, memory=0, exit_code=0, value=100.0 * c + i
+        )
         names = {"configuration": whole.configurations[c].name, "instance": whole.instances[i].name}
         runs.append((Run(**names, number=n, seed=1, outcome=outcome), machine))
     with Journal.write(tmp_path / "runs.db", scenario) as journal:

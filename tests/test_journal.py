@@ -23,14 +23,28 @@ HERE = Machine(host="here", cpu="fast", system="Linux", method="cgroup", solver=
 
 
 def outcome(
-    status: Status = Status.SOLVED, cpu: float = 1.0, value: float | None = 1.0, wall: float | None = None
+    status: Status = Status.SOLVED,
+    cpu: float = 1.0,
+    value: float | None = 1.0,
+    wall: float | None = None,
 ) -> Outcome:
     """An outcome of which only some fields matter."""
-    return Outcome(status=status, cpu=cpu, wall=cpu if wall is None else wall, memory=0, exit_code=0, value=value)
+    return Outcome(
+        status=status,
+        cpu=cpu,
+        wall=cpu if wall is None else wall,
+        memory=0,
+        exit_code=0,
+        value=value,
+    )
 
 
 def add(
-    journal: Journal, plan: Plan, cells: list[tuple[int, int, int]], made: Outcome | None = None, machine: Machine = HERE
+    journal: Journal,
+    plan: Plan,
+    cells: list[tuple[int, int, int]],
+    made: Outcome | None = None,
+    machine: Machine = HERE,
 ) -> None:
     """Write runs (configuration, instance, number), by places in the plan."""
     journal.add(
@@ -64,7 +78,9 @@ def journal(tmp_path: Path, scenario: Scenario) -> Iterator[Journal]:
         yield opened
 
 
-def begun(journal: Journal, scenario: Scenario, configurations: int = 2, instances: int = 3, runs: int = 2) -> Plan:
+def begun(
+    journal: Journal, scenario: Scenario, configurations: int = 2, instances: int = 3, runs: int = 2
+) -> Plan:
     """A plan that the journal has taken in."""
     plan = plan_of(scenario, configurations, instances, runs)
     journal.begin(plan, scenario.metric)
@@ -77,9 +93,13 @@ def test_what_is_written_is_read(journal: Journal, scenario: Scenario) -> None:
     cells = [(c, i, n) for n in range(2) for i in range(3) for c in range(2)]
     add(journal, plan, cells)
     matrix = journal.matrix()
-    assert matrix.configurations == tuple(configuration.name for configuration in plan.configurations)
+    assert matrix.configurations == tuple(
+        configuration.name for configuration in plan.configurations
+    )
     assert matrix.instances == tuple(instance.name for instance in plan.instances)
-    assert matrix.costs.tolist() == [[[100 * c + 10 * i + n for n in range(2)] for i in range(3)] for c in range(2)]
+    assert matrix.costs.tolist() == [
+        [[100 * c + 10 * i + n for n in range(2)] for i in range(3)] for c in range(2)
+    ]
     assert (matrix.low, matrix.high) == (0, 10000)
     assert matrix.seeds is not None
     assert (matrix.seeds == 1).all()
@@ -118,9 +138,12 @@ def test_aborted_runs_are_done_again(journal: Journal, scenario: Scenario) -> No
 
 
 def test_finished_runs_after_a_slow_one_wait_for_it(journal: Journal, scenario: Scenario) -> None:
-    """What is there in the middle of a gathering would be the quick runs, and every estimate from it too good."""
+    """What is there in the middle of a gathering would be the quick runs, and every estimate from
+    it too good.
+    """
     plan = begun(journal, scenario, 2, 3, 2)
-    # S* order is round, instance, configuration: the third run, configuration 0 on instance 1, is still out.
+    # S* order is round, instance, configuration: the third run, configuration 0 on instance 1, is
+    # still out.
     add(journal, plan, [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 2, 0)])
     counts = np.zeros((2, 3), dtype=int)
     assert journal.table().ahead.tolist() == [False, False, True, True]
@@ -133,7 +156,11 @@ def test_finished_runs_after_a_slow_one_wait_for_it(journal: Journal, scenario: 
     add(
         journal,
         plan,
-        [cell for cell in np.ndindex(2, 3, 2) if cell not in {(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 2, 0), (0, 1, 0)}],
+        [
+            cell
+            for cell in np.ndindex(2, 3, 2)
+            if cell not in {(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 2, 0), (0, 1, 0)}
+        ],
     )
     larger = begun(journal, scenario, 3, 4, 2)
     assert not journal.table().ahead.any()
@@ -145,14 +172,18 @@ def test_finished_runs_after_a_slow_one_wait_for_it(journal: Journal, scenario: 
 def test_metrics_are_taken_later(journal: Journal, scenario: Scenario) -> None:
     """PAR1, PAR10 or a lower cutoff could not be had from the same journal."""
     plan = begun(journal, scenario, 1, 3, 1)
-    for instance, made in enumerate([outcome(cpu=1), outcome(cpu=3), outcome(Status.TIMEOUT, cpu=5)]):
+    for instance, made in enumerate(
+        [outcome(cpu=1), outcome(cpu=3), outcome(Status.TIMEOUT, cpu=5)]
+    ):
         add(journal, plan, [(0, instance, 0)], made)
     for factor, cutoff, expected in [(1, 5, [1, 3, 5]), (10, 5, [1, 3, 50]), (10, 2, [1, 20, 20])]:
         matrix = journal.matrix(Metric(kind="par", factor=float(factor), cutoff=float(cutoff)))
         assert matrix.costs.ravel().tolist() == expected
         assert matrix.high == factor * cutoff
         assert matrix.statuses is not None
-        assert (matrix.statuses.ravel() == Status.TIMEOUT).tolist() == [cost == factor * cutoff for cost in expected]
+        assert (matrix.statuses.ravel() == Status.TIMEOUT).tolist() == [
+            cost == factor * cutoff for cost in expected
+        ]
 
 
 def test_costs_outside_the_range_are_named(journal: Journal, scenario: Scenario) -> None:
@@ -160,7 +191,8 @@ def test_costs_outside_the_range_are_named(journal: Journal, scenario: Scenario)
     plan = begun(journal, scenario, 1, 1, 1)
     add(journal, plan, [(0, 0, 0)], outcome(value=12345.0))
     with pytest.raises(
-        InputError, match=r"expected costs in \[0, 10000\], got 12345 .* change low and high in \[metric\]; no run is lost"
+        InputError,
+        match=r"expected costs in \[0, 10000\], got 12345 .* change low and high in \[metric\]; no run is lost",
     ):
         journal.matrix()
     assert journal.matrix(Metric(kind="value", low=0.0, high=20000.0)).costs.item() == 12345
@@ -184,19 +216,31 @@ def test_one_writer(journal: Journal, scenario: Scenario, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("old", "new", "difference"),
     [
-        ("cpu = 0.1", "cpu = 0.3", r"limits\.cpu was 0\.1, is 0\.3, limits\.cutoff was 0\.1, is 0\.3"),
+        (
+            "cpu = 0.1",
+            "cpu = 0.3",
+            r"limits\.cpu was 0\.1, is 0\.3, limits\.cutoff was 0\.1, is 0\.3",
+        ),
         ("seed = 3", "seed = 4", "seed was 3, is 4"),
-        ('command = ["./solver.sh"]', 'command = ["./solver.sh", "-v"]', r'target\.command was \["\./solver\.sh"\], is'),
+        (
+            'command = ["./solver.sh"]',
+            'command = ["./solver.sh", "-v"]',
+            r'target\.command was \["\./solver\.sh"\], is',
+        ),
     ],
 )
-def test_a_changed_scenario_is_refused(tmp_path: Path, scenario: Scenario, old: str, new: str, difference: str) -> None:
+def test_a_changed_scenario_is_refused(
+    tmp_path: Path, scenario: Scenario, old: str, new: str, difference: str
+) -> None:
     """Runs of two different experiments would be mixed in one journal."""
     path = tmp_path / "runs.db"
     with Journal.write(path, scenario) as journal:
         add(journal, begun(journal, scenario), [(0, 0, 0)])
     file = tmp_path / "scenario.toml"
     file.write_text(file.read_text().replace(old, new))
-    with pytest.raises(InputError, match=f"expected the scenario the journal was begun with; {difference}"):
+    with pytest.raises(
+        InputError, match=f"expected the scenario the journal was begun with; {difference}"
+    ):
         Journal.write(path, Scenario.read(file))
 
 
@@ -227,7 +271,9 @@ def test_another_metric_is_no_other_scenario(tmp_path: Path, scenario: Scenario)
     path = tmp_path / "runs.db"
     with Journal.write(path, scenario) as journal:
         add(journal, begun(journal, scenario, 1, 1, 1), [(0, 0, 0)], outcome(value=3.0))
-    changed = Scenario.read(scenarios.write(tmp_path, metric={"kind": "value", "low": 0.0, "high": 5.0}))
+    changed = Scenario.read(
+        scenarios.write(tmp_path, metric={"kind": "value", "low": 0.0, "high": 5.0})
+    )
     with Journal.write(path, changed) as journal:
         begun(journal, changed, 1, 1, 1)
         assert journal.matrix().high == 5
@@ -280,7 +326,9 @@ def test_a_damaged_journal_says_so(tmp_path: Path, scenario: Scenario) -> None:
     assert "refused without a name" not in readings
 
 
-def test_a_table_of_a_million_runs_is_not_needed_to_be_complete(journal: Journal, scenario: Scenario) -> None:
+def test_a_table_of_a_million_runs_is_not_needed_to_be_complete(
+    journal: Journal, scenario: Scenario
+) -> None:
     """An empty journal would be an error of ours instead of an answer."""
     with pytest.raises(InputError, match="none was planned"):
         journal.matrix()
@@ -291,10 +339,14 @@ def test_a_table_of_a_million_runs_is_not_needed_to_be_complete(journal: Journal
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 def test_a_full_disk_costs_nothing_that_was_written(tmp_path: Path, scenario: Scenario) -> None:
-    """When the disk fills up, runs that were reported done would be gone, or the journal unreadable."""
+    """When the disk fills up, runs that were reported done would be gone, or the journal
+    unreadable.
+    """
     small = tmp_path / "small"
     small.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(small)], check=False).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(small)], check=False
+    ).returncode:
         pytest.skip("no tmpfs can be mounted here")
     try:
         path = small / "runs.db"
@@ -318,7 +370,9 @@ def test_a_full_disk_costs_nothing_that_was_written(tmp_path: Path, scenario: Sc
         subprocess.run(["mount", "-o", "remount,ro", str(small)], check=True)
         with Journal.read(path) as reader:
             assert reader.matrix(ahead=True).counts().sum() == written + 1
-        with pytest.raises(InputError, match=r"expected a journal that can be written: Read-only file system"):
+        with pytest.raises(
+            InputError, match=r"expected a journal that can be written: Read-only file system"
+        ):
             Journal.write(path, scenario)
     finally:
         subprocess.run(["umount", "-l", str(small)], check=True)
@@ -330,10 +384,18 @@ def test_doubts(journal: Journal, scenario: Scenario) -> None:
     cells = list(np.ndindex(4, 5, 2))
     metric = Metric(kind="par", cutoff=10.0)
     # Half the runs waited; in every cell both runs are alike; the second half ran on another CPU.
-    other = Machine(host="there", cpu="slow", system="Linux", method="cgroup", solver="1.1", truecost="0")
+    other = Machine(
+        host="there", cpu="slow", system="Linux", method="cgroup", solver="1.1", truecost="0"
+    )
     for place, cell in enumerate(cells):
         late = place % 2 == 0
-        add(journal, plan, [cell], outcome(cpu=1.0, wall=9.0 if late else 1.0, value=5.0), HERE if place < 20 else other)
+        add(
+            journal,
+            plan,
+            [cell],
+            outcome(cpu=1.0, wall=9.0 if late else 1.0, value=5.0),
+            HERE if place < 20 else other,
+        )
     found = " ".join(doubts(journal.table(), journal.machines(), metric))
     for phrase in (
         "CPUs are mixed (fast; slow)",
@@ -363,7 +425,9 @@ def test_matrix_of_gaps_keeps_them(journal: Journal, scenario: Scenario, tmp_pat
 
 
 def test_a_journal_has_a_utility_of_its_times(journal: Journal, scenario: Scenario) -> None:
-    """The times of a journal of whatever metric would be worth nothing, or something where a run was not solved."""
+    """The times of a journal of whatever metric would be worth nothing, or something where a run
+    was not solved.
+    """
     plan = begun(journal, scenario, 1, 2, 1)
     add(journal, plan, [(0, 0, 0)], outcome(cpu=0.1))
     add(journal, plan, [(0, 1, 0)], outcome(Status.TIMEOUT, cpu=0.1))

@@ -38,8 +38,14 @@ LIBRARY = Path(library.__file__).parent
 space = cache(library.space)
 pytestmark = pytest.mark.usefixtures("own_locks")
 SHARED = Path("/work/shared/data/spaces")
-needs_lkh = pytest.mark.skipif(find_spec("LKHpy") is None, reason="LKHpy has no wheels for this Python")
-SOLVERS = [pytest.param("lkh-uniform-400", marks=needs_lkh), "clasp-weighted-sequence", "kissat-qcp"]
+needs_lkh = pytest.mark.skipif(
+    find_spec("LKHpy") is None, reason="LKHpy has no wheels for this Python"
+)
+SOLVERS = [
+    pytest.param("lkh-uniform-400", marks=needs_lkh),
+    "clasp-weighted-sequence",
+    "kissat-qcp",
+]
 
 # A stand-in for SATenstein: knows its options, takes none twice, and lets kissat find the model.
 STAND_IN = """#!{python}
@@ -60,13 +66,21 @@ print(subprocess.run(words, capture_output=True, text=True).stdout)
 def launched(solver: str, *words: object) -> subprocess.CompletedProcess[str]:
     """A solver's process, as a run starts it."""
     found = {"clasp": clasp_launch.find, "kissat": kissat_launch.find}
-    command = [*found[solver](), *words] if solver in found else [sys.executable, LIBRARY / solver / "launch.py", *words]
+    command = (
+        [*found[solver](), *words]
+        if solver in found
+        else [sys.executable, LIBRARY / solver / "launch.py", *words]
+    )
     return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
     """Every file under a folder."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def interrupt(*_news: object) -> None:
@@ -76,8 +90,8 @@ def interrupt(*_news: object) -> None:
 
 @pytest.mark.parametrize("name", SOLVERS)
 def test_same_seed_same_bytes(name: str, tmp_path: Path) -> None:
-    """An export would depend on more than its arguments, a longer one would not begin with the shorter one, or another seed
-    would not give fresh instances.
+    """An export would depend on more than its arguments, a longer one would not begin with the
+    shorter one, or another seed would not give fresh instances.
     """
     library.export(name, tmp_path / "a", instances=2)
     library.export(name, tmp_path / "b", instances=2)
@@ -99,7 +113,14 @@ def test_interrupted_export_goes_on(tmp_path: Path) -> None:
         library.export("clasp-weighted-sequence", tmp_path / "a", instances=3, progress=interrupt)
     with pytest.raises(InputError, match=r"instances\.csv"):
         Scenario.read(tmp_path / "a" / "scenario.toml")
-    assert len(Scenario.read(library.export("clasp-weighted-sequence", tmp_path / "a", instances=3)).instances) == 3
+    assert (
+        len(
+            Scenario.read(
+                library.export("clasp-weighted-sequence", tmp_path / "a", instances=3)
+            ).instances
+        )
+        == 3
+    )
     library.export("clasp-weighted-sequence", tmp_path / "b", instances=3)
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
@@ -125,12 +146,17 @@ def test_exports_are_not_mixed(tmp_path: Path) -> None:
         ),
         ({"name": "kissat-qcp", "size": "huge"}, "a size out of small, large, paper, got 'huge'"),
         ({"name": "kissat-qcp", "instances": 0}, "at least 1 instance"),
-        ({"name": "kissat-qcp", "target": "/nowhere/kissat"}, "a program that can be executed, got '/nowhere/kissat'"),
+        (
+            {"name": "kissat-qcp", "target": "/nowhere/kissat"},
+            "a program that can be executed, got '/nowhere/kissat'",
+        ),
         ({"name": "lkh-uniform-400", "target": "/bin/true"}, "expected no `target`"),
     ],
 )
 def test_wrong_exports(words: dict[str, object], message: str, tmp_path: Path) -> None:
-    """Wrong arguments would be taken, or refused without saying what is right, or leave a folder behind."""
+    """Wrong arguments would be taken, or refused without saying what is right, or leave a folder
+    behind.
+    """
     with pytest.raises(InputError, match=message):
         library.export(folder=tmp_path / "x", **words)  # type: ignore[arg-type]
     assert not (tmp_path / "x").exists()
@@ -138,10 +164,15 @@ def test_wrong_exports(words: dict[str, object], message: str, tmp_path: Path) -
 
 @pytest.mark.parametrize("name", library.list_names())
 @pytest.mark.parametrize("size", ["small", "paper"])
-def test_every_size_makes_a_scenario(name: str, size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A template would not fit the format of scenario files, or say another cutoff than the catalogue."""
+def test_every_size_makes_a_scenario(
+    name: str, size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A template would not fit the format of scenario files, or say another cutoff than the
+    catalogue.
+    """
     if size == "paper" and name.startswith("lkh"):
-        # Their reference lengths take minutes each: one that is found in the folder, as after an interruption, will do.
+        # Their reference lengths take minutes each: one that is found in the folder, as after an
+        # interruption, will do.
         with pytest.raises(KeyboardInterrupt):
             library.export(name, tmp_path / "x", size=size, instances=1, progress=interrupt)
         (drawn,) = (tmp_path / "x" / "instances").iterdir()
@@ -155,8 +186,8 @@ def test_every_size_makes_a_scenario(name: str, size: str, tmp_path: Path, monke
 
 
 def test_latin_squares_are_uniform() -> None:
-    """Some of the 576 Latin squares of order 4 would be drawn more often than others, as when the chain is stopped at the
-    first proper square after a fixed number of moves.
+    """Some of the 576 Latin squares of order 4 would be drawn more often than others, as when the
+    chain is stopped at the first proper square after a fixed number of moves.
     """
     rng = np.random.default_rng(5)
     counts = Counter(quasigroup.latin_square(4, rng).tobytes() for _ in range(3000))
@@ -165,7 +196,9 @@ def test_latin_squares_are_uniform() -> None:
 
 
 def test_holes() -> None:
-    """Balanced holes would not be as many in every row and column, others not as many as asked for, or a symbol change."""
+    """Balanced holes would not be as many in every row and column, others not as many as asked for,
+    or a symbol change.
+    """
     rng = np.random.default_rng(1)
     square = quasigroup.latin_square(9, rng)
     balanced = quasigroup.with_holes(square, 36, rng, balanced=True)
@@ -184,7 +217,9 @@ def completions(partial: quasigroup.Square) -> int:
         return 1
     row, column = holes[0]
     found = 0
-    for symbol in set(range(len(partial))) - set(partial[row].tolist()) - set(partial[:, column].tolist()):
+    for symbol in (
+        set(range(len(partial))) - set(partial[row].tolist()) - set(partial[:, column].tolist())
+    ):
         filled = partial.copy()
         filled[row, column] = symbol
         found += completions(filled)
@@ -198,7 +233,15 @@ def test_formulas_mean_completions(tmp_path: Path) -> None:
     for _ in range(4):
         partial = quasigroup.with_holes(quasigroup.latin_square(6, rng), 24, rng, balanced=True)
         (tmp_path / "x.cnf").write_text(quasigroup.cnf(partial, "x"))
-        words = [sys.executable, "-m", "clingo", "--mode=clasp", "--models=0", "--quiet=2", str(tmp_path / "x.cnf")]
+        words = [
+            sys.executable,
+            "-m",
+            "clingo",
+            "--mode=clasp",
+            "--models=0",
+            "--quiet=2",
+            str(tmp_path / "x.cnf"),
+        ]
         answer = subprocess.run(words, capture_output=True, text=True, check=True).stdout
         found = re.search(r"^c Models +: (\d+)$", answer, re.MULTILINE)
         assert found is not None
@@ -208,23 +251,30 @@ def test_formulas_mean_completions(tmp_path: Path) -> None:
 
 
 def test_formulas_are_satisfiable_and_models_checked(tmp_path: Path) -> None:
-    """A quasigroup instance would not be satisfiable, its model be refused, or a wrong answer be accepted."""
+    """A quasigroup instance would not be satisfiable, its model be refused, or a wrong answer be
+    accepted.
+    """
     scenario = Scenario.read(library.export("kissat-qcp", tmp_path / "x", instances=4))
     for instance in scenario.instances:
         solved = launched("kissat", "-q", "--seed=1", instance.argument)
         assert solved.returncode == 10
         formula = Path(instance.argument).read_text()
         assert qcp_check.fault(formula, solved.stdout) is None
-        true = re.findall(r"(?<= )[1-9]\d*\b", " ".join(re.findall(r"^v (.*)$", solved.stdout, re.MULTILINE)))
+        true = re.findall(
+            r"(?<= )[1-9]\d*\b", " ".join(re.findall(r"^v (.*)$", solved.stdout, re.MULTILINE))
+        )
         flipped = re.sub(rf"(?<= ){true[0]}\b", f"-{true[0]}", solved.stdout)
         assert "is not satisfied" in str(qcp_check.fault(formula, flipped))
-        assert "both true and false" in str(qcp_check.fault(formula, solved.stdout + f"v -{true[0]} 0\n"))
+        assert "both true and false" in str(
+            qcp_check.fault(formula, solved.stdout + f"v -{true[0]} 0\n")
+        )
         assert "is not satisfied" in str(qcp_check.fault(formula, "s SATISFIABLE\n"))
         assert "made from a solution" in str(qcp_check.fault(formula, "s UNSATISFIABLE\n"))
 
 
 @pytest.mark.parametrize(
-    ("folder", "instance"), [("qcp", "p cnf 1 1\n1 0\n"), ("clasp", "10 leaves 1,1\n10 m 0\n10 optimum 0\n")]
+    ("folder", "instance"),
+    [("qcp", "p cnf 1 1\n1 0\n"), ("clasp", "10 leaves 1,1\n10 m 0\n10 optimum 0\n")],
 )
 def test_exit_codes_of_checks(folder: str, instance: str, tmp_path: Path) -> None:
     """A check that fails itself would veto a run, or a veto not be one."""
@@ -232,7 +282,12 @@ def test_exit_codes_of_checks(folder: str, instance: str, tmp_path: Path) -> Non
     (tmp_path / "good").write_text("v 1 0\nat(0,0)\n")
     (tmp_path / "bad").write_text("v -1 0\nUNSATISFIABLE\n")
     for output, code in (("good", 0), ("bad", 1), ("missing", 2)):
-        words = [sys.executable, str(LIBRARY / folder / "check.py"), str(tmp_path / "instance"), str(tmp_path / output)]
+        words = [
+            sys.executable,
+            str(LIBRARY / folder / "check.py"),
+            str(tmp_path / "instance"),
+            str(tmp_path / output),
+        ]
         assert subprocess.run(words, check=False, capture_output=True).returncode == code
 
 
@@ -255,7 +310,9 @@ def test_total_cost_by_hand() -> None:
 
 @pytest.mark.parametrize(("leaves", "seed"), [(2, 1), (3, 1), (4, 1), (5, 1), (5, 2), (6, 1)])
 def test_weighted_sequences(leaves: int, seed: int, tmp_path: Path) -> None:
-    """The optimum would not be the least cost, or clasp on our program say otherwise, or a wrong answer be accepted."""
+    """The optimum would not be the least cost, or clasp on our program say otherwise, or a wrong
+    answer be accepted.
+    """
     drawn = np.random.default_rng([leaves, seed]).integers(1, 21, size=(leaves, 2)).tolist()
     listed = [(weight, cardinality) for weight, cardinality in drawn]
     best = tried(listed)
@@ -271,16 +328,22 @@ def test_weighted_sequences(leaves: int, seed: int, tmp_path: Path) -> None:
     (too_low, none), (tight, good), _ = answers
     assert "above m" in str(clasp_check.fault(too_low, good))
     assert "is at most m" in str(clasp_check.fault(tight, none))
-    assert "a colour for every place" in str(clasp_check.fault(tight, re.sub(r"colour\(1,\w+\)", "", good)))
+    assert "a colour for every place" in str(
+        clasp_check.fault(tight, re.sub(r"colour\(1,\w+\)", "", good))
+    )
     assert "in a place of its own" in str(clasp_check.fault(tight, good.replace("at(0,", "at(1,")))
 
 
 def test_weighted_sequences_are_of_all_kinds(tmp_path: Path) -> None:
     """All instances would be satisfiable, or none, or what they say of their optimum be wrong."""
-    scenario = Scenario.read(library.export("clasp-weighted-sequence", tmp_path / "x", instances=20))
+    scenario = Scenario.read(
+        library.export("clasp-weighted-sequence", tmp_path / "x", instances=20)
+    )
     offsets = set()
     for instance in scenario.instances:
-        known = dict(re.findall(r"^10 (\w+) (.*)$", Path(instance.argument).read_text(), re.MULTILINE))
+        known = dict(
+            re.findall(r"^10 (\w+) (.*)$", Path(instance.argument).read_text(), re.MULTILINE)
+        )
         leaves = [(int(w), int(c)) for w, c in re.findall(r"(\d+),(\d+)", known["leaves"])]
         assert sequence.optimum(leaves) == int(known["optimum"])
         offsets.add(int(known["m"]) - int(known["optimum"]))
@@ -288,7 +351,9 @@ def test_weighted_sequences_are_of_all_kinds(tmp_path: Path) -> None:
 
 
 def test_tour_length() -> None:
-    """A tour would be measured without TSPLIB's rounding, or something else than a tour pass for one."""
+    """A tour would be measured without TSPLIB's rounding, or something else than a tour pass for
+    one.
+    """
     cities = [(0, 0), (0, 3), (2, 1), (5, 0)]
     # 3, √8 → 3, √10 → 3, 5
     assert lkh_launch.tour_length(cities, [0, 1, 2, 3, 0]) == 14
@@ -299,11 +364,16 @@ def test_tour_length() -> None:
 
 @needs_lkh
 def test_lkh_reaches_the_shortest_tour(tmp_path: Path) -> None:
-    """LKH's tour would be measured wrong, or a run be solved that missed its reference, or a better one not be told."""
+    """LKH's tour would be measured wrong, or a run be solved that missed its reference, or a better
+    one not be told.
+    """
     path = tmp_path / "x.tsp"
     path.write_text(tsp.instance(8, np.random.default_rng(1), "x"))
     cities = lkh_launch.coordinates(path.read_text())
-    best = min(lkh_launch.tour_length(cities, [0, *order, 0]) for order in itertools.permutations(range(1, 8)))
+    best = min(
+        lkh_launch.tour_length(cities, [0, *order, 0])
+        for order in itertools.permutations(range(1, 8))
+    )
 
     def answer(reference: int, runs: int, *parameters: str) -> dict[str, object]:
         told = launched("lkh", path, reference, 5, runs, 1, *parameters).stdout
@@ -331,7 +401,9 @@ def test_lkh_is_ended_at_its_cutoff(tmp_path: Path) -> None:
 
 @needs_lkh
 def test_references_are_computed_once(tmp_path: Path) -> None:
-    """Reference lengths that were found would be lost or computed again, or a line that a crash left torn be read."""
+    """Reference lengths that were found would be lost or computed again, or a line that a crash
+    left torn be read.
+    """
     files = [tmp_path / f"{number}.tsp" for number in range(3)]
     for number, file in enumerate(files):
         file.write_text(tsp.instance(7, np.random.default_rng(number), "x"))
@@ -339,7 +411,8 @@ def test_references_are_computed_once(tmp_path: Path) -> None:
     found = tsp.references(files[:2], store, workers=2, progress=lambda *news: told.append(news))
     assert [each.agreeing for each in found] == [tsp.AGREEING] * 2
     assert told == [("reference lengths", 1, 2), ("reference lengths", 2, 2)]
-    # What another length in the store shows: nothing was computed anew; but the second line is torn.
+    # What another length in the store shows: nothing was computed anew; but the second line is
+    # torn.
     store.write_text(store.read_text().replace(f",{found[0].length},", ",1,").rstrip()[:-4])
     again = tsp.references(files, store, workers=1, progress=None)
     assert [again[0].length, again[1]] == [1, found[1]]
@@ -357,14 +430,24 @@ def test_small_references_are_stored(name: str, tmp_path: Path) -> None:
 
 
 def test_space_of_kissat() -> None:
-    """The space would have an option that kissat has not, a value it refuses, another default, or lack one that matters."""
+    """The space would have an option that kissat has not, a value it refuses, another default, or
+    lack one that matters.
+    """
     binary = (
-        next(path for path in map(Path, sys.path) if (path / "sage_wheels/bin/kissat").is_file()) / "sage_wheels/bin/kissat"
+        next(path for path in map(Path, sys.path) if (path / "sage_wheels/bin/kissat").is_file())
+        / "sage_wheels/bin/kissat"
     )
     told = subprocess.run([binary, "--range"], capture_output=True, text=True, check=True).stdout
     ranges = {name: tuple(map(int, rest)) for name, *rest in map(str.split, told.splitlines())}
     kissat = space("kissat-qcp")
-    assert set(ranges) - set(kissat.parameters) == {"flushproof", "incremental", "profile", "seed", "statistics", "verbose"}
+    assert set(ranges) - set(kissat.parameters) == {
+        "flushproof",
+        "incremental",
+        "profile",
+        "seed",
+        "statistics",
+        "verbose",
+    }
     for name, parameter in kissat.configspace.items():
         low, default, high = ranges[name]
         if isinstance(parameter, ConfigSpace.CategoricalHyperparameter):
@@ -387,8 +470,12 @@ def test_space_of_clasp() -> None:
     for name, parameter in space("clasp-weighted-sequence").configspace.items():
         option, _, part = name.partition(":")
         assert option in helped, name
-        if isinstance(parameter, ConfigSpace.CategoricalHyperparameter) and not set(parameter.choices) <= {"yes", "no"}:
-            for word in itertools.chain(*(choice.split("+") for choice in parameter.choices if len(choice) > 1)):
+        if isinstance(parameter, ConfigSpace.CategoricalHyperparameter) and not set(
+            parameter.choices
+        ) <= {"yes", "no"}:
+            for word in itertools.chain(
+                *(choice.split("+") for choice in parameter.choices if len(choice) > 1)
+            ):
                 if not re.fullmatch(r"[\d.]+", word) and word != "no":
                     assert re.search(rf"\b{word}\b", helped[option]), (name, part, word)
 
@@ -447,7 +534,9 @@ def test_arguments_of_clasp_by_hand() -> None:
 
 @pytest.mark.beside(SHARED)
 def test_spaces_of_the_paper() -> None:
-    """A parameter, range, default or condition of the paper's scenarios would have changed on the way."""
+    """A parameter, range, default or condition of the paper's scenarios would have changed on the
+    way.
+    """
     theirs, ours = Space.read(SHARED / "lkh.pcs"), space("lkh-uniform-400")
     assert set(theirs.parameters) - {"RUNS"} == set(ours.parameters)
     assert all(ours.configspace[name] == theirs.configspace[name] for name in ours.parameters)
@@ -455,7 +544,9 @@ def test_spaces_of_the_paper() -> None:
     assert dict(theirs.configspace) == dict(ours.configspace)
     for one, other in ((theirs, ours), (ours, theirs)):
         for configuration in one.configurations(150, rng=1):
-            ConfigSpace.Configuration(other.configspace, values=dict(configuration.values)).check_valid_configuration()
+            ConfigSpace.Configuration(
+                other.configspace, values=dict(configuration.values)
+            ).check_valid_configuration()
 
 
 def test_sizes_of_spaces() -> None:
@@ -473,17 +564,35 @@ def test_extra_candidates_have_a_type() -> None:
 
 def more_time(path: Path, factor: float) -> Scenario:
     """A scenario whose runs may take so many times as long."""
-    longer = re.sub(r"(?<=^cpu = )\S+", lambda found: str(factor * float(found[0])), path.read_text(), flags=re.MULTILINE)
+    longer = re.sub(
+        r"(?<=^cpu = )\S+",
+        lambda found: str(factor * float(found[0])),
+        path.read_text(),
+        flags=re.MULTILINE,
+    )
     path.write_text(longer)
     return Scenario.read(path)
 
 
 @pytest.mark.parametrize("name", SOLVERS)
 def test_gathering(name: str, tmp_path: Path) -> None:
-    """A scenario could not be gathered: configurations would crash, answers be vetoed, or nothing be solved."""
-    for patience in (1, 10, 100):  # on a slow machine little is solved within the limits of a small scenario
+    """A scenario could not be gathered: configurations would crash, answers be vetoed, or nothing
+    be solved.
+    """
+    for patience in (
+        1,
+        10,
+        100,
+    ):  # on a slow machine little is solved within the limits of a small scenario
         path = library.export(name, tmp_path / f"x{patience}", instances=2)
-        gather(more_time(path, patience), tmp_path / f"{patience}.db", configurations=3, instances=2, runs=1, workers=1)
+        gather(
+            more_time(path, patience),
+            tmp_path / f"{patience}.db",
+            configurations=3,
+            instances=2,
+            runs=1,
+            workers=1,
+        )
         with Journal.read(tmp_path / f"{patience}.db") as journal:
             table, matrix = journal.table(), journal.matrix()
             versions = {machine.solver for machine in journal.machines()}
@@ -525,15 +634,21 @@ def stand_in(folder: Path) -> Path:
     """A program that speaks SATenstein's options, under a name that needs care."""
     names = {re.sub("^(CON|DLS)", "", name) for name in space("satenstein-qcp").parameters}
     path = folder / "ubcsat {stand} in"
-    path.write_text(STAND_IN.format(python=sys.executable, known=names, kissat=kissat_launch.find()[0]))
+    path.write_text(
+        STAND_IN.format(python=sys.executable, known=names, kissat=kissat_launch.find()[0])
+    )
     path.chmod(0o755)
     return path
 
 
 def test_satenstein_with_a_stand_in(tmp_path: Path) -> None:
-    """SATenstein would get options it does not know, one of them twice, or its model not be checked."""
+    """SATenstein would get options it does not know, one of them twice, or its model not be
+    checked.
+    """
     binary = stand_in(tmp_path)
-    scenario = more_time(library.export("satenstein-qcp", tmp_path / "x", instances=2, target=binary), 100)
+    scenario = more_time(
+        library.export("satenstein-qcp", tmp_path / "x", instances=2, target=binary), 100
+    )
     gather(scenario, tmp_path / "runs.db", configurations=4, instances=2, runs=1, workers=1)
     with Journal.read(tmp_path / "runs.db") as journal:
         assert (journal.table().status == Status.SOLVED).all()
@@ -552,12 +667,18 @@ def test_satenstein_without_a_binary(tmp_path: Path, monkeypatch: pytest.MonkeyP
     scenario = Scenario.read(library.export("satenstein-qcp", tmp_path / "x", instances=1))
     version = Caller(scenario).version_line()
     assert version is not None
-    assert re.match("[0-9a-f]{64} ", subprocess.run(version, capture_output=True, text=True, check=True).stdout)
+    assert re.match(
+        "[0-9a-f]{64} ", subprocess.run(version, capture_output=True, text=True, check=True).stdout
+    )
 
 
 @pytest.mark.parametrize("name", ["clasp-weighted-sequence", "kissat-qcp"])
-def test_exported_scenarios_find_their_solver_anywhere(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder exported here would name a path of this machine, or not say what is missing elsewhere."""
+def test_exported_scenarios_find_their_solver_anywhere(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder exported here would name a path of this machine, or not say what is missing
+    elsewhere.
+    """
     own = tmp_path / "bin" / "clasp"
     own.parent.mkdir()
     own.write_text("#!/bin/sh\n")
@@ -570,11 +691,18 @@ def test_exported_scenarios_find_their_solver_anywhere(name: str, tmp_path: Path
     line = Caller(scenario).command_line(configuration, instance, 1)
     assert Path(line[0]).is_file()
     # No Python between truecost and a binary; and as little as can be around a library.
-    assert line[1] == "-q" if name == "kissat-qcp" else line[1:4] == ["-I", "-S", str(tmp_path / "x" / "launch.py")]
+    assert (
+        line[1] == "-q"
+        if name == "kissat-qcp"
+        else line[1:4] == ["-I", "-S", str(tmp_path / "x" / "launch.py")]
+    )
     assert Caller(named).command_line(configuration, instance, 1)[0] == str(own)
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(InputError, match=rf"target\.program: launch\.py:find: .*{name.split('-')[0]} not found: install"):
+    with pytest.raises(
+        InputError,
+        match=rf"target\.program: launch\.py:find: .*{name.split('-')[0]} not found: install",
+    ):
         Caller(scenario).command_line(configuration, instance, 1)
     if name.startswith("clasp"):
         monkeypatch.setenv("PATH", str(own.parent))
@@ -583,7 +711,9 @@ def test_exported_scenarios_find_their_solver_anywhere(name: str, tmp_path: Path
 
 def test_command_line(tmp_path: Path) -> None:
     """`truecost scenario` would not list, show or export what the library has."""
-    assert [each["name"] for each in json.loads(run("scenario", "list", "--json").stdout)] == list(library.list_names())
+    assert [each["name"] for each in json.loads(run("scenario", "list", "--json").stdout)] == list(
+        library.list_names()
+    )
     listed = run("scenario", "list").stdout
     assert all(name in listed for name in library.list_names())
     shown = json.loads(run("scenario", "show", "clasp-weighted-sequence", "--json").stdout)
@@ -593,7 +723,9 @@ def test_command_line(tmp_path: Path) -> None:
     ended = run("scenario", "export", "kissat-qcp", tmp_path / "x", "--instances", 1, "--seed", 3)
     assert ended.returncode == 0
     assert f"truecost gather {tmp_path / 'x' / 'scenario.toml'}" in ended.stdout
-    assert [path.name for path in (tmp_path / "x" / "instances").iterdir()] == ["qcp-29-348b-3-0001.cnf"]
+    assert [path.name for path in (tmp_path / "x" / "instances").iterdir()] == [
+        "qcp-29-348b-3-0001.cnf"
+    ]
     for words in (("show", "nonsense"), ("export", "nonsense", tmp_path / "y")):
         ended = run("scenario", *words)
         assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)

@@ -15,7 +15,11 @@ from truecost.running.execute import Slot
 from truecost.running.scenario import Limits
 
 LIMITS = Limits(cpu=50.0, wall=300.0)
-KINDS = {"default": {}, "no namespace": {"namespace": False}, "bare": {"group": False, "namespace": False}}
+KINDS = {
+    "default": {},
+    "no namespace": {"namespace": False},
+    "bare": {"group": False, "namespace": False},
+}
 # What a run does to its own folder and around it.
 DEEDS = {
     "a file in its place": 'rmdir "$TMPDIR" && echo x > "$TMPDIR"',
@@ -49,19 +53,27 @@ def until(there: Callable[[], object]) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("deed", DEEDS)
-def test_a_run_leaves_nothing_whatever_it_does(scratch: Path, tmp_path: Path, kind: str, deed: str) -> None:
-    """A target could leave files behind, a million times, take the next run's folder away, or have others' files deleted."""
+def test_a_run_leaves_nothing_whatever_it_does(
+    scratch: Path, tmp_path: Path, kind: str, deed: str
+) -> None:
+    """A target could leave files behind, a million times, take the next run's folder away, or have
+    others' files deleted.
+    """
     decoy = tmp_path / "decoy"
     decoy.mkdir(mode=0o750)
     (decoy / "precious").touch()
     with Slot(**KINDS[kind]) as slot:
         environment = {"DECOY": str(decoy)}
-        ended = slot.run(["sh", "-c", DEEDS[deed]], folder=Path("/"), limits=LIMITS, environment=environment)
+        ended = slot.run(
+            ["sh", "-c", DEEDS[deed]], folder=Path("/"), limits=LIMITS, environment=environment
+        )
         assert [path.name for path in decoy.iterdir()] == ["precious"]
         assert decoy.stat().st_mode & 0o777 == 0o750
         assert ended.exceeded is None
         assert [list(base.iterdir()) for base in scratch.iterdir()] == [[]]
-        said = slot.run(["sh", "-c", 'echo x > "$TMPDIR/y" && ls "$TMPDIR"'], folder=Path("/"), limits=LIMITS).stdout
+        said = slot.run(
+            ["sh", "-c", 'echo x > "$TMPDIR/y" && ls "$TMPDIR"'], folder=Path("/"), limits=LIMITS
+        ).stdout
         assert said == b"y\n"
         # Still held: nobody takes it for stale.
         with Slot():
@@ -82,10 +94,16 @@ def test_an_interrupted_run_leaves_nothing(starter: Starter, scratch: Path, kind
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_a_killed_supervisor_left_is_swept_at_the_next_start(starter: Starter, scratch: Path, kind: str) -> None:
-    """Scratch folders of killed supervisors would stay until the disk is full; or those of living ones be swept."""
+def test_what_a_killed_supervisor_left_is_swept_at_the_next_start(
+    starter: Starter, scratch: Path, kind: str
+) -> None:
+    """Scratch folders of killed supervisors would stay until the disk is full; or those of living
+    ones be swept.
+    """
     reading, stopping = os.pipe()
-    with starter.start(RUNNING, json.dumps(KINDS[kind]), stdin=reading, stdout=subprocess.PIPE) as running:
+    with starter.start(
+        RUNNING, json.dumps(KINDS[kind]), stdin=reading, stdout=subprocess.PIPE
+    ) as running:
         assert running.stdout is not None
         _swept(scratch, int(running.stdout.readline()))
     os.close(reading)
@@ -139,9 +157,15 @@ def test_checked_runs_leave_no_outputs(tmp_path: Path, scratch: Path) -> None:
     """The outputs that checks read would pile up."""
     path = scenarios.write(
         tmp_path,
-        target={"kind": "wrapper", "command": ["./solver.sh"], "check": ["grep", "-q", "SUCCESS", "{output}"]},
+        target={
+            "kind": "wrapper",
+            "command": ["./solver.sh"],
+            "check": ["grep", "-q", "SUCCESS", "{output}"],
+        },
         limits={"cpu": 5.0, "wall": 100.0},
     )
     (tmp_path / "solver.sh").write_text('#!/bin/sh\necho "Result for SMAC: SUCCESS, 0, 0, 5, $5"\n')
-    gather(Scenario.read(path), tmp_path / "runs.db", configurations=3, runs=1, workers=2, pin=False)
+    gather(
+        Scenario.read(path), tmp_path / "runs.db", configurations=3, runs=1, workers=2, pin=False
+    )
     assert list(scratch.iterdir()) == []

@@ -25,7 +25,18 @@ from truecost.runs import Status
 ENDINGS = ["npz", "parquet", "csv"]
 # Everything but NUL and surrogates, which names must not have.
 LETTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
-NAMES = ["plain", "with, comma", 'with "quotes"', "line\nbreak", "  spaced  ", "日本", "007", "NA", "None", "1.0"]
+NAMES = [
+    "plain",
+    "with, comma",
+    'with "quotes"',
+    "line\nbreak",
+    "  spaced  ",
+    "日本",
+    "007",
+    "NA",
+    "None",
+    "1.0",
+]
 
 
 def full(missing: float = 0.0, seed: int = 0) -> CostMatrix:
@@ -43,7 +54,9 @@ def full(missing: float = 0.0, seed: int = 0) -> CostMatrix:
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("missing", [0.0, 0.3, 0.9])
 def test_files_give_the_same_matrix_back(tmp_path: Path, ending: str, missing: float) -> None:
-    """Writing and reading would lose a cost, a digit, a status, a seed, a name or the order of names."""
+    """Writing and reading would lose a cost, a digit, a status, a seed, a name or the order of
+    names.
+    """
     matrix = full(missing)
     path = tmp_path / f"matrix.{ending}"
     matrix.save(path)
@@ -88,7 +101,9 @@ def test_select_by_name() -> None:
 
 
 def test_counts_and_nested_lists() -> None:
-    """Cells with different numbers of runs would be refused or misplaced although their place is clear."""
+    """Cells with different numbers of runs would be refused or misplaced although their place is
+    clear.
+    """
     matrix = CostMatrix([[[1, 2], [3]], [[4], []]], ["a", "b"], ["x", "y"], 0, 5)
     np.testing.assert_array_equal(matrix.counts(), [[2, 1], [1, 0]])
     np.testing.assert_array_equal(matrix.costs[1, 0], [4, np.nan])
@@ -111,7 +126,9 @@ def test_csv_by_hand(tmp_path: Path) -> None:
     matrix = CostMatrix.load(path, low=0, high=10)
     assert matrix.configurations == ("b", "a")
     assert matrix.instances == ("x", "y")
-    np.testing.assert_array_equal(matrix.costs, [[[1.5, 3.5], [np.nan, np.nan]], [[2, 5], [10, np.nan]]])
+    np.testing.assert_array_equal(
+        matrix.costs, [[[1.5, 3.5], [np.nan, np.nan]], [[2, 5], [10, np.nan]]]
+    )
     assert matrix.seeds is not None
     np.testing.assert_array_equal(matrix.seeds[0, 0], [4, 9])
     assert matrix.statuses is not None
@@ -119,16 +136,34 @@ def test_csv_by_hand(tmp_path: Path) -> None:
     assert matrix.statuses[1, 0, 0] == -1
 
 
-GOOD: dict[str, Any] = {"costs": [[[1.0], [2.0]]], "configurations": ["a"], "instances": ["x", "y"], "low": 0, "high": 5}
+GOOD: dict[str, Any] = {
+    "costs": [[[1.0], [2.0]]],
+    "configurations": ["a"],
+    "instances": ["x", "y"],
+    "low": 0,
+    "high": 5,
+}
 
 
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"costs": [[[1.0], [7.0]]]}, r"got 7, above high = 5, for configuration 'a' on instance 'y', run 0"),
-        ({"costs": [[[1.0], [-1.0]]]}, r"got -1, below low = 0, for configuration 'a' on instance 'y', run 0"),
-        ({"costs": [[[1.0, 2.0], [1.0, np.inf]]]}, r"got inf, not finite, for configuration 'a' on instance 'y', run 1"),
-        ({"costs": [[[-np.inf], [1.0]]]}, r"got -inf, not finite, for configuration 'a' on instance 'x', run 0"),
+        (
+            {"costs": [[[1.0], [7.0]]]},
+            r"got 7, above high = 5, for configuration 'a' on instance 'y', run 0",
+        ),
+        (
+            {"costs": [[[1.0], [-1.0]]]},
+            r"got -1, below low = 0, for configuration 'a' on instance 'y', run 0",
+        ),
+        (
+            {"costs": [[[1.0, 2.0], [1.0, np.inf]]]},
+            r"got inf, not finite, for configuration 'a' on instance 'y', run 1",
+        ),
+        (
+            {"costs": [[[-np.inf], [1.0]]]},
+            r"got -inf, not finite, for configuration 'a' on instance 'x', run 0",
+        ),
         ({"costs": [[[np.nan], [np.nan]]]}, "every cost is missing"),
         ({"costs": np.ones((0, 2, 1)), "configurations": []}, "at least one configuration"),
         ({"costs": np.ones((1, 0, 1)), "instances": []}, "at least one instance"),
@@ -143,22 +178,34 @@ GOOD: dict[str, Any] = {"costs": [[[1.0], [2.0]]], "configurations": ["a"], "ins
         ({"costs": [[[1 + 2j], [2.0]]]}, r"got \[\(1\+2j\)\]"),
         ({"costs": [[["1.5"], [2.0]]]}, r"got \['1.5'\]"),
         ({"costs": [[[True], [False]]]}, "got"),
-        ({"costs": [[[10**400], [1]]]}, "Expected finite costs of configuration number 0 on instance number 0"),
+        (
+            {"costs": [[[10**400], [1]]]},
+            "Expected finite costs of configuration number 0 on instance number 0",
+        ),
         ({"instances": ["x", "y\0"]}, "without NUL"),
         ({"instances": ["x", "\ud800"]}, "surrogates"),
         ({"low": -1.7e308, "high": 1.7e308}, "a cost range with low < high"),
         ({"statuses": [[[0, 1], [1]]]}, "lists of different lengths"),
-        ({"configurations": ["a", "b"]}, "one configuration name for each of 1 in the costs, got 2"),
+        (
+            {"configurations": ["a", "b"]},
+            "one configuration name for each of 1 in the costs, got 2",
+        ),
         ({"instances": ["x", "x"]}, "every instance name once, got 'x' twice"),
         ({"instances": ["x", ""]}, "at least one letter, got ''"),
         ({"instances": ["x", 3]}, "at least one letter, got 3"),
         ({"configurations": "a"}, "list of configuration names"),
         ({"low": 5}, "low < high, got low 5 and high 5"),
         ({"high": np.nan}, "a cost range with low < high"),
-        ({"statuses": [[[0], [9]]]}, "status from -1 to 6, got 9 for configuration 'a' on instance 'y'"),
+        (
+            {"statuses": [[[0], [9]]]},
+            "status from -1 to 6, got 9 for configuration 'a' on instance 'y'",
+        ),
         ({"statuses": [[[0.5], [1.0]]]}, "statuses as whole numbers, got float64"),
         ({"statuses": [[[300], [1]]]}, "statuses from -128 to 127, got 1 to 300"),
-        ({"statuses": [[[0, 1], [1, 1]]]}, r"statuses of the shape of the costs, \(1, 2, 1\), got \(1, 2, 2\)"),
+        (
+            {"statuses": [[[0, 1], [1, 1]]]},
+            r"statuses of the shape of the costs, \(1, 2, 1\), got \(1, 2, 2\)",
+        ),
         ({"seeds": [[["s"], ["t"]]]}, "seeds as whole numbers"),
         (
             {"costs": [[[1.0], [np.nan]]], "statuses": [[[0], [3]]]},
@@ -176,9 +223,15 @@ def test_bad_arrays(wrong: dict[str, Any], words: str) -> None:
     ("text", "words"),
     [
         ("", "empty file"),
-        ("configuration,instance\na,x\n", "a column 'cost', got the columns configuration, instance"),
+        (
+            "configuration,instance\na,x\n",
+            "a column 'cost', got the columns configuration, instance",
+        ),
         ("configuration,instance,cost\n", "at least one run"),
-        ("configuration,instance,cost\na,x,1\na,x,2\n", "column 'run' or 'seed', since configuration 'a' has several runs"),
+        (
+            "configuration,instance,cost\na,x,1\na,x,2\n",
+            "column 'run' or 'seed', since configuration 'a' has several runs",
+        ),
         (
             "configuration,instance,run,cost\na,x,1,1\nb,x,1,1\na,x,1,2\n",
             "run 1 of configuration 'a' on instance 'x' in rows 1 and 3",
@@ -187,20 +240,53 @@ def test_bad_arrays(wrong: dict[str, Any], words: str) -> None:
             "configuration,instance,seed,cost\na,x,7,1\na,x,7,2\n",
             "seed 7 of configuration 'a' on instance 'x' in rows 1 and 2",
         ),
-        ("configuration,instance,run,cost\na,x,1,fast\n", "numbers in the column 'cost', got 'fast' in row 1"),
-        ("configuration,instance,run,cost\na,x,one,1\n", "whole numbers in the column 'run', got 'one' in row 1"),
-        ("configuration,instance,run,cost\na,x,1.5,1\n", "whole numbers in the column 'run', got '1.5' in row 1"),
-        ("configuration,instance,run,cost\na,x,,1\n", "a number in the column 'run', row 1 has none"),
-        ("configuration,instance,run,cost\na,x,1,1\n,x,1,1\n", "a name in the column 'configuration', row 2 has none"),
-        ("configuration,instance,run,cost,status\na,x,1,1,odd\n", "a status out of solved, .* got 'odd' in row 1"),
-        ("configuration,instance,run,cost,status\na,x,1,,crashed\n", "a cost in row 1, which has the status crashed"),
+        (
+            "configuration,instance,run,cost\na,x,1,fast\n",
+            "numbers in the column 'cost', got 'fast' in row 1",
+        ),
+        (
+            "configuration,instance,run,cost\na,x,one,1\n",
+            "whole numbers in the column 'run', got 'one' in row 1",
+        ),
+        (
+            "configuration,instance,run,cost\na,x,1.5,1\n",
+            "whole numbers in the column 'run', got '1.5' in row 1",
+        ),
+        (
+            "configuration,instance,run,cost\na,x,,1\n",
+            "a number in the column 'run', row 1 has none",
+        ),
+        (
+            "configuration,instance,run,cost\na,x,1,1\n,x,1,1\n",
+            "a name in the column 'configuration', row 2 has none",
+        ),
+        (
+            "configuration,instance,run,cost,status\na,x,1,1,odd\n",
+            "a status out of solved, .* got 'odd' in row 1",
+        ),
+        (
+            "configuration,instance,run,cost,status\na,x,1,,crashed\n",
+            "a cost in row 1, which has the status crashed",
+        ),
         ("configuration,instance,run,cost\na,x,1,inf\n", "got inf in row 1"),
-        ("configuration,instance,run,cost\na,x,1,99\n", "got 99 in row 1, configuration 'a' on instance 'x'"),
+        (
+            "configuration,instance,run,cost\na,x,1,99\n",
+            "got 99 in row 1, configuration 'a' on instance 'x'",
+        ),
         ("configuration,instance,run,cost\na,x,1,1,1,1\n", "cannot be read"),
         ("\x00\x01\x02", "none of them"),
-        ("configuration,instance,run,cost,status\na,x,1,1,solved\nb,x,1\n", "5 fields in every row, got 3 in row 2"),
-        ("configuration,instance,run,cost\na,x,1,1\nb,x,2", "4 fields in every row, got 3 in row 2"),
-        ("configuration,instance,run,cost,cost\na,x,1,1,2\n", "every column once, got 'cost' 2 times"),
+        (
+            "configuration,instance,run,cost,status\na,x,1,1,solved\nb,x,1\n",
+            "5 fields in every row, got 3 in row 2",
+        ),
+        (
+            "configuration,instance,run,cost\na,x,1,1\nb,x,2",
+            "4 fields in every row, got 3 in row 2",
+        ),
+        (
+            "configuration,instance,run,cost,cost\na,x,1,1,2\n",
+            "every column once, got 'cost' 2 times",
+        ),
         ("x" * 2_000_000, "a header of at most 1,000,000 bytes"),
     ],
 )
@@ -215,7 +301,9 @@ def test_bad_tables(tmp_path: Path, text: str, words: str) -> None:
 
 
 def test_range_must_be_said(tmp_path: Path) -> None:
-    """A cost range that nobody has said would be guessed from the costs seen, or get lost on the way to a file."""
+    """A cost range that nobody has said would be guessed from the costs seen, or get lost on the
+    way to a file.
+    """
     path = tmp_path / "runs.csv"
     path.write_text("configuration,instance,run,cost\na,x,1,1\n")
     found = CostMatrix.load(path)
@@ -255,7 +343,10 @@ STORED: dict[str, Any] = {
         (npz(**STORED | {"configurations": np.array([1])}), "flat list of text, got int64"),
         (npz(**STORED | {"range": np.array([0.0])}), "`low` and `high`"),
         (npz(**STORED, statuses=np.array([[[7]]])), "status numbers from -1 to 6"),
-        (npz(**STORED, statuses=np.array([[[0]]]), status_names=np.array(["dreaming"])), "got 'dreaming'"),
+        (
+            npz(**STORED, statuses=np.array([[[0]]]), status_names=np.array(["dreaming"])),
+            "got 'dreaming'",
+        ),
         (b"PAR1" + b"\1" * 50, "parquet table, and it cannot be read"),
     ],
 )
@@ -271,7 +362,9 @@ def test_bad_files(tmp_path: Path, content: bytes, words: str) -> None:
 def test_status_numbers_follow_the_names_in_the_file(tmp_path: Path) -> None:
     """A file with its own order of statuses would be read with ours."""
     path = tmp_path / "matrix.npz"
-    path.write_bytes(npz(**STORED, statuses=np.array([[[1]]]), status_names=np.array(["timeout", "crashed"])))
+    path.write_bytes(
+        npz(**STORED, statuses=np.array([[[1]]]), status_names=np.array(["timeout", "crashed"]))
+    )
     statuses = CostMatrix.load(path).statuses
     assert statuses is not None
     assert statuses[0, 0, 0] == Status.CRASHED
@@ -281,7 +374,9 @@ def test_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
     """A small file that claims to unpack to more than the memory would be unpacked."""
     path = tmp_path / "bomb.npz"
     header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (1, 1, 2**42)})
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "<f8", "fortran_order": False, "shape": (1, 1, 2**42)}
+    )
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("costs.npy", header.getvalue())
         for name in ("configurations", "instances"):
@@ -311,7 +406,9 @@ def test_names_of_files_are_not_patterns(tmp_path: Path) -> None:
 
 
 def test_tables_of_spreadsheets(tmp_path: Path) -> None:
-    """Semicolons, tabs, a byte-order mark, Windows line ends, blank lines or rows of commas would not be coped with."""
+    """Semicolons, tabs, a byte-order mark, Windows line ends, blank lines or rows of commas would
+    not be coped with.
+    """
     rows = ["configuration,instance,run,cost", "a,x,1,1", "a,x,2,3", "", ",,,", ""]
     for mark in ",;\t":
         path = tmp_path / "runs.csv"
@@ -379,7 +476,9 @@ def test_damaged_files_raise_our_error(tmp_path: Path, ending: str) -> None:
     for _ in range(300):
         damaged = bytearray(whole)
         damaged[rng.integers(len(whole))] = rng.integers(256)
-        path.write_bytes(damaged if rng.random() < 0.7 else damaged[: rng.integers(1, len(damaged))])
+        path.write_bytes(
+            damaged if rng.random() < 0.7 else damaged[: rng.integers(1, len(damaged))]
+        )
         with suppress(InputError):
             CostMatrix.load(path)
 
@@ -432,7 +531,9 @@ def test_failed_save_keeps_the_old_file(tmp_path: Path) -> None:
 
 
 def test_large_matrix_stays_within_three_times_its_size(tmp_path: Path) -> None:
-    """Loading 500 x 20000 costs and computing with them would take more than three times their 80 MB."""
+    """Loading 500 x 20000 costs and computing with them would take more than three times their 80
+    MB.
+    """
     path = tmp_path / "large.npz"
     rng = np.random.default_rng(0)
     shape = (500, 20_000, 1)
@@ -450,12 +551,16 @@ def test_large_matrix_stays_within_three_times_its_size(tmp_path: Path) -> None:
         "truecost.training_cost(matrix, weights='best')\n"
         "print(1024 * int(re.search(r'VmHWM:\\s+(\\d+) kB', open('/proc/self/status').read())[1]))\n"
     )
-    ended = subprocess.run([sys.executable, "-c", script, str(path)], check=True, capture_output=True, text=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", script, str(path)], check=True, capture_output=True, text=True
+    )
     assert int(ended.stdout) < 3 * 8 * np.prod(shape)
 
 
 def test_costs_of_single_precision_at_the_end_of_the_range() -> None:
-    """Costs that a file in single precision rounded past `high` would be refused, or larger ones be cut down to it."""
+    """Costs that a file in single precision rounded past `high` would be refused, or larger ones be
+    cut down to it.
+    """
     costs = np.full((1, 2, 1), 0.1, np.float32)
     assert CostMatrix(costs, ["a"], ["x", "y"], 0, 0.1).costs.max() == 0.1
     with pytest.raises(InputError, match="above high"):

@@ -12,13 +12,24 @@ from commands import Run
 from truecost.errors import InputError
 from truecost.importers.detect import import_runs
 
-COMMANDS = (["info"], ["audit", "--splits", "20"], ["certify"], ["bound"], ["plan", "--show", "wins"], ["import"])
+COMMANDS = (
+    ["info"],
+    ["audit", "--splits", "20"],
+    ["certify"],
+    ["bound"],
+    ["plan", "--show", "wins"],
+    ["import"],
+)
 
 
-def log(path: Path, costs: list[list[float]], testing: bytes | None = None, **changes: bytes) -> Path:
+def log(
+    path: Path, costs: list[list[float]], testing: bytes | None = None, **changes: bytes
+) -> Path:
     """A log of irace with these costs: a row for each instance, one configuration a column."""
     instances, columns = len(costs), [str(number + 1) for number in range(len(costs[0]))]
-    pairs = r.listing({"instance": r.integers(range(1, instances + 1)), "seed": r.integers(range(instances))})
+    pairs = r.listing(
+        {"instance": r.integers(range(1, instances + 1)), "seed": r.integers(range(instances))}
+    )
     scenario = {"instances": r.strings([f"{number}.txt" for number in range(instances)]), **changes}
     content = r.irace_log(
         scenario=scenario,
@@ -41,11 +52,16 @@ def test_costs_of_zero_are_audited(tmp_path: Path, run: Run) -> None:
         for json_ in ([], ["--json"]):
             ended = run(words[0], path, *words[1:], *json_)
             assert ended.returncode in (0, 1, 2), ended.stderr
-    assert "splits of the training instances show nothing" in run("audit", path, "--splits", "20").stdout
+    assert (
+        "splits of the training instances show nothing"
+        in run("audit", path, "--splits", "20").stdout
+    )
 
 
 def test_nobody_is_said_to_solve_what_is_not_known_to_be_solved(tmp_path: Path, run: Run) -> None:
-    """Costs that are no times would be planned for as if runs had been solved, or shown at a highest cost nobody knows."""
+    """Costs that are no times would be planned for as if runs had been solved, or shown at a
+    highest cost nobody knows.
+    """
     path = log(tmp_path / "quality.Rdata", [[1.0 + i, 2.0 + i] for i in range(6)])
     ended = run("plan", path, "--show", "solved=0.9")
     assert (ended.returncode, ended.stdout) == (2, "")
@@ -58,7 +74,9 @@ def test_nobody_is_said_to_solve_what_is_not_known_to_be_solved(tmp_path: Path, 
 def test_test_instances_that_were_trained_on_are_told(tmp_path: Path, run: Run) -> None:
     """Runs on training instances would pass for test runs, or be dropped without a word."""
     costs = [[1.0 + i, 2.0 + i] for i in range(6)]
-    tests = r.matrix([[90.0, 90.0], [5.0, 6.0], [7.0, 8.0], [9.0, 8.0]], ["1t", "2t", "3t", "4t"], ["1", "2"])
+    tests = r.matrix(
+        [[90.0, 90.0], [5.0, 6.0], [7.0, 8.0], [9.0, 8.0]], ["1t", "2t", "3t", "4t"], ["1", "2"]
+    )
     path = log(
         tmp_path / "same.Rdata",
         costs,
@@ -67,7 +85,11 @@ def test_test_instances_that_were_trained_on_are_told(tmp_path: Path, run: Run) 
     )
     found = import_runs(path)
     assert found.test is not None
-    assert found.test.instances == ("0.txt", "7.txt", "8.txt")  # one file listed twice is one instance with two runs
+    assert found.test.instances == (
+        "0.txt",
+        "7.txt",
+        "8.txt",
+    )  # one file listed twice is one instance with two runs
     said = json.loads(run("info", path, "--json").stdout)
     assert said["incumbent"]["true_cost"] == pytest.approx((5 + (7 + 9) / 2) / 2)
     assert "Training had seen 1 of these instances" in " ".join(run("info", path).stdout.split())
@@ -75,26 +97,36 @@ def test_test_instances_that_were_trained_on_are_told(tmp_path: Path, run: Run) 
 
 def test_an_instance_listed_twice_is_one(tmp_path: Path) -> None:
     """The same file twice in irace's list of instances would count as two independent instances."""
-    path = log(tmp_path / "twice.Rdata", [[1.0, 2.0]] * 4, instances=r.strings(["a", "b", "a", "c"]))
+    path = log(
+        tmp_path / "twice.Rdata", [[1.0, 2.0]] * 4, instances=r.strings(["a", "b", "a", "c"])
+    )
     found = import_runs(path).matrix
     assert found.instances == ("a", "b", "c")
     assert found.counts().tolist() == [[2, 1, 1]] * 2
 
 
 def test_a_stopped_search_is_called_so(tmp_path: Path) -> None:
-    """The log of an irace that was killed would be read as if it had finished, and an empty one blamed on nobody."""
+    """The log of an irace that was killed would be read as if it had finished, and an empty one
+    blamed on nobody.
+    """
     pairs = r.listing({"instance": r.integers([1, 2]), "seed": r.integers([1, 2])})
-    state = r.listing({".irace": r.environment({"instancesList": pairs}), "completed": r.strings(["Incomplete"])})
+    state = r.listing(
+        {".irace": r.environment({"instancesList": pairs}), "completed": r.strings(["Incomplete"])}
+    )
     costs = r.matrix([[1.0, 2.0], [3.0, 4.0]], ["1", "2"], ["1", "2"])
     path = tmp_path / "killed.Rdata"
-    path.write_bytes(r.irace_log(experiments=costs, state=state, testing=None, allConfigurations=None))
+    path.write_bytes(
+        r.irace_log(experiments=costs, state=state, testing=None, allConfigurations=None)
+    )
     assert any("had not finished" in note for note in import_runs(path).notes)
     path.write_bytes(r.irace_log(experiments=r.matrix([], [], []), state=state, testing=None))
     with pytest.raises(InputError, match="when its first iteration ends"):
         import_runs(path)
 
 
-def table(path: Path, costs: list[object], seed: str = "{}", who: tuple[str, str] = ("a", "b")) -> Path:
+def table(
+    path: Path, costs: list[object], seed: str = "{}", who: tuple[str, str] = ("a", "b")
+) -> Path:
     """A csv file: these costs in turn, of two configurations on instances enough."""
     rows = [f"{who[i % 2]},i{i // 2},{seed.format(i // 2)},{cost}" for i, cost in enumerate(costs)]
     path.write_text("\n".join(["configuration,instance,seed,cost", *rows, ""]))
@@ -108,18 +140,34 @@ def table(path: Path, costs: list[object], seed: str = "{}", who: tuple[str, str
         ("configuration,instance,cost\na,i,-inf\nb,i,1\n", "got -inf"),
         ("configuration,instance,cost\na,i,1e200\nb,i,1\n", "too large to be squared"),
         ("configuration;instance;cost\na;i;1,5\nb;i;2,5\n", "write decimals with a point, 1.5"),
-        ("# my runs\nconfiguration,instance,cost\na,i,1\n", "first line, which must name the columns"),
+        (
+            "# my runs\nconfiguration,instance,cost\na,i,1\n",
+            "first line, which must name the columns",
+        ),
         ("configuration,instance,cost\na\xe9,i,1\n".encode("latin-1"), "not in UTF-8: save it so"),
-        ("configuration,instance,seed,cost\na,i,1.5,1\n", "expected whole numbers in the column 'seed'"),
-        (b"PK\x03\x04" + bytes(26) + b"[Content_Types].xml" + bytes(50), "a spreadsheet: save it as csv"),
+        (
+            "configuration,instance,seed,cost\na,i,1.5,1\n",
+            "expected whole numbers in the column 'seed'",
+        ),
+        (
+            b"PK\x03\x04" + bytes(26) + b"[Content_Types].xml" + bytes(50),
+            "a spreadsheet: save it as csv",
+        ),
         ("configuration,instance,cost\na,i,1\n".encode("utf-16"), "save it as UTF-8"),
-        ("configuration,instance,cost,status\na,i,1,UNKNOWN\n", "write timeout for a run that was not solved"),
+        (
+            "configuration,instance,cost,status\na,i,1,UNKNOWN\n",
+            "write timeout for a run that was not solved",
+        ),
         ("instance,a,b\ni,1,2\n", "a row for every run"),
         ('[{"configuration": "a"}]', "got JSON of another name"),
     ],
 )
-def test_tables_that_cannot_be_read_say_what_to_do(tmp_path: Path, content: str | bytes, words: str) -> None:
-    """A table would be read wrongly, or refused in the words of a library, which say not what to do."""
+def test_tables_that_cannot_be_read_say_what_to_do(
+    tmp_path: Path, content: str | bytes, words: str
+) -> None:
+    """A table would be read wrongly, or refused in the words of a library, which say not what to
+    do.
+    """
     path = tmp_path / "runs.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(InputError, match=words) as caught:
@@ -128,22 +176,37 @@ def test_tables_that_cannot_be_read_say_what_to_do(tmp_path: Path, content: str 
 
 
 def test_tables_of_spreadsheets_and_pandas_are_read(tmp_path: Path) -> None:
-    """Seeds that became 7.0, a first line sep=; or a Default with a capital letter would make a table unreadable."""
+    """Seeds that became 7.0, a first line sep=; or a Default with a capital letter would make a
+    table unreadable.
+    """
     plain = import_runs(table(tmp_path / "plain.csv", [1, 2, 3, 4]))
-    assert import_runs(table(tmp_path / "float.csv", [1, 2, 3, 4], seed="{}.0")).matrix == plain.matrix
+    assert (
+        import_runs(table(tmp_path / "float.csv", [1, 2, 3, 4], seed="{}.0")).matrix == plain.matrix
+    )
     text = (tmp_path / "plain.csv").read_text()
     (tmp_path / "sep.csv").write_text("sep=;\n" + text.replace(",", ";"))
     assert import_runs(tmp_path / "sep.csv").matrix == plain.matrix
-    assert import_runs(table(tmp_path / "named.csv", [1, 2, 3, 4], who=("Default", "b"))).trajectory.default == "Default"
+    assert (
+        import_runs(
+            table(tmp_path / "named.csv", [1, 2, 3, 4], who=("Default", "b"))
+        ).trajectory.default
+        == "Default"
+    )
     frame = pl.read_csv(tmp_path / "plain.csv").with_columns(pl.col("seed").cast(pl.Float64))
     assert import_runs(frame).matrix == plain.matrix
 
 
 def test_the_verdict_names_whose_cost_it_tells(tmp_path: Path, run: Run) -> None:
-    """Where a part of the instances chose another one than all of them, "it" would be the wrong one."""
+    """Where a part of the instances chose another one than all of them, "it" would be the wrong
+    one.
+    """
     rng = np.random.default_rng(3)
     rows = ["configuration,instance,cost"]
-    rows += [f"{name},i{i},{rng.gamma(2) + (name == 'default')}" for i in range(20) for name in ("a", "b", "c", "default")]
+    rows += [
+        f"{name},i{i},{rng.gamma(2) + (name == 'default')}"
+        for i in range(20)
+        for name in ("a", "b", "c", "default")
+    ]
     path = tmp_path / "runs.csv"
     for seed in range(40):
         path.write_text("\n".join([*rows, ""]))

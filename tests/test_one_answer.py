@@ -25,7 +25,11 @@ COMMANDS: dict[str, tuple[object, ...]] = {
 def raced(seed: int) -> tuple[CostMatrix, Trajectory]:
     """A race: configurations drop out as costs tell, so that they have runs on different instances."""
     rng = np.random.default_rng(seed)
-    configurations, instances, runs = int(rng.integers(4, 12)), int(rng.integers(8, 20)), int(rng.integers(1, 4))
+    configurations, instances, runs = (
+        int(rng.integers(4, 12)),
+        int(rng.integers(8, 20)),
+        int(rng.integers(1, 4)),
+    )
     hard = rng.gamma(1.0, 3.0, instances)
     costs = rng.gamma(2.0, 1.0, (configurations, instances, runs)) + hard[np.newaxis, :, np.newaxis]
     alive = list(range(configurations))
@@ -40,7 +44,12 @@ def raced(seed: int) -> tuple[CostMatrix, Trajectory]:
     chosen = None if seed % 2 else names[alive[-1]]
     steps = (Step(5, (names[0],)), Step(20, (names[alive[0]],)))
     trajectory = Trajectory(
-        tool="a race 1", proposed=origin, raced=True, default=names[0], incumbent=chosen, steps=steps if seed % 2 else ()
+        tool="a race 1",
+        proposed=origin,
+        raced=True,
+        default=names[0],
+        incumbent=chosen,
+        steps=steps if seed % 2 else (),
     )
     matrix = CostMatrix(np.clip(costs, 0, 50), names, [f"i{i}" for i in range(instances)], 0, 50)
     return matrix, trajectory
@@ -71,12 +80,18 @@ def check(told: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_all_commands_give_one_answer(seed: int, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two commands would take different configurations for the best, or print different costs of the same one."""
+def test_all_commands_give_one_answer(
+    seed: int, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two commands would take different configurations for the best, or print different costs of
+    the same one.
+    """
     monkeypatch.chdir(tmp_path)
     matrix, trajectory = raced(seed)
     matrix.save("runs.npz", trajectory=trajectory)
-    named: tuple[object, ...] = ("--configuration", matrix.configurations[-1]) if seed % 5 == 4 else ()
+    named: tuple[object, ...] = (
+        ("--configuration", matrix.configurations[-1]) if seed % 5 == 4 else ()
+    )
     told = answers(run, "runs.npz", *named)
     check(told)
     first = told["info"]
@@ -85,7 +100,9 @@ def test_all_commands_give_one_answer(seed: int, run: Run, tmp_path: Path, monke
     assert costs[own["configuration"]]["training_cost"] == own["training_cost"]
     if own["true_cost"] is not None:
         assert told["audit"]["optimism"]["true_cost"] == own["true_cost"]
-    ranked = [row["training_cost"] for row in told["report"]["configurations"] if row["rank"] is not None]
+    ranked = [
+        row["training_cost"] for row in told["report"]["configurations"] if row["rank"] is not None
+    ]
     assert ranked == sorted(ranked)
 
 
@@ -93,11 +110,23 @@ FAST = ("--workers", 2, "--no-pin", "--quiet", "--json")
 
 
 @pytest.mark.usefixtures("own_locks")
-def test_a_validation_is_told_as_it_was(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_validation_is_told_as_it_was(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What `validate` printed would not be what other commands say of its journal."""
     monkeypatch.chdir(tmp_path)
     validations.irace_folder(tmp_path)
-    words = ("irace.Rdata", "--low", 0, "--high", 12, "--instances", "t*/*.txt", "--budget", "120runs")
+    words = (
+        "irace.Rdata",
+        "--low",
+        0,
+        "--high",
+        12,
+        "--instances",
+        "t*/*.txt",
+        "--budget",
+        "120runs",
+    )
     ended = run("validate", *words, *FAST)
     assert ended.returncode == 0, ended.stderr
     told = answers(run, "irace-validate.db")
@@ -106,7 +135,9 @@ def test_a_validation_is_told_as_it_was(run: Run, tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.usefixtures("own_locks")
-def test_a_search_is_told_as_it_was(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_is_told_as_it_was(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What `configure` printed would not be what other commands say of its journal."""
     monkeypatch.chdir(tmp_path)
     validations.written(tmp_path)

@@ -44,7 +44,11 @@ def naive_error(instances: Array, runs: Array, within: float, across: float) -> 
 def naive_bound(instances: Array, runs: Array, within: float, across: float, m: int) -> Array:
     """Theorem 2 for costs in [0, 10], δ = 0.1."""
     bound = bounds.finite(
-        allocation=even_sizes(runs, instances), components=known(within, across), width=10, delta=0.1, configurations=m
+        allocation=even_sizes(runs, instances),
+        components=known(within, across),
+        width=10,
+        delta=0.1,
+        configurations=m,
     )
     return np.asarray(bound.epsilon)
 
@@ -57,11 +61,23 @@ LIMITS = st.sampled_from([None, 1, 2, 7, 30])
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(COMPONENTS, COMPONENTS, PRICES, LIMITS, st.integers(1, 3), st.floats(0.35, 3), st.booleans())
 def test_the_cheapest_is_the_cheapest_of_all(
-    within: float, across: float, price: float, limit: int | None, m: int, target: float, bounded: bool
+    within: float,
+    across: float,
+    price: float,
+    limit: int | None,
+    m: int,
+    target: float,
+    bounded: bool,
 ) -> None:
-    """A pair that reaches the error or bound for less money would exist, or the recommended one would not reach it."""
+    """A pair that reaches the error or bound for less money would exist, or the recommended one
+    would not reach it.
+    """
     instances, runs = every_pair()
-    errors = naive_bound(instances, runs, within, across, m) if bounded else naive_error(instances, runs, within, across)
+    errors = (
+        naive_bound(instances, runs, within, across, m)
+        if bounded
+        else naive_error(instances, runs, within, across)
+    )
     prices = 2 * m * runs + price * instances
     allowed = (errors <= target * (1 + 1e-11)) & (instances <= (limit or WINDOW))
     asked: dict[str, Any] = {"bound": target} if bounded else {"error": target}
@@ -80,21 +96,47 @@ def test_the_cheapest_is_the_cheapest_of_all(
         assert found.price == pytest.approx(least)
         bound = found.bound
         assert bound is not None
-        assert (bound.epsilon if bounded else found.standard_error) == pytest.approx(errors[chosen].item(), rel=1e-9)
+        assert (bound.epsilon if bounded else found.standard_error) == pytest.approx(
+            errors[chosen].item(), rel=1e-9
+        )
 
 
 @settings(max_examples=80, deadline=None, derandomize=True)
-@given(COMPONENTS, COMPONENTS, PRICES, LIMITS, st.integers(1, 3), st.integers(10, 760), st.booleans())
+@given(
+    COMPONENTS, COMPONENTS, PRICES, LIMITS, st.integers(1, 3), st.integers(10, 760), st.booleans()
+)
 def test_the_best_for_a_budget_is_the_best_of_all(
-    within: float, across: float, price: float, limit: int | None, m: int, quarters: int, bounded: bool
+    within: float,
+    across: float,
+    price: float,
+    limit: int | None,
+    m: int,
+    quarters: int,
+    bounded: bool,
 ) -> None:
-    """A pair within the budget would have a smaller error, or the recommended one would exceed the budget."""
+    """A pair within the budget would have a smaller error, or the recommended one would exceed the
+    budget.
+    """
     instances, runs = every_pair()
-    errors = naive_bound(instances, runs, within, across, m) if bounded else naive_error(instances, runs, within, across)
+    errors = (
+        naive_bound(instances, runs, within, across, m)
+        if bounded
+        else naive_error(instances, runs, within, across)
+    )
     budget = quarters / 4
     allowed = (2 * m * runs + price * instances <= budget) & (instances <= (limit or WINDOW))
-    asked: dict[str, Any] = {"components": known(within, across), "width": 10, "delta": 0.1, "configurations": m}
-    asked |= {"price_run": 2, "price_instance": price, "instances": limit, "minimise": "bound" if bounded else "error"}
+    asked: dict[str, Any] = {
+        "components": known(within, across),
+        "width": 10,
+        "delta": 0.1,
+        "configurations": m,
+    }
+    asked |= {
+        "price_run": 2,
+        "price_instance": price,
+        "instances": limit,
+        "minimise": "bound" if bounded else "error",
+    }
     if not allowed.any():
         with pytest.raises(InputError, match="budget"):
             plan.best_for(budget=budget, **asked)
@@ -139,7 +181,9 @@ def test_more_is_never_worse() -> None:
 
 
 def test_noise_of_one_kind_only() -> None:
-    """Without noise within instances they would be run twice; without noise across, more than one would be bought."""
+    """Without noise within instances they would be run twice; without noise across, more than one
+    would be bought.
+    """
     nothing = plan.runs_needed(components=known(0, 0), error=0.1, price_instance=5, width=1)
     assert (nothing.instances, nothing.runs, nothing.standard_error) == (1, 1, 0)
     assert nothing.bound is not None
@@ -162,11 +206,16 @@ def test_estimates_below_zero_count_as_zero() -> None:
     assert not found.guaranteed
     assert "plug-in" in found.caveat
     assert "far too small" not in found.caveat
-    assert "K may be far too small" in plan.runs_needed(components=components, error=1, price_instance=5).caveat
+    assert (
+        "K may be far too small"
+        in plan.runs_needed(components=components, error=1, price_instance=5).caveat
+    )
     told = plan.runs_to_tell_apart(components=components, difference=1, price_instance=50)
     assert told.runs_each > 1
     assert "K may be far too small" in told.caveat
-    assert "far too small" not in plan.runs_to_tell_apart(components=components, difference=1).caveat
+    assert (
+        "far too small" not in plan.runs_to_tell_apart(components=components, difference=1).caveat
+    )
     assert plan.runs_needed(components=known(1, 1), error=1).guaranteed
 
 
@@ -189,11 +238,22 @@ def test_waste_by_hand(counts: list[int], within: float, across: float) -> None:
     def variance(numbers: list[int]) -> float:
         return within / sum(numbers) + across * sum(n * n for n in numbers) / sum(numbers) ** 2
 
-    found = plan.wasted(allocation=Allocation.of(counts), components=known(within, across), price_instance=3, instances=size)
+    found = plan.wasted(
+        allocation=Allocation.of(counts),
+        components=known(within, across),
+        price_instance=3,
+        instances=size,
+    )
     assert found.standard_error == pytest.approx(math.sqrt(variance(counts)))
-    assert found.even_standard_error == pytest.approx(math.sqrt(variance(even(runs, size).counts.tolist())))
+    assert found.even_standard_error == pytest.approx(
+        math.sqrt(variance(even(runs, size).counts.tolist()))
+    )
     assert (found.runs, found.instances) == (runs, sum(n > 0 for n in counts))
-    enough = [n for n in range(1, runs + 1) if variance(even(n, size).counts.tolist()) <= variance(counts) * (1 + 1e-12)]
+    enough = [
+        n
+        for n in range(1, runs + 1)
+        if variance(even(n, size).counts.tolist()) <= variance(counts) * (1 + 1e-12)
+    ]
     assert found.even_runs == enough[0]
     assert found.price == runs + 3 * found.instances
     assert found.same_price.price <= found.price + 1e-9
@@ -202,7 +262,9 @@ def test_waste_by_hand(counts: list[int], within: float, across: float) -> None:
         assert found.same_error.price <= found.price * (1 + 1e-12)
         assert found.same_error.standard_error <= found.standard_error * (1 + 1e-9)
     if found.even_standard_error > 0:
-        assert found.variance_ratio == pytest.approx(variance(counts) / variance(even(runs, size).counts.tolist()))
+        assert found.variance_ratio == pytest.approx(
+            variance(counts) / variance(even(runs, size).counts.tolist())
+        )
         assert found.variance_ratio >= 1 - 1e-12
 
 
@@ -273,11 +335,16 @@ def test_plans_refuse_nonsense() -> None:
         plan.best_for(components=known(1, 1), budget=5, minimise="variance")
 
 
-# ---- telling two apart --------------------------------------------------------------------------------------------------
+# ---- telling two apart ---------------------------------------------------------------------------
 
 
 def rejections(
-    rng: np.random.Generator, found: apart.Power, within: float, across: float, difference: float, repeats: int
+    rng: np.random.Generator,
+    found: apart.Power,
+    within: float,
+    across: float,
+    difference: float,
+    repeats: int,
 ) -> int:
     """How often the paired t-test finds a difference, on simulated normal runs."""
     spread = rng.normal(difference, math.sqrt(across), (repeats, found.instances))
@@ -286,11 +353,17 @@ def rejections(
 
 
 def test_the_power_is_what_happens() -> None:
-    """Two configurations would be told apart less often than planned, or found different too often when they are not."""
+    """Two configurations would be told apart less often than planned, or found different too often
+    when they are not.
+    """
     rng = np.random.default_rng(8)
     for within, across, price in ((4.0, 1.0, 0.0), (30.0, 1.0, 10.0), (0.0, 5.0, 2.0)):
         found = apart.runs_to_tell_apart(
-            components=known(within, across), difference=1.2, power=0.9, level=0.1, price_instance=price
+            components=known(within, across),
+            difference=1.2,
+            power=0.9,
+            level=0.1,
+            price_instance=price,
         )
         assert found.runs == 2 * found.runs_each * found.instances
         repeats = 4000
@@ -325,12 +398,16 @@ def test_fewer_runs_would_not_do() -> None:
             if power(number, math.sqrt(across + within / each)) >= 0.8
         ]
         assert found.price == min(pairs)[0]
-        assert found.power == pytest.approx(power(found.instances, math.sqrt(across + within / found.runs_each)), abs=1e-6)
+        assert found.power == pytest.approx(
+            power(found.instances, math.sqrt(across + within / found.runs_each)), abs=1e-6
+        )
         assert found.power >= 0.8
 
 
 def test_extreme_differences() -> None:
-    """A difference without noise would take many instances, and one out of reach a long time instead of a word."""
+    """A difference without noise would take many instances, and one out of reach a long time
+    instead of a word.
+    """
     sure = apart.runs_to_tell_apart(components=known(0, 0), difference=1, level=1e-6, power=0.999)
     assert (sure.instances, sure.runs_each, sure.runs) == (2, 1, 4)
     with pytest.raises(InputError, match="instances can show"):
@@ -350,8 +427,12 @@ def test_extreme_differences() -> None:
 
 
 def test_pairs_are_pairs() -> None:
-    """Differences would be taken between different instances or runs, or with runs that one of the two lacks."""
-    costs = np.array([[[5.0, 4.0], [3.0, np.nan], [1.0, 1.0]], [[1.0, 1.0], [2.0, 2.0], [np.nan, np.nan]]])
+    """Differences would be taken between different instances or runs, or with runs that one of the
+    two lacks.
+    """
+    costs = np.array(
+        [[[5.0, 4.0], [3.0, np.nan], [1.0, 1.0]], [[1.0, 1.0], [2.0, 2.0], [np.nan, np.nan]]]
+    )
     matrix = CostMatrix(costs, ["a", "b"], ["x", "y", "z"], 0, 5)
     found = apart.paired_differences(matrix, "a", "b")
     assert found.instances == ("x", "y")
@@ -369,13 +450,15 @@ def test_shared_seeds_count() -> None:
     shared = rng.normal(50, 10, (1, 60, 1)) + rng.normal(0, 5, (1, 60, 4))
     costs = np.concatenate([shared, shared + rng.normal(1, 0.5, (1, 60, 4))])
     components = variance_components(
-        apart.paired_differences(CostMatrix(costs, ["a", "b"], map(str, range(60)), -1e3, 1e3), "a", "b")
+        apart.paired_differences(
+            CostMatrix(costs, ["a", "b"], map(str, range(60)), -1e3, 1e3), "a", "b"
+        )
     )
     assert components.total.item() == pytest.approx(0.25, rel=0.3)
     assert apart.runs_to_tell_apart(components=components, difference=1).instances < 10
 
 
-# ---- schedules ----------------------------------------------------------------------------------------------------------
+# ---- schedules -----------------------------------------------------------------------------------
 
 
 def even_all_along(names: list[str], available: int) -> bool:
@@ -392,7 +475,9 @@ def even_all_along(names: list[str], available: int) -> bool:
 @pytest.fixture
 def drawn() -> schedule.Schedule:
     """23 runs on 7 of 9 instances."""
-    return schedule.draw([f"dir/i{n}.cnf" for n in range(9)], instances=7, runs=23, rng=np.random.default_rng(4))
+    return schedule.draw(
+        [f"dir/i{n}.cnf" for n in range(9)], instances=7, runs=23, rng=np.random.default_rng(4)
+    )
 
 
 def test_irace_reads_the_order(drawn: schedule.Schedule) -> None:
@@ -434,7 +519,9 @@ def test_smac_takes_the_list(drawn: schedule.Schedule, tmp_path: Path) -> None:
             deterministic=read["deterministic"],
             output_directory=tmp_path,
         )
-        intensifier = AlgorithmConfigurationFacade.get_intensifier(scenario, max_config_calls=read["max_config_calls"])
+        intensifier = AlgorithmConfigurationFacade.get_intensifier(
+            scenario, max_config_calls=read["max_config_calls"]
+        )
         intensifier.runhistory = RunHistory()
         intensifier.__post_init__()
         keys = intensifier.get_instance_seed_keys_of_interest()
@@ -445,17 +532,26 @@ def test_smac_takes_the_list(drawn: schedule.Schedule, tmp_path: Path) -> None:
     assert len(set(runs)) == 23
     assert even_all_along([name for name, _ in runs], 7)
     # One seed a round, as SMAC3 has it.
-    assert [len({seed for _, seed in runs[start : start + 7]}) for start in range(0, 23, 7)] == [1, 1, 1, 1]
+    assert [len({seed for _, seed in runs[start : start + 7]}) for start in range(0, 23, 7)] == [
+        1,
+        1,
+        1,
+        1,
+    ]
 
 
 def test_the_order_is_drawn(drawn: schedule.Schedule) -> None:
     """The first instances of a folder would always be chosen, or a seed not give the same schedule."""
     names = [f"i{n}" for n in range(20)]
     chosen = Counter(
-        name for s in range(400) for name in schedule.draw(names, instances=5, runs=5, rng=np.random.default_rng(s)).order
+        name
+        for s in range(400)
+        for name in schedule.draw(names, instances=5, runs=5, rng=np.random.default_rng(s)).order
     )
     assert all(binomtest(chosen[name], 400, 0.25).pvalue > 1e-4 for name in names)
-    again = schedule.draw([f"dir/i{n}.cnf" for n in range(9)], instances=7, runs=23, rng=np.random.default_rng(4))
+    again = schedule.draw(
+        [f"dir/i{n}.cnf" for n in range(9)], instances=7, runs=23, rng=np.random.default_rng(4)
+    )
     assert again == drawn
 
 
@@ -466,7 +562,16 @@ def test_names_that_a_format_cannot_hold_are_refused() -> None:
     def of(name: str) -> schedule.Schedule:
         return schedule.draw([name, "other"], instances=2, runs=2, rng=rng)
 
-    for name in ("two words", "two\nlines", "tab\tbed", " led", "", "nul\0", "\u2028", "nbsp\u00a0"):
+    for name in (
+        "two words",
+        "two\nlines",
+        "tab\tbed",
+        " led",
+        "",
+        "nul\0",
+        "\u2028",
+        "nbsp\u00a0",
+    ):
         for kind in ("irace", "paramils"):
             with pytest.raises(InputError, match="names without"):
                 schedule.export(of(name), kind)

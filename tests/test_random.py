@@ -27,7 +27,9 @@ DRAWS: dict[str, Callable[[Rng], Any]] = {
     "sweep_m": lambda rng: resample.sweep_m(MATRIX, splits=3, rng=rng).uniform.tolist(),
     "sweep_n": lambda rng: resample.sweep_n(MATRIX, splits=3, rng=rng).uniform.tolist(),
     "sweep_k": lambda rng: resample.sweep_k(MATRIX, splits=3, rng=rng).uniform.tolist(),
-    "compare_estimators": lambda rng: resample.compare_estimators(MATRIX, splits=3, rng=rng, runs=[4]).absolute.tolist(),
+    "compare_estimators": lambda rng: resample.compare_estimators(
+        MATRIX, splits=3, rng=rng, runs=[4]
+    ).absolute.tolist(),
     "replay": lambda rng: replay.replay(MATRIX, rng=rng, repetitions=2).regret.tolist(),
     "schedule": lambda rng: policy.schedule(9, 2, rng).instances.tolist(),
     "plan": lambda rng: schedules.draw("abcdef", instances=4, runs=8, rng=rng),
@@ -38,7 +40,9 @@ DRAWS: dict[str, Callable[[Rng], Any]] = {
 
 @pytest.mark.parametrize("name", DRAWS)
 def test_a_number_is_as_good_as_its_generator(name: str) -> None:
-    """A seed would give other results than the Generator made of it, or the same seed others the next time."""
+    """A seed would give other results than the Generator made of it, or the same seed others the
+    next time.
+    """
     draw = DRAWS[name]
     assert draw(7) == draw(np.random.default_rng(7)) == draw(7)
 

@@ -42,7 +42,9 @@ def drawn() -> CostMatrix:
 
 @pytest.mark.usefixtures("here")
 def test_a_solver_called_like_an_example_does_not_hide_it() -> None:
-    """With a folder of instances or a binary called kissat in the way, `truecost info kissat` would fail."""
+    """With a folder of instances or a binary called kissat in the way, `truecost info kissat` would
+    fail.
+    """
     path = Path("kissat")
     packaged = example_or(path)
     assert packaged != path
@@ -78,7 +80,9 @@ def test_runs_called_like_an_example_win(here: Path) -> None:
 
 
 def test_a_matrix_keeps_its_costs(here: Path) -> None:
-    """A cutoff or an objective for a matrix whose costs are settled would be ignored without a word."""
+    """A cutoff or an objective for a matrix whose costs are settled would be ignored without a
+    word.
+    """
     drawn().save(here / "m.npz")
     for name, value in {"cutoff": 2.0, "par": 10.0, "objective": "time", "fidelity": 3.0}.items():
         with pytest.raises(InputError, match=f"no `{name}` with a matrix"):
@@ -99,12 +103,18 @@ def test_the_default_that_is_named_counts(here: Path) -> None:
 
 
 def test_test_runs(here: Path) -> None:
-    """Test runs would be taken from the log where others are named, or for a configuration that has none there."""
+    """Test runs would be taken from the log where others are named, or for a configuration that has
+    none there.
+    """
     matrix = drawn()
     matrix.save(here / "test.npz")
     first, second = matrix.configurations[:2]
     log = import_runs(matrix.to_table())
-    own = replace(log, test=matrix.select(configurations=[first]), trajectory=replace(log.trajectory, incumbent=first))
+    own = replace(
+        log,
+        test=matrix.select(configurations=[first]),
+        trajectory=replace(log.trajectory, incumbent=first),
+    )
     source = Source(path=here / "log")
     assert source.test_runs(own, None) is own.test
     assert source.test_runs(own, None, second) is None
@@ -117,8 +127,16 @@ def test_test_runs(here: Path) -> None:
 
 def test_words_say_the_options_again() -> None:
     """A command to paste would read the runs otherwise than the command that prints it."""
-    source = Source(path=Path("x"), low=0.0, high=10.5, columns=["cost=PAR10", "seed=s"], objective="time")
-    assert source.words() == ("--low=0", "--high=10.5", "--objective=time", "--column=cost=PAR10", "--column=seed=s")
+    source = Source(
+        path=Path("x"), low=0.0, high=10.5, columns=["cost=PAR10", "seed=s"], objective="time"
+    )
+    assert source.words() == (
+        "--low=0",
+        "--high=10.5",
+        "--objective=time",
+        "--column=cost=PAR10",
+        "--column=seed=s",
+    )
     assert Source(path=Path("x")).words() == ()
 
 
@@ -133,10 +151,26 @@ def test_commands_get_the_options_of_reading() -> None:
         """Look."""
         seen.append((source, more))
 
-    words = ["runs", "--more", "3", "--low", "1", "--column", "cost=c", "--kind", "table", "--fidelity", "2", "--par", "4"]
+    words = [
+        "runs",
+        "--more",
+        "3",
+        "--low",
+        "1",
+        "--column",
+        "cost=c",
+        "--kind",
+        "table",
+        "--fidelity",
+        "2",
+        "--par",
+        "4",
+    ]
     toy(words, standalone_mode=False)
     toy([], standalone_mode=False)
-    there = Source(path=Path("runs"), low=1.0, columns=["cost=c"], kind="table", fidelity=2.0, par=4.0)
+    there = Source(
+        path=Path("runs"), low=1.0, columns=["cost=c"], kind="table", fidelity=2.0, par=4.0
+    )
     assert seen == [(there, 3), (Source(path=None, columns=None), 1)]
     assert flagged("Give `low`, `columns` or `more=5`, not `rng` for `runs`.") == (
         "Give --low, --column or --more 5, not `rng` for RUNS."
@@ -167,7 +201,10 @@ def test_errors_say_what_to_type(run: Run, tmp_path: Path) -> None:
         paper_bounds(subject_of(import_runs(table).matrix, "a"), delta=0.05)
     assert says.format("`low`", "`high`") in str(caught.value)
     # What is typed as it is read leaves out no cost.
-    for costs, ends in {("-0.14159", "7.65432"): ("-0.142", "7.66"), ("0.29", "1.1"): ("0.29", "1.1")}.items():
+    for costs, ends in {
+        ("-0.14159", "7.65432"): ("-0.142", "7.66"),
+        ("0.29", "1.1"): ("0.29", "1.1"),
+    }.items():
         table.write_text("configuration,instance,cost\na,x,{}\na,y,{}\n".format(*costs))
         low, high = re.findall(r"log: (\S+) to (\S+)\)", run("bound", table).stderr)[0]
         assert (low, high) == ends
@@ -177,12 +214,22 @@ def test_errors_say_what_to_type(run: Run, tmp_path: Path) -> None:
 def test_a_log_goes_wherever_a_matrix_goes(run: Run, tmp_path: Path) -> None:
     """A command that speaks of runs would refuse a log that `import` reads."""
     table = tmp_path / "runs.tsv"
-    rows = [f"c{c}\ti{i}\t{np.cos(c * i + r):.3f}\n" for c in range(3) for i in range(6) for r in range(2)]
+    rows = [
+        f"c{c}\ti{i}\t{np.cos(c * i + r):.3f}\n"
+        for c in range(3)
+        for i in range(6)
+        for r in range(2)
+    ]
     table.write_text("solver\tproblem\tPAR10\n" + "".join(rows))
     words = (table, "--low", -1, "--high", 1, "--json")
     assert json.loads(run("info", *words).stdout)["runs"]["configurations"] == 3
     assert json.loads(run("bound", *words).stdout)["bounds"]["instances"] == 6
-    assert json.loads(run("experiment", "k", *words, "--splits", 5, "--column", "cost=PAR10").stdout)["splits"] == 5
+    assert (
+        json.loads(run("experiment", "k", *words, "--splits", 5, "--column", "cost=PAR10").stdout)[
+            "splits"
+        ]
+        == 5
+    )
 
 
 def commands(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
@@ -207,20 +254,25 @@ def test_an_option_means_one_thing() -> None:
                 for flag in (*each.opts, *each.secondary_opts):
                     meanings[flag][kind, meaning].append(name)
     several = {flag: dict(found) for flag, found in meanings.items() if len(found) > 1}
-    # A validation takes files where others take a number of them, and names the winner's rival as a second configuration.
+    # A validation takes files where others take a number of them, and names the winner's rival as a
+    # second configuration.
     assert set(several) <= {"--instances", "--configuration"}
     assert "-o" in meanings
     assert all(names in meanings["--out"].values() for names in meanings["-o"].values())
 
 
 def test_a_utility_of_whatever_has_times(here: Path) -> None:
-    """Costs would not be 1 − utility, a run that was never solved be worth something, or the JSON not say which utility."""
+    """Costs would not be 1 − utility, a run that was never solved be worth something, or the JSON
+    not say which utility.
+    """
     matrix = load_example("kissat")
     late = np.asarray(matrix.statuses) != Status.SOLVED
     found = Source(path=Path("kissat"), utility="half-life=0.5").read()
     assert found.utility == "half-life=0.5"
     assert (found.matrix.low, found.matrix.high) == (0, 1)
-    np.testing.assert_allclose(found.matrix.costs, np.where(late, 1, 1 - 2 ** (-matrix.costs / 0.5)))
+    np.testing.assert_allclose(
+        found.matrix.costs, np.where(late, 1, 1 - 2 ** (-matrix.costs / 0.5))
+    )
     table = import_runs(matrix.select(instances=matrix.instances[:9]).to_table(), utility="step=1")
     assert set(np.unique(table.matrix.costs)) == {0, 1}
     bare = CostMatrix([[[1.0], [4.0], [10.0]]], ["a"], ["x", "y", "z"], 0, 10)
@@ -274,15 +326,22 @@ def test_every_command_says_the_utility(times: CostMatrix, here: Path) -> None:
         plain = run(command, place, *more).stdout
         assert "utility (half-life=0.1234567)" in " ".join(plain.split()), command
         if command != "certify":
-            assert json.loads(run(command, place, *more, "--json").stdout)["runs"]["utility"] == "half-life=0.1234567"
+            assert (
+                json.loads(run(command, place, *more, "--json").stdout)["runs"]["utility"]
+                == "half-life=0.1234567"
+            )
     assert run("report", place, *default, "-o", page).returncode == 0
     assert "half-life=0.1234567" in page.read_text()
 
 
 def test_a_utility_of_others_is_none() -> None:
-    """A column of numbers that somebody calls utility, or cutoffs that differ, would be taken for ours."""
+    """A column of numbers that somebody calls utility, or cutoffs that differ, would be taken for
+    ours.
+    """
     table = CostMatrix([[[1.0], [4.0]]], ["a"], ["x", "y"], 0, 10).to_table()
-    found = import_runs(table.with_columns(pl.Series("utility", [0.5, 0.5]), pl.Series("cutoff", [5.0, 6.0])))
+    found = import_runs(
+        table.with_columns(pl.Series("utility", [0.5, 0.5]), pl.Series("cutoff", [5.0, 6.0]))
+    )
     assert (found.utility, found.matrix.cutoff) == (None, None)
     assert import_runs(table.with_columns(utility=pl.lit("a=b"))).utility is None
     with pytest.raises(InputError, match="Expected a utility such as"):
@@ -291,13 +350,18 @@ def test_a_utility_of_others_is_none() -> None:
 
 def test_test_runs_have_the_utility_of_the_others() -> None:
     """Test runs worth something else than the training runs would certify them."""
-    train, test = (CostMatrix([[[0.5]]], ["a"], [name], 0, 1, utility=f"step={at}") for name, at in (("x", 1), ("y", 2)))
+    train, test = (
+        CostMatrix([[[0.5]]], ["a"], [name], 0, 1, utility=f"step={at}")
+        for name, at in (("x", 1), ("y", 2))
+    )
     with pytest.raises(InputError, match="utility of the others, step=1, got step=2"):
         assess(train, test=test).certificate  # noqa: B018 - to ask is to compute
 
 
 def test_the_cutoff_is_kept(here: Path) -> None:
-    """The cutoff that a log or the caller says would be lost on the way to the matrix or to its file."""
+    """The cutoff that a log or the caller says would be lost on the way to the matrix or to its
+    file.
+    """
     table = CostMatrix([[[1.0], [9.0]]], ["a"], ["x", "y"]).to_table()
     matrix = import_runs(table, cutoff=5.0).matrix
     assert (matrix.cutoff, matrix.high) == (5, 50)

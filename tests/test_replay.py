@@ -15,7 +15,9 @@ from truecost.race import _rules, replay
 from truecost.stats.synthetic import runtime_model
 
 
-def matrix_of(configurations: int = 30, instances: int = 24, runs: int = 3, seed: int = 1) -> CostMatrix:
+def matrix_of(
+    configurations: int = 30, instances: int = 24, runs: int = 3, seed: int = 1
+) -> CostMatrix:
     """A small matrix."""
     rng = np.random.default_rng(seed)
     return runtime_model(configurations=configurations, rng=rng, within_share=0.7).draw(
@@ -95,20 +97,31 @@ def test_the_others_rules_are_what_they_are_said_to_be(seed: int) -> None:
     ones = np.ones_like(costs)
     budgets = np.array([10.0, 40.0, 90.0, 200.0])
     for runs in (1, 3, 7, 18):
-        assert _rules.fixed(costs, ones, budgets, runs).tolist() == [plain_fixed(costs, int(b), runs) for b in budgets]
-    assert _rules.doubling(costs, ones, budgets, 2000).tolist() == [plain_doubling(costs, int(b)) for b in budgets]
+        assert _rules.fixed(costs, ones, budgets, runs).tolist() == [
+            plain_fixed(costs, int(b), runs) for b in budgets
+        ]
+    assert _rules.doubling(costs, ones, budgets, 2000).tolist() == [
+        plain_doubling(costs, int(b)) for b in budgets
+    ]
     race = _rules.student_race(costs, ones, budgets, 5, quantiles(18))
     assert race.tolist() == [plain_student(costs, int(b), 5) for b in budgets]
 
 
 def test_halving_spends_its_budget_and_keeps_the_better_half() -> None:
     """Halving that keeps the worse half, or gives up early, is no rival."""
-    costs = np.tile(np.arange(16.0)[::-1, np.newaxis], (1, 40)) + np.random.default_rng(1).standard_normal((16, 40))
-    assert _rules.halving(costs, np.ones_like(costs), np.array([16.0 * 4, 600.0])).tolist() == [15, 15]
+    costs = np.tile(np.arange(16.0)[::-1, np.newaxis], (1, 40)) + np.random.default_rng(
+        1
+    ).standard_normal((16, 40))
+    assert _rules.halving(costs, np.ones_like(costs), np.array([16.0 * 4, 600.0])).tolist() == [
+        15,
+        15,
+    ]
 
 
 def test_runs_are_charged_by_the_second_where_asked() -> None:
-    """Charged by the run, a budget in seconds would let slow configurations have their time for nothing."""
+    """Charged by the run, a budget in seconds would let slow configurations have their time for
+    nothing.
+    """
     costs = np.array([[9.0, 9.0], [1.0, 1.0], [0.5, 0.5]])
     assert _rules.fixed(costs, costs, np.array([19.0, 20.0, 21.0]), 2).tolist() == [0, 1, 2]
 
@@ -126,14 +139,17 @@ def test_regret_is_scaled_and_the_full_knowledge_is_there() -> None:
 
 def test_the_same_seed_plays_the_same() -> None:
     """Figures that cannot be had again are no figures."""
-    first, second = (replay.replay(matrix_of(), rng=np.random.default_rng(3), repetitions=5) for _ in range(2))
+    first, second = (
+        replay.replay(matrix_of(), rng=np.random.default_rng(3), repetitions=5) for _ in range(2)
+    )
     assert (first.regret == second.regret).all()
 
 
 def test_ours_is_no_worse_than_the_best_fixed_number_and_the_rivals() -> None:
     """The aim of the policy, on matrices drawn afresh so that no single matrix decides."""
     shared = [
-        replay.replay(matrix_of(50, 50, 5, seed), rng=np.random.default_rng(seed), repetitions=16) for seed in range(30)
+        replay.replay(matrix_of(50, 50, 5, seed), rng=np.random.default_rng(seed), repetitions=16)
+        for seed in range(30)
     ]
     regret = np.concatenate([each.regret for each in shared]).mean(axis=0)
     rules = shared[0].rules
@@ -162,7 +178,9 @@ def test_incomplete_matrices_and_odd_budgets_are_refused() -> None:
 
 
 def test_the_command_prints_what_it_computes(tmp_path: Path) -> None:
-    """A table that does not carry the numbers of --json, or of the parquet file, says something else."""
+    """A table that does not carry the numbers of --json, or of the parquet file, says something
+    else.
+    """
     path, out = tmp_path / "m.npz", tmp_path / "replay.parquet"
     matrix_of().save(path)
     arguments = ["experiment", "configure", str(path), "--repetitions", "10", "--share", "0.2"]
@@ -170,7 +188,10 @@ def test_the_command_prints_what_it_computes(tmp_path: Path) -> None:
     assert answer.returncode == 0, answer.stderr
     data = json.loads(answer.stdout)
     table = pl.read_parquet(out)
-    means = {rule: float(table.filter(pl.col("rule") == rule)["regret"].to_numpy().mean()) for rule in data["rules"]}
+    means = {
+        rule: float(table.filter(pl.col("rule") == rule)["regret"].to_numpy().mean())
+        for rule in data["rules"]
+    }
     assert means == pytest.approx(dict(zip(data["rules"], data["regret"][0], strict=True)))
     drawn = tmp_path / "regret.svg"
     printed = run(*arguments, "--figure", str(drawn))

@@ -23,10 +23,13 @@ from truecost.show.blocks import Document, Figure, Fold, Section, Text
 
 DATA = Path(__file__).parent / "data"
 ARTEFACTS = Path(__file__).parent.parent / "test-artefacts"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 # Where tests are run to be believed, a browser that is not there is a fault.
 pytestmark = pytest.mark.skipif(
-    CHROMIUM is None and not os.environ.get("CI"), reason="Chromium is not there: apt-get install chromium"
+    CHROMIUM is None and not os.environ.get("CI"),
+    reason="Chromium is not there: apt-get install chromium",
 )
 
 HOSTILE = (
@@ -66,12 +69,17 @@ def browser() -> Iterator[Browser]:
 
 
 class Tab:
-    """Where one page is opened after the other: scripts that have run once run again in a third of the time."""
+    """Where one page is opened after the other: scripts that have run once run again in a third of
+    the time.
+    """
 
     def __init__(self, browser: Browser, *, touched: bool) -> None:
         self.page = browser.new_context(offline=True, has_touch=touched).new_page()
         self.seen = Seen(self.page)
-        self.page.on("console", lambda message: self.seen.complaints.append(f"{message.type}: {message.text}"))
+        self.page.on(
+            "console",
+            lambda message: self.seen.complaints.append(f"{message.type}: {message.text}"),
+        )
         self.page.on("pageerror", lambda error: self.seen.complaints.append(str(error)))
         self.page.on("dialog", lambda dialog: self.seen.dialog(dialog))
         self.page.on("request", lambda request: self.seen.requests.append(request.url))
@@ -118,16 +126,24 @@ def kissat() -> Document:
     """A report on real runs, with every figure there is."""
     matrix = load_example("kissat")
     matrix = matrix.select(instances=matrix.instances[:16])
-    origin = Trajectory(tool="truecost gather", proposed="beforehand", default=matrix.configurations[0])
+    origin = Trajectory(
+        tool="truecost gather", proposed="beforehand", default=matrix.configurations[0]
+    )
     return report(matrix, name="kissat", unit="PAR10 s", trajectory=origin, splits=100)
 
 
 @pytest.fixture(scope="module")
 def hostile() -> Document:
-    """A report in which every name, of configurations, instances, units and the page, tries to be more than a name."""
+    """A report in which every name, of configurations, instances, units and the page, tries to be
+    more than a name.
+    """
     rng = np.random.default_rng(1)
     matrix = CostMatrix(
-        rng.uniform(1, 9, (8, 12, 2)), HOSTILE, [f"{name}{i}" for i in range(2) for name in HOSTILE][:12], 0, 10
+        rng.uniform(1, 9, (8, 12, 2)),
+        HOSTILE,
+        [f"{name}{i}" for i in range(2) for name in HOSTILE][:12],
+        0,
+        10,
     )
     origin = Trajectory(tool=HOSTILE[0])
     return report(
@@ -162,10 +178,16 @@ def clean(seen: Seen) -> None:
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
 def test_the_page_is_drawn(opened: Open, kissat: Document, width: int, scheme: str) -> None:
-    """A chart would be missing, the page would scroll sideways, or it would complain or fetch something."""
+    """A chart would be missing, the page would scroll sideways, or it would complain or fetch
+    something.
+    """
     seen = opened(kissat, width, scheme)
     page = seen.page
-    assert page.locator(".chart[data-drawn=yes] svg").count() == len(kissat.figures) == page.locator("figure").count()
+    assert (
+        page.locator(".chart[data-drawn=yes] svg").count()
+        == len(kissat.figures)
+        == page.locator("figure").count()
+    )
     for box in page.locator(".chart svg").all():
         size = box.bounding_box()
         assert size is not None
@@ -174,9 +196,14 @@ def test_the_page_is_drawn(opened: Open, kissat: Document, width: int, scheme: s
         assert size["x"] + size["width"] <= width
         # Fitted by drawing it anew, not by making its texts small.
         assert size["width"] >= 0.9 * float(box.get_attribute("width") or "nan")
-    assert page.locator("#figure-matrix .mark-rect.role-mark path").count() == kissat.figures["matrix"].data.cells.height
+    assert (
+        page.locator("#figure-matrix .mark-rect.role-mark path").count()
+        == kissat.figures["matrix"].data.cells.height
+    )
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    ink, paper = page.evaluate("[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]")
+    ink, paper = page.evaluate(
+        "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
+    )
     assert (lightness(ink) > lightness(paper)) == (scheme == "dark")
     clean(seen)
     picture(page, f"report-{width}-{scheme}")
@@ -191,14 +218,19 @@ def imported(log: str) -> Document:
 @pytest.mark.parametrize("width", [1400, 390])
 @pytest.mark.parametrize("log", ["kissat", "irace/tested.Rdata", "smac/instances"])
 def test_the_first_screen_answers(opened: Open, kissat: Document, log: str, width: int) -> None:
-    """The verdict or its picture would be below the first screen, or a reader would face too many words to take in."""
+    """The verdict or its picture would be below the first screen, or a reader would face too many
+    words to take in.
+    """
     found = kissat if log == "kissat" else imported(log)
     page = opened(found, width).page
     for part in ("#verdict .said", "#figure-glance svg"):
         box = page.locator(part).bounding_box()
         assert box is not None
         assert box["y"] + box["height"] <= 900
-    assert page.locator("#verdict .said").inner_text().replace("\N{NO-BREAK SPACE}", " ") == found.verdict
+    assert (
+        page.locator("#verdict .said").inner_text().replace("\N{NO-BREAK SPACE}", " ")
+        == found.verdict
+    )
     assert len(page.locator("body").inner_text().split()) <= 900
 
 
@@ -266,7 +298,9 @@ def test_tables_sort(opened: Open, kissat: Document) -> None:
 
 
 def test_numbers_are_explained_on_demand(opened: Open, kissat: Document) -> None:
-    """The button beside a number would not say what the number means, to a mouse, a keyboard or a finger."""
+    """The button beside a number would not say what the number means, to a mouse, a keyboard or a
+    finger.
+    """
     wide, narrow = (opened(kissat, width).page for width in (1280, 390))
     for page, how in ((wide, "click"), (wide, "keyboard"), (narrow, "touch")):
         words = page.locator("#why-true-cost")
@@ -296,7 +330,9 @@ def test_numbers_are_explained_on_demand(opened: Open, kissat: Document) -> None
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_hostile_names_stay_names(opened: Open, hostile: Document, width: int) -> None:
-    """A name from a file would run as a script, become an element, or push the page out of its width."""
+    """A name from a file would run as a script, become an element, or push the page out of its
+    width.
+    """
     seen = opened(hostile, width)
     page = seen.page
     assert page.locator(".chart[data-drawn=yes] svg").count() == len(hostile.figures)
@@ -329,7 +365,9 @@ def report_text(name: str) -> str:
 
 
 def test_paper(opened: Open, kissat: Document) -> None:
-    """On paper there would be buttons to press, a table cut off at the edge of its box, or white text on white."""
+    """On paper there would be buttons to press, a table cut off at the edge of its box, or white
+    text on white.
+    """
     page = opened(kissat, 1280, "dark").page
     page.click("#theme")
     page.click("#theme")
@@ -345,7 +383,12 @@ def test_paper(opened: Open, kissat: Document) -> None:
     assert table["height"] <= box["height"] + 1
     assert lightness(page.evaluate("getComputedStyle(document.body).color")) < 150
     assert (
-        lightness(page.evaluate("getComputedStyle(document.querySelector('#figure-plan .role-axis-title text')).fill")) < 150
+        lightness(
+            page.evaluate(
+                "getComputedStyle(document.querySelector('#figure-plan .role-axis-title text')).fill"
+            )
+        )
+        < 150
     )
     assert page.evaluate("document.documentElement.scrollWidth") <= 700
     ARTEFACTS.mkdir(exist_ok=True)
@@ -355,10 +398,13 @@ def test_paper(opened: Open, kissat: Document) -> None:
 
 
 def test_charts_follow_the_window(opened: Open, kissat: Document) -> None:
-    """A window that is made narrow would scroll sideways, since charts stay as wide as they were drawn."""
+    """A window that is made narrow would scroll sideways, since charts stay as wide as they were
+    drawn.
+    """
     page = opened(kissat, 1280).page
     page.set_viewport_size({"width": 390, "height": 900})
-    # The policy of the page lets nobody wait by evaluating a text; charts are drawn one after the other.
+    # The policy of the page lets nobody wait by evaluating a text; charts are drawn one after the
+    # other.
     unfold(page, "How many runs, on how many instances?")
     page.wait_for_selector("#figure-plan .chart[data-room='358']")
     page.wait_for_timeout(300)
@@ -371,15 +417,32 @@ def folded() -> Document:
     """A page with a fold in a section, and a section that is folded and has a chart."""
     shares = shares_data(load_example("kissat"))
     figure = Figure(
-        name="shares", title="Shares", notes=(), draw=lambda: (shares, figures.variance_shares_chart(shares, unit="s"))
+        name="shares",
+        title="Shares",
+        notes=(),
+        draw=lambda: (shares, figures.variance_shares_chart(shares, unit="s")),
     )
     inside = Fold(title="What does it rest on?", blocks=(Text(text="Independent seeds."),))
     sections = (
         Section(name="sure", title="How sure?", lead="Quite.", blocks=(inside,)),
-        Section(name="noise", title="Where is the noise?", lead="In the seeds.", blocks=(figure,), folded=True),
+        Section(
+            name="noise",
+            title="Where is the noise?",
+            lead="In the seeds.",
+            blocks=(figure,),
+            folded=True,
+        ),
     )
     return Document(
-        title="t", subtitle="", tone="good", badge="b", verdict="v", more="", key=(), sections=sections, version="1"
+        title="t",
+        subtitle="",
+        tone="good",
+        badge="b",
+        verdict="v",
+        more="",
+        key=(),
+        sections=sections,
+        version="1",
     )
 
 
@@ -408,8 +471,12 @@ def test_folds_open_on_demand(opened: Open, folded: Document) -> None:
     clean(seen)
 
 
-def test_folds_are_open_on_paper(browser: Browser, opened: Open, folded: Document, tmp_path: Path) -> None:
-    """Paper would have questions without answers, with scripts and without; or the screen would stay unfolded after."""
+def test_folds_are_open_on_paper(
+    browser: Browser, opened: Open, folded: Document, tmp_path: Path
+) -> None:
+    """Paper would have questions without answers, with scripts and without; or the screen would
+    stay unfolded after.
+    """
     page = opened(folded, 1280).page
     page.emulate_media(media="print")
     assert page.get_by_text("Independent seeds.").is_visible()

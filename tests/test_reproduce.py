@@ -43,7 +43,9 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_everything_from_the_command_line(tmp_path: Path) -> None:
-    """`truecost reproduce` would leave out a figure, its data or a verdict, or compute other numbers than `experiment`."""
+    """`truecost reproduce` would leave out a figure, its data or a verdict, or compute other
+    numbers than `experiment`.
+    """
     matrix, out = tmp_path / "m|<b>.npz", tmp_path / "new" / "results"
     runtimes(10, 20, 5).save(matrix)
     ended = run("reproduce", matrix, "--out", out, "--splits", 30, "--seed", 3, "--json")
@@ -62,19 +64,29 @@ def test_everything_from_the_command_line(tmp_path: Path) -> None:
     for link in re.findall(r"\]\(([^)]+)\)", text):
         assert (out / link).is_file()
     alone = tmp_path / "n.parquet"
-    assert run("experiment", "n", matrix, "--splits", 30, "--seed", 3, "--out", alone).returncode == 0
+    assert (
+        run("experiment", "n", matrix, "--splits", 30, "--seed", 3, "--out", alone).returncode == 0
+    )
     assert pl.read_parquet(out / "data" / "error-n.parquet").equals(pl.read_parquet(alone))
-    assert run("experiment", "estimators", matrix, "--splits", 30, "--seed", 3, "--out", alone).returncode == 0
+    assert (
+        run(
+            "experiment", "estimators", matrix, "--splits", 30, "--seed", 3, "--out", alone
+        ).returncode
+        == 0
+    )
     both = pl.read_parquet(out / "data" / "estimators-k10.parquet").join(
         pl.read_parquet(alone), on=["estimator", "k", "n"], suffix="_alone"
     )
     assert both.height == 48
-    # A schedule of its own for each estimator: those that are simulated beside one another do not matter.
+    # A schedule of its own for each estimator: those that are simulated beside one another do not
+    # matter.
     np.testing.assert_allclose(both["absolute"], both["absolute_alone"])
 
 
 def test_interrupted_work_goes_on(tmp_path: Path) -> None:
-    """Finished parts would be computed again, unfinished or foreign ones kept, or going on would change a number."""
+    """Finished parts would be computed again, unfinished or foreign ones kept, or going on would
+    change a number.
+    """
     matrix, out = runtimes(6, 12, 2), tmp_path / "out"
 
     def again(seed: int = 1, matrix: CostMatrix = matrix) -> list[str]:
@@ -93,7 +105,10 @@ def test_interrupted_work_goes_on(tmp_path: Path) -> None:
     assert again(seed=2) == []
     changed = np.array(matrix.costs)
     changed[0, 0, 0] += 1e-9
-    assert again(seed=2, matrix=CostMatrix(changed, matrix.configurations, matrix.instances, 0, 100)) == []
+    assert (
+        again(seed=2, matrix=CostMatrix(changed, matrix.configurations, matrix.instances, 0, 100))
+        == []
+    )
     assert again(seed=1) == []
     assert contents(out) == first
 
@@ -101,7 +116,13 @@ def test_interrupted_work_goes_on(tmp_path: Path) -> None:
 def test_progress_rises_to_the_end(tmp_path: Path) -> None:
     """Progress would go back, stop before the end, or not say what is being done."""
     seen: list[tuple[str, float]] = []
-    reproduce(runtimes(5, 16, 3), out=tmp_path, splits=20, formats=[], progress=lambda *step: seen.append(step))
+    reproduce(
+        runtimes(5, 16, 3),
+        out=tmp_path,
+        splits=20,
+        formats=[],
+        progress=lambda *step: seen.append(step),
+    )
     shares = [share for _, share in seen]
     assert shares == sorted(shares)
     assert shares[-1] == pytest.approx(1)
@@ -110,14 +131,18 @@ def test_progress_rises_to_the_end(tmp_path: Path) -> None:
 
 
 def test_interruption(tmp_path: Path) -> None:
-    """Ctrl-C would end in a traceback, lose finished parts, leave half a file, or a page of results that are not there."""
+    """Ctrl-C would end in a traceback, lose finished parts, leave half a file, or a page of results
+    that are not there.
+    """
     path, out = tmp_path / "matrix.npz", tmp_path / "out"
     runtimes(60, 100, 5).save(path)
     out.mkdir()
     (out / "results.md").write_text("of another matrix")
     parent, child = pty.openpty()
     words = ["reproduce", path, "--out", out, "--splits", "10000"]
-    with subprocess.Popen([TRUECOST, *map(str, words)], stdout=subprocess.PIPE, stderr=child) as work:
+    with subprocess.Popen(
+        [TRUECOST, *map(str, words)], stdout=subprocess.PIPE, stderr=child
+    ) as work:
         os.close(child)
         seen = b""
         while b"error against N" not in seen:
@@ -145,12 +170,17 @@ def test_interruption(tmp_path: Path) -> None:
         (with_gaps(6, 12, 4, least=2), ["S† is not defined", "missing"]),
         (runtimes(5, 13, 1), ["With one run an instance", "none missing"]),
         (named(np.full((4, 8, 2), 7.0)), ["**cannot be judged**"]),
-        (named(np.random.default_rng(1).normal(0, 1, (5, 9, 2)), low=-9, high=9), ["costs in [-9, 9]"]),
+        (
+            named(np.random.default_rng(1).normal(0, 1, (5, 9, 2)), low=-9, high=9),
+            ["costs in [-9, 9]"],
+        ),
     ],
     ids=["gaps", "single runs", "constant", "negative"],
 )
 def test_unusual_matrices(matrix: CostMatrix, words: list[str], tmp_path: Path) -> None:
-    """A matrix unlike the paper's would end in a fault, or the page would not say what is different."""
+    """A matrix unlike the paper's would end in a fault, or the page would not say what is
+    different.
+    """
     reproduce(matrix, out=tmp_path, splits=20, formats=[])
     text = (tmp_path / "results.md").read_text()
     for each in words:
@@ -203,5 +233,7 @@ def test_names_are_no_markup() -> None:
     shown = results_page.escaped(name)
     assert "\n" not in shown
     assert "\x1b" not in shown
-    assert re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", shown) == name.replace("\n", "\\n").replace("\x1b", "\\x1b")
+    assert re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", shown) == name.replace("\n", "\\n").replace(
+        "\x1b", "\\x1b"
+    )
     assert not re.search(r"(?<!\\)[_*\[<`|#]", shown)

@@ -1,7 +1,7 @@
 """Both recipes of docs/how-to/slurm.md, taken from the page, on a SLURM of one node.
 
-A job that hits its time limit takes a minute, which is the least limit there is: TRUECOST_SLURM=all waits for it, else the
-same job is ended by scancel, which kills it as the limit does.
+A job that hits its time limit takes a minute, which is the least limit there is: TRUECOST_SLURM=all
+waits for it, else the same job is ended by scancel, which kills it as the limit does.
 """
 
 import os
@@ -17,7 +17,9 @@ from daskcluster import certificates, holding, runs, until
 from pages import ROOT
 from slurmcluster import Slurm
 
-pytestmark = pytest.mark.skipif(slurmcluster.missing() is not None, reason=slurmcluster.missing() or "")
+pytestmark = pytest.mark.skipif(
+    slurmcluster.missing() is not None, reason=slurmcluster.missing() or ""
+)
 LIMITS = {"scancel": "300", "time limit": "1"}  # in minutes
 PAGE = ROOT / "docs" / "how-to" / "slurm.md"
 HUNGRY = """#!/bin/sh
@@ -39,7 +41,9 @@ def slurm() -> Iterator[Slurm]:
 def block(language: str, start: str) -> str:
     """The block of the page that begins so."""
     found = [
-        code for code in re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(), re.M | re.S) if code.startswith(start)
+        code
+        for code in re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
+        if code.startswith(start)
     ]
     assert len(found) == 1
     return str(found[0])
@@ -54,10 +58,14 @@ def changed(text: str, changes: dict[str, str]) -> str:
 
 
 def prepared(folder: Path) -> None:
-    """A scenario whose runs hold on after the first few, and the certificates of the page in its folder."""
+    """A scenario whose runs hold on after the first few, and the certificates of the page in its
+    folder.
+    """
     holding(folder)
     certificates(folder / "tls")
-    (folder / "dask.yaml").write_text(block('text title="dask.yaml"', "distributed:").replace("tls/", f"{folder}/tls/"))
+    (folder / "dask.yaml").write_text(
+        block('text title="dask.yaml"', "distributed:").replace("tls/", f"{folder}/tls/")
+    )
 
 
 @pytest.mark.parametrize(
@@ -66,22 +74,35 @@ def prepared(folder: Path) -> None:
         "scancel",
         pytest.param(
             "time limit",
-            marks=pytest.mark.skipif(os.environ.get("TRUECOST_SLURM") != "all", reason="takes minutes: TRUECOST_SLURM=all"),
+            marks=pytest.mark.skipif(
+                os.environ.get("TRUECOST_SLURM") != "all",
+                reason="takes minutes: TRUECOST_SLURM=all",
+            ),
         ),
     ],
 )
 def test_by_hand(slurm: Slurm, tmp_path: Path, ends: str) -> None:
-    """The batch script of the page would not work, or a job that is ended lose runs, or a search not run there."""
+    """The batch script of the page would not work, or a job that is ended lose runs, or a search
+    not run there.
+    """
     prepared(tmp_path)
     everywhere = {"/local/disk/": "", "--dask": "--no-pin --dask"}
-    sizes = {"--configurations 50 --instances 40 --runs 5": "--configurations 2 --instances 4 --runs 2"}
-    job = changed(block("bash", "#!/bin/bash"), {**everywhere, **sizes, "ntasks=32": "ntasks=1", "24:00:00": LIMITS[ends]})
+    sizes = {
+        "--configurations 50 --instances 40 --runs 5": "--configurations 2 --instances 4 --runs 2"
+    }
+    job = changed(
+        block("bash", "#!/bin/bash"),
+        {**everywhere, **sizes, "ntasks=32": "ntasks=1", "24:00:00": LIMITS[ends]},
+    )
     search = changed(block("sh", "truecost configure"), {**everywhere, "20h": "30runs"})
     (tmp_path / "first.sh").write_text(job)
     first = slurm.submit(tmp_path / "first.sh")
     # On a slow machine the least limit there is may come first.
     held = tmp_path / "counted"
-    until(lambda: len(list(held.iterdir())) > 4 or slurm.state(first) == "TIMEOUT", "a held run, or the limit")
+    until(
+        lambda: len(list(held.iterdir())) > 4 or slurm.state(first) == "TIMEOUT",
+        "a held run, or the limit",
+    )
     there = runs(tmp_path / "runs.db")
     if ends == "scancel":
         slurm.run("scancel", first)
@@ -99,7 +120,9 @@ def test_by_hand(slurm: Slurm, tmp_path: Path, ends: str) -> None:
 
 
 def test_dask_jobqueue(slurm: Slurm, tmp_path: Path) -> None:
-    """The recipe with dask-jobqueue would not work, or a worker that SLURM kills for its memory not be replaced."""
+    """The recipe with dask-jobqueue would not work, or a worker that SLURM kills for its memory not
+    be replaced.
+    """
     prepared(tmp_path)
     (tmp_path / "holding.sh").write_text(HUNGRY.format(python=sys.executable))
     sizes = {
@@ -109,12 +132,21 @@ def test_dask_jobqueue(slurm: Slurm, tmp_path: Path) -> None:
         "runs=5": "runs=2",
     }
     # A node reaches itself by one way only; and the cores of a busy machine may all be claimed.
-    here = {"/local/disk/": "", 'queue="short",': 'queue="short", interface="lo",', "dask=": "pin=False, dask="}
+    here = {
+        "/local/disk/": "",
+        'queue="short",': 'queue="short", interface="lo",',
+        "dask=": "pin=False, dask=",
+    }
     recipe = changed(block("python", "from dask_jobqueue"), {**sizes, **here, "4GB": "800MB"})
     (tmp_path / "recipe.py").write_text(recipe)
     environment = {**slurm.environment, "DASK_CONFIG": str(tmp_path / "dask.yaml")}
     ended = subprocess.run(
-        [sys.executable, "recipe.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "recipe.py"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert ended.returncode == 0, ended.stderr
     assert (tmp_path / "eaten").is_dir()

@@ -15,7 +15,12 @@ from truecost.errors import InputError
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # SMAC's own, and those of what it imports
     from ConfigSpace import Configuration, ConfigurationSpace
-    from smac import AlgorithmConfigurationFacade, HyperparameterOptimizationFacade, RandomFacade, Scenario
+    from smac import (
+        AlgorithmConfigurationFacade,
+        HyperparameterOptimizationFacade,
+        RandomFacade,
+        Scenario,
+    )
     from smac.acquisition.maximizer import LocalAndSortedRandomSearch
     from smac.runhistory import StatusType, TrialInfo, TrialValue
 
@@ -28,7 +33,9 @@ INSTANCES = [f"i{number}" for number in range(12)]
 def noisy(config: Any, instance: str, seed: int = 0) -> float:
     """Little depends on the configuration, much on the seed."""
     return float(
-        config["x"] + 3 * np.random.default_rng([seed, int(instance[1:]), int(1e6 * config["x"])]).standard_normal()
+        config["x"]
+        + 3
+        * np.random.default_rng([seed, int(instance[1:]), int(1e6 * config["x"])]).standard_normal()
     )
 
 
@@ -39,12 +46,23 @@ def clear(config: Any, instance: str, seed: int = 0) -> float:  # noqa: ARG001
 
 def scenario_of(folder: Path, **changed: Any) -> Scenario:
     """A scenario of one parameter and twelve instances."""
-    settings: dict[str, Any] = {"n_trials": 120, "instances": INSTANCES, "seed": 4, "name": "run"} | changed
-    return Scenario(ConfigurationSpace({"x": (0.0, 1.0)}, seed=1), output_directory=folder, **settings)
+    settings: dict[str, Any] = {
+        "n_trials": 120,
+        "instances": INSTANCES,
+        "seed": 4,
+        "name": "run",
+    } | changed
+    return Scenario(
+        ConfigurationSpace({"x": (0.0, 1.0)}, seed=1), output_directory=folder, **settings
+    )
 
 
 def random_search(
-    scenario: Scenario, target: Callable[..., float] | None = None, *, overwrite: bool = True, **arguments: Any
+    scenario: Scenario,
+    target: Callable[..., float] | None = None,
+    *,
+    overwrite: bool = True,
+    **arguments: Any,
 ) -> Any:
     """SMAC with our intensifier and proposals that cost nothing to make."""
     return RandomFacade(
@@ -65,7 +83,9 @@ def tell_all(smac: Any, target: Callable[..., float], trials: int) -> None:
 
 def runs_of(smac: Any, config: Configuration) -> list[tuple[str | None, int]]:
     """The instances and seeds a configuration was run on."""
-    return [(key.instance, key.seed) for key in smac.runhistory.get_instance_seed_budget_keys(config)]
+    return [
+        (key.instance, key.seed) for key in smac.runhistory.get_instance_seed_budget_keys(config)
+    ]
 
 
 def check_list(intensifier: AdaptiveIntensifier, instances: int) -> list[Any]:
@@ -84,14 +104,18 @@ def check_list(intensifier: AdaptiveIntensifier, instances: int) -> list[Any]:
 
 
 def test_the_facade_for_algorithm_configuration(tmp_path: Path) -> None:
-    """In SMAC's own facade, with its forest, the list would not be S*, shrink, or not be what configurations are run on."""
+    """In SMAC's own facade, with its forest, the list would not be S*, shrink, or not be what
+    configurations are run on.
+    """
     scenario = scenario_of(tmp_path, n_trials=70)
     smac = AlgorithmConfigurationFacade(
         scenario,
         noisy,
         intensifier=AdaptiveIntensifier(scenario),
         model=AlgorithmConfigurationFacade.get_model(scenario, n_trees=3),
-        config_selector=AlgorithmConfigurationFacade.get_config_selector(scenario, retrain_after=20),
+        config_selector=AlgorithmConfigurationFacade.get_config_selector(
+            scenario, retrain_after=20
+        ),
         acquisition_maximizer=LocalAndSortedRandomSearch(
             scenario.configspace, challengers=50, local_search_iterations=1, seed=4
         ),
@@ -110,7 +134,9 @@ def test_the_facade_for_algorithm_configuration(tmp_path: Path) -> None:
 
 
 def test_ask_and_tell_grows_the_list(tmp_path: Path) -> None:
-    """The list would shrink, lose what it began with, not grow where seeds decide, or hand out runs that are not on it."""
+    """The list would shrink, lose what it began with, not grow where seeds decide, or hand out runs
+    that are not on it.
+    """
     smac = random_search(scenario_of(tmp_path))
     before: list[Any] = []
     lengths = []
@@ -131,7 +157,9 @@ def test_ask_and_tell_grows_the_list(tmp_path: Path) -> None:
 
 
 def test_more_runs_where_seeds_decide(tmp_path: Path) -> None:
-    """A noisy scenario would get no more runs per configuration than one in which a single run tells all."""
+    """A noisy scenario would get no more runs per configuration than one in which a single run
+    tells all.
+    """
     runs = []
     for name, target in (("noisy", noisy), ("clear", clear)):
         smac = random_search(scenario_of(tmp_path, name=name, n_trials=200))
@@ -152,7 +180,9 @@ def test_a_small_list_looks_out(tmp_path: Path) -> None:
 
 
 def test_a_continued_run_has_the_same_list(tmp_path: Path) -> None:
-    """A run that was stopped and continued would go on with another list, and its incumbent could not be challenged."""
+    """A run that was stopped and continued would go on with another list, and its incumbent could
+    not be challenged.
+    """
     first = random_search(scenario_of(tmp_path), noisy)
     tell_all(first, noisy, 59)
     info = first.ask()
@@ -162,7 +192,10 @@ def test_a_continued_run_has_the_same_list(tmp_path: Path) -> None:
     assert second.intensifier.runs == first.intensifier.runs > START
     assert second.intensifier.proposals == first.intensifier.proposals
     info = second.ask()  # SMAC sets itself up anew with the first question
-    assert second.intensifier.get_instance_seed_keys_of_interest() == first.intensifier.get_instance_seed_keys_of_interest()
+    assert (
+        second.intensifier.get_instance_seed_keys_of_interest()
+        == first.intensifier.get_instance_seed_keys_of_interest()
+    )
     second.tell(info, TrialValue(cost=noisy(info.config, info.instance, info.seed)))
     # The same news makes the same list, whatever lies between.
     third = random_search(scenario_of(tmp_path), noisy, overwrite=False)
@@ -174,11 +207,15 @@ def test_a_continued_run_has_the_same_list(tmp_path: Path) -> None:
             smac.tell(info, value, save=False)
     lists = [check_list(smac.intensifier, 12) for smac in (second, third)]
     assert lists[0] == lists[1]
-    assert lists[0][: first.intensifier.runs] == first.intensifier.get_instance_seed_keys_of_interest()
+    assert (
+        lists[0][: first.intensifier.runs] == first.intensifier.get_instance_seed_keys_of_interest()
+    )
 
 
 def test_a_continued_run_keeps_the_order_of_its_seeds(tmp_path: Path) -> None:
-    """Seeds on the list that no run has had yet would come after those the user brought, and the list be another."""
+    """Seeds on the list that no run has had yet would come after those the user brought, and the
+    list be another.
+    """
     first = random_search(scenario_of(tmp_path), clear, start=24)
     tell_all(first, clear, 3)
     config = first.intensifier.get_incumbent()
@@ -190,25 +227,39 @@ def test_a_continued_run_keeps_the_order_of_its_seeds(tmp_path: Path) -> None:
 
 
 def test_runs_brought_along(tmp_path: Path) -> None:
-    """A configuration told with seeds of the user's own would stay incumbent for ever, since nobody can run on the same."""
+    """A configuration told with seeds of the user's own would stay incumbent for ever, since nobody
+    can run on the same.
+    """
     smac = random_search(scenario_of(tmp_path))
     bad = Configuration(smac.scenario.configspace, values={"x": 1.0})
     for instance in INSTANCES:
-        smac.tell(TrialInfo(bad, instance=instance, seed=12345), TrialValue(cost=clear(bad, instance)), save=False)
+        smac.tell(
+            TrialInfo(bad, instance=instance, seed=12345),
+            TrialValue(cost=clear(bad, instance)),
+            save=False,
+        )
     assert smac.intensifier.get_incumbent() == bad
     tell_all(smac, clear, 60)
     keys = check_list(smac.intensifier, 12)
-    assert {(instance, 12345) for instance in INSTANCES} <= {(key.instance, key.seed) for key in keys}
+    assert {(instance, 12345) for instance in INSTANCES} <= {
+        (key.instance, key.seed) for key in keys
+    }
     assert smac.intensifier.get_incumbent() != bad
     # And in the middle, with a seed that SMAC has never seen.
     incumbent = smac.intensifier.get_incumbent()
-    smac.tell(TrialInfo(incumbent, instance="i3", seed=77), TrialValue(cost=clear(incumbent, "i3")), save=False)
+    smac.tell(
+        TrialInfo(incumbent, instance="i3", seed=77),
+        TrialValue(cost=clear(incumbent, "i3")),
+        save=False,
+    )
     smac.ask()
     assert ("i3", 77) in {(key.instance, key.seed) for key in check_list(smac.intensifier, 12)}
 
 
 def test_several_asked_at_once(tmp_path: Path) -> None:
-    """With several workers, runs that are still going on would count with SMAC's placeholder for their cost."""
+    """With several workers, runs that are still going on would count with SMAC's placeholder for
+    their cost.
+    """
     smac = random_search(scenario_of(tmp_path))
     waiting: list[TrialInfo] = []
     for _ in range(90):
@@ -223,7 +274,9 @@ def test_several_asked_at_once(tmp_path: Path) -> None:
 
 
 def test_crashes_that_cost_infinity(tmp_path: Path) -> None:
-    """One crash without a cost of its own would make every component infinite, and the list as long as it may be."""
+    """One crash without a cost of its own would make every component infinite, and the list as long
+    as it may be.
+    """
     smac = random_search(scenario_of(tmp_path))
     for number in range(80):
         info = smac.ask()
@@ -259,8 +312,12 @@ def test_all_runs_equal(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("instances", "named"), [(["only"], "only"), (None, None)])
-def test_one_instance_and_none(tmp_path: Path, instances: list[str] | None, named: str | None) -> None:
-    """With one instance, or without any, there would be no list of seeds, or none that grows with the noise."""
+def test_one_instance_and_none(
+    tmp_path: Path, instances: list[str] | None, named: str | None
+) -> None:
+    """With one instance, or without any, there would be no list of seeds, or none that grows with
+    the noise.
+    """
     smac = random_search(scenario_of(tmp_path, instances=instances))
     for _ in range(120):
         info = smac.ask()
@@ -272,7 +329,9 @@ def test_one_instance_and_none(tmp_path: Path, instances: list[str] | None, name
 
 
 def test_a_deterministic_target(tmp_path: Path) -> None:
-    """A target that knows no seeds would be run twice on an instance, or not on all where they differ much."""
+    """A target that knows no seeds would be run twice on an instance, or not on all where they
+    differ much.
+    """
     smac = random_search(scenario_of(tmp_path, deterministic=True, n_trials=160))
     tell_all(smac, lambda config, instance, _: noisy(config, instance, 1), 160)
     keys = check_list(smac.intensifier, 12)
@@ -284,7 +343,9 @@ def test_validation_runs_every_instance_with_other_seeds(tmp_path: Path) -> None
     """A validation would repeat the training seeds, or leave instances out."""
     smac = random_search(scenario_of(tmp_path, n_trials=30), clear)
     incumbent = smac.optimize()
-    trials = smac.intensifier.get_trials_of_interest(incumbent, validate=True, seed=4)  # the scenario's seed
+    trials = smac.intensifier.get_trials_of_interest(
+        incumbent, validate=True, seed=4
+    )  # the scenario's seed
     assert {trial.instance for trial in trials} == set(INSTANCES)
     assert not {trial.seed for trial in trials} & set(smac.intensifier._tf_seeds)
     assert trials != smac.intensifier.get_trials_of_interest(incumbent, validate=True, seed=10)
@@ -300,19 +361,27 @@ def test_validation_runs_every_instance_with_other_seeds(tmp_path: Path) -> None
         ({}, {"start": 0}, "a start of at least 1"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, changed: dict[str, Any], arguments: dict[str, Any], expected: str) -> None:
-    """A scenario the list makes no sense for, or a limit that leaves instances out, would be taken without a word."""
+def test_what_is_refused(
+    tmp_path: Path, changed: dict[str, Any], arguments: dict[str, Any], expected: str
+) -> None:
+    """A scenario the list makes no sense for, or a limit that leaves instances out, would be taken
+    without a word.
+    """
     with pytest.raises(InputError, match=expected):
         AdaptiveIntensifier(scenario_of(tmp_path, **changed), **arguments)
 
 
 def test_the_other_facades_use_all_instances(tmp_path: Path) -> None:
-    """In a facade whose own limit is three runs, our list would be cut to the first three instances."""
+    """In a facade whose own limit is three runs, our list would be cut to the first three
+    instances.
+    """
     scenario = scenario_of(tmp_path, n_trials=60)
     smac = HyperparameterOptimizationFacade(
         scenario,
         intensifier=AdaptiveIntensifier(scenario, start=12),
-        initial_design=HyperparameterOptimizationFacade.get_initial_design(scenario, n_configs=30, max_ratio=1),
+        initial_design=HyperparameterOptimizationFacade.get_initial_design(
+            scenario, n_configs=30, max_ratio=1
+        ),
         overwrite=True,
         logging_level=logging.ERROR,
     )

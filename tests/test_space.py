@@ -84,7 +84,15 @@ JSON = json.dumps(
                 "log": True,
                 "meta": None,
             },
-            {"type": "uniform_int", "name": "n", "lower": 1, "upper": 9, "default_value": 3, "log": False, "meta": None},
+            {
+                "type": "uniform_int",
+                "name": "n",
+                "lower": 1,
+                "upper": 9,
+                "default_value": 3,
+                "log": False,
+                "meta": None,
+            },
             {
                 "type": "categorical",
                 "name": "k",
@@ -94,14 +102,33 @@ JSON = json.dumps(
             },
             {"type": "ordinal", "name": "o", "sequence": ["lo", "hi"], "default_value": "lo"},
             {"type": "constant", "name": "c", "value": 7},
-            {"type": "normal_float", "name": "g", "mu": 0.5, "sigma": 0.2, "lower": 0.0, "upper": 1.0, "default_value": 0.5},
-            {"type": "beta_int", "name": "b", "alpha": 2, "beta": 3, "lower": 0, "upper": 9, "default_value": 3},
+            {
+                "type": "normal_float",
+                "name": "g",
+                "mu": 0.5,
+                "sigma": 0.2,
+                "lower": 0.0,
+                "upper": 1.0,
+                "default_value": 0.5,
+            },
+            {
+                "type": "beta_int",
+                "name": "b",
+                "alpha": 2,
+                "beta": 3,
+                "lower": 0,
+                "upper": 9,
+                "default_value": 3,
+            },
         ],
         "conditions": [{"type": "EQ", "child": "n", "parent": "k", "value": 2}],
         "forbiddens": [
             {
                 "type": "AND",
-                "clauses": [{"type": "EQUALS", "name": "n", "value": 5}, {"type": "IN", "name": "o", "values": ["hi"]}],
+                "clauses": [
+                    {"type": "EQUALS", "name": "n", "value": 5},
+                    {"type": "IN", "name": "o", "values": ["hi"]},
+                ],
             }
         ],
         "python_module_version": "1.2.2",
@@ -119,14 +146,36 @@ def made(**values: Any) -> Configuration:
 
 def active(text: str, number: int = 300) -> list[dict[str, Any]]:
     """The values of that many configurations of a space."""
-    return [dict(configuration.values) for configuration in Space.parse(text).configurations(number, rng=1)]
+    return [
+        dict(configuration.values)
+        for configuration in Space.parse(text).configurations(number, rng=1)
+    ]
 
 
 def test_defaults() -> None:
     """A default would be another than the file says, or list parameters that are not active."""
-    assert Space.parse(OLD_PCS).default().values == {"algo": "walk", "noise": 0.5, "@1:F:scale": 0.01, "flag": "no"}
-    assert list(Space.parse(NEW_PCS).default().values) == ["algo", "noise", "@1:F:scale", "size", "flag"]
-    assert Space.parse(JSON).default().values == {"z": 0.01, "n": 3, "k": 2, "o": "lo", "c": 7, "g": 0.5, "b": 3}
+    assert Space.parse(OLD_PCS).default().values == {
+        "algo": "walk",
+        "noise": 0.5,
+        "@1:F:scale": 0.01,
+        "flag": "no",
+    }
+    assert list(Space.parse(NEW_PCS).default().values) == [
+        "algo",
+        "noise",
+        "@1:F:scale",
+        "size",
+        "flag",
+    ]
+    assert Space.parse(JSON).default().values == {
+        "z": 0.01,
+        "n": 3,
+        "k": 2,
+        "o": "lo",
+        "c": 7,
+        "g": 0.5,
+        "b": 3,
+    }
 
 
 def test_default_of_irace_is_the_middle() -> None:
@@ -136,13 +185,17 @@ def test_default_of_irace_is_the_middle() -> None:
     }  # fmt: skip
     forbidden = 'a "" c (x, y)\nb "" c (u, v) | a == "x"\nr "" r (0, 1)\n[forbidden]\na == "x"\n'
     assert Space.parse(forbidden).default().values["a"] == "y"
-    with pytest.raises(InputError, match="expected configurations that are not forbidden, got none"):
+    with pytest.raises(
+        InputError, match="expected configurations that are not forbidden, got none"
+    ):
         Space.parse('a "" c (x, y)\n[forbidden]\na %in% c("x", "y")\n')
 
 
 @pytest.mark.parametrize("kind", TEXTS)
 def test_a_longer_list_begins_with_the_shorter(kind: str) -> None:
-    """Configuration i would depend on how many are asked for, or on what was drawn before from the same space."""
+    """Configuration i would depend on how many are asked for, or on what was drawn before from the
+    same space.
+    """
     space = Space.parse(TEXTS[kind])
     longer = space.configurations(60, rng=3)
     assert Space.parse(TEXTS[kind]).configurations(7, rng=3) == longer[:7]
@@ -153,8 +206,12 @@ def test_a_longer_list_begins_with_the_shorter(kind: str) -> None:
 
 
 def test_drawn_configurations_stay() -> None:
-    """Another version would draw other configurations from the same seed, and old journals would no longer fit."""
-    assert [configuration.name for configuration in Space.parse(OLD_PCS).configurations(3, rng=1)] == [
+    """Another version would draw other configurations from the same seed, and old journals would no
+    longer fit.
+    """
+    assert [
+        configuration.name for configuration in Space.parse(OLD_PCS).configurations(3, rng=1)
+    ] == [
         "2af34f364c",
         "09fee1a390",
         "e6bdffc1a8",
@@ -163,7 +220,9 @@ def test_drawn_configurations_stay() -> None:
 
 @pytest.mark.parametrize("kind", TEXTS)
 def test_configspace_agrees(kind: str) -> None:
-    """A configuration would have inactive parameters, lack active ones, or be forbidden in ConfigSpace's own eyes."""
+    """A configuration would have inactive parameters, lack active ones, or be forbidden in
+    ConfigSpace's own eyes.
+    """
     space = Space.parse(TEXTS[kind])
     for configuration in space.configurations(200, rng=0):
         theirs = ConfigSpace.Configuration(space.configspace, values=dict(configuration.values))
@@ -171,14 +230,20 @@ def test_configspace_agrees(kind: str) -> None:
 
 
 def test_conditions_of_pcs() -> None:
-    """A condition of a PCS file, several lines for one parameter, or a chain of conditions would be misread."""
+    """A condition of a PCS file, several lines for one parameter, or a chain of conditions would be
+    misread.
+    """
     for values in active(OLD_PCS):
         assert ("tenure" in values) == (values["algo"] == "tabu")
-        assert ("noise" in values) == (values["algo"] in ("walk", "tabu") and values["flag"] == "no")
+        assert ("noise" in values) == (
+            values["algo"] in ("walk", "tabu") and values["flag"] == "no"
+        )
         assert ("depth" in values) == (values.get("tenure") in (10, 20))
         assert not (values["algo"] == "greedy" and values["flag"] == "yes")
     for values in active(NEW_PCS):
-        assert ("noise" in values) == ((values["algo"] != "greedy" and values["flag"] == "no") or values["size"] == "large")
+        assert ("noise" in values) == (
+            (values["algo"] != "greedy" and values["flag"] == "no") or values["size"] == "large"
+        )
         assert ("depth" in values) == (5 < values.get("tenure", 0) < 500)
         assert not (values.get("noise", 0) > 0.9 and values.get("depth", 0) >= 6)
 
@@ -188,7 +253,9 @@ def test_conditions_of_irace() -> None:
     seen = Counter[str]()
     for values in active(IRACE, 600):
         assert ("q0" in values) == (values["algorithm"] == "acs")
-        assert ("nnls" in values) == (values["localsearch"] != "0" and (values["ants"] <= 50 or values["size"] != "small"))
+        assert ("nnls" in values) == (
+            values["localsearch"] != "0" and (values["ants"] <= 50 or values["size"] != "small")
+        )
         assert ("dlb" in values) == (values["localsearch"] != "0")
         assert not (values["algorithm"] == "mmas" and values["localsearch"] != "3")
         assert values.get("nnls", 0) <= values["ants"]
@@ -199,9 +266,7 @@ def test_conditions_of_irace() -> None:
 
 def test_opposites_of_inactive_parameters() -> None:
     """!= and ! would hold for a parameter that is not active."""
-    text = (
-        'a "" c (x, y)\nb "" i (1, 3) | a == "x"\nc "" r (0, 1) | b != 2\nd "" r (0, 1) | !(b > 1)\ne "" r (0, 1) | b >= 2\n'
-    )
+    text = 'a "" c (x, y)\nb "" i (1, 3) | a == "x"\nc "" r (0, 1) | b != 2\nd "" r (0, 1) | !(b > 1)\ne "" r (0, 1) | b >= 2\n'
     for values in active(text):
         assert ("c" in values) == (values.get("b", 2) != 2)
         assert ("d" in values) == (values.get("b", 2) == 1)
@@ -233,13 +298,20 @@ def test_expressions(condition: str, holds: Any) -> None:
 
 
 def test_log_scales() -> None:
-    """Parameters on a log scale would not be drawn log-uniformly, or others not uniformly, or ends too rarely."""
-    rows = active("a [0.001,1][1]l\nb [1,1000][1]il\nc [0,1][0]\nd [1,4][1]i\ne {u,v,w}[u]\n", 4000)[1:]
+    """Parameters on a log scale would not be drawn log-uniformly, or others not uniformly, or ends
+    too rarely.
+    """
+    rows = active(
+        "a [0.001,1][1]l\nb [1,1000][1]il\nc [0,1][0]\nd [1,4][1]i\ne {u,v,w}[u]\n", 4000
+    )[1:]
     logs = np.log10([row["a"] for row in rows])
     assert stats.kstest((logs + 3) / 3, "uniform").pvalue > 1e-3
     assert stats.kstest([row["c"] for row in rows], "uniform").pvalue > 1e-3
     for name, values in (("d", (1, 2, 3, 4)), ("e", ("u", "v", "w"))):
-        assert stats.chisquare([sum(row[name] == value for row in rows) for value in values]).pvalue > 1e-3
+        assert (
+            stats.chisquare([sum(row[name] == value for row in rows) for value in values]).pvalue
+            > 1e-3
+        )
     chance = math.log(1.5 / 0.5) / math.log(1000.5 / 0.5)
     assert stats.binomtest(sum(row["b"] == 1 for row in rows), len(rows), chance).pvalue > 1e-3
     assert all(isinstance(row["b"], int) and 1 <= row["b"] <= 1000 for row in rows)
@@ -256,21 +328,29 @@ def test_weights_and_priors_of_json() -> None:
 
 
 def test_names_are_of_values_only() -> None:
-    """A name would change with the order of parameters or the kind of file, or be given to other values."""
+    """A name would change with the order of parameters or the kind of file, or be given to other
+    values.
+    """
     assert name_of({"a": 1, "b": "x"}) == name_of({"b": "x", "a": 1}) == "ecf9e98ec0"
     assert name_of({"a": 1}) != name_of({"a": "1"}) != name_of({"a": 1.5})
     assert (
-        Space.parse(OLD_PCS).default().name == made(**{"@1:F:scale": 0.01, "algo": "walk", "flag": "no", "noise": 0.5}).name
+        Space.parse(OLD_PCS).default().name
+        == made(**{"@1:F:scale": 0.01, "algo": "walk", "flag": "no", "noise": 0.5}).name
     )
     with pytest.raises(InputError, match="expected the name"):
         Configuration(name="0123456789", values={"a": 1})
 
 
 def test_small_spaces() -> None:
-    """A space with too few configurations would be drawn from for ever, or its last configuration not be found."""
+    """A space with too few configurations would be drawn from for ever, or its last configuration
+    not be found.
+    """
     space = Space.parse("a {x,y}[x]\nb {u,v,w}[u]\nb | a in {y}\nc [1,2][1]i\n")
     assert len(space.configurations(8, rng=0)) == 8
-    with pytest.raises(InputError, match="expected a space with at least 9 different configurations, got one with 8"):
+    with pytest.raises(
+        InputError,
+        match="expected a space with at least 9 different configurations, got one with 8",
+    ):
         space.configurations(9, rng=0)
     with pytest.raises(InputError, match="at least 1 configuration"):
         space.configurations(0, rng=1)
@@ -282,7 +362,14 @@ def test_styles() -> None:
     """An argument would be glued, split or ordered otherwise than its style says."""
     configuration = made(b=1, a="two words", r=1e-05)
     assert arguments(configuration, "-name value") == ["-b", "1", "-a", "two words", "-r", "1e-05"]
-    assert arguments(configuration, "--name value") == ["--b", "1", "--a", "two words", "--r", "1e-05"]
+    assert arguments(configuration, "--name value") == [
+        "--b",
+        "1",
+        "--a",
+        "two words",
+        "--r",
+        "1e-05",
+    ]
     assert arguments(configuration, "--name=value") == ["--b=1", "--a=two words", "--r=1e-05"]
     assert arguments(configuration, "-p {name} :{value}:") == [
         "-p",
@@ -333,34 +420,64 @@ def test_reals_read_back(low: float, seed: int) -> None:
         ("a {x}[x]\nnonsense\n", "line 2: expected a parameter, a condition"),
         ("a {x}[x]\n\na {x}[x]", "line 3: expected every parameter once, got 'a' again"),
         ("a {x,}[x]", "line 1: expected a value at every comma, got '{x,}'"),
-        ('{"hyperparameters": [{"type": "constant", "name": "a", "value": "\\u0000"}]}', "expected"),
-        ('{"hyperparameters": [{"type": "constant", "name": "a", "value": "\\ud800"}]}', "cannot be read"),
+        (
+            '{"hyperparameters": [{"type": "constant", "name": "a", "value": "\\u0000"}]}',
+            "expected",
+        ),
+        (
+            '{"hyperparameters": [{"type": "constant", "name": "a", "value": "\\ud800"}]}',
+            "cannot be read",
+        ),
         ('{"hyperparameters": [{"type": "constant", "name": 5, "value": 1}]}', "expected"),
         ("a {x,y}[z]", "line 1: expected a default of 'a' out of 'x', 'y', got 'z'"),
         ("a {x,x}[x]", "line 1: expected every value of 'a' once, got 'x' 2 times"),
         ("a [1,2][3]", r"line 1: expected a default of 'a' in \[1.0, 2.0\], got 3.0"),
-        ("a [2,1][1]", "line 1: expected a range of 'a' whose first end is below its second, got 2.0 and 1.0"),
+        (
+            "a [2,1][1]",
+            "line 1: expected a range of 'a' whose first end is below its second, got 2.0 and 1.0",
+        ),
         ("a [0,1][1]l", "line 1: expected a range of 'a' above 0 whose first end"),
         ("a [1,2,3][1]", "line 1: expected the two ends of the range of 'a', got 3"),
         ("a [1,b][1]", "line 1: expected a number, got 'b'"),
         ("a [1,1e999][1]", "line 1: expected a number, got '1e999'"),
         ("a [1,2.5][1]i", "line 1: expected a whole number up to .*, got '2.5'"),
-        ("a [1,99999999999999999999][1]i", "line 1: expected a whole number up to 9007199254740992"),
+        (
+            "a [1,99999999999999999999][1]i",
+            "line 1: expected a whole number up to 9007199254740992",
+        ),
         ("a [1e-15,1][1]l", "line 1: expected at most 13 decimals"),
-        ("a [1,2][1]x", "line 1: expected '' or 'i' or 'l' or 'il' or 'li' after the default of 'a', got 'x'"),
+        (
+            "a [1,2][1]x",
+            "line 1: expected '' or 'i' or 'l' or 'il' or 'li' after the default of 'a', got 'x'",
+        ),
         ("a real {1,2}[1]", r"line 1: expected a \[range\] of the real 'a', got"),
         ("a ordinal [1,2][1]", "line 1: expected {values} of the ordinal 'a'"),
         ("a {x,y}[x]\nb | a in {x}", "line 2: expected a parameter before '|', got 'b'"),
-        ("a {x,y}[x]\nb {u}[u]\nb | c in {x}", "line 3: expected a parameter of this file in 'c in {x}', got 'c'"),
-        ("a {x,y}[x]\nb {u}[u]\nb | a in {z}", "line 3: expected a value of 'a' out of 'x', 'y', got 'z'"),
+        (
+            "a {x,y}[x]\nb {u}[u]\nb | c in {x}",
+            "line 3: expected a parameter of this file in 'c in {x}', got 'c'",
+        ),
+        (
+            "a {x,y}[x]\nb {u}[u]\nb | a in {z}",
+            "line 3: expected a value of 'a' out of 'x', 'y', got 'z'",
+        ),
         ("a {x,y}[x]\nb {u}[u]\nb | a in {}", "line 3: expected comparisons of parameters"),
         ("a {x,y}[x]\nb {u}[u]\nb | a in {x", "line 3: expected comparisons joined by & and |"),
-        ("a {x,y}[x]\nb {u}[u]\nb | a < x", "line 3: expected a space that ConfigSpace can hold .*orderable"),
+        (
+            "a {x,y}[x]\nb {u}[u]\nb | a < x",
+            "line 3: expected a space that ConfigSpace can hold .*orderable",
+        ),
         ("a {x,y}[x]\nb {u}[u]\nb | a == x y", "line 3: expected comparisons joined"),
         ("a [1,5][1]i\nb {u}[u]\nb | 1 < a < 5", "line 3: expected comparisons of parameters"),
-        ("a [1,5][1]i\nb {u}[u]\nb | a > 7", r"line 3: expected a value of 'a' in \[1, 5\], got '7'"),
+        (
+            "a [1,5][1]i\nb {u}[u]\nb | a > 7",
+            r"line 3: expected a value of 'a' in \[1, 5\], got '7'",
+        ),
         ("a {x,y}[x]\nb {u,v}[u]\nb | a in {x}\na | b in {u}", "line 4: .*[cC]ycl"),
-        ("a {x,y}[x]\nb {u,v}[u]\n{a=x, b=u}", "line 3: expected a default configuration that is not forbidden"),
+        (
+            "a {x,y}[x]\nb {u,v}[u]\n{a=x, b=u}",
+            "line 3: expected a default configuration that is not forbidden",
+        ),
         ('a "" c (x)\nb "-b" q (1, 2)', "line 2: expected name .switch. type"),
         ('a "" c (x)\nb "-b" i (1, a)', "line 2: expected a whole number .*, got 'a'"),
         ('a "" c,log (x)', "line 1: expected a value at every comma, and log for numbers only"),
@@ -370,7 +487,10 @@ def test_reals_read_back(low: float, seed: int) -> None:
             "line 1: expected at most 1 decimals in the range and default of 'a', got 0.01",
         ),
         ('a "" r (0, 1)\n[global]\nfoo = 1', "line 3: expected 'digits = NUMBER'"),
-        ('a "" r (0, 1)\nb "" r (0, 1) | a > runif(1)', "line 2: expected comparisons of parameters with values"),
+        (
+            'a "" r (0, 1)\nb "" r (0, 1) | a > runif(1)',
+            "line 2: expected comparisons of parameters with values",
+        ),
         ('a "" r (0, 1)\nb "" r (0, 1) | a > c', "line 2: expected a number, got 'c'"),
         (
             'a "" r (0, 1)\nb "" r (0, 1)\n[forbidden]\na + b > 1',
@@ -382,14 +502,19 @@ def test_reals_read_back(low: float, seed: int) -> None:
             '{"hyperparameters": [{"type": "constant", "name": "a", "value": [1]}]}',
             r"finite numbers, true, false or null for 'a'",
         ),
-        ('{"hyperparameters": [{"type": "constant", "name": "a", "value": NaN}]}', "cannot be read .*nan"),
+        (
+            '{"hyperparameters": [{"type": "constant", "name": "a", "value": NaN}]}',
+            "cannot be read .*nan",
+        ),
         ('{"hyperparameters": [{"type": "odd", "name": "a"}]}', "cannot be read .*odd"),
         (JSON.replace('"upper": 9,', '"upper": 9, "q": 2,'), "'q' was removed"),
         ("a {x}[x]\nb {\0}[x]", "line 2: expected text, got a NUL character"),
     ],
 )
 def test_bad_files(tmp_path: Path, text: str, words: str) -> None:
-    """A file that cannot be used would be taken, or refused without saying where and why in one line."""
+    """A file that cannot be used would be taken, or refused without saying where and why in one
+    line.
+    """
     path = tmp_path / "space"
     path.write_text(text)
     with pytest.raises(InputError, match=words) as caught:
@@ -399,7 +524,9 @@ def test_bad_files(tmp_path: Path, text: str, words: str) -> None:
 
 
 def test_odd_files(tmp_path: Path) -> None:
-    """A byte-order mark or Windows line ends would be stumbled over, or other bytes end in somebody else's exception."""
+    """A byte-order mark or Windows line ends would be stumbled over, or other bytes end in somebody
+    else's exception.
+    """
     path = tmp_path / "space"
     for text in TEXTS.values():
         path.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
@@ -453,9 +580,13 @@ def test_damaged_files_raise_our_error(text: str, rng: random.Random) -> None:
 
 
 @pytest.mark.beside(SHARED)
-@pytest.mark.parametrize(("file", "parameters"), [("lkh.pcs", 24), ("satenstein.pcs", 54), ("clasp-3.1.pcs", 98)])
+@pytest.mark.parametrize(
+    ("file", "parameters"), [("lkh.pcs", 24), ("satenstein.pcs", 54), ("clasp-3.1.pcs", 98)]
+)
 def test_real_files_as_configspace_reads_them(file: str, parameters: int) -> None:
-    """A real solver's space would be read otherwise than ConfigSpace reads it, or its configurations not be legal there."""
+    """A real solver's space would be read otherwise than ConfigSpace reads it, or its
+    configurations not be legal there.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from ConfigSpace.read_and_write import pcs
@@ -466,17 +597,23 @@ def test_real_files_as_configspace_reads_them(file: str, parameters: int) -> Non
     assert len(space.parameters) == parameters
     assert dict(space.configspace) == dict(theirs)
     assert sorted(map(repr, space.configspace.conditions)) == sorted(map(repr, theirs.conditions))
-    assert sorted(map(repr, space.configspace.forbidden_clauses)) == sorted(map(repr, theirs.forbidden_clauses))
+    assert sorted(map(repr, space.configspace.forbidden_clauses)) == sorted(
+        map(repr, theirs.forbidden_clauses)
+    )
     configurations = space.configurations(50, rng=1)
     assert len({configuration.name for configuration in configurations}) == 50
     for configuration in configurations:
-        ConfigSpace.Configuration(theirs, values=dict(configuration.values)).check_valid_configuration()
+        ConfigSpace.Configuration(
+            theirs, values=dict(configuration.values)
+        ).check_valid_configuration()
 
 
 @pytest.mark.beside(SHARED)
 @pytest.mark.parametrize("file", ["lkh.pcs", "satenstein.pcs", "clasp-3.1.pcs"])
 def test_neighbours_in_real_spaces(file: str) -> None:
-    """A neighbour would be illegal for the solver, or as far from its parent as any other configuration."""
+    """A neighbour would be illegal for the solver, or as far from its parent as any other
+    configuration.
+    """
     space = Space.read(SHARED / file)
     rng = np.random.default_rng(1)
     legal = 0
@@ -492,7 +629,9 @@ def test_neighbours_in_real_spaces(file: str) -> None:
             assert sum(before[name] == after[name] for name in choices) >= len(choices) / 2
             if space.allows(new):
                 legal += 1
-                ConfigSpace.Configuration(space.configspace, values=dict(after)).check_valid_configuration()
+                ConfigSpace.Configuration(
+                    space.configspace, values=dict(after)
+                ).check_valid_configuration()
     assert legal > 200
 
 
@@ -512,14 +651,20 @@ def test_neighbours_reach_every_value(text: str) -> None:
         assert all(map(parameter.legal_value, seen[name]))
         if isinstance(parameter, ConfigSpace.CategoricalHyperparameter):
             likely = parameter.probabilities > 0
-            assert seen[name] == {choice for choice, there in zip(parameter.choices, likely, strict=True) if there}
+            assert seen[name] == {
+                choice for choice, there in zip(parameter.choices, likely, strict=True) if there
+            }
         if isinstance(parameter, ConfigSpace.OrdinalHyperparameter):
             assert seen[name] == set(parameter.sequence)
 
 
 def test_neighbours_lie_as_far_as_asked() -> None:
-    """Numbers would be drawn too far from the parent, or on the wrong scale; or categories be kept too rarely."""
-    space = Space.parse("lin [0,100] [50]\nlog [1,10000] [100]l\nwhole [0,1000] [500]i\ncat {x,y,z} [x]\n")
+    """Numbers would be drawn too far from the parent, or on the wrong scale; or categories be kept
+    too rarely.
+    """
+    space = Space.parse(
+        "lin [0,100] [50]\nlog [1,10000] [100]l\nwhole [0,1000] [500]i\ncat {x,y,z} [x]\n"
+    )
     rng = np.random.default_rng(4)
     moves: dict[str, list[float]] = {"lin": [], "log": [], "whole": []}
     kept = 0
@@ -529,7 +674,11 @@ def test_neighbours_lie_as_far_as_asked() -> None:
         for name, values in moves.items():
             value = new.values[name]
             assert isinstance(value, int | float)
-            values.append(math.log(value, 10000) if name == "log" else value / (100 if name == "lin" else 1000))
+            values.append(
+                math.log(value, 10000)
+                if name == "log"
+                else value / (100 if name == "lin" else 1000)
+            )
     cut = stats.truncnorm(-2.5, 2.5, loc=0.5, scale=0.2)
     for values in moves.values():
         assert stats.kstest(values, cut.cdf).pvalue > 1e-4
@@ -540,7 +689,10 @@ def test_neighbours_lie_as_far_as_asked() -> None:
 def test_where_nothing_can_change() -> None:
     """A space with one configuration would be searched without end."""
     space = Space.parse("a {x} [x]\n")
-    assert space.around(space.default(), np.random.default_rng(0), spread=0.2, keep=0.5) == space.default()
+    assert (
+        space.around(space.default(), np.random.default_rng(0), spread=0.2, keep=0.5)
+        == space.default()
+    )
     assert space.size() == 1
 
 

@@ -1,4 +1,6 @@
-"""What users of the statements beyond the mean meet: values by hand, censored runs, utilities, forecasts, and doors."""
+"""What users of the statements beyond the mean meet: values by hand, censored runs, utilities,
+forecasts, and doors.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,10 +28,17 @@ def runtimes(seed: int, instances: int, runs: int, factor: float = 1.0) -> Float
 
 
 def test_solved_share_by_hand() -> None:
-    """Single runs would not get Clopper and Pearson's limit, or several runs of an instance count as independent."""
+    """Single runs would not get Clopper and Pearson's limit, or several runs of an instance count
+    as independent.
+    """
     single = np.array([1.0] * 18 + [0.0] * 2)
     found = rates.solved(single, 0.05)
-    assert (found.method, found.observed, found.instances, found.runs) == ("clopper-pearson", 0.9, 20, 20)
+    assert (found.method, found.observed, found.instances, found.runs) == (
+        "clopper-pearson",
+        0.9,
+        20,
+        20,
+    )
     assert found.value == pytest.approx(beta.ppf(0.05, 18, 3))
     assert rates.solved(single, 0.05, side="upper").value == pytest.approx(beta.ppf(0.95, 19, 2))
     assert rates.solved(single, 0.1, configurations=2).value == found.value
@@ -43,7 +52,9 @@ def test_solved_share_by_hand() -> None:
 
 
 def test_within_a_limit() -> None:
-    """A run that was stopped before the limit would count as unsolved for an upper limit, or as solved for a lower one."""
+    """A run that was stopped before the limit would count as unsolved for an upper limit, or as
+    solved for a lower one.
+    """
     times = Ends.of([[0.5, 3.0], [2.0, NAN]], capped=[[False, False], [True, False]])
     found = rates.within(times, 2.5)
     np.testing.assert_array_equal(found.lower, [[1, 0], [0, NAN]])
@@ -80,7 +91,9 @@ def test_the_winner_is_seen_without_a_range() -> None:
 
 
 def test_running_quantiles() -> None:
-    """What was seen so far would not be the quantile of the runs so far, each instance with the same weight."""
+    """What was seen so far would not be the quantile of the runs so far, each instance with the
+    same weight.
+    """
     rng = np.random.default_rng(12)
     for ties in (False, True):
         for _ in range(30):
@@ -121,22 +134,35 @@ def test_many_values_are_rounded_to_the_safe_side(monkeypatch: pytest.MonkeyPatc
 
 
 def test_ratios_of_runs_that_timed_out() -> None:
-    """A timeout of the first would pass for a fast run, one of the second for a time, or a time of 0 for infinitely fast."""
-    first, second = Ends.of([[1.0], [5.0], [5.0], [0.0]], cutoff=5), Ends.of([[5.0], [1.0], [5.0], [0.02]], cutoff=5)
+    """A timeout of the first would pass for a fast run, one of the second for a time, or a time of
+    0 for infinitely fast.
+    """
+    first, second = (
+        Ends.of([[1.0], [5.0], [5.0], [0.0]], cutoff=5),
+        Ends.of([[5.0], [1.0], [5.0], [0.02]], cutoff=5),
+    )
     found = quantiles.ratios(first, second, resolution=0.01)
     np.testing.assert_allclose(found.lower[:, 0], [5, 0, 0, 2])
     np.testing.assert_allclose(found.upper[:, 0], [INF, 0.2, INF, 2])
 
 
 def test_ratio_of_means_is_tighter_than_two_limits() -> None:
-    """The paired limit would be no better than the quotient of two separate ones, or not follow the unit of cost."""
+    """The paired limit would be no better than the quotient of two separate ones, or not follow the
+    unit of cost.
+    """
     first = np.minimum(runtimes(5, 80, 2), 20)
-    second = np.minimum(4 * first * np.random.default_rng(6).uniform(0.8, 1.2, size=first.shape), 60)
+    second = np.minimum(
+        4 * first * np.random.default_rng(6).uniform(0.8, 1.2, size=first.shape), 60
+    )
     paired = ratios.ratio_of_means(first, second, 0, 60)
-    apart = confidence.lower(second, 0, 60, 0.025).lower / confidence.upper(first, 0, 60, 0.025).upper
+    apart = (
+        confidence.lower(second, 0, 60, 0.025).lower / confidence.upper(first, 0, 60, 0.025).upper
+    )
     assert apart < paired.value < paired.observed
     scaled = ratios.ratio_of_means(7 * first, 7 * second, 0, 420, rng=1)
-    assert scaled.value == pytest.approx(ratios.ratio_of_means(first, second, 0, 60, rng=1).value, rel=1e-6)
+    assert scaled.value == pytest.approx(
+        ratios.ratio_of_means(first, second, 0, 60, rng=1).value, rel=1e-6
+    )
     assert ratios.ratio_of_means([1.0, 1.0], [2.0, 3.0], 1, 5).value >= 0.2
     assert ratios.ratio_of_means([0.0] * 9, [1.0] * 9, 0, 1, side="upper").value == INF
 
@@ -149,7 +175,10 @@ def test_ratio_of_means_is_tighter_than_two_limits() -> None:
             lambda w, _, **k: rates.solved(rates.within(w, 1.0), **k),
         ),
         (rates.wins_sequence, rates.wins),
-        (lambda w, _, **k: quantiles.quantile_sequence(w, 0.5, **k), lambda w, _, **k: quantiles.quantile(w, 0.5, **k)),
+        (
+            lambda w, _, **k: quantiles.quantile_sequence(w, 0.5, **k),
+            lambda w, _, **k: quantiles.quantile(w, 0.5, **k),
+        ),
         (quantiles.speed_up_sequence, quantiles.speed_up),
         (
             lambda w, d, **k: ratios.ratio_of_means_sequence(w, d, 0, 60, **k),
@@ -163,13 +192,20 @@ def test_ratio_of_means_is_tighter_than_two_limits() -> None:
 )
 @pytest.mark.parametrize("side", ["lower", "upper"])
 def test_sequences(sequence: Callable[..., Any], once: Callable[..., Any], side: str) -> None:
-    """A sequence would depend on what is still to come, become weaker, or be far from the limit of one look."""
-    first, second = np.minimum(runtimes(7, 120, 2), 60), np.minimum(runtimes(8, 120, 2, factor=2), 60)
+    """A sequence would depend on what is still to come, become weaker, or be far from the limit of
+    one look.
+    """
+    first, second = (
+        np.minimum(runtimes(7, 120, 2), 60),
+        np.minimum(runtimes(8, 120, 2, factor=2), 60),
+    )
     found = sequence(first, second, side=side)
     assert found.value.shape == found.observed.shape == (120,)
     ordered = found.value if side == "lower" else found.value[::-1]
     assert (ordered[1:] >= ordered[:-1]).all()
-    np.testing.assert_array_equal(sequence(first[:70], second[:70], side=side).value, found.value[:70])
+    np.testing.assert_array_equal(
+        sequence(first[:70], second[:70], side=side).value, found.value[:70]
+    )
     look = once(first, second, side=side)
     assert found.observed[-1] == pytest.approx(look.observed)
     assert found.runs == look.runs
@@ -185,7 +221,7 @@ def test_difference_sequence_is_the_sequence_of_differences() -> None:
     assert confidence.SAME_INSTANCES in found.rests_on
 
 
-# ---- utilities ---------------------------------------------------------------------------------------------------------
+# ---- utilities -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -208,7 +244,9 @@ def test_utilities(text: str, expected: list[float]) -> None:
 
 
 def test_utility_of_stopped_runs() -> None:
-    """A run that was stopped would have the utility of its stop for a lower limit, or none at all for an upper one."""
+    """A run that was stopped would have the utility of its stop for a lower limit, or none at all
+    for an upper one.
+    """
     times = Ends.of(np.full((30, 2), 10.0), cutoff=10.0)
     worth = Utility.parse("half-life=10")
     assert rates.utility(times, worth).observed == 0
@@ -217,11 +255,13 @@ def test_utility_of_stopped_runs() -> None:
     assert (step.method, step.observed) == ("clopper-pearson", 0.5)
 
 
-# ---- approximate -------------------------------------------------------------------------------------------------------
+# ---- approximate ---------------------------------------------------------------------------------
 
 
 def test_approximate_intervals_are_the_textbook_ones() -> None:
-    """The paired t interval would not be scipy's, or Fieller's not the ratios that the t test keeps."""
+    """The paired t interval would not be scipy's, or Fieller's not the ratios that the t test
+    keeps.
+    """
     first, second = runtimes(11, 40, 1)[:, 0], runtimes(12, 40, 1, factor=2)[:, 0]
     found = approximate.mean_difference(first, second, 0.1)
     textbook = ttest_rel(first, second).confidence_interval(0.9)
@@ -234,7 +274,9 @@ def test_approximate_intervals_are_the_textbook_ones() -> None:
 
 
 def test_approximate_intervals_keep_silent_for_a_reason() -> None:
-    """An interval would be given from too few instances, or where timeouts of one alone were hardly seen."""
+    """An interval would be given from too few instances, or where timeouts of one alone were hardly
+    seen.
+    """
     first, second = np.ones(30), np.linspace(1, 3, 30)
     few = approximate.mean_difference(first[:24], second[:24])
     assert "24 instances are too few" in few.reason
@@ -249,12 +291,15 @@ def test_approximate_intervals_keep_silent_for_a_reason() -> None:
     # A mean that rare timeouts decide, none of them seen, is no divisor.
     late = np.arange(30) < 8
     assert not approximate.mean_difference(first, second, timeouts=(np.zeros(30), late)).reason
-    assert "what it is divided by" in approximate.mean_ratio(first, second, timeouts=(np.zeros(30), late)).reason
+    assert (
+        "what it is divided by"
+        in approximate.mean_ratio(first, second, timeouts=(np.zeros(30), late)).reason
+    )
     noise = np.where(np.arange(30) == 3, 1000.0, 0.0)
     assert "every ratio is possible" in approximate.mean_ratio(noise, second).reason
 
 
-# ---- widths and forecasts ----------------------------------------------------------------------------------------------
+# ---- widths and forecasts ------------------------------------------------------------------------
 
 
 def test_where_the_width_comes_from() -> None:
@@ -288,7 +333,10 @@ def test_forecasts_come_true() -> None:
         (forecast.quantile(first, 0.5, 1.5), lambda w, _: quantiles.quantile(w, 0.5).value <= 1.5),
         (
             forecast.difference(first.clip(0, 5), second.clip(0, 5), 0, 5),
-            lambda w, d: float(confidence.difference(w.clip(0, 5), d.clip(0, 5), 0, 5, side="upper").upper) < 0,
+            lambda w, d: (
+                float(confidence.difference(w.clip(0, 5), d.clip(0, 5), 0, 5, side="upper").upper)
+                < 0
+            ),
         ),
     ]
     for goal, shows in cases:
@@ -296,7 +344,9 @@ def test_forecasts_come_true() -> None:
         assert needed is not None
         rng = np.random.default_rng(17)
         draws = [rng.integers(60, size=needed) for _ in range(150)]
-        assert np.mean([shows(first[each], second[each]) for each in draws]) == pytest.approx(0.8, abs=0.12)
+        assert np.mean([shows(first[each], second[each]) for each in draws]) == pytest.approx(
+            0.8, abs=0.12
+        )
 
 
 def test_forecasts_that_never_come_true() -> None:
@@ -322,7 +372,10 @@ def test_forecasts_that_never_come_true() -> None:
         (lambda: quantiles.quantile([1.0], 1.0), "share of a quantile between 0 and 1"),
         (lambda: quantiles.speed_up([1.0], [1.0], resolution=0), "resolution to be above 0"),
         (lambda: ratios.ratio_of_means([1.0], [1.0], -1, 2), "0 ≤ low < high"),
-        (lambda: ratios.ratio_of_means([1.0], [3.0], 0, 2), r"costs in \[0, 2\], got costs from 3 to 3"),
+        (
+            lambda: ratios.ratio_of_means([1.0], [3.0], 0, 2),
+            r"costs in \[0, 2\], got costs from 3 to 3",
+        ),
         (lambda: Ends.of([1.0], capped=[True, False]), "capped to be shaped"),
         (lambda: Ends(lower=np.ones((1, 1)), upper=np.zeros((1, 1))), "lower end to be at most"),
         (lambda: Utility.parse("half-life"), "such as half-life=60"),
@@ -334,7 +387,10 @@ def test_forecasts_that_never_come_true() -> None:
         (lambda: approximate.mean_ratio([-1.0] * 30, [1.0] * 30), "costs of 0 or more"),
         (lambda: forecast.width(3, 2, 0, 1, instances=5), "estimate and its limit in"),
         (lambda: forecast.solved([1.0], 1.0), "share between 0 and 1"),
-        (lambda: forecast.instances_needed(forecast.Goal(values=np.array([2.0]), above=0.5)), r"values in \[0, 1\]"),
+        (
+            lambda: forecast.instances_needed(forecast.Goal(values=np.array([2.0]), above=0.5)),
+            r"values in \[0, 1\]",
+        ),
     ],
 )
 def test_doors(call: Callable[[], object], message: str) -> None:

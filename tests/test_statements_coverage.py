@@ -1,4 +1,6 @@
-"""Seeded counts: limits beyond the mean fail at most as often as they say, on hurtful populations; wrong rules fail more."""
+"""Seeded counts: limits beyond the mean fail at most as often as they say, on hurtful populations;
+wrong rules fail more.
+"""
 
 from collections.abc import Callable
 from typing import Any, get_args
@@ -19,12 +21,16 @@ DELTAS = (0.05, 0.2)
 SIDES: list[Side] = list(get_args(Side))
 CUTOFF, HIGH = 5.0, 50.0
 HALF_LIFE = Utility.parse("half-life=1")
-populations = pytest.mark.parametrize("population", POPULATIONS, ids=lambda population: population.name)
+populations = pytest.mark.parametrize(
+    "population", POPULATIONS, ids=lambda population: population.name
+)
 sides = pytest.mark.parametrize("side", SIDES)
 
 
 def total(values: NDArray[Any]) -> FloatArray:
-    """Sums over the last axis, which is short: many sums of few numbers would take longer than a few sums of arrays."""
+    """Sums over the last axis, which is short: many sums of few numbers would take longer than a
+    few sums of arrays.
+    """
     sums = np.zeros(values.shape[:-1])
     for run in range(values.shape[-1]):
         sums += values[..., run]
@@ -72,10 +78,18 @@ class Statement:
         rejects: Rejects,
         always: Rejects,
     ) -> None:
-        self.truth, self.limit, self.sequence, self.rejects, self.always = truth, limit, sequence, rejects, always
+        self.truth, self.limit, self.sequence, self.rejects, self.always = (
+            truth,
+            limit,
+            sequence,
+            rejects,
+            always,
+        )
 
 
-def unit(shares: Callable[[FloatArray, FloatArray], FloatArray], truth: float, side: Side) -> tuple[Rejects, Rejects]:
+def unit(
+    shares: Callable[[FloatArray, FloatArray], FloatArray], truth: float, side: Side
+) -> tuple[Rejects, Rejects]:
     """The tests of a mean of shares at its true value."""
 
     def numbers(first: FloatArray, second: FloatArray) -> tuple[FloatArray, float]:
@@ -129,8 +143,12 @@ def statements(population: Population, side: Side) -> dict[str, Statement]:
     def ratio_once(first: FloatArray, second: FloatArray) -> Callable[[float], BoolArray]:
         x, y = means(first), means(second)
         if side == "lower":
-            return lambda delta: np.asarray(scanning.ratio_rejects(x, y, 0.0, HIGH, ratio, 1 / delta))
-        return lambda delta: np.asarray(scanning.ratio_rejects(y, x, 0.0, HIGH, 1 / ratio, 1 / delta))
+            return lambda delta: np.asarray(
+                scanning.ratio_rejects(x, y, 0.0, HIGH, ratio, 1 / delta)
+            )
+        return lambda delta: np.asarray(
+            scanning.ratio_rejects(y, x, 0.0, HIGH, 1 / ratio, 1 / delta)
+        )
 
     def ratio_always(first: FloatArray, second: FloatArray) -> Callable[[float], BoolArray]:
         x, y = (means(first), means(second)) if side == "lower" else (means(second), means(first))
@@ -138,7 +156,9 @@ def statements(population: Population, side: Side) -> dict[str, Statement]:
         ends = scanning.ratio_ends(0.0, HIGH)
         beyond = ends[np.searchsorted(ends, truth * (1 + 1e-12))]
         z = (beyond * HIGH + y - beyond * x) / ((beyond + 1) * HIGH)
-        return lambda delta: np.asarray(betting.plug_in_rejects(z, beyond / (beyond + 1), 1 / delta, True))
+        return lambda delta: np.asarray(
+            betting.plug_in_rejects(z, beyond / (beyond + 1), 1 / delta, True)
+        )
 
     return {
         "solved share": Statement(
@@ -179,17 +199,28 @@ def statements(population: Population, side: Side) -> dict[str, Statement]:
 def wrong(value: ArrayLike, truth: float, side: Side) -> BoolArray:
     """Whether a limit is."""
     slack = 1e-9 * abs(truth)
-    return np.asarray(np.asarray(value) > truth + slack if side == "lower" else np.asarray(value) < truth - slack)
+    return np.asarray(
+        np.asarray(value) > truth + slack if side == "lower" else np.asarray(value) < truth - slack
+    )
 
 
 def holds(missed: ArrayLike, delta: float) -> bool:
     """Whether so many misses are within what chance allows."""
-    return float(binomtest(int(np.count_nonzero(missed)), np.size(missed), delta, alternative="greater").pvalue) > 1e-4
+    return (
+        float(
+            binomtest(
+                int(np.count_nonzero(missed)), np.size(missed), delta, alternative="greater"
+            ).pvalue
+        )
+        > 1e-4
+    )
 
 
 def assert_covers(missed: ArrayLike, delta: float, what: str) -> None:
     """A share of misses above δ by more than chance fails."""
-    assert holds(missed, delta), f"{what}: {np.count_nonzero(missed)} of {np.size(missed)} missed at δ = {delta}"
+    assert holds(missed, delta), (
+        f"{what}: {np.count_nonzero(missed)} of {np.size(missed)} missed at δ = {delta}"
+    )
 
 
 @sides
@@ -198,7 +229,9 @@ def test_the_one_test_that_an_error_needs(population: Population, side: Side) ->
     """The test at the true value would reject more often than δ, at one look or at any time."""
     rng = np.random.default_rng(40_001)
     for instances, runs, uneven in ((8, 2, False), (30, 3, True), (100, 2, True)):
-        first, second = population.draw(rng, 4000 if instances < 100 else 2000, instances, runs, uneven=uneven)
+        first, second = population.draw(
+            rng, 4000 if instances < 100 else 2000, instances, runs, uneven=uneven
+        )
         for name, statement in statements(population, side).items():
             rejects = statement.rejects(first, second)
             for delta in DELTAS:
@@ -212,12 +245,17 @@ def test_the_one_test_that_an_error_needs(population: Population, side: Side) ->
 @sides
 @populations
 def test_a_wrong_limit_is_one_rejection_at_the_truth(population: Population, side: Side) -> None:
-    """A limit that users get would be wrong without the one test whose errors are counted: the scan would cost some of δ."""
+    """A limit that users get would be wrong without the one test whose errors are counted: the scan
+    would cost some of δ.
+    """
     rng = np.random.default_rng(40_002)
     first, second = population.draw(rng, 40, 25, 3, uneven=True)
     for name, statement in statements(population, side).items():
         for delta in (0.2, 0.6):  # errors are rare, so that a large delta is asked for too
-            once, always = statement.rejects(first, second)(delta), statement.always(first, second)(delta)
+            once, always = (
+                statement.rejects(first, second)(delta),
+                statement.always(first, second)(delta),
+            )
             for i in range(len(first)):
                 asked: dict[str, Any] = {"delta": delta, "side": side}
                 found = statement.limit(first[i], second[i], shuffle=False, **asked)
@@ -230,53 +268,83 @@ def test_a_wrong_limit_is_one_rejection_at_the_truth(population: Population, sid
 @sides
 @pytest.mark.parametrize("population", POPULATIONS[:3], ids=lambda population: population.name)
 def test_limits_as_users_get_them(population: Population, side: Side) -> None:
-    """Limits of sorted instances, uneven numbers of runs and single runs would be wrong more often than δ."""
+    """Limits of sorted instances, uneven numbers of runs and single runs would be wrong more often
+    than δ.
+    """
     rng = np.random.default_rng(40_003)
     for runs, uneven in ((1, False), (3, True)):
         first, second = population.draw(rng, 150, 40, runs, uneven=uneven)
         hard = np.nan_to_num(first).sum(axis=2) + np.nan_to_num(second).sum(axis=2)
         order = hard.argsort(axis=1)[..., np.newaxis]
-        first, second = np.take_along_axis(first, order, axis=1), np.take_along_axis(second, order, axis=1)
+        first, second = (
+            np.take_along_axis(first, order, axis=1),
+            np.take_along_axis(second, order, axis=1),
+        )
         for name, statement in statements(population, side).items():
-            values = [statement.limit(w, d, delta=0.2, side=side).value for w, d in zip(first, second, strict=True)]
+            values = [
+                statement.limit(w, d, delta=0.2, side=side).value
+                for w, d in zip(first, second, strict=True)
+            ]
             assert_covers(wrong(values, statement.truth, side), 0.2, f"{name}, {runs} runs")
 
 
 @sides
 @pytest.mark.parametrize("population", POPULATIONS[:3], ids=lambda population: population.name)
 def test_runs_that_were_stopped_early(population: Population, side: Side) -> None:
-    """Limits from censored runs would be wrong more often than δ, or those of an upper limit trust the time of the stop."""
+    """Limits from censored runs would be wrong more often than δ, or those of an upper limit trust
+    the time of the stop.
+    """
     rng = np.random.default_rng(40_004)
     first, second = population.draw(rng, 100, 40, 2)
     for often in ((0.8, 0.0), (0.0, 0.8), (0.5, 0.5)):
         known = []
         for costs, share in zip((first, second), often, strict=True):
-            caps = np.where(rng.random(costs.shape) < share, rng.choice([0.1, 1.5], size=costs.shape), np.inf)
-            known.append([Ends.of(np.minimum(c, cap), capped=c > cap) for c, cap in zip(costs, caps, strict=True)])
+            caps = np.where(
+                rng.random(costs.shape) < share, rng.choice([0.1, 1.5], size=costs.shape), np.inf
+            )
+            known.append(
+                [
+                    Ends.of(np.minimum(c, cap), capped=c > cap)
+                    for c, cap in zip(costs, caps, strict=True)
+                ]
+            )
         for name, statement in statements(population, side).items():
-            values = [statement.limit(w, d, delta=0.2, side=side).value for w, d in zip(*known, strict=True)]
+            values = [
+                statement.limit(w, d, delta=0.2, side=side).value
+                for w, d in zip(*known, strict=True)
+            ]
             assert_covers(wrong(values, statement.truth, side), 0.2, f"{name}, stopped {often}")
 
 
 def test_clopper_and_pearson_exactly() -> None:
-    """The limit of a share of single runs would be wrong with more than δ for some share, added up over all outcomes."""
+    """The limit of a share of single runs would be wrong with more than δ for some share, added up
+    over all outcomes.
+    """
     for n in (1, 5, 40):
         for delta in DELTAS:
             k, grid = np.arange(n + 1), np.linspace(0.001, 0.999, 333)
             chances = binom.pmf(k, n, grid[:, np.newaxis])
             for side in SIDES:
                 values = np.array([rates.clopper_pearson(int(each), n, delta, side) for each in k])
-                missed = values > grid[:, np.newaxis] if side == "lower" else values < grid[:, np.newaxis]
+                missed = (
+                    values > grid[:, np.newaxis]
+                    if side == "lower"
+                    else values < grid[:, np.newaxis]
+                )
                 assert (chances * missed).sum(axis=1).max() <= delta + 1e-9
                 assert (chances * missed).sum(axis=1).max() > delta / 2 or n < 40
 
 
 def test_order_statistics_exactly() -> None:
-    """The limit of a quantile of single runs would be wrong with more than δ, or be one order statistic too careful."""
+    """The limit of a quantile of single runs would be wrong with more than δ, or be one order
+    statistic too careful.
+    """
     values = np.arange(1.0, 61.0)
     for share in (0.5, 0.9):
         for delta in DELTAS:
-            upper, lower = (quantiles.quantile(values, share, delta, side=side) for side in ("upper", "lower"))
+            upper, lower = (
+                quantiles.quantile(values, share, delta, side=side) for side in ("upper", "lower")
+            )
             assert (upper.method, lower.method) == ("order-statistics", "order-statistics")
             k = int(upper.value) if np.isfinite(upper.value) else 61
             assert binom.sf(k - 1, 60, share) <= delta < binom.sf(k - 2, 60, share)
@@ -284,11 +352,13 @@ def test_order_statistics_exactly() -> None:
             assert binom.cdf(k - 1, 60, share) <= delta < binom.cdf(k, 60, share)
 
 
-# ---- wrong rules fail the same counts ----------------------------------------------------------------------------------
+# ---- wrong rules fail the same counts ------------------------------------------------------------
 
 
 def test_runs_are_not_independent_of_their_instance() -> None:
-    """Clopper and Pearson's limit of all runs would pass the count, though the instance decides what its runs do."""
+    """Clopper and Pearson's limit of all runs would pass the count, though the instance decides
+    what its runs do.
+    """
     population, rng = POPULATIONS[1], np.random.default_rng(40_005)
     first, _ = population.draw(rng, 1000, 30, 5)
     solved = (first <= CUTOFF).sum(axis=(1, 2))
@@ -308,7 +378,9 @@ def test_the_time_of_a_stop_is_no_time() -> None:
 
 
 def test_one_seed_for_everybody_does_not_undo_sorting() -> None:
-    """Sorted instances shuffled with a fixed seed would pass the count, or those in an order drawn from the costs not."""
+    """Sorted instances shuffled with a fixed seed would pass the count, or those in an order drawn
+    from the costs not.
+    """
     rng, n, sets = np.random.default_rng(40_007), 80, 4000
     chances = rng.random((sets, n)) ** 3
     chances.sort(axis=1)
@@ -319,7 +391,11 @@ def test_one_seed_for_everybody_does_not_undo_sorting() -> None:
         for seed in range(5):
             fixed = costs.take(np.random.default_rng(seed).permutation(n), axis=1)
             worst = max(
-                worst, *(np.mean(betting.star_rejects(x, m, 1 / delta)) for x, m in ((fixed, truth), (1 - fixed, 1 - truth)))
+                worst,
+                *(
+                    np.mean(betting.star_rejects(x, m, 1 / delta))
+                    for x, m in ((fixed, truth), (1 - fixed, 1 - truth))
+                ),
             )
         assert not holds(np.arange(sets) < worst * sets, delta)
         drawn = np.take_along_axis(costs, ordering.by_content(costs), axis=1)
@@ -339,7 +415,9 @@ def test_the_best_of_several_orders_is_no_limit() -> None:
 
 
 def test_the_scan_stops_where_halving_would_not() -> None:
-    """A value that is not rejected would be passed because one beyond it is, though the test is not monotone."""
+    """A value that is not rejected would be passed because one beyond it is, though the test is not
+    monotone.
+    """
     rng, runs = np.random.default_rng(40_009), 25
     for _ in range(1000):
         cheap = np.clip(8 + rng.integers(-1, 2, size=40), 0, runs)
@@ -347,8 +425,11 @@ def test_the_scan_stops_where_halving_would_not() -> None:
         at_1, at_2 = scanning.star_shows(np.stack([cheap, raised]) / runs, 0.3, 5.0)
         if at_1 and not at_2:
             break
-    # As many runs of an instance cost 1 as are cheap, as many more cost 2 as it takes to raise it, all others cost 3.
+    # As many runs of an instance cost 1 as are cheap, as many more cost 2 as it takes to raise it,
+    # all others cost 3.
     place = np.arange(runs)
-    costs = np.where(place < cheap[:, np.newaxis], 1.0, np.where(place < raised[:, np.newaxis], 2.0, 3.0))
+    costs = np.where(
+        place < cheap[:, np.newaxis], 1.0, np.where(place < raised[:, np.newaxis], 2.0, 3.0)
+    )
     assert (at_1, at_2) == (True, False)
     assert quantiles.quantile(costs, 0.3, 0.2, shuffle=False).value == 3

@@ -31,16 +31,21 @@ extra | kind in {b,c}
 def spaces() -> list[Space]:
     """A space of every kind of parameter, and four of real solvers."""
     folder = catalogue.__file__.rpartition("/")[0]
-    real = [Space.read(f"{folder}/{name}/space.pcs") for name in ("kissat", "clasp", "lkh", "satenstein")]
+    real = [
+        Space.read(f"{folder}/{name}/space.pcs")
+        for name in ("kissat", "clasp", "lkh", "satenstein")
+    ]
     return [Space.parse(MIXED), *real]
 
 
-# ---- points ------------------------------------------------------------------------------------------------------------
+# ---- points --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("space", spaces(), ids=["mixed", "kissat", "clasp", "lkh", "satenstein"])
 def test_a_point_is_its_configuration(space: Space) -> None:
-    """The model would learn from other configurations than were run, or offer some that are not in the space."""
+    """The model would learn from other configurations than were run, or offer some that are not in
+    the space.
+    """
     points, rng = Coordinates(space), np.random.default_rng(1)
     drawn = space.configurations(40, rng=2)
     assert [points.configuration(each) for each in points.of(drawn)] == drawn
@@ -53,7 +58,9 @@ def test_a_point_is_its_configuration(space: Space) -> None:
 
 
 def test_neighbours_are_as_near_as_they_are_asked_to_be() -> None:
-    """Candidates would not narrow as the budget is spent, leave their range, or change categories at another rate."""
+    """Candidates would not narrow as the budget is spent, leave their range, or change categories
+    at another rate.
+    """
     space = Space.parse("a {x,y,z,w} [x]\nb [0,1] [0.5]\nc [1,1000] [30]il\n")
     points, rng = Coordinates(space), np.random.default_rng(1)
     parents = np.repeat(points.of([space.default()]), 4000, axis=0)
@@ -62,19 +69,25 @@ def test_neighbours_are_as_near_as_they_are_asked_to_be() -> None:
         kind, real, whole = (list(space.configspace).index(name) for name in "abc")
         assert np.std(found[:, real] - 0.5) == pytest.approx(spread, rel=0.1)
         assert np.std(found[:, whole]) == pytest.approx(spread, rel=0.1)
-        assert np.mean(found[:, kind] == parents[:, kind]) == pytest.approx(keep + (1 - keep) / 4, abs=0.03)
+        assert np.mean(found[:, kind] == parents[:, kind]) == pytest.approx(
+            keep + (1 - keep) / 4, abs=0.03
+        )
         assert ((found >= 0) & (found <= 3)).all()
-    corner = np.repeat(points.of([space.configuration_of({"a": "x", "b": 1.0, "c": 1})]), 500, axis=0)
+    corner = np.repeat(
+        points.of([space.configuration_of({"a": "x", "b": 1.0, "c": 1})]), 500, axis=0
+    )
     found = points.around(corner, rng, spread=np.full(500, 0.5), keep=np.full(500, 0.5))
     assert (found[:, [real, whole]] <= 1).all()
     assert (found[:, [real, whole]] >= 0).all()
 
 
-# ---- effects -------------------------------------------------------------------------------------------------------------
+# ---- effects -------------------------------------------------------------------------------------
 
 
 def test_effects_are_those_of_normal_scores() -> None:
-    """Where nobody dropped out, a configuration's effect would not be its mean score, or ties be broken by their order."""
+    """Where nobody dropped out, a configuration's effect would not be its mean score, or ties be
+    broken by their order.
+    """
     costs = np.random.default_rng(3).integers(0, 4, (7, 5)).astype(float)
     scores = normal.ppf((rankdata(costs).reshape(costs.shape) - 0.5) / costs.size)
     effects = effects_of(costs)
@@ -82,26 +95,39 @@ def test_effects_are_those_of_normal_scores() -> None:
 
 
 def test_who_comes_further_is_not_charged_for_harder_runs() -> None:
-    """Survivors of the race, who meet more instances, would look costly when the later instances are hard."""
+    """Survivors of the race, who meet more instances, would look costly when the later instances
+    are hard.
+    """
     costs = np.array(
-        [[1.0, 100.0, 100.0, 100.0], [2.0, np.nan, np.nan, np.nan], [3.0, np.nan, np.nan, np.nan], [1.5, 101, 102, 99]]
+        [
+            [1.0, 100.0, 100.0, 100.0],
+            [2.0, np.nan, np.nan, np.nan],
+            [3.0, np.nan, np.nan, np.nan],
+            [1.5, 101, 102, 99],
+        ]
     )
     effects = effects_of(costs)
     assert effects[0] < effects[1] < effects[2]
 
 
-# ---- the model ---------------------------------------------------------------------------------------------------------
+# ---- the model -----------------------------------------------------------------------------------
 
 
 def test_few_parameters_of_many_are_found() -> None:
-    """Parameters that do nothing would drown those that do, and the model promise nothing of configurations not yet run."""
+    """Parameters that do nothing would drown those that do, and the model promise nothing of
+    configurations not yet run.
+    """
     space = Space.parse(
-        "".join(f"n{place} [0,1] [0.5]\n" for place in range(15)) + "".join(f"c{p} {{a,b,c,d}} [a]\n" for p in range(10))
+        "".join(f"n{place} [0,1] [0.5]\n" for place in range(15))
+        + "".join(f"c{p} {{a,b,c,d}} [a]\n" for p in range(10))
     )
     points, rng = Coordinates(space), np.random.default_rng(1)
     some = points.random(260, rng)
     names = list(space.configspace)
-    worth = 4 * (some[:, names.index("n3")] - 0.3) ** 2 + np.array([0, 1, 0.3, 0.6])[some[:, names.index("c2")].astype(int)]
+    worth = (
+        4 * (some[:, names.index("n3")] - 0.3) ** 2
+        + np.array([0, 1, 0.3, 0.6])[some[:, names.index("c2")].astype(int)]
+    )
     told = worth[:60] + 0.2 * rng.standard_normal(60)
     model = Surrogate(some[:60], told, np.full(60, 3), points.categorical)
     (mean,) = model.sampled(some[60:], 1, rng, temper=0.0)
@@ -159,11 +185,15 @@ def test_a_model_leaves_the_cores_to_the_solvers(monkeypatch: pytest.MonkeyPatch
 
     class Watched(Surrogate):
         def __init__(self, *given: Any) -> None:
-            seen.extend(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
+            seen.extend(
+                each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"
+            )
             super().__init__(*given)
 
         def promise(self, points: Any) -> Any:
-            seen.extend(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
+            seen.extend(
+                each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"
+            )
             return super().promise(points)
 
     monkeypatch.setattr(learning, "Surrogate", Watched)

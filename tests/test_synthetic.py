@@ -23,7 +23,8 @@ def gauss(low: FloatArray, high: FloatArray, panels: int) -> tuple[FloatArray, F
 
 
 @pytest.mark.parametrize(
-    ("location", "across", "noise"), [(0.0, 1.2, 0.8), (1.5, 0.3, 1.5), (2.5, 2.0, 0.2), (-4.0, 0.5, 0.5), (1.0, 6.0, 4.0)]
+    ("location", "across", "noise"),
+    [(0.0, 1.2, 0.8), (1.5, 0.3, 1.5), (2.5, 2.0, 0.2), (-4.0, 0.5, 0.5), (1.0, 6.0, 4.0)],
 )
 def test_truth_by_quadrature(location: float, across: float, noise: float) -> None:
     """True cost, within and across would not be the integrals of the model over instances and runs."""
@@ -36,12 +37,19 @@ def test_truth_by_quadrature(location: float, across: float, noise: float) -> No
     for low, high, late in ((np.full_like(z, -9), edge, False), (edge, np.full_like(z, 9), True)):
         e, share = gauss(low, high, 10)
         share = share * np.exp(-(e**2) / 2) / math.sqrt(2 * math.pi)
-        cost = np.full_like(e, factor * cutoff) if late else np.exp(centre[:, np.newaxis] + noise * e)
+        cost = (
+            np.full_like(e, factor * cutoff) if late else np.exp(centre[:, np.newaxis] + noise * e)
+        )
         first += (share * cost).sum(axis=1)
         second += (share * cost**2).sum(axis=1)
     mean = weight @ first
     model = RuntimeModel(
-        locations=np.array([location]), hardness=across, interaction=0.0, noise=noise, cutoff=cutoff, factor=factor
+        locations=np.array([location]),
+        hardness=across,
+        interaction=0.0,
+        noise=noise,
+        cutoff=cutoff,
+        factor=factor,
     )
     assert model.true_cost[0] == pytest.approx(mean, rel=1e-9)
     assert model.components.across[0] == pytest.approx(weight @ (first - mean) ** 2, rel=1e-7)
@@ -51,7 +59,9 @@ def test_truth_by_quadrature(location: float, across: float, noise: float) -> No
 @pytest.mark.parametrize("within_share", [0.0, 0.1, 0.5, 0.9, 1.0])
 @pytest.mark.parametrize("timeout_rate", [0.01, 0.3])
 def test_chosen_shares(within_share: float, timeout_rate: float) -> None:
-    """A configuration of middle quality would not have the share of within and the rate of timeouts asked for."""
+    """A configuration of middle quality would not have the share of within and the rate of timeouts
+    asked for.
+    """
     model = runtime_model(
         configurations=1,
         rng=np.random.default_rng(1),
@@ -69,13 +79,20 @@ def test_chosen_shares(within_share: float, timeout_rate: float) -> None:
 
 @pytest.mark.parametrize("noise", [1e-2, 1e-5, 1e-9])
 def test_within_of_next_to_no_noise(noise: float) -> None:
-    """The noise at the cutoff, all there is when noise is small, would be missed by the integration.
+    """The noise at the cutoff, all there is when noise is small, would be missed by the
+    integration.
 
-    Near the cutoff a run is late with probability Φ(x); ∫ Φ(1−Φ) dx = 1/√π, times the squared jump and the density there.
+    Near the cutoff a run is late with probability Φ(x); ∫ Φ(1−Φ) dx = 1/√π, times the squared jump
+    and the density there.
     """
     location, across, cutoff = 2.0, 1.2, 10.0
     model = RuntimeModel(
-        locations=np.array([location]), hardness=across, interaction=0.0, noise=noise, cutoff=cutoff, factor=10.0
+        locations=np.array([location]),
+        hardness=across,
+        interaction=0.0,
+        noise=noise,
+        cutoff=cutoff,
+        factor=10.0,
     )
     z = (math.log(cutoff) - location) / across
     density = math.exp(-(z**2) / 2) / math.sqrt(2 * math.pi) / across

@@ -41,7 +41,9 @@ SHOW_CURSOR, HIDE_CURSOR = b"\x1b[?25h", b"\x1b[?25l"
 
 
 def hostile(kind: str, place: int) -> str:
-    """A name of sixty letters that no terminal should have to see: markup, escape sequences, letters of double width."""
+    """A name of sixty letters that no terminal should have to see: markup, escape sequences,
+    letters of double width.
+    """
     if place % 2:
         return (f"[bold]{kind}[/nope] \x1b[31m{place:02d}\x9b\r\t:smile:\u202e" + "x" * 60)[:60]
     return (f"{kind}-{place:02d}-" + "漢" * 20 + "y" * 60)[:60]
@@ -91,7 +93,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Matrices, a journal and a scenario with such names, and costs of eight digits."""
     folder = tmp_path_factory.mktemp("terminal")
     rng = np.random.default_rng(1)
-    drawn = runtime_model(configurations=12, rng=rng, within_share=0.3).draw(instances=16, runs=3, rng=rng)
+    drawn = runtime_model(configurations=12, rng=rng, within_share=0.3).draw(
+        instances=16, runs=3, rng=rng
+    )
     matrix = CostMatrix(
         np.array(drawn.costs) * 1234567,
         [hostile("configuration", place) for place in range(12)],
@@ -114,22 +118,32 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No terminal is wide or coloured because the one that runs the tests is; figures, which take long, are left out."""
+    """No terminal is wide or coloured because the one that runs the tests is; figures, which take
+    long, are left out.
+    """
     for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     for place in ("truecost.reproduce", "truecost.show.reproducing.reproduce"):
-        monkeypatch.setattr(place, lambda *runs, **asked: reproduce(*runs, **{**asked, "formats": ()}))
+        monkeypatch.setattr(
+            place, lambda *runs, **asked: reproduce(*runs, **{**asked, "formats": ()})
+        )
 
 
 def wide(text: str, columns: int) -> list[str]:
     """Lines that are too wide, but for commands that are there to be copied whole."""
     copied = ("As arguments: ", "Next: ", "  truecost ", "Target, from ", "Winner: ", "Default: ")
-    return [line for line in text.splitlines() if cell_len(line) > columns and not line.startswith(copied)]
+    return [
+        line
+        for line in text.splitlines()
+        if cell_len(line) > columns and not line.startswith(copied)
+    ]
 
 
 def forget() -> None:
-    """Take away what an earlier command left here: it would be refused, or there would be nothing left to run."""
+    """Take away what an earlier command left here: it would be refused, or there would be nothing
+    left to run.
+    """
     shutil.rmtree("made", ignore_errors=True)
     for journal in ("v.db", "d.db", "g.db", "c.db"):
         for path in Path().glob(f"{journal}*"):
@@ -137,8 +151,12 @@ def forget() -> None:
 
 
 @pytest.mark.parametrize("line", COMMANDS, ids=lambda line: line.partition(" --")[0])
-def test_what_is_printed_fits(line: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Long names would make lines wider than a terminal, have digits cut off, or send it escape sequences."""
+def test_what_is_printed_fits(
+    line: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long names would make lines wider than a terminal, have digits cut off, or send it escape
+    sequences.
+    """
     monkeypatch.chdir(folder)
     forget()
     monkeypatch.setattr(progress, "LINE_EVERY", 0.0)
@@ -151,17 +169,24 @@ def test_what_is_printed_fits(line: str, folder: Path, run: Run, monkeypatch: py
     assert "…" not in ended.stdout
     for start, total in COUNTED.items():
         if line.startswith(start):
-            counts = [int(done) for done in re.findall(rf"^\d+%, (\d+)/{total} ", ended.stderr, re.MULTILINE)]
+            counts = [
+                int(done)
+                for done in re.findall(rf"^\d+%, (\d+)/{total} ", ended.stderr, re.MULTILINE)
+            ]
             assert counts == sorted(counts)
             assert counts[-1:] == [total], ended.stderr
-    assert line.startswith(("gather", "configure", "validate")) == bool(re.search(r" runs, [\d.]+/s, CPU \d", ended.stderr))
+    assert line.startswith(("gather", "configure", "validate")) == bool(
+        re.search(r" runs, [\d.]+/s, CPU \d", ended.stderr)
+    )
     monkeypatch.setenv("COLUMNS", "60")
     assert wide(run(*shlex.split(line)).stdout, 60) == []
 
 
 @pytest.mark.parametrize("line", COMMANDS, ids=lambda line: line.partition(" --")[0])
 def test_json_is_alone(line: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs that read `--json` would find tables, colours or progress in it; or --quiet would not be quiet."""
+    """Programs that read `--json` would find tables, colours or progress in it; or --quiet would
+    not be quiet.
+    """
     monkeypatch.chdir(folder)
     forget()
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -202,7 +227,9 @@ def test_lists_of_commands_are_not_cut(words: list[str], run: Run) -> None:
 
 
 def test_every_command_is_looked_at() -> None:
-    """A new command would print what no test here has seen, have no --json, or run long without --quiet."""
+    """A new command would print what no test here has seen, have no --json, or run long without
+    --quiet.
+    """
 
     def walk(found: Any, name: str) -> Iterator[str]:
         if not hasattr(found, "commands"):
@@ -216,31 +243,48 @@ def test_every_command_is_looked_at() -> None:
     assert names - seen == {"demo"}  # which has tests of its own
     assert [name for name in names if "json" not in options(name)] == []
     long = {
-        name for name in names if name.split()[0] in ("gather", "configure", "experiment", "reproduce", "demo", "import")
+        name
+        for name in names
+        if name.split()[0] in ("gather", "configure", "experiment", "reproduce", "demo", "import")
     }
-    assert [name for name in long | {"audit", "report", "scenario export"} if "quiet" not in options(name)] == []
+    assert [
+        name
+        for name in long | {"audit", "report", "scenario export"}
+        if "quiet" not in options(name)
+    ] == []
 
 
 @given(
     numbers=st.lists(
-        st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=7, max_size=7), min_size=1, max_size=3
+        st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=7, max_size=7),
+        min_size=1,
+        max_size=3,
     ),
     name=st.text(max_size=70),
     left=st.integers(0, 2),
     columns=st.sampled_from([60, 80, 200]),
 )
 @settings(max_examples=50)
-def test_tables_lose_no_digit(numbers: list[list[float]], name: str, left: int, columns: int) -> None:
+def test_tables_lose_no_digit(
+    numbers: list[list[float]], name: str, left: int, columns: int
+) -> None:
     """A number in a table would be cut off, or broken in two, where the table is too wide."""
-    cells = [[f"{printing.number(each)} ± {printing.number(each, 2)}" for each in row] for row in numbers]
+    cells = [
+        [f"{printing.number(each)} ± {printing.number(each, 2)}" for each in row] for row in numbers
+    ]
     printed = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
         patch.setenv("COLUMNS", str(columns))
         printing.print_table(
-            "A title", [f"the head {place}" for place in range(left + 7)], [[name] * left + row for row in cells], left
+            "A title",
+            [f"the head {place}" for place in range(left + 7)],
+            [[name] * left + row for row in cells],
+            left,
         )
     assert wide(printed.getvalue(), columns) == []
-    assert {word for row in cells for cell in row for word in cell.split()} <= set(printed.getvalue().split())
+    assert {word for row in cells for cell in row for word in cell.split()} <= set(
+        printed.getvalue().split()
+    )
 
 
 class Seen(NamedTuple):
@@ -275,13 +319,23 @@ def watch(
     stop: bytes | None = None,
     env: dict[str, str] | None = None,
 ) -> Seen:
-    """A command in a real terminal of 80 columns; stdout or stderr may be a pipe. Ctrl-C when stderr has shown `stop`."""
+    """A command in a real terminal of 80 columns; stdout or stderr may be a pipe. Ctrl-C when
+    stderr has shown `stop`.
+    """
     ends = [pty.openpty() if wanted else os.pipe() for wanted in (out, err)]
     for parent, _ in ends:
         if os.isatty(parent):
             fcntl.ioctl(parent, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    streams: dict[str, Any] = {"stdout": ends[0][1], "stderr": ends[1][1], "env": {**os.environ, **(env or {})}}
-    start = partial(subprocess.Popen, [TRUECOST, *map(str, words)]) if starter is None else partial(starter.truecost, *words)
+    streams: dict[str, Any] = {
+        "stdout": ends[0][1],
+        "stderr": ends[1][1],
+        "env": {**os.environ, **(env or {})},
+    }
+    start = (
+        partial(subprocess.Popen, [TRUECOST, *map(str, words)])
+        if starter is None
+        else partial(starter.truecost, *words)
+    )
     with start(**streams) as work:
         texts = [b"", b""]
         for _, child in ends:
@@ -308,7 +362,9 @@ def _read(parent: int) -> bytes:
 
 
 def test_colours_are_for_terminals(loaded: Starter, folder: Path) -> None:
-    """There would be no colours in a terminal; or some in a pipe, with NO_COLOR, in a dumb terminal, or in JSON."""
+    """There would be no colours in a terminal; or some in a pipe, with NO_COLOR, in a dumb
+    terminal, or in JSON.
+    """
     words = ["bound", folder / "h.npz"]
     coloured = watch(None, *words)
     assert coloured.code == 0
@@ -331,16 +387,18 @@ def test_errors_are_plain(loaded: Starter) -> None:
 
 
 def test_progress_in_a_terminal(loaded: Starter, folder: Path, tmp_path: Path) -> None:
-    """A terminal would show no progress, or keep it; a pipe or --quiet would have one; Ctrl-C would hide the cursor."""
+    """A terminal would show no progress, or keep it; a pipe or --quiet would have one; Ctrl-C would
+    hide the cursor.
+    """
     drawn = runtime_model(configurations=60, rng=np.random.default_rng(1))
     path = tmp_path / "large.npz"
     drawn.draw(instances=200, runs=5, rng=np.random.default_rng(2)).save(path)
     ended = watch(None, "experiment", "n", path, "--splits", 100_000, stop=b"to go")
     assert ended.code == 130
     assert ended.out == b""
-    assert re.search(rb"\d+%  [\d,]+/100,000 splits  [\d,.]+/s  \d:\d\d:\d\d  \d+:\d\d:\d\d to go", ended.err), ended.err[
-        -300:
-    ]
+    assert re.search(
+        rb"\d+%  [\d,]+/100,000 splits  [\d,.]+/s  \d:\d\d:\d\d  \d+:\d\d:\d\d to go", ended.err
+    ), ended.err[-300:]
     assert ended.err.endswith(b"truecost: interrupted\r\n")
     assert ended.err.rindex(SHOW_CURSOR) > ended.err.rindex(HIDE_CURSOR)
     assert ended.err.split(b"\x1b[2K")[-1] == b"truecost: interrupted\r\n"
@@ -363,7 +421,10 @@ def test_rate_and_forecast_count_from_the_first_report(monkeypatch: pytest.Monke
     meter.tell(0.5, count=500, total=1000, cpu=5.0)
     now = 17.0
     meter.tell(0.6, count=600, total=1000, cpu=25.0, note="a note")
-    assert meter.line(200) == "60%, 600/1,000 runs, 10.0/s, CPU 25/105 s, 0:00:17, 0:00:40 to go, a note"
+    assert (
+        meter.line(200)
+        == "60%, 600/1,000 runs, 10.0/s, CPU 25/105 s, 0:00:17, 0:00:40 to go, a note"
+    )
     assert meter.line(70) == "60%, 600/1,000 runs, 10.0/s, CPU 25/105 s, 0:00:17, 0:00:40 to go"
     assert meter.line(40) == "60%, 600/1,000 runs, 0:00:40 to go"
     assert meter.line(1) == "60%"
@@ -372,10 +433,15 @@ def test_rate_and_forecast_count_from_the_first_report(monkeypatch: pytest.Monke
 
 
 def test_bars_fit_whatever_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A long name, a forecast of ages or a narrow terminal would break the bar into several lines, or end the command."""
+    """A long name, a forecast of ages or a narrow terminal would break the bar into several lines,
+    or end the command.
+    """
     for columns in (60, 80, 200):
         monkeypatch.setenv("COLUMNS", str(columns))
-        named, slow = progress.Meter(f"reading {hostile('file', 0)}{'x' * 200}"), progress.Meter("runs")
+        named, slow = (
+            progress.Meter(f"reading {hostile('file', 0)}{'x' * 200}"),
+            progress.Meter("runs"),
+        )
         slow.tell(0.0, count=0, total=10**12, cpu=0.0)
         slow.tell(1e-300, count=1, total=10**12, cpu=1e9, note=hostile("configuration", 1) * 4)
         for meter, height in ((named, 1), (slow, 2)):
@@ -384,7 +450,9 @@ def test_bars_fit_whatever_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
             assert all(sum(segment.cell_length for segment in line) <= columns for line in lines)
 
 
-def test_a_dumb_terminal_has_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dumb_terminal_has_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A terminal that cannot move its cursor would be told nothing for hours."""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("TERM", "dumb")

@@ -33,7 +33,18 @@ from truecost.show.text import visible
 WIDTHS = st.integers(60, 120)
 # Words that no terminal should obey, letters of double width, and names of all lengths.
 NAMES = st.one_of(
-    st.sampled_from(["[bold]a[/bold]", "[/nope]", ":smile:", "\x1b[31mred", "漢字" * 8, "a b c", "tab\there", "x" * 45]),
+    st.sampled_from(
+        [
+            "[bold]a[/bold]",
+            "[/nope]",
+            ":smile:",
+            "\x1b[31mred",
+            "漢字" * 8,
+            "a b c",
+            "tab\there",
+            "x" * 45,
+        ]
+    ),
     st.text(st.characters(codec="ascii", exclude_characters=" \n"), min_size=1, max_size=50),
 )
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False).map(number)
@@ -43,13 +54,17 @@ def printed(*parts: Any, width: int = 80, details: bool = False) -> str:
     """What a terminal without colours shows."""
     into = io.StringIO()
     (what,) = parts if len(parts) == 1 and isinstance(parts[0], Document) else (parts,)
-    terminal.show(what, into=Console(file=into, width=width, highlight=False, emoji=True), details=details)
+    terminal.show(
+        what, into=Console(file=into, width=width, highlight=False, emoji=True), details=details
+    )
     return into.getvalue()
 
 
 def table(rows: list[list[str]], text: set[int], **more: Any) -> Table:
     """A table with these cells, of which some columns are text."""
-    columns = tuple(Column(f"head {place}", "", numbers=place not in text) for place in range(len(rows[0])))
+    columns = tuple(
+        Column(f"head {place}", "", numbers=place not in text) for place in range(len(rows[0]))
+    )
     cells = tuple(tuple(Cell(cell, cell) for cell in row) for row in rows)
     return Table(name="t", title="A title", columns=columns, rows=cells, **more)
 
@@ -61,14 +76,19 @@ def table(rows: list[list[str]], text: set[int], **more: Any) -> Table:
     width=WIDTHS,
 )
 @settings(max_examples=60, deadline=None)
-def test_tables_keep_every_name_and_digit(names: list[str], numbers: list[str], place: int, width: int) -> None:
-    """A name or a number in a table would be broken, cut or obeyed, or a line would be wider than the terminal."""
+def test_tables_keep_every_name_and_digit(
+    names: list[str], numbers: list[str], place: int, width: int
+) -> None:
+    """A name or a number in a table would be broken, cut or obeyed, or a line would be wider than
+    the terminal.
+    """
     rows = [[*numbers[:place], name, *numbers[place:]] for name in names]
     text = printed(table(rows, {place}), width=width)
     assert all(cell_len(line) <= width for line in text.splitlines())
     words = text.split()
     assert set(numbers) <= set(words)
-    # As whole words: names of up to 50 columns leave room for a number beside them, if not at 60 columns.
+    # As whole words: names of up to 50 columns leave room for a number beside them, if not at 60
+    # columns.
     for name in names:
         if cell_len(visible(name)) + 2 * 15 <= width:
             assert set(visible(name).split()) <= set(words)
@@ -76,7 +96,11 @@ def test_tables_keep_every_name_and_digit(names: list[str], numbers: list[str], 
             assert not set(visible(name)) - set(text)
 
 
-@given(name=st.text(min_size=100, max_size=2000), numbers=st.lists(NUMBERS, min_size=5, max_size=5), width=WIDTHS)
+@given(
+    name=st.text(min_size=100, max_size=2000),
+    numbers=st.lists(NUMBERS, min_size=5, max_size=5),
+    width=WIDTHS,
+)
 @settings(max_examples=30, deadline=None)
 def test_endless_names_are_cut_in_the_middle(name: str, numbers: list[str], width: int) -> None:
     """A name of a thousand letters would fill the screen, or take the digits beside it with it."""
@@ -116,7 +140,15 @@ def test_sentences_in_a_table_are_whole() -> None:
 def documents(draw: st.DrawFn) -> Document:
     """Any blocks, in sections and folds."""
     words = st.text(st.characters(codec="utf-8"), max_size=60)
-    fact = st.builds(Fact, term=st.just("cost"), value=st.none(), shown=NUMBERS, label=words, unit=st.just("s"), note=words)
+    fact = st.builds(
+        Fact,
+        term=st.just("cost"),
+        value=st.none(),
+        shown=NUMBERS,
+        label=words,
+        unit=st.just("s"),
+        note=words,
+    )
     where: Any = st.sampled_from(["both", "page", "terminal"])
     block: st.SearchStrategy[Block] = st.one_of(
         st.builds(Text, text=words, aside=st.booleans(), where=where),
@@ -127,7 +159,9 @@ def documents(draw: st.DrawFn) -> Document:
             st.lists(NAMES, min_size=1, max_size=4),
             st.sampled_from([None, 2]),
         ),
-        st.builds(lambda note: Figure(name="f", title="t", notes=(note,), draw=undrawn, said=True), words),
+        st.builds(
+            lambda note: Figure(name="f", title="t", notes=(note,), draw=undrawn, said=True), words
+        ),
     )
     blocks = st.lists(block, max_size=3).map(tuple)
     fold = st.builds(Fold, title=words, blocks=blocks)
@@ -160,7 +194,9 @@ def undrawn() -> Any:
 @given(document=documents(), width=WIDTHS, details=st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_every_document_fits(document: Document, width: int, details: bool) -> None:
-    """A document would be wider than its terminal, send it control characters, or lose a number beside the verdict."""
+    """A document would be wider than its terminal, send it control characters, or lose a number
+    beside the verdict.
+    """
     text = printed(document, width=width, details=details)
     assert all(cell_len(line) <= width for line in text.splitlines())
     assert all(letter.isprintable() for letter in text.replace("\n", ""))
@@ -168,7 +204,9 @@ def test_every_document_fits(document: Document, width: int, details: bool) -> N
 
 
 def test_what_is_folded_is_shown_on_demand() -> None:
-    """A terminal would print the page's small print every time, or never; or what is for the page alone."""
+    """A terminal would print the page's small print every time, or never; or what is for the page
+    alone.
+    """
     section = Section(
         name="s",
         title="How sure?",
@@ -178,11 +216,19 @@ def test_what_is_folded_is_shown_on_demand() -> None:
             Text(text="for the page", where="page"),
             Text(text="for the terminal", where="terminal"),
             Fold(title="What does it rest on?", blocks=(Points(title="", points=("a point",)),)),
-            Figure(name="f", title="a figure", notes=("seen in it", "and more"), draw=undrawn, said=True),
+            Figure(
+                name="f",
+                title="a figure",
+                notes=("seen in it", "and more"),
+                draw=undrawn,
+                said=True,
+            ),
             Figure(name="g", title="another", notes=("unsaid",), draw=undrawn),
         ),
     )
-    folded = Section(name="f", title="How was it made?", lead="", blocks=(Text(text="by hand"),), folded=True)
+    folded = Section(
+        name="f", title="How was it made?", lead="", blocks=(Text(text="by hand"),), folded=True
+    )
     assert printed(section, folded) == "How sure?\nQuite.\nfor both\nfor the terminal\nseen in it\n"
     whole = printed(section, folded, details=True)
     assert "\n\nWhat does it rest on?\n • a point\n\nseen in it\n" in whole
@@ -190,7 +236,9 @@ def test_what_is_folded_is_shown_on_demand() -> None:
 
 
 def test_tables_say_what_they_leave_out() -> None:
-    """A terminal would show all of a thousand rows, or a few of them as if they were all; or a column of the page alone."""
+    """A terminal would show all of a thousand rows, or a few of them as if they were all; or a
+    column of the page alone.
+    """
     many = table([[f"name-{row}", str(row), "9.99"] for row in range(50)], {0}, most=10)
     columns = (*many.columns[:2], Column("for the page", "", where="page"))
     text = printed(Table(name="t", title="T", columns=columns, rows=many.rows, most=10))

@@ -17,7 +17,17 @@ import validations
 from commands import Ended, run
 from scipy.stats import binom
 
-from truecost import CostMatrix, InputError, Journal, Scenario, assess, confidence, configure, gather, import_runs
+from truecost import (
+    CostMatrix,
+    InputError,
+    Journal,
+    Scenario,
+    assess,
+    confidence,
+    configure,
+    gather,
+    import_runs,
+)
 from truecost.judge.assessment import AUDITED
 from truecost.judge.evidence import part_of_round
 from truecost.race.stopping import HOPELESS, StoppingRule
@@ -33,7 +43,9 @@ FREE: dict[str, Any] = {"workers": 2, "pin": False}
 
 
 def said(found: Validated) -> dict[str, Any]:
-    """Everything an audit says, as JSON has it, but for the runs that were under way when it stopped."""
+    """Everything an audit says, as JSON has it, but for the runs that were under way when it
+    stopped.
+    """
     told = dict(json.loads(json.dumps(found.assessment.to_dict(*AUDITED), default=str)))
     return {**told, "runs": {**told["runs"], "left_out": None}}
 
@@ -101,7 +113,9 @@ def test_optimism_is_measured(here: Scenario) -> None:
     assert test is not None
     optimism = found.assessment.optimism
     assert optimism.source == "test runs"
-    assert optimism.true_cost == pytest.approx(float(np.nanmean(test.costs[test.configurations.index("w")])))
+    assert optimism.true_cost == pytest.approx(
+        float(np.nanmean(test.costs[test.configurations.index("w")]))
+    )
     assert optimism.gap == pytest.approx(optimism.true_cost - 12.0)
     assert test.seeds is not None
     assert (test.seeds[0] != test.seeds[1]).all()
@@ -112,7 +126,15 @@ def test_optimism_is_measured(here: Scenario) -> None:
     [
         ({"winner": {"x": 5, "y": 1}, "rival": {"x": 0, "y": 0}}, "worse"),
         ({"winner": {"x": 2, "y": 1}, "rival": {"x": 2, "y": 0}, "budget": "30runs"}, "budget"),
-        ({"winner": {"x": 2, "y": 1}, "rival": {"x": 2, "y": 0}, "instances": "s/new/1*.txt", "runs": 1}, "instances"),
+        (
+            {
+                "winner": {"x": 2, "y": 1},
+                "rival": {"x": 2, "y": 0},
+                "instances": "s/new/1*.txt",
+                "runs": 1,
+            },
+            "instances",
+        ),
         ({"winner": {"x": 3, "y": 1}, "rival": {"x": 2, "y": 0}, "budget": "110runs"}, "forecast"),
         ({"winner": {"x": 2, "y": 1}, "rival": {"x": 2, "y": 0}, "budget": "0.03s"}, "budget"),
     ],
@@ -132,7 +154,9 @@ def test_it_stops_for_other_reasons(here: Scenario, options: dict[str, Any], why
 
 
 def test_a_larger_budget_goes_on(here: Scenario) -> None:
-    """Limits that hold at all times would be of no use, or what is shown depend on what is left of the budget."""
+    """Limits that hold at all times would be of no use, or what is shown depend on what is left of
+    the budget.
+    """
     close: dict[str, Any] = {"winner": {"x": 1, "y": 1}, "rival": {"x": 4, "y": 0}, "runs": 1}
     assert go(here, budget="20runs", **close).stop.why == "budget"
     assert go(here, budget=None, **close).stop.runs == 20
@@ -142,23 +166,51 @@ def test_a_larger_budget_goes_on(here: Scenario) -> None:
     assert said(longer) == said(go(here, budget="400runs", **close))
 
 
-def test_wins_decide_where_no_range_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wins_decide_where_no_range_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A log without a range could not be validated, or be judged by a mean nobody can bound."""
     scenario = validations.written(tmp_path, 20, metric={"kind": "value", "failed": 1000.0})
     monkeypatch.chdir(tmp_path)
     log = validations.log()
-    open_ended = CostMatrix(log.matrix.costs, log.matrix.configurations, log.matrix.instances, -np.inf, np.inf)
-    found = validate(replace(log, matrix=open_ended), scenario, "v.db", instances="new/*", budget="40runs", **FREE)
-    assert (found.stop.why, found.assessment.primary, found.assessment.grade) == ("better", "wins", "better")
+    open_ended = CostMatrix(
+        log.matrix.costs, log.matrix.configurations, log.matrix.instances, -np.inf, np.inf
+    )
+    found = validate(
+        replace(log, matrix=open_ended),
+        scenario,
+        "v.db",
+        instances="new/*",
+        budget="40runs",
+        **FREE,
+    )
+    assert (found.stop.why, found.assessment.primary, found.assessment.grade) == (
+        "better",
+        "wins",
+        "better",
+    )
     with pytest.raises(InputError, match="low and high"):
         validate(
-            replace(log, matrix=open_ended), scenario, "w.db", instances="new/*", budget="4runs", primary="mean", **FREE
+            replace(log, matrix=open_ended),
+            scenario,
+            "w.db",
+            instances="new/*",
+            budget="4runs",
+            primary="mean",
+            **FREE,
         )
 
 
 def test_rounds_share_delta(here: Scenario) -> None:
     """Looks after every round would cost nothing, and be wrong more often than they say."""
-    found = go(here, instances="s/new/1*.txt", winner={"x": 3, "y": 1}, rival={"x": 5, "y": 0}, budget="1d", runs=3)
+    found = go(
+        here,
+        instances="s/new/1*.txt",
+        winner={"x": 3, "y": 1},
+        rival={"x": 5, "y": 0},
+        budget="1d",
+        runs=3,
+    )
     evidence = found.assessment.evidence
     assert evidence is not None
     assert (evidence.rounds, evidence.at_all_times) == (3, True)
@@ -169,7 +221,9 @@ def test_rounds_share_delta(here: Scenario) -> None:
     assert test is not None
     assert test.shape == (2, 11, 3)
     means = test.costs.mean(axis=2)
-    limits = confidence.watched(means[0] - means[1], -110, 110, 2 * 0.05 * part_of_round(3, 3), planned=11)
+    limits = confidence.watched(
+        means[0] - means[1], -110, 110, 2 * 0.05 * part_of_round(3, 3), planned=11
+    )
     assert (comparison.lower, comparison.upper) == pytest.approx((limits.lower, limits.upper))
     assert sum(part_of_round(number, 3) for number in (1, 2, 3)) == pytest.approx(1)
     assert part_of_round(2, None) == pytest.approx(6 / (4 * np.pi**2))
@@ -219,9 +273,13 @@ def test_what_was_fixed_stays(here: Scenario, tmp_path: Path) -> None:
             go(here, **options)
     with pytest.raises(InputError, match="expected the instances the validation was begun with"):
         go(here, instances="s/new/1*.txt")
-    with pytest.raises(InputError, match="expected a journal of truecost gather, got one of truecost validate"):
+    with pytest.raises(
+        InputError, match="expected a journal of truecost gather, got one of truecost validate"
+    ):
         gather(here, "v.db", configurations=2, runs=1, **FREE)
-    other = validations.written(tmp_path / "other", metric={"kind": "value", "low": 0.0, "high": 500.0})
+    other = validations.written(
+        tmp_path / "other", metric={"kind": "value", "low": 0.0, "high": 500.0}
+    )
     with pytest.raises(InputError, match="expected the metric of the log"):
         go(other, journal="w.db")
 
@@ -234,15 +292,27 @@ def test_killed_it_ends_where_it_would_have_ended(tmp_path: Path) -> None:
     (folder / "solver.sh").write_text(validations.TARGET.replace("echo", "sleep 0.1\necho"))
     path = folder / "scenario.toml"
     words = [sys.executable, HERE / "killing.py", "validate", path, tmp_path / "killed.db", 2]
-    ended = subprocess.run([*map(str, words)], capture_output=True, text=True, check=False, cwd=folder)
+    ended = subprocess.run(
+        [*map(str, words)], capture_output=True, text=True, check=False, cwd=folder
+    )
     assert ended.returncode == 0, ended.stderr
     for before, told, after in json.loads(ended.stdout):
         assert before + told <= after
     log = validations.log({"x": 3, "y": 1}, {"x": 4, "y": 0})
     with chdir(folder):
-        found = validate(log, Scenario.read(path), tmp_path / "whole.db", instances="new/*.txt", budget="80runs", **FREE)
+        found = validate(
+            log,
+            Scenario.read(path),
+            tmp_path / "whole.db",
+            instances="new/*.txt",
+            budget="80runs",
+            **FREE,
+        )
 
-    with Journal.read(tmp_path / "killed.db") as killed, Journal.read(tmp_path / "whole.db") as whole:
+    with (
+        Journal.read(tmp_path / "killed.db") as killed,
+        Journal.read(tmp_path / "whole.db") as whole,
+    ):
         one, other = import_of(killed), import_of(whole)
         assert killed.noted("stopped") == whole.noted("stopped")
     assert one.test is not None
@@ -252,7 +322,7 @@ def test_killed_it_ends_where_it_would_have_ended(tmp_path: Path) -> None:
     np.testing.assert_array_equal(one.test.costs, other.test.costs)
 
 
-# ---- the command line -------------------------------------------------------------------------------------------------
+# ---- the command line ----------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -267,7 +337,18 @@ FAST = ("--workers", "2", "--no-pin", "--quiet")
 
 def test_from_an_irace_log_to_a_certificate(runner: Path) -> None:
     """What irace's log says would have to be said again, or be run otherwise than irace ran it."""
-    words = ("validate", "irace.Rdata", "--low", "0", "--high", "12", "--instances", "t*/*.txt", "--budget", "120runs")
+    words = (
+        "validate",
+        "irace.Rdata",
+        "--low",
+        "0",
+        "--high",
+        "12",
+        "--instances",
+        "t*/*.txt",
+        "--budget",
+        "120runs",
+    )
     dry = run(*words, "--dry-run", cwd=runner)
     assert dry.returncode == 0, dry.stderr
     assert "Winner: configuration 24: --alpha=0.3727 --size 8 --kind fancy -d6" in dry.stdout
@@ -281,7 +362,17 @@ def test_from_an_irace_log_to_a_certificate(runner: Path) -> None:
     assert (told["default"]["configuration"], told["comparison"]["grade"]) == ("1", "better")
     assert (runner / "irace-validate.html").stat().st_size > 100_000
     # The journal alone, and beside the log, says the same.
-    beside = ("irace.Rdata", "--low", "0", "--high", "12", "--default", "1", "--test", "irace-validate.db")
+    beside = (
+        "irace.Rdata",
+        "--low",
+        "0",
+        "--high",
+        "12",
+        "--default",
+        "1",
+        "--test",
+        "irace-validate.db",
+    )
     for asked in (("irace-validate.db",), beside):
         audited = run("audit", *asked, "--json", "--quiet", cwd=runner)
         assert audited.returncode == 0, audited.stderr
@@ -296,13 +387,27 @@ def test_from_an_irace_log_to_a_certificate(runner: Path) -> None:
 def test_from_a_smac_log_to_a_certificate(tmp_path: Path) -> None:
     """A log of SMAC3 could not be validated, or an unfilled scenario be run."""
     source = DATA / "smac" / "instances"
-    made = run("scenario", "from-log", source, "--low", "0", "--high", "3", "--out", "s", cwd=tmp_path)
+    made = run(
+        "scenario", "from-log", source, "--low", "0", "--high", "3", "--out", "s", cwd=tmp_path
+    )
     assert made.returncode == 0, made.stderr
     assert "fill in [target]" in made.stdout
     (tmp_path / "new").mkdir()
     for number in range(8, 88):
         (tmp_path / "new" / f"i{number}.txt").write_text(f"{number % 12}\n")
-    words = ("validate", source, "--scenario", "s/scenario.toml", "--low", "0", "--high", "3", "--instances", "new/*", *FAST)
+    words = (
+        "validate",
+        source,
+        "--scenario",
+        "s/scenario.toml",
+        "--low",
+        "0",
+        "--high",
+        "3",
+        "--instances",
+        "new/*",
+        *FAST,
+    )
     unfilled = run(*words, "--budget", "160runs", cwd=tmp_path)
     assert (unfilled.returncode, unfilled.stderr.count("\n")) == (2, 1)
     assert "expected your solver in the place of FILL_IN_YOUR_SOLVER" in unfilled.stderr
@@ -315,7 +420,9 @@ def test_from_a_smac_log_to_a_certificate(tmp_path: Path) -> None:
     text = (tmp_path / "s" / "scenario.toml").read_text()
     text = text.replace("FILL_IN_YOUR_SOLVER", "./solver.sh")
     (tmp_path / "s" / "scenario.toml").write_text(text)
-    ended = run(*words, "--configuration", "12", "--configuration", "5", "--budget", "40runs", cwd=tmp_path)
+    ended = run(
+        *words, "--configuration", "12", "--configuration", "5", "--budget", "40runs", cwd=tmp_path
+    )
     assert ended.returncode in (0, 1), ended.stderr
     assert "new instances" in ended.stdout
     assert "configuration 5" in ended.stdout.lower().replace("\n", " ") or "(5)" in ended.stdout
@@ -326,12 +433,27 @@ def test_from_a_smac_log_to_a_certificate(tmp_path: Path) -> None:
     [
         (("irace.Rdata", "--instances", "train/*"), "got 10 and all of them are in the log"),
         (("irace.Rdata", "--instances", "nix/*"), "expected files, got none"),
-        (("irace.Rdata", "--instances", "test/*", "--configuration", "99"), "name of a configuration of the log, got '99'"),
-        (("irace.Rdata", "--instances", "test/*", *("--configuration", "1") * 3), "--configuration once or twice"),
-        (("irace.Rdata", "--instances", "test/*", "--dask", "x", "--workers", "2"), "--workers or --dask"),
+        (
+            ("irace.Rdata", "--instances", "test/*", "--configuration", "99"),
+            "name of a configuration of the log, got '99'",
+        ),
+        (
+            ("irace.Rdata", "--instances", "test/*", *("--configuration", "1") * 3),
+            "--configuration once or twice",
+        ),
+        (
+            ("irace.Rdata", "--instances", "test/*", "--dask", "x", "--workers", "2"),
+            "--workers or --dask",
+        ),
         (("table.csv", "--instances", "test/*"), "expected a --scenario"),
-        (("table.csv", "--instances", "test/*", "--scenario", "s/scenario.toml"), "has none: take the log itself"),
-        (("irace.Rdata", "--instances", "test/*", "--scenario", "other/scenario.toml"), "which it does not have"),
+        (
+            ("table.csv", "--instances", "test/*", "--scenario", "s/scenario.toml"),
+            "has none: take the log itself",
+        ),
+        (
+            ("irace.Rdata", "--instances", "test/*", "--scenario", "other/scenario.toml"),
+            "which it does not have",
+        ),
     ],
 )
 def test_wrong_words(runner: Path, words: tuple[str, ...], message: str) -> None:
@@ -357,19 +479,25 @@ def test_logs_that_do_not_say_what_they_ran(runner: Path) -> None:
         assert message in ended.stderr
 
 
-# ---- instances from a generator ----------------------------------------------------------------------------------------
+# ---- instances from a generator ------------------------------------------------------------------
 
 GENERATED: dict[str, Any] = {"generator": ["./generate.sh", "{seed}", "{file}"], "suffix": ".txt"}
 
 
-def test_instances_are_made_when_they_are_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A generator would be asked for all instances at once, or what it made be lost to those who come later."""
+def test_instances_are_made_when_they_are_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A generator would be asked for all instances at once, or what it made be lost to those who
+    come later.
+    """
     scenario = validations.written(tmp_path, 0, instances=GENERATED)
     monkeypatch.chdir(tmp_path)
     assert len({each.name for each in scenario.instances}) > 9_000
     gather(scenario, "g.db", configurations=2, instances=4, runs=1, **FREE)
     made = sorted(tmp_path.glob("generated/*/*"))
-    assert sorted(each.name for each in made) == sorted(each.name for each in scenario.instances[:4])
+    assert sorted(each.name for each in made) == sorted(
+        each.name for each in scenario.instances[:4]
+    )
     with closing(sqlite3.connect("g.db")) as connection:
         rows = connection.execute("SELECT name, extras FROM instances").fetchall()
     assert all(f"seed-{json.loads(extras)['generator_seed']}.txt" == name for name, extras in rows)
@@ -380,7 +508,9 @@ def test_instances_are_made_when_they_are_needed(tmp_path: Path, monkeypatch: py
     assert made[0].read_bytes() == content
     log = import_runs("g.db")
     best, worst = sorted(log.parameters, key=lambda name: int(str(log.parameters[name]["x"])))
-    found = validate(log, scenario, "v.db", configuration=worst, default=best, budget="60runs", **FREE)
+    found = validate(
+        log, scenario, "v.db", configuration=worst, default=best, budget="60runs", **FREE
+    )
     assert found.entry.used == 4
     assert not found.shown
     assert len(list(tmp_path.glob("generated/*/*"))) > 4 + found.stop.instances - 1
@@ -389,7 +519,9 @@ def test_instances_are_made_when_they_are_needed(tmp_path: Path, monkeypatch: py
 
 
 def test_a_search_on_generated_instances(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search would find no instances where a generator makes them, or judge on those it trained on."""
+    """A search would find no instances where a generator makes them, or judge on those it trained
+    on.
+    """
     monkeypatch.chdir(tmp_path)
     scenario = validations.written(tmp_path, instances={**GENERATED, "count": 12})
     configure(scenario, "s.db", budget="60runs", **FREE)
@@ -413,7 +545,9 @@ def test_a_search_on_generated_instances(tmp_path: Path, monkeypatch: pytest.Mon
         ("", {"glob": "instances/*"}, "expected one of"),
     ],
 )
-def test_generators_that_cannot_be_trusted(tmp_path: Path, text: str, table: dict[str, Any], message: str) -> None:
+def test_generators_that_cannot_be_trusted(
+    tmp_path: Path, text: str, table: dict[str, Any], message: str
+) -> None:
     """Two workers would run on two instances of one name."""
 
     def try_it() -> None:
@@ -425,7 +559,7 @@ def test_generators_that_cannot_be_trusted(tmp_path: Path, text: str, table: dic
         try_it()
 
 
-# ---- sureness ----------------------------------------------------------------------------------------------------------
+# ---- sureness ------------------------------------------------------------------------------------
 
 
 def _timeouts(rng: np.random.Generator, size: tuple[int, ...]) -> np.ndarray[Any, Any]:
@@ -440,9 +574,13 @@ def _coins(rng: np.random.Generator, size: tuple[int, ...]) -> np.ndarray[Any, A
 @pytest.mark.parametrize("primary", ["mean", "wins"])
 @pytest.mark.parametrize("draw", [_timeouts, _coins])
 def test_a_winner_that_is_none(draw: Callable[..., Any], primary: Any) -> None:
-    """Looking after every instance would show a winner that equals its default more often than delta."""
+    """Looking after every instance would show a winner that equals its default more often than
+    delta.
+    """
     rng, simulations, instances, delta = np.random.default_rng(17), 2000, 150, 0.1
-    rule = StoppingRule(rounds=1, planned=instances, delta=delta, primary=primary, low=0.0, high=10.0)
+    rule = StoppingRule(
+        rounds=1, planned=instances, delta=delta, primary=primary, low=0.0, high=10.0
+    )
     shown = 0
     for costs in draw(rng, (simulations, 1, instances, 2)):
         # Looks after every instance are one look at all of them: a limit never becomes weaker.
@@ -453,11 +591,15 @@ def test_a_winner_that_is_none(draw: Callable[..., Any], primary: Any) -> None:
 
 
 def test_looks_after_every_instance_are_one_look() -> None:
-    """What was shown once would be taken back, and the simulation above speak of something else than validations do."""
+    """What was shown once would be taken back, and the simulation above speak of something else
+    than validations do.
+    """
     rng, rows = np.random.default_rng(3), []
     for costs in _timeouts(rng, (30, 1, 60, 2)):
         rule = StoppingRule(rounds=1, planned=40, delta=0.3, primary="mean", low=0.0, high=10.0)
-        looks = [forecast.is_shown(rule.goal(costs, pairs), 0.3, planned=40) for pairs in range(1, 61)]
+        looks = [
+            forecast.is_shown(rule.goal(costs, pairs), 0.3, planned=40) for pairs in range(1, 61)
+        ]
         assert looks == sorted(looks)
         rows.append(looks)
     # Some were shown early, some beyond what was planned.
@@ -465,7 +607,9 @@ def test_looks_after_every_instance_are_one_look() -> None:
 
 
 def test_watching_costs_half_of_delta_at_most() -> None:
-    """Watching would cost more than half of delta, or planned bets be others than those of a sample of that size."""
+    """Watching would cost more than half of delta, or planned bets be others than those of a sample
+    of that size.
+    """
     x = np.random.default_rng(4).random(50) ** 2
     one = confidence.interval(x, 0, 1, 0.1, shuffle=False)
     # Half of the capital in STaR-Bets, which are as good as those with half of delta.
@@ -484,7 +628,9 @@ def test_forecasts_of_the_rest() -> None:
     rng = np.random.default_rng(5)
     values = (rng.random(40) < 0.75).astype(float)
     chances = [
-        forecast.chance_to_show(Goal(values=values, above=0.5), more, 0.001, planned=40 + more, rng=1)
+        forecast.chance_to_show(
+            Goal(values=values, above=0.5), more, 0.001, planned=40 + more, rng=1
+        )
         for more in (0, 20, 400)
     ]
     assert chances[0] == 0.0
@@ -505,9 +651,13 @@ def test_forecasts_of_the_rest() -> None:
 
 
 def test_the_line_to_paste(runner: Path) -> None:
-    """The advice to validate would come without the line that does it, or with one that does not run."""
+    """The advice to validate would come without the line that does it, or with one that does not
+    run.
+    """
     ended: Ended = run("audit", "irace.Rdata", "--low", "0", "--high", "12", "--quiet", cwd=runner)
     line = next(line.strip() for line in ended.stdout.splitlines() if "truecost validate" in line)
-    assert line == "truecost validate irace.Rdata --low=0 --high=12 '--instances=test/*' --budget=2h"
+    assert (
+        line == "truecost validate irace.Rdata --low=0 --high=12 '--instances=test/*' --budget=2h"
+    )
     dry = run(*shlex.split(line)[1:], "--dry-run", cwd=runner)
     assert dry.returncode == 0, dry.stderr

@@ -16,7 +16,9 @@ from truecost.stats.synthetic import runtime_model
 from truecost.stats.variance import VarianceComponents, bootstrap_components, variance_components
 
 costs_3d = hnp.arrays(
-    np.float64, st.tuples(st.integers(1, 4), st.integers(2, 6), st.integers(2, 4)), elements=st.floats(0, 100)
+    np.float64,
+    st.tuples(st.integers(1, 4), st.integers(2, 6), st.integers(2, 4)),
+    elements=st.floats(0, 100),
 )
 
 
@@ -26,7 +28,9 @@ def matrix_of(costs: NDArray[np.float64], low: float = -1e6, high: float = 1e6) 
     return CostMatrix(costs, [f"c{i}" for i in range(m)], [f"i{i}" for i in range(p)], low, high)
 
 
-def gaps(rng: np.random.Generator, shape: tuple[int, int, int], share: float) -> NDArray[np.float64]:
+def gaps(
+    rng: np.random.Generator, shape: tuple[int, int, int], share: float
+) -> NDArray[np.float64]:
     """Costs of which a share is missing."""
     costs = rng.lognormal(size=shape) + rng.lognormal(size=(shape[0], shape[1], 1))
     costs[rng.random(shape) < share] = np.nan
@@ -35,25 +39,39 @@ def gaps(rng: np.random.Generator, shape: tuple[int, int, int], share: float) ->
 
 @given(costs_3d)
 def test_balanced_agrees_with_analysis_of_variance(costs: NDArray[np.float64]) -> None:
-    """With equal counts the components would not be those of the textbook's one-way random-effects table."""
+    """With equal counts the components would not be those of the textbook's one-way random-effects
+    table.
+    """
     _, instances, runs = costs.shape
     means = costs.mean(axis=2)
     within_square = ((costs - means[..., None]) ** 2).sum(axis=(1, 2)) / (instances * (runs - 1))
-    between_square = runs * ((means - means.mean(axis=1, keepdims=True)) ** 2).sum(axis=1) / (instances - 1)
+    between_square = (
+        runs * ((means - means.mean(axis=1, keepdims=True)) ** 2).sum(axis=1) / (instances - 1)
+    )
     ours = variance_components(matrix_of(costs))
     np.testing.assert_allclose(ours.within, within_square, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(ours.across, (between_square - within_square) / runs, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        ours.across, (between_square - within_square) / runs, rtol=1e-9, atol=1e-9
+    )
     np.testing.assert_allclose(ours.total, ours.within + ours.across, rtol=1e-9, atol=1e-9)
 
 
 def test_unbiased_when_counts_depend_on_the_instance() -> None:
-    """Over every possible sample the estimates would not average to the true components where counts differ by instance."""
-    runs_of = {0: (0.0, 4.0), 1: (1.0, 1.0), 2: (10.0, 16.0)}  # two equally likely costs for each of three instances
+    """Over every possible sample the estimates would not average to the true components where
+    counts differ by instance.
+    """
+    runs_of = {
+        0: (0.0, 4.0),
+        1: (1.0, 1.0),
+        2: (10.0, 16.0),
+    }  # two equally likely costs for each of three instances
     count_of = {0: 2, 1: 3, 2: 4}
     within, across, weight = 0.0, 0.0, 0.0
     for drawn in product(range(3), repeat=2):
         counts = [count_of[z] for z in drawn]
-        choices = list(product(*(product(runs_of[z], repeat=n) for z, n in zip(drawn, counts, strict=True))))
+        choices = list(
+            product(*(product(runs_of[z], repeat=n) for z, n in zip(drawn, counts, strict=True)))
+        )
         for cells in choices:
             costs = np.full((1, 2, 4), np.nan)
             for i, cell in enumerate(cells):
@@ -71,13 +89,15 @@ def test_unbiased_when_counts_depend_on_the_instance() -> None:
 
 
 def test_repeats_of_easy_instances_speak_of_easy_instances() -> None:
-    """What is documented as a limit would not be one: repeats on easy instances only tell of those, `total` of all."""
+    """What is documented as a limit would not be one: repeats on easy instances only tell of those,
+    `total` of all.
+    """
     rng = np.random.default_rng(14)
     draws, instances = 4000, 40
     hard = rng.random((draws, instances)) < 0.5
-    costs = np.where(hard, 10.0, 0.0)[:, :, np.newaxis] + np.where(hard, 5, 1)[:, :, np.newaxis] * rng.standard_normal(
-        (draws, instances, 2)
-    )
+    costs = np.where(hard, 10.0, 0.0)[:, :, np.newaxis] + np.where(hard, 5, 1)[
+        :, :, np.newaxis
+    ] * rng.standard_normal((draws, instances, 2))
     costs[:, :, 1][hard] = np.nan
     ours = variance_components(matrix_of(costs))
     assert np.nanmean(ours.within) == pytest.approx(1, rel=0.05)
@@ -85,7 +105,9 @@ def test_repeats_of_easy_instances_speak_of_easy_instances() -> None:
 
 
 def test_total_is_unbiased_whatever_the_counts() -> None:
-    """The variance of a single run would be estimated wrongly from unequal counts, single runs among them."""
+    """The variance of a single run would be estimated wrongly from unequal counts, single runs
+    among them.
+    """
     rng = np.random.default_rng(5)
     instances, draws = 6, 40_000
     level = rng.normal(0, 2, size=(draws, instances, 1))
@@ -97,20 +119,26 @@ def test_total_is_unbiased_whatever_the_counts() -> None:
 
 
 def test_missing_runs_agree_with_loops() -> None:
-    """With missing runs the vectorised estimates would differ from the formulas written as loops over instances."""
+    """With missing runs the vectorised estimates would differ from the formulas written as loops
+    over instances.
+    """
     costs = gaps(np.random.default_rng(3), (7, 30, 4), 0.4)
     ours = variance_components(matrix_of(costs))
     for row, each in enumerate(costs):
         cells = [cell[~np.isnan(cell)] for cell in each]
         cells = [cell for cell in cells if len(cell)]
         within = np.mean([cell.var(ddof=1) for cell in cells if len(cell) >= 2])
-        total = np.var([cell.mean() for cell in cells], ddof=1) + np.mean([cell.var() for cell in cells])
+        total = np.var([cell.mean() for cell in cells], ddof=1) + np.mean(
+            [cell.var() for cell in cells]
+        )
         assert ours.within[row] == pytest.approx(within)
         assert ours.across[row] == pytest.approx(total - within)
 
 
 def test_an_instance_with_a_single_run_counts() -> None:
-    """A timeout that was not run again would be left out of `across`, and every error that follows be far too small."""
+    """A timeout that was not run again would be left out of `across`, and every error that follows
+    be far too small.
+    """
     costs = np.random.default_rng(6).random((1, 12, 2))
     calm = variance_components(matrix_of(costs)).across[0]
     costs[0, 0] = [50.0, np.nan]
@@ -120,10 +148,14 @@ def test_an_instance_with_a_single_run_counts() -> None:
 
 
 def test_across_with_gaps_is_unbiased_and_its_error_right() -> None:
-    """With single runs among the counts `across` would be biased, or its standard error be another one."""
+    """With single runs among the counts `across` would be biased, or its standard error be another
+    one.
+    """
     rng = np.random.default_rng(7)
     instances, draws = 30, 20_000
-    costs = rng.normal(0, 2, size=(draws, instances, 1)) + rng.normal(0, 3, size=(draws, instances, 3))
+    costs = rng.normal(0, 2, size=(draws, instances, 1)) + rng.normal(
+        0, 3, size=(draws, instances, 3)
+    )
     costs[:, :6, 1:] = np.nan
     costs[:, 6:12, 2:] = np.nan
     found = variance_components(matrix_of(costs))
@@ -142,18 +174,27 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @given(costs_3d, st.randoms(use_true_random=False), st.floats(0.1, 100), st.floats(-100, 100))
-def test_order_shift_and_scale(costs: NDArray[np.float64], random: object, scale: float, shift: float) -> None:
-    """Reordering instances or runs would change the components, or a constant would, or scaling would not scale them."""
+def test_order_shift_and_scale(
+    costs: NDArray[np.float64], random: object, scale: float, shift: float
+) -> None:
+    """Reordering instances or runs would change the components, or a constant would, or scaling
+    would not scale them.
+    """
     rng = np.random.default_rng(random.getrandbits(32))  # type: ignore[attr-defined]
     shuffled = rng.permuted(costs[:, rng.permutation(costs.shape[1])], axis=2)
-    plain, moved = variance_components(matrix_of(costs)), variance_components(matrix_of(scale * shuffled + shift))
+    plain, moved = (
+        variance_components(matrix_of(costs)),
+        variance_components(matrix_of(scale * shuffled + shift)),
+    )
     size = scale**2 * (1 + np.abs(costs).max()) ** 2
     np.testing.assert_allclose(moved.within, scale**2 * plain.within, rtol=1e-7, atol=1e-9 * size)
     np.testing.assert_allclose(moved.across, scale**2 * plain.across, rtol=1e-7, atol=1e-9 * size)
 
 
 def test_single_runs_do_not_identify_within() -> None:
-    """From one run each, a split into within and across would be invented; the sum of the two would be lost."""
+    """From one run each, a split into within and across would be invented; the sum of the two would
+    be lost.
+    """
     costs = np.random.default_rng(6).random((3, 50, 1))
     ours = variance_components(matrix_of(costs))
     assert np.isnan(ours.within).all()
@@ -171,17 +212,23 @@ def test_one_repeated_instance_gives_within_only() -> None:
 
 
 def test_standard_errors_are_the_spread_of_the_estimates() -> None:
-    """The reported standard errors would not match how much the estimates really vary from sample to sample."""
+    """The reported standard errors would not match how much the estimates really vary from sample
+    to sample.
+    """
     rng = np.random.default_rng(7)
     draws, instances = 3000, 80
-    costs = rng.normal(0, 2, size=(draws, instances, 1)) + rng.normal(0, 3, size=(draws, instances, 4))
+    costs = rng.normal(0, 2, size=(draws, instances, 1)) + rng.normal(
+        0, 3, size=(draws, instances, 4)
+    )
     ours = variance_components(matrix_of(costs))
     assert np.median(ours.within_error) == pytest.approx(ours.within.std(), rel=0.08)
     assert np.median(ours.across_error) == pytest.approx(ours.across.std(), rel=0.08)
 
 
 def test_standard_errors_by_hand() -> None:
-    """With few instances the standard errors would not be those of the mean of what each instance adds."""
+    """With few instances the standard errors would not be those of the mean of what each instance
+    adds.
+    """
     costs = gaps(np.random.default_rng(13), (1, 5, 3), 0.0)
     ours = variance_components(matrix_of(costs))
     noise = costs[0].var(axis=1, ddof=1)
@@ -192,10 +239,14 @@ def test_standard_errors_by_hand() -> None:
 
 
 def test_bootstrap_covers_about_as_often_as_it_says() -> None:
-    """The bootstrap intervals would miss the true components far more often than nominal on well-behaved costs."""
+    """The bootstrap intervals would miss the true components far more often than nominal on
+    well-behaved costs.
+    """
     rng = np.random.default_rng(8)
     draws, instances = 1000, 100
-    costs = rng.normal(0, 2, size=(draws, instances, 1)) + rng.normal(0, 3, size=(draws, instances, 4))
+    costs = rng.normal(0, 2, size=(draws, instances, 1)) + rng.normal(
+        0, 3, size=(draws, instances, 4)
+    )
     ours = bootstrap_components(matrix_of(costs), rng=rng, resamples=500, level=0.9)
     within = np.mean((ours.within_low <= 9) & (ours.within_high >= 9))
     across = np.mean((ours.across_low <= 4) & (ours.across_high >= 4))
@@ -209,14 +260,24 @@ def test_bootstrap_agrees_with_recomputation() -> None:
     ours = bootstrap_components(matrix, rng=np.random.default_rng(10), resamples=200)
     weights = np.random.default_rng(10).multinomial(25, np.full(25, 1 / 25), size=200)
     again = [variance_components(matrix_of(np.repeat(matrix.costs, w, axis=1))) for w in weights]
-    np.testing.assert_allclose(ours.within_low, np.quantile([a.within for a in again], 0.025, axis=0))
-    np.testing.assert_allclose(ours.within_high, np.quantile([a.within for a in again], 0.975, axis=0))
-    np.testing.assert_allclose(ours.across_low, np.quantile([a.across for a in again], 0.025, axis=0))
-    np.testing.assert_allclose(ours.across_high, np.quantile([a.across for a in again], 0.975, axis=0))
+    np.testing.assert_allclose(
+        ours.within_low, np.quantile([a.within for a in again], 0.025, axis=0)
+    )
+    np.testing.assert_allclose(
+        ours.within_high, np.quantile([a.within for a in again], 0.975, axis=0)
+    )
+    np.testing.assert_allclose(
+        ours.across_low, np.quantile([a.across for a in again], 0.025, axis=0)
+    )
+    np.testing.assert_allclose(
+        ours.across_high, np.quantile([a.across for a in again], 0.975, axis=0)
+    )
 
 
 def test_tau_squared_with_single_runs_is_the_total() -> None:
-    """An allocation with one run an instance would need the split into within and across, which does not matter there."""
+    """An allocation with one run an instance would need the split into within and across, which
+    does not matter there.
+    """
     single = variance_components(matrix_of(np.random.default_rng(11).random((2, 20, 1))))
     np.testing.assert_allclose(single.tau_squared(even(10, 20)), single.total)
     assert np.isnan(single.tau_squared(even(30, 20))).all()
@@ -232,7 +293,9 @@ def test_tau_squared_is_lemma_2_times_n() -> None:
 
 
 def test_estimates_are_near_the_truth_on_runtimes() -> None:
-    """On truncated lognormal runtimes the estimates would not average to the components computed by integration."""
+    """On truncated lognormal runtimes the estimates would not average to the components computed by
+    integration.
+    """
     rng = np.random.default_rng(12)
     model = runtime_model(configurations=3, rng=rng, within_share=0.6, timeout_rate=0.1)
     ours = variance_components(model.draw(instances=20_000, runs=3, rng=rng))
@@ -246,7 +309,9 @@ def test_estimates_are_near_the_truth_on_runtimes() -> None:
 def test_bad_level(level: float) -> None:
     """A level outside (0, 1) would give intervals of nonsense."""
     with pytest.raises(InputError, match="level between 0 and 1"):
-        bootstrap_components(matrix_of(np.ones((1, 3, 2))), rng=np.random.default_rng(0), level=level)
+        bootstrap_components(
+            matrix_of(np.ones((1, 3, 2))), rng=np.random.default_rng(0), level=level
+        )
 
 
 def test_bad_known_components() -> None:
@@ -255,11 +320,15 @@ def test_bad_known_components() -> None:
         with pytest.raises(InputError, match="within of 0 or more"):
             VarianceComponents.known(within=within, across=1)
     with pytest.raises(InputError, match="at least 100 resamples, got 5"):
-        bootstrap_components(matrix_of(np.ones((1, 3, 2))), rng=np.random.default_rng(0), resamples=5)
+        bootstrap_components(
+            matrix_of(np.ones((1, 3, 2))), rng=np.random.default_rng(0), resamples=5
+        )
 
 
 def test_share_of_within() -> None:
-    """A negative estimate would make a share above 1, or nothing that varies would count as some share."""
+    """A negative estimate would make a share above 1, or nothing that varies would count as some
+    share.
+    """
     known = VarianceComponents.known(within=[1.0, 0.0, 0.0], across=[3.0, 2.0, 0.0])
     np.testing.assert_array_equal(known.within_share, [0.25, 0.0, np.nan])
     negative = dataclasses.replace(known, across=np.array([-1.0, 2.0, 0.0]))

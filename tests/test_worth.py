@@ -17,9 +17,16 @@ IntArray = NDArray[np.int64]
 
 
 def test_expected_best_of_normals() -> None:
-    """The expected maximum of m normals would be off, for whole m or in between, for few or for millions."""
+    """The expected maximum of m normals would be off, for whole m or in between, for few or for
+    millions.
+    """
     for m in (1, 1.3, 2, 7.5, 100, 1e6, 1e12):
-        integral = quad(lambda z, m=m: z * m * math.exp(norm.logpdf(z) + (m - 1) * norm.logcdf(z)), -9, 12, limit=500)[0]
+        integral = quad(
+            lambda z, m=m: z * m * math.exp(norm.logpdf(z) + (m - 1) * norm.logcdf(z)),
+            -9,
+            12,
+            limit=500,
+        )[0]
         assert float(expected_best(m)) == pytest.approx(integral, abs=1e-6)
     assert float(expected_best(2)) == pytest.approx(1 / math.sqrt(math.pi), abs=1e-9)
     drawn = np.random.default_rng(1).standard_normal((20_000, 37)).max(axis=1)
@@ -30,7 +37,9 @@ def test_expected_best_of_normals() -> None:
 @pytest.mark.parametrize("draw", ["normal", "laplace"])
 @pytest.mark.parametrize("most", [1, 2, 7, 32, 50])
 def test_what_an_equal_challenger_costs(draw: str, most: int) -> None:
-    """The runs a challenger costs in a doubling race would not be those of a race played through, for any distribution."""
+    """The runs a challenger costs in a doubling race would not be those of a race played through,
+    for any distribution.
+    """
     rng = np.random.default_rng(most)
     differences = getattr(rng, draw)(size=(20_000, most))
     sums = differences.cumsum(axis=1)
@@ -43,7 +52,15 @@ def test_what_an_equal_challenger_costs(draw: str, most: int) -> None:
     assert abs(spent.mean() - float(doubling_cost(most))) <= 4 * spent.std() / math.sqrt(len(spent))
 
 
-def gain(runs: int, budget: float, within: float, across: float, spread: float, instances: int, each: float) -> float:
+def gain(
+    runs: int,
+    budget: float,
+    within: float,
+    across: float,
+    spread: float,
+    instances: int,
+    each: float,
+) -> float:
     """What N promises, from the words of the docstring."""
     allocation = even(runs, instances)
     error = within / runs + across * allocation.sum_of_squares / runs**2
@@ -52,9 +69,15 @@ def gain(runs: int, budget: float, within: float, across: float, spread: float, 
 
 @pytest.mark.parametrize("racing", [True, False])
 @pytest.mark.parametrize("budget", [1, 20, 500, 3000])
-@pytest.mark.parametrize(("within", "across"), [(0.0, 0.0), (1.0, 1.0), (9.0, 0.0), (0.0, 9.0), (100.0, 4.0)])
-def test_no_other_number_of_runs_promises_more(racing: bool, budget: int, within: float, across: float) -> None:
-    """Another N than the chosen one would promise a better configuration by more than the coarseness of large N allows."""
+@pytest.mark.parametrize(
+    ("within", "across"), [(0.0, 0.0), (1.0, 1.0), (9.0, 0.0), (0.0, 9.0), (100.0, 4.0)]
+)
+def test_no_other_number_of_runs_promises_more(
+    racing: bool, budget: int, within: float, across: float
+) -> None:
+    """Another N than the chosen one would promise a better configuration by more than the
+    coarseness of large N allows.
+    """
     chosen = runs_worth(
         budget,
         within=within,
@@ -72,10 +95,20 @@ def test_no_other_number_of_runs_promises_more(racing: bool, budget: int, within
 
 
 def test_little_noise_needs_few_runs_and_much_needs_many() -> None:
-    """N would not follow the noise: one run without noise, whole rounds if instances differ, more rounds if seeds do."""
+    """N would not follow the noise: one run without noise, whole rounds if instances differ, more
+    rounds if seeds do.
+    """
 
     def worth(within: float, across: float, spread: float = 1.0) -> int:
-        return runs_worth(500, within=within, across=across, spread=spread, instances=12, most=2000, cost_of=doubling_cost)
+        return runs_worth(
+            500,
+            within=within,
+            across=across,
+            spread=spread,
+            instances=12,
+            most=2000,
+            cost_of=doubling_cost,
+        )
 
     assert worth(0, 0) == 1
     assert worth(0, 0, spread=0) == 1
@@ -87,19 +120,44 @@ def test_little_noise_needs_few_runs_and_much_needs_many() -> None:
     assert worth(1, 0, spread=0) == worth(1, 0, spread=1e-6) > 100
 
 
-@given(st.floats(1e-3, 1e3), st.floats(0, 100), st.floats(0, 100), st.floats(0.01, 100), st.integers(1, 60))
-def test_units_do_not_matter(scale: float, within: float, across: float, spread: float, instances: int) -> None:
+@given(
+    st.floats(1e-3, 1e3),
+    st.floats(0, 100),
+    st.floats(0, 100),
+    st.floats(0.01, 100),
+    st.integers(1, 60),
+)
+def test_units_do_not_matter(
+    scale: float, within: float, across: float, spread: float, instances: int
+) -> None:
     """Costs in milliseconds would get another number of runs than costs in seconds."""
     ones = [
-        runs_worth(300, within=within * s**2, across=across * s**2, spread=spread * s, instances=instances, most=200)
+        runs_worth(
+            300,
+            within=within * s**2,
+            across=across * s**2,
+            spread=spread * s,
+            instances=instances,
+            most=200,
+        )
         for s in (1.0, scale)
     ]
     gains = [gain(n, 300, within, across, spread, instances, n) for n in ones]
     assert gains[0] == pytest.approx(gains[1], rel=1e-6)
 
 
-def raced(most: int, *, within: float, across: float, instances: int, budget: int, rng: np.random.Generator) -> float:
-    """True cost of what a doubling race ends with, proposals being standard normal, by SMAC's rules in few words."""
+def raced(
+    most: int,
+    *,
+    within: float,
+    across: float,
+    instances: int,
+    budget: int,
+    rng: np.random.Generator,
+) -> float:
+    """True cost of what a doubling race ends with, proposals being standard normal, by SMAC's rules
+    in few words.
+    """
     keys = np.concatenate([rng.permutation(instances) for _ in range(-(-budget // instances))])
 
     def proposal() -> tuple[float, FloatArray]:
@@ -113,7 +171,12 @@ def raced(most: int, *, within: float, across: float, instances: int, budget: in
         if has < most:
             has, spent = has + 1, spent + 1
         u, other = proposal()
-        order = np.concatenate([rng.permutation(np.arange(s, min(s + instances, has))) for s in range(0, has, instances)])
+        order = np.concatenate(
+            [
+                rng.permutation(np.arange(s, min(s + instances, has)))
+                for s in range(0, has, instances)
+            ]
+        )
         ahead = (other[order] - costs[order]).cumsum() < 0
         had = 1
         while had < has and ahead[:had].all():
@@ -126,12 +189,23 @@ def raced(most: int, *, within: float, across: float, instances: int, budget: in
 
 @pytest.mark.parametrize(("within", "across"), [(0.5, 0.5), (2.0, 0.0)])
 def test_a_race_ends_better_with_the_chosen_number(within: float, across: float) -> None:
-    """A race limited to the chosen N would end no better than with a single run each, or without any limit."""
-    chosen = runs_worth(250, within=within, across=across, spread=1, instances=12, most=250, cost_of=doubling_cost)
+    """A race limited to the chosen N would end no better than with a single run each, or without
+    any limit.
+    """
+    chosen = runs_worth(
+        250, within=within, across=across, spread=1, instances=12, most=250, cost_of=doubling_cost
+    )
     costs = {
         most: np.array(
             [
-                raced(most, within=within, across=across, instances=12, budget=250, rng=np.random.default_rng([seed, most]))
+                raced(
+                    most,
+                    within=within,
+                    across=across,
+                    instances=12,
+                    budget=250,
+                    rng=np.random.default_rng([seed, most]),
+                )
                 for seed in range(100)
             ]
         )
@@ -146,17 +220,23 @@ def estimated(differences: FloatArray, rng: np.random.Generator) -> Proposals:
     """The estimates from (challengers, instances, runs), the entries in random order."""
     configuration, instance, _ = np.indices(differences.shape)
     order = rng.permutation(differences.size)
-    found = proposals_of(configuration.ravel()[order], instance.ravel()[order], differences.ravel()[order])
+    found = proposals_of(
+        configuration.ravel()[order], instance.ravel()[order], differences.ravel()[order]
+    )
     assert found is not None
     return found
 
 
 def test_components_of_differences() -> None:
-    """`within` and `across` would not be those of one configuration, or the spread not that of the true costs."""
+    """`within` and `across` would not be those of one configuration, or the spread not that of the
+    true costs.
+    """
     rng = np.random.default_rng(5)
     found = []
     for _ in range(60):
-        costs = math.sqrt(3.0) * rng.standard_normal((61, 30, 1)) + math.sqrt(2.0) * rng.standard_normal((61, 30, 2))
+        costs = math.sqrt(3.0) * rng.standard_normal((61, 30, 1)) + math.sqrt(
+            2.0
+        ) * rng.standard_normal((61, 30, 2))
         costs[1:] += 4.0 * rng.standard_normal((60, 1, 1))
         found.append(estimated(costs[1:] - costs[0], rng))
     means, errors = np.mean(found, axis=0), np.std(found, axis=0) / math.sqrt(60)
@@ -165,11 +245,15 @@ def test_components_of_differences() -> None:
 
 
 def test_repeats_are_no_new_instances() -> None:
-    """Ten equal runs on an instance would count as ten instances, and make the noise too small and the spread too large."""
+    """Ten equal runs on an instance would count as ten instances, and make the noise too small and
+    the spread too large.
+    """
     rng = np.random.default_rng(11)
     found = []
     for _ in range(30):
-        differences = rng.standard_normal((60, 1, 1)) + math.sqrt(2.0) * rng.standard_normal((60, 6, 1))
+        differences = rng.standard_normal((60, 1, 1)) + math.sqrt(2.0) * rng.standard_normal(
+            (60, 6, 1)
+        )
         found.append(estimated(np.repeat(differences, 10, axis=2), rng))
     within, across, spread = np.mean(found, axis=0)
     assert within < 0.01
@@ -178,7 +262,9 @@ def test_repeats_are_no_new_instances() -> None:
 
 
 def test_a_race_does_not_bias_them() -> None:
-    """Whom the race dropped early would change the estimates, as it changes variances of the runs that are there."""
+    """Whom the race dropped early would change the estimates, as it changes variances of the runs
+    that are there.
+    """
     rng = np.random.default_rng(6)
     found, pooled = [], []
     for _ in range(40):
@@ -204,7 +290,9 @@ def test_a_race_does_not_bias_them() -> None:
 
 
 def test_the_posterior_is_that_of_the_model() -> None:
-    """The sums over challengers with equally many runs would not be the likelihood of the model written out."""
+    """The sums over challengers with equally many runs would not be the likelihood of the model
+    written out.
+    """
     runs = {0: [-1.0, 0.5, -2.0], 1: [-0.4], 2: [-3.0, -1.5], 3: [4.0, 1.0], 4: [9.0]}
     configuration = np.concatenate([np.full(len(values), name) for name, values in runs.items()])
     difference = np.concatenate(list(runs.values()))
@@ -219,9 +307,9 @@ def test_the_posterior_is_that_of_the_model() -> None:
                 for values in (runs[0], runs[1], runs[2]):
                     covariance = scale**2 * (t**2 + (1 - t**2) * np.eye(len(values)))
                     residual = np.array(values) - middle - z * scale
-                    weight *= math.exp(-residual @ np.linalg.solve(covariance, residual) / 2) / math.sqrt(
-                        np.linalg.det(covariance)
-                    )
+                    weight *= math.exp(
+                        -residual @ np.linalg.solve(covariance, residual) / 2
+                    ) / math.sqrt(np.linalg.det(covariance))
                 total += weight
                 noise += weight * scale**2 * (1 - t**2)
                 spread += weight * scale**2 * t**2
@@ -236,7 +324,10 @@ def test_hopeless_proposals_do_not_widen_the_spread() -> None:
     worst = differences[:, 0, 0] > np.quantile(differences[:, 0, 0], 0.7)
     penalised = np.where(worst[:, np.newaxis, np.newaxis], 1e6, differences)
     configuration, instance, _ = np.indices(differences.shape)
-    estimates = [proposals_of(configuration.ravel(), instance.ravel(), some.ravel()) for some in (differences, penalised)]
+    estimates = [
+        proposals_of(configuration.ravel(), instance.ravel(), some.ravel())
+        for some in (differences, penalised)
+    ]
     assert estimates[0] == estimates[1]
 
 
@@ -249,7 +340,9 @@ def test_without_repeats_all_counts_as_within() -> None:
 
 
 def test_a_first_repeat_does_not_decide() -> None:
-    """One repeat that happens to agree would make all noise `across`, and end the rounds after the first."""
+    """One repeat that happens to agree would make all noise `across`, and end the rounds after the
+    first.
+    """
     rng = np.random.default_rng(10)
     once = rng.standard_normal((30, 8))
     configuration, instance = np.indices(once.shape)
@@ -260,10 +353,14 @@ def test_a_first_repeat_does_not_decide() -> None:
 
 
 def test_little_or_nothing_to_tell_from() -> None:
-    """A first difference would give extreme numbers, equal costs an error, and no difference an estimate."""
+    """A first difference would give extreme numbers, equal costs an error, and no difference an
+    estimate.
+    """
     none = np.array([], dtype=np.int64)
     assert proposals_of(none, none, np.array([])) is None
-    assert proposals_of(np.array([1, 1, 2]), np.array([0, 1, 0]), np.zeros(3)) == Proposals(0.0, 0.0, 0.0)
+    assert proposals_of(np.array([1, 1, 2]), np.array([0, 1, 0]), np.zeros(3)) == Proposals(
+        0.0, 0.0, 0.0
+    )
     single = proposals_of(np.array([1, 2]), np.array([0, 1]), np.array([1.0, 2.0]))
     assert single is not None
     assert 0.1 < single.spread / math.sqrt(2 * single.within) < 10
@@ -294,7 +391,14 @@ def test_estimates_have_the_units_of_the_costs(scale: float) -> None:
 )
 def test_wrong_input(changed: dict[str, float], expected: str) -> None:
     """Impossible numbers would give an N instead of a word about what is wrong."""
-    arguments = {"budget": 100, "within": 1.0, "across": 1.0, "spread": 1.0, "instances": 5, "most": 50} | changed
+    arguments = {
+        "budget": 100,
+        "within": 1.0,
+        "across": 1.0,
+        "spread": 1.0,
+        "instances": 5,
+        "most": 50,
+    } | changed
     budget = arguments.pop("budget")
     with pytest.raises(InputError, match=expected):
         runs_worth(budget, **arguments)  # type: ignore[arg-type]

@@ -9,7 +9,10 @@ import time
 
 
 def answer(value: float = 1.0) -> None:
-    print(f"\nResult of this algorithm run: {json.dumps({'status': 'SUCCESS', 'runtime': 0.1, 'value': value})}", flush=True)
+    print(
+        f"\nResult of this algorithm run: {json.dumps({'status': 'SUCCESS', 'runtime': 0.1, 'value': value})}",
+        flush=True,
+    )
 
 
 def burn(seconds: float = 1e9) -> None:
@@ -71,7 +74,9 @@ def main() -> None:
             os.write(1, line)
         answer(5)
     elif mode == "no-newline":
-        os.write(1, b'Result of this algorithm run: {"status": "SUCCESS", "runtime": 0.1, "value": 9}')
+        os.write(
+            1, b'Result of this algorithm run: {"status": "SUCCESS", "runtime": 0.1, "value": 9}'
+        )
     elif mode == "half-an-answer":
         os.write(1, b'Result of this algorithm run: {"status": "SUCC')
         os._exit(1)

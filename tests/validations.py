@@ -1,4 +1,6 @@
-"""What tests validate: a log made by hand, and a target whose cost is arithmetic, lower by 10 for each step of `x`."""
+"""What tests validate: a log made by hand, and a target whose cost is arithmetic, lower by 10 for
+each step of `x`.
+"""
 
 import shutil
 from pathlib import Path
@@ -45,7 +47,9 @@ def log(winner: dict[str, Any] | None = None, default: dict[str, Any] | None = N
     return Import(
         kind="table",
         matrix=CostMatrix(costs, ["w", "d"], names, 0, 110),
-        trajectory=Trajectory(tool="a search", proposed="adaptively", raced=True, default="d", incumbent="w"),
+        trajectory=Trajectory(
+            tool="a search", proposed="adaptively", raced=True, default="d", incumbent="w"
+        ),
         parameters={"w": winner or WINNER, "d": default or DEFAULT},
     )
 
@@ -56,4 +60,6 @@ def irace_folder(folder: Path) -> None:
     for name, count in (("train", 10), ("test", 60)):
         (folder / name).mkdir()
         for number in range(1, count + 1):
-            (folder / name / f"{number}.txt").write_text(f"{number % 13} {name}\n" if name == "test" else f"{number}\n")
+            (folder / name / f"{number}.txt").write_text(
+                f"{number % 13} {name}\n" if name == "test" else f"{number}\n"
+            )

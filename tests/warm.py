@@ -36,7 +36,9 @@ def main() -> None:
     for each in (matrix, gaps):
         resample.sweep_m(each, splits=4, rng=rng, levels=(0.5,))
         resample.sweep_k(each, splits=4, rng=rng, levels=(0.5,))
-        resample.compare_estimators(each, splits=4, rng=rng, runs=[2, 6], estimators=("even", "scattered"))
+        resample.compare_estimators(
+            each, splits=4, rng=rng, runs=[2, 6], estimators=("even", "scattered")
+        )
     replay(matrix, budgets=(0.5,), repetitions=2, rng=rng)
     confidence.interval(matrix, method="star-bets")
     confidence.interval(matrix, method="betting")

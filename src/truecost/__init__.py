@@ -80,7 +80,11 @@ if TYPE_CHECKING:
     from truecost.stats.limits import Ends, Limit, LimitSequence
     from truecost.stats.synthetic import runtime_model
     from truecost.stats.utility import Utility
-    from truecost.stats.variance import VarianceComponents, bootstrap_components, variance_components
+    from truecost.stats.variance import (
+        VarianceComponents,
+        bootstrap_components,
+        variance_components,
+    )
 
     __version__: str
 

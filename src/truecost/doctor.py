@@ -1,4 +1,6 @@
-"""What this machine offers: threads, ways to limit and measure runs, solvers, optional parts of truecost."""
+"""What this machine offers: threads, ways to limit and measure runs, solvers, optional parts of
+truecost.
+"""
 
 import ctypes
 import os
@@ -16,7 +18,11 @@ SOLVERS = {
     "kissat": ("kissat", "passagemath-kissat"),
     "LKH": ("LKH", "LKHpy"),
 }
-EXTRAS = {"cluster": ("distributed",), "smac": ("smac",), "solvers": ("clingo", "LKHpy", "passagemath-kissat")}
+EXTRAS = {
+    "cluster": ("distributed",),
+    "smac": ("smac",),
+    "solvers": ("clingo", "LKHpy", "passagemath-kissat"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +41,24 @@ def examine() -> list[Finding]:
 
 
 def _machine() -> list[Finding]:
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    allowed = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
     return [
-        Finding(area="machine", name="python", there=True, detail=f"{platform.python_version()} at {sys.executable}"),
+        Finding(
+            area="machine",
+            name="python",
+            there=True,
+            detail=f"{platform.python_version()} at {sys.executable}",
+        ),
         Finding(area="machine", name="truecost", there=True, detail=metadata.version("truecost")),
-        Finding(area="machine", name="threads", there=True, detail=f"{allowed} of {os.cpu_count()} processors may be used"),
+        Finding(
+            area="machine",
+            name="threads",
+            there=True,
+            detail=f"{allowed} of {os.cpu_count()} processors may be used",
+        ),
         Finding(area="machine", name="memory", there=True, detail=f"{memory:.1f} GiB"),
     ]
 
@@ -56,9 +74,24 @@ def _limits() -> list[Finding]:
             f"{group}: CPU time of a whole process tree, exactly",
             "none writable: CPU time is then sampled and may miss children nobody waits for",
         ),
-        ("child subreaper", _subreaper(), "processes that leave their parent are still found", "needs Linux"),
-        ("process clocks", _clock_of_process(), "CPU time of a running process in nanoseconds", "only ticks of 10 ms"),
-        ("unshare", bool(unshare), f"{unshare}", "not on PATH: a process tree may outlive a killed supervisor"),
+        (
+            "child subreaper",
+            _subreaper(),
+            "processes that leave their parent are still found",
+            "needs Linux",
+        ),
+        (
+            "process clocks",
+            _clock_of_process(),
+            "CPU time of a running process in nanoseconds",
+            "only ticks of 10 ms",
+        ),
+        (
+            "unshare",
+            bool(unshare),
+            f"{unshare}",
+            "not on PATH: a process tree may outlive a killed supervisor",
+        ),
     )
     return [
         Finding(area="limits", name=name, there=there, detail=good if there else bad)
@@ -76,7 +109,11 @@ def _solvers() -> list[Finding]:
             detail = f"in the package {distribution} {version}"
         else:
             detail = f"neither {program} on PATH nor the package {distribution}"
-        found.append(Finding(area="solvers", name=name, there=not detail.startswith("neither"), detail=detail))
+        found.append(
+            Finding(
+                area="solvers", name=name, there=not detail.startswith("neither"), detail=detail
+            )
+        )
     return found
 
 
@@ -103,7 +140,12 @@ def _subreaper() -> bool:
     if not sys.platform.startswith("linux"):
         return False
     answer = ctypes.c_int()
-    return bool(ctypes.CDLL(None, use_errno=True).prctl(PR_GET_CHILD_SUBREAPER, ctypes.byref(answer), 0, 0, 0) == 0)
+    return bool(
+        ctypes.CDLL(None, use_errno=True).prctl(
+            PR_GET_CHILD_SUBREAPER, ctypes.byref(answer), 0, 0, 0
+        )
+        == 0
+    )
 
 
 def _clock_of_process() -> bool:

@@ -1,6 +1,7 @@
 """What truecost raises.
 
-Every message says what was expected, what came, and what to do about it, in one line: the command line prints it as it is.
+Every message says what was expected, what came, and what to do about it, in one line: the command
+line prints it as it is.
 """
 
 
@@ -13,4 +14,6 @@ class InputError(TruecostError, ValueError):
 
 
 class LostClusterError(TruecostError):
-    """The machines that make runs are gone; finished runs are in the journal, and the same call goes on."""
+    """The machines that make runs are gone; finished runs are in the journal, and the same call
+    goes on.
+    """

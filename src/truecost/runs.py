@@ -10,8 +10,9 @@ from truecost.errors import InputError
 class Status(IntEnum):
     """How a run ended.
 
-    The numbers are what a `CostMatrix` stores; files carry the names. CENSORED: stopped at a cap below the cutoff, since
-    more could not matter to whoever ran it; all that is known is that it would have cost the cap at least.
+    The numbers are what a `CostMatrix` stores; files carry the names. CENSORED: stopped at a cap
+    below the cutoff, since more could not matter to whoever ran it; all that is known is that it
+    would have cost the cap at least.
     """
 
     SOLVED = 0
@@ -35,7 +36,8 @@ NO_SEED: Final = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What was observed of a run; docs/fields.md defines every field and says what it does not mean.
+    """What was observed of a run; docs/fields.md defines every field and says what it does not
+    mean.
 
     Parameters
     ----------
@@ -85,7 +87,9 @@ PROPOSED: Final = ("beforehand", "adaptively", "unknown")
 
 
 class Step(NamedTuple):
-    """The configurations taken for the best, the best first, when so many runs were finished; None if nobody counted."""
+    """The configurations taken for the best, the best first, when so many runs were finished; None
+    if nobody counted.
+    """
 
     runs: int | None
     configurations: tuple[str, ...]
@@ -94,7 +98,8 @@ class Step(NamedTuple):
 class Watched(NamedTuple):
     """Test runs that were looked at instance by instance; what was fixed beforehand.
 
-    The most runs on an instance there were to be, what was to decide, and for how many instances the limits were planned.
+    The most runs on an instance there were to be, what was to decide, and for how many instances
+    the limits were planned.
     """
 
     rounds: int
@@ -104,17 +109,19 @@ class Watched(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trajectory:
-    """Where configurations come from and which were taken for the best meanwhile: what a statement about them rests on.
+    """Where configurations come from and which were taken for the best meanwhile: what a statement
+    about them rests on.
 
     Parameters
     ----------
     tool
         What made the runs, `"irace 4.4.0"` for instance.
     proposed
-        `"beforehand"`: every configuration was fixed before any cost was seen. `"adaptively"`: some were made from the costs
-        of others. `"unknown"`: nothing says.
+        `"beforehand"`: every configuration was fixed before any cost was seen. `"adaptively"`: some
+        were made from the costs of others. `"unknown"`: nothing says.
     raced
-        Whether the number of runs of a configuration depended on costs, as in a race; None if nothing says.
+        Whether the number of runs of a configuration depended on costs, as in a race; None if
+        nothing says.
     default, incumbent
         The default configuration and the one the tool chose in the end, where known.
     steps
@@ -122,9 +129,11 @@ class Trajectory:
     unfinished
         Whether more runs were planned when these were looked at.
     watched
-        Where test runs were looked at while they came in, and costs may have said when to stop: what was fixed beforehand.
+        Where test runs were looked at while they came in, and costs may have said when to stop:
+        what was fixed beforehand.
     looks
-        How often test costs were looked at: once, and again whenever a search went on with more budget.
+        How often test costs were looked at: once, and again whenever a search went on with more
+        budget.
     """
 
     tool: str
@@ -139,7 +148,9 @@ class Trajectory:
 
     def __post_init__(self) -> None:
         if self.proposed not in PROPOSED:
-            raise InputError(f"Expected proposed to be one of {', '.join(PROPOSED)}, got {self.proposed!r}.")
+            raise InputError(
+                f"Expected proposed to be one of {', '.join(PROPOSED)}, got {self.proposed!r}."
+            )
         if not isinstance(self.tool, str) or not self.tool:
             raise InputError(f"Expected the name of a tool, got {self.tool!r}.")
         if not (self.raced is None or isinstance(self.raced, bool)):
@@ -148,12 +159,22 @@ class Trajectory:
             raise InputError(f"Expected unfinished to be true or false, got {self.unfinished!r}.")
         numbers = (1, 1) if self.watched is None else (self.watched.rounds, self.watched.planned)
         if not all(type(number) is int and number >= 1 for number in numbers):
-            raise InputError(f"Expected numbers of rounds and instances of watched runs, got {self.watched!r:.60}.")
+            raise InputError(
+                f"Expected numbers of rounds and instances of watched runs, got {self.watched!r:.60}."
+            )
         if not (isinstance(self.looks, int) and self.looks >= 1):
             raise InputError(f"Expected 1 look or more, got {self.looks!r}.")
-        for name in (self.default, self.incumbent, *(name for step in self.steps for name in step.configurations)):
+        for name in (
+            self.default,
+            self.incumbent,
+            *(name for step in self.steps for name in step.configurations),
+        ):
             if not (name is None or isinstance(name, str)):
-                raise InputError(f"Expected names of configurations in a trajectory, got {name!r:.60}.")
+                raise InputError(
+                    f"Expected names of configurations in a trajectory, got {name!r:.60}."
+                )
         for step in self.steps:
             if not (step.runs is None or (isinstance(step.runs, int) and step.runs >= 0)):
-                raise InputError(f"Expected numbers of runs in a trajectory, got {step.runs!r:.60}.")
+                raise InputError(
+                    f"Expected numbers of runs in a trajectory, got {step.runs!r:.60}."
+                )

@@ -1,4 +1,5 @@
-"""An intensifier for SMAC3 that gives configurations as many runs as they are worth, and learns that while configuring.
+"""An intensifier for SMAC3 that gives configurations as many runs as they are worth, and learns
+that while configuring.
 
 Needs SMAC3: pip install 'truecost[smac]'. docs/smac.md has an example.
 """
@@ -23,34 +24,41 @@ try:
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "smac":
         raise
-    raise ImportError("truecost.smac needs SMAC3, which is not installed: pip install 'truecost[smac]'.") from error
+    raise ImportError(
+        "truecost.smac needs SMAC3, which is not installed: pip install 'truecost[smac]'."
+    ) from error
 
-# Runs on the list before anything is known: enough differences for a first variance, and dear for no scenario.
+# Runs on the list before anything is known: enough differences for a first variance, and dear for
+# no scenario.
 START = 5
 # SMAC's own limit for algorithm configuration; more instances than that raise it.
 MOST = 2000
-# The list keeps growing to one run in so many trials, until every instance is on it: a list of few instances on which all
-# goes well would never show the rare ones on which it does not.
+# The list keeps growing to one run in so many trials, until every instance is on it: a list of few
+# instances on which all goes well would never show the rare ones on which it does not.
 LOOKOUT = 50
 # What is known is looked at anew whenever there are so many times as many finished trials.
 AGAIN = 1.2
-# Runs are planned for so many times the trials so far, up to all of them: what is known early is uncertain, a list that
-# is too long is never shortened, and where time is limited nobody knows how many trials there will be.
+# Runs are planned for so many times the trials so far, up to all of them: what is known early is
+# uncertain, a list that is too long is never shortened, and where time is limited nobody knows how
+# many trials there will be.
 SOON = 2
-# The list is at most so many times as long as what the incumbent has had of it, since a wrong guess is never taken back.
+# The list is at most so many times as long as what the incumbent has had of it, since a wrong guess
+# is never taken back.
 AHEAD = 1.5
 
 
 class AdaptiveIntensifier(Intensifier):
     """SMAC3's intensifier with a list of runs that grows as long as further runs are worth it.
 
-    SMAC races challengers against the incumbent on a list of (instance, seed) pairs that it fixes at the start: the
-    incumbent gets one more of them with every challenger, up to 2000. Here the list is S*, rounds over all instances in
-    random order with one seed a round, so that numbers of runs differ by at most one between instances (Theorem 1), and
-    its length N follows `truecost.worth.runs_worth` with the components and the spread of the runs so far. It never
+    SMAC races challengers against the incumbent on a list of (instance, seed) pairs that it fixes
+    at the start: the incumbent gets one more of them with every challenger, up to 2000. Here the
+    list is S*, rounds over all instances in random order with one seed a round, so that numbers of
+    runs differ by at most one between instances (Theorem 1), and its length N follows
+    `truecost.worth.runs_worth` with the components and the spread of the runs so far. It never
     shrinks: runs that were made keep counting.
 
-    Give it to the facade: ``AlgorithmConfigurationFacade(scenario, target, intensifier=AdaptiveIntensifier(scenario))``.
+    Give it to the facade: ``AlgorithmConfigurationFacade(scenario, target,
+    intensifier=AdaptiveIntensifier(scenario))``.
 
     Parameters
     ----------
@@ -59,14 +67,21 @@ class AdaptiveIntensifier(Intensifier):
     start
         Length of the list before anything is known.
     most
-        The largest length; by default 2000 or the number of instances, whatever is more. Not below the number of
-        instances: SMAC would use the first ones only. With `scenario.deterministic` there is one seed, and the list ends
-        with the instances.
+        The largest length; by default 2000 or the number of instances, whatever is more. Not below
+        the number of instances: SMAC would use the first ones only. With `scenario.deterministic`
+        there is one seed, and the list ends with the instances.
     seed
         What seeds and orders are drawn from, by default the scenario's.
     """
 
-    def __init__(self, scenario: Scenario, *, start: int = START, most: int | None = None, seed: int | None = None) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        start: int = START,
+        most: int | None = None,
+        seed: int | None = None,
+    ) -> None:
         if scenario.count_objectives() != 1:
             raise InputError(
                 f"Expected one objective, got {scenario.count_objectives()}: several have no single cost to estimate; "
@@ -76,13 +91,19 @@ class AdaptiveIntensifier(Intensifier):
             raise InputError(
                 "Expected a scenario without budgets, got min_budget or max_budget; use SMAC's Hyperband for those."
             )
-        self._instances: list[str | None] = list(dict.fromkeys(scenario.instances)) if scenario.instances else [None]
+        self._instances: list[str | None] = (
+            list(dict.fromkeys(scenario.instances)) if scenario.instances else [None]
+        )
         number = len(self._instances)
         if most is not None and most < number:
-            raise InputError(f"Expected most of at least the {number} instances, got {most}: the others would never be run.")
+            raise InputError(
+                f"Expected most of at least the {number} instances, got {most}: the others would never be run."
+            )
         if start < 1:
             raise InputError(f"Expected a start of at least 1 run, got {start}.")
-        self._most = number if scenario.deterministic else max(MOST, number) if most is None else most
+        self._most = (
+            number if scenario.deterministic else max(MOST, number) if most is None else most
+        )
         self._start = min(start, self._most)
         super().__init__(scenario, max_config_calls=self._most, seed=seed)
 
@@ -109,7 +130,9 @@ class AdaptiveIntensifier(Intensifier):
         self._proposals: Proposals | None = None
 
     def get_state(self) -> dict[str, Any]:
-        """SMAC's own state, and the list: its seeds, its length, when it was last thought over, and from what."""
+        """SMAC's own state, and the list: its seeds, its length, when it was last thought over, and
+        from what.
+        """
         return super().get_state() | {
             "seeds": self._tf_seeds,
             "length": self._length,
@@ -127,7 +150,9 @@ class AdaptiveIntensifier(Intensifier):
         self._instance_seed_keys = None
 
     def __post_init__(self) -> None:
-        """SMAC collects the seeds of runs that are there already; what they were run on becomes part of the list."""
+        """SMAC collects the seeds of runs that are there already; what they were run on becomes
+        part of the list.
+        """
         super().__post_init__()
         self._cover((key.instance, key.seed) for key in self.runhistory)
 
@@ -185,7 +210,9 @@ class AdaptiveIntensifier(Intensifier):
             self._instance_seed_keys = None
 
     def _cover(self, runs: Iterable[tuple[str | None, int | None]]) -> None:
-        """Makes the list long enough for runs that are there: an incumbent with others could never be challenged."""
+        """Makes the list long enough for runs that are there: an incumbent with others could never
+        be challenged.
+        """
         for instance, seed in runs:
             if seed is None or instance not in self._instances:
                 continue
@@ -193,18 +220,28 @@ class AdaptiveIntensifier(Intensifier):
                 self._tf_seeds.append(seed)
             place = self._tf_seeds.index(seed)
             if (place + 1) * len(self._instances) > self._length:
-                self._lengthen(place * len(self._instances) + self._order(place).index(instance) + 1)
+                self._lengthen(
+                    place * len(self._instances) + self._order(place).index(instance) + 1
+                )
 
     def _order(self, place: int) -> list[str | None]:
-        """The instances as they come in a round: random, since files are often sorted by family or size."""
+        """The instances as they come in a round: random, since files are often sorted by family or
+        size.
+        """
         rng = np.random.default_rng([self._seed, place])
         return [self._instances[i] for i in rng.permutation(len(self._instances))]
 
     def _list(self) -> list[InstanceSeedKey]:
         rounds = -(-self._length // len(self._instances))
         # SMAC's shuffle needs to know every seed.
-        self._tf_seeds += self._fresh(np.random.RandomState(self._seed), rounds - len(self._tf_seeds))
-        keys = [InstanceSeedKey(instance, self._tf_seeds[r]) for r in range(rounds) for instance in self._order(r)]
+        self._tf_seeds += self._fresh(
+            np.random.RandomState(self._seed), rounds - len(self._tf_seeds)
+        )
+        keys = [
+            InstanceSeedKey(instance, self._tf_seeds[r])
+            for r in range(rounds)
+            for instance in self._order(r)
+        ]
         return keys[: self._length]
 
     def _fresh(self, rng: np.random.RandomState, number: int) -> list[int]:
@@ -217,7 +254,9 @@ class AdaptiveIntensifier(Intensifier):
         return fresh
 
     def _look(self) -> Proposals | None:
-        """What the run history says of the proposals, by their differences to the incumbent on the same runs."""
+        """What the run history says of the proposals, by their differences to the incumbent on the
+        same runs.
+        """
         incumbent = self.get_incumbent()
         done = [
             (key, value.cost)
@@ -227,7 +266,8 @@ class AdaptiveIntensifier(Intensifier):
         finite = [cost for _, cost in done if math.isfinite(cost)]
         if incumbent is None or not finite:
             return None
-        # A crash that costs infinity says "as bad as any", and no variance could be computed with it.
+        # A crash that costs infinity says "as bad as any", and no variance could be computed with
+        # it.
         worst = max(finite)
         reference = self.runhistory.get_config_id(incumbent)
         costs = [(key, cost if math.isfinite(cost) else worst) for key, cost in done]
@@ -241,7 +281,9 @@ class AdaptiveIntensifier(Intensifier):
         if not pairs:
             return None
         configuration, instance, difference = zip(*pairs, strict=True)
-        return proposals_of(np.array(configuration), np.array(instance), np.array(difference, dtype=np.float64))
+        return proposals_of(
+            np.array(configuration), np.array(instance), np.array(difference, dtype=np.float64)
+        )
 
 
 class _Adapting(Callback):

@@ -47,7 +47,9 @@ def main() -> None:
     folder = Path(__file__).parent / "aslib" / "kissat-small"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "algorithm_runs.arff").write_text(HEAD + "\n".join(lines) + "\n")
-    (folder / "description.txt").write_text(DESCRIPTION.format(names=", ".join(matrix.configurations)))
+    (folder / "description.txt").write_text(
+        DESCRIPTION.format(names=", ".join(matrix.configurations))
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Makes the folders in smac/: `python make_smac.py`, with SMAC3.
 
-Each is of a short real run on a target that is arithmetic. Beside each stands, as a table, what SMAC itself holds of it.
+Each is of a short real run on a target that is arithmetic. Beside each stands, as a table, what
+SMAC itself holds of it.
 """
 
 import csv
@@ -50,13 +51,20 @@ def keep(name: str, smac: Any) -> None:
         writer = csv.writer(table, lineterminator="\n")
         writer.writerow(["configuration", "instance", "seed", "cost", "status"])
         for key, value in smac.runhistory.items():
-            writer.writerow([key.config_id, key.instance or "", key.seed, repr(value.cost), value.status.name])
+            writer.writerow(
+                [key.config_id, key.instance or "", key.seed, repr(value.cost), value.status.name]
+            )
 
 
 def main() -> None:
     """Make all of them."""
     from ConfigSpace import Categorical, ConfigurationSpace
-    from smac import AlgorithmConfigurationFacade, HyperparameterOptimizationFacade, RandomFacade, Scenario
+    from smac import (
+        AlgorithmConfigurationFacade,
+        HyperparameterOptimizationFacade,
+        RandomFacade,
+        Scenario,
+    )
 
     def space() -> Any:
         made = ConfigurationSpace({"x": (0.0, 1.0)}, seed=1)
@@ -66,11 +74,20 @@ def main() -> None:
     common: dict[str, Any] = {"output_directory": HERE / "made", "name": "run", "seed": 3}
     quiet: dict[str, Any] = {"overwrite": True, "logging_level": logging.CRITICAL}
     features = {name: [float(place)] for place, name in enumerate(INSTANCES)}
-    scenario = Scenario(space(), n_trials=60, instances=INSTANCES, instance_features=features, crash_cost=3.0, **common)
+    scenario = Scenario(
+        space(),
+        n_trials=60,
+        instances=INSTANCES,
+        instance_features=features,
+        crash_cost=3.0,
+        **common,
+    )
     keep("instances", AlgorithmConfigurationFacade(scenario, noisy, **quiet))
     scenario = Scenario(space(), n_trials=25, deterministic=True, **common)
     keep("deterministic", HyperparameterOptimizationFacade(scenario, alone, **quiet))
-    scenario = Scenario(space(), n_trials=8, instances=INSTANCES[:4], trial_walltime_limit=1, **common)
+    scenario = Scenario(
+        space(), n_trials=8, instances=INSTANCES[:4], trial_walltime_limit=1, **common
+    )
     keep("timeouts", RandomFacade(scenario, sleeping, **quiet))
 
 

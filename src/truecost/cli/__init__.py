@@ -89,7 +89,8 @@ def main() -> None:
         else:
             stream.reconfigure(errors="backslashreplace")
     code = _run()
-    # Numba uses colorama where that is installed, which would end what a terminal is shown by an escape sequence.
+    # Numba uses colorama where that is installed, which would end what a terminal is shown by an
+    # escape sequence.
     if (colorama := sys.modules.get("colorama.initialise")) is not None:
         atexit.unregister(colorama.reset_all)
     sys.exit(code)
@@ -105,12 +106,15 @@ def _run() -> int:
         return answer if isinstance(answer, int) else 0
     except typer.TyperException as error:
         where = getattr(error, "ctx", None)
-        return _refuse(error.format_message() + (f" See: {where.command_path} --help" if where is not None else ""))
+        return _refuse(
+            error.format_message()
+            + (f" See: {where.command_path} --help" if where is not None else "")
+        )
     except TruecostError as error:
         return _refuse(str(error))
     except (BrokenPipeError, SystemExit):
-        # The reader, `head` perhaps, has seen enough (typer answers that by SystemExit); Python must not complain about it
-        # when it closes stdout.
+        # The reader, `head` perhaps, has seen enough (typer answers that by SystemExit); Python
+        # must not complain about it when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
@@ -118,11 +122,15 @@ def _run() -> int:
         return _refuse(f"{path}{error.strerror or error}")
     except KeyboardInterrupt:
         return INTERRUPTED
-    except Exception:  # the last door: whatever comes here is a fault of ours, and its traceback the report of it
+    except (
+        Exception
+    ):  # the last door: whatever comes here is a fault of ours, and its traceback the report of it
         import traceback
 
         traceback.print_exc()
-        sys.stderr.write("truecost: this is a fault in truecost, not in your input; please report the lines above\n")
+        sys.stderr.write(
+            "truecost: this is a fault in truecost, not in your input; please report the lines above\n"
+        )
         return 3
 
 

@@ -28,11 +28,18 @@ def assessed(source: Source, *, test: Path | None = None, **asked: Any) -> "Asse
 
 
 def setting(
-    source: Source, *, unit: str | None = None, title: str | None = None, kind: str | None = None, **asked: Any
+    source: Source,
+    *,
+    unit: str | None = None,
+    title: str | None = None,
+    kind: str | None = None,
+    **asked: Any,
 ) -> "Context":
-    """What a document about these runs needs: what they are called, and who writes commands about them.
+    """What a document about these runs needs: what they are called, and who writes commands about
+    them.
 
-    `kind` is that of their log: irace's says what it ran, others need a scenario to be validated with.
+    `kind` is that of their log: irace's says what it ran, others need a scenario to be validated
+    with.
     """
     from truecost.show.document import Context
 
@@ -45,19 +52,27 @@ def setting(
         words = {**kept, **more} if command in ("audit", "certify", "report") else dict(more)
         if command == "validate" and kind != "irace":
             words = {"scenario": "scenario.toml", **words}
-        options = [f"--{FLAGS.get(name, name).replace('_', '-')}={value}" for name, value in words.items() if value]
+        options = [
+            f"--{FLAGS.get(name, name).replace('_', '-')}={value}"
+            for name, value in words.items()
+            if value
+        ]
         return shlex.join(["truecost", command, str(path), *source.words(), *options])
 
     place = path.resolve()
     # SMAC3 calls the folder of a search by its seed, which names nothing.
-    named = f"{place.parent.name}/{place.name}" if place.name.isdecimal() else path.name or place.name
+    named = (
+        f"{place.parent.name}/{place.name}" if place.name.isdecimal() else path.name or place.name
+    )
     usual = "PAR10 s" if source.is_example and source.utility is None else "cost"
     return Context(name=named, title=title, unit=unit or usual, writer=write)
 
 
 def _plain(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Without what was not asked; words of an enumeration as text."""
-    return {name: getattr(value, "value", value) for name, value in asked.items() if value is not None}
+    return {
+        name: getattr(value, "value", value) for name, value in asked.items() if value is not None
+    }
 
 
 def show(told: "Document | Section", *, details: bool = False) -> None:

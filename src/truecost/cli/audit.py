@@ -40,7 +40,8 @@ def audit(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Look for over-tuning: what the winner really costs, and whether it is shown to be better than the default.
+    """Look for over-tuning: what the winner really costs, and whether it is shown to be better than
+    the default.
 
     Exit code 0: shown to be better. 1: not shown, also where no default is known.
     """

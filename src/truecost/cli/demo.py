@@ -16,20 +16,31 @@ if TYPE_CHECKING:
 # The solvers that are shown; what to try next, and on one's own runs.
 SHOWN = ("kissat", "lkh", "clasp")
 NEXT = "truecost audit kissat"
-OWN = ("truecost report irace.Rdata", "truecost report smac3_output/my-run/0", "truecost report runs.csv")
+OWN = (
+    "truecost report irace.Rdata",
+    "truecost report smac3_output/my-run/0",
+    "truecost report runs.csv",
+)
 # From here on optimism is worth a warning, in per cent of the training cost.
 TOO_GOOD = 10.0
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write; a folder.")] = Path("truecost-demo"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write; a folder.")] = Path(
+        "truecost-demo"
+    ),
     splits: Annotated[
-        int | None, typer.Option(min=2, help=f"{SPLITS}; also the paper's experiments on the same runs, which take minutes.")
+        int | None,
+        typer.Option(
+            min=2,
+            help=f"{SPLITS}; also the paper's experiments on the same runs, which take minutes.",
+        ),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Three real solvers, tuned: what each winner will cost on new instances, and whether it beats its default.
+    """Three real solvers, tuned: what each winner will cost on new instances, and whether it beats
+    its default.
 
     Writes a report on each into a folder, and says how to have one on your own runs.
     """
@@ -42,12 +53,18 @@ def demo(
         )
     with steps("compiling what computes, the first time", quiet=quiet) as tell:
         judged = [
-            _judged(name, out / f"{name}.html", lambda what, share, place=place: tell(what, (place + share) / len(SHOWN)))
+            _judged(
+                name,
+                out / f"{name}.html",
+                lambda what, share, place=place: tell(what, (place + share) / len(SHOWN)),
+            )
             for place, name in enumerate(SHOWN)
         ]
     claims = _claims(out / "reproduce", splits, quiet) if splits else {}
     if json:
-        told = {name: {claim.name: claim.verdict for claim in found} for name, found in claims.items()}
+        told = {
+            name: {claim.name: claim.verdict for claim in found} for name, found in claims.items()
+        }
         print_json({"matrices": judged, "claims": told})
         return
     _print(judged)
@@ -55,7 +72,9 @@ def demo(
         _print_claims(claims, out / "reproduce")
     print_line()
     print_line(f"The reports, for any browser: {', '.join(each['report'] for each in judged)}")
-    print_line("Next, a verdict in the terminal with all it rests on; then the same for your own runs:")
+    print_line(
+        "Next, a verdict in the terminal with all it rests on; then the same for your own runs:"
+    )
     for line in (NEXT, *OWN):
         print_line(f"  {line}", "strong", wrap=False)
 
@@ -136,7 +155,9 @@ def _first(judged: list[dict[str, Any]]) -> str:
 
 
 def _said(each: dict[str, Any]) -> str:
-    """What a row of the table says, in words: whether the default is beaten, what training hid, and what is missing."""
+    """What a row of the table says, in words: whether the default is beaten, what training hid, and
+    what is missing.
+    """
     optimism, compared, reach = each["optimism"], each["comparison"], each["outlook"]["reach"]
     own, true = (number(each["incumbent"][name]) for name in ("training_cost", "true_cost"))
     default = each["default"]["training_cost"]
@@ -149,7 +170,11 @@ def _said(each: dict[str, Any]) -> str:
         said = "not shown to be better. "
     no_better = each["incumbent"]["true_cost"] >= default
     if optimism["percent"] >= TOO_GOOD:
-        more = f"more than the default's {number(default)} s" if no_better else f"{percent(optimism['percent'] / 100)} more"
+        more = (
+            f"more than the default's {number(default)} s"
+            if no_better
+            else f"{percent(optimism['percent'] / 100)} more"
+        )
         said += f"Training flatters it: {own} s there, about {true} s on new instances, {more}. "
     else:
         said += f"Training does not flatter it: about {true} s on new instances too. "
@@ -159,9 +184,7 @@ def _said(each: dict[str, Any]) -> str:
     elif mean and no_better:
         said += f"If it is as good as it looks, about {mean:,} new instances would show a lower mean cost."
     elif mean:
-        said += (
-            f"Rare timeouts cannot be ruled out, so a lower mean cost is not shown; about {mean:,} new instances would do."
-        )
+        said += f"Rare timeouts cannot be ruled out, so a lower mean cost is not shown; about {mean:,} new instances would do."
     return said.rstrip()
 
 
@@ -173,7 +196,9 @@ def _claims(out: Path, splits: int, quiet: bool) -> dict[str, Any]:
     for name in SHOWN:
         with steps(name, quiet=quiet) as tell:
             matrix = examples.load_example(name)
-            done = reproduce(matrix, out=out / name, splits=splits, name=name, unit="PAR10 s", progress=tell)
+            done = reproduce(
+                matrix, out=out / name, splits=splits, name=name, unit="PAR10 s", progress=tell
+            )
             found[name] = done.claims
     return found
 

@@ -15,6 +15,7 @@ def doctor(json: Json = False) -> None:
         print_json([asdict(finding) for finding in findings])
         return
     rows: list[list[str | Toned]] = [
-        [f.area, f.name, Toned("yes", "good") if f.there else Toned("no", "open"), f.detail] for f in findings
+        [f.area, f.name, Toned("yes", "good") if f.there else Toned("no", "open"), f.detail]
+        for f in findings
     ]
     print_table("This machine", ["", "", "", ""], rows, left=4)

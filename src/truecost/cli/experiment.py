@@ -27,11 +27,23 @@ app = typer.Typer(
 )
 
 Train = Annotated[
-    int | None, typer.Option("--train-instances", help="Training instances K; half of them if not given.", min=1)
+    int | None,
+    typer.Option(
+        "--train-instances", help="Training instances K; half of them if not given.", min=1
+    ),
 ]
-Test = Annotated[int | None, typer.Option("--test-instances", help="Test instances; half of them if not given.", min=1)]
+Test = Annotated[
+    int | None,
+    typer.Option("--test-instances", help="Test instances; half of them if not given.", min=1),
+]
 Out = Annotated[
-    Path | None, typer.Option("--out", "-o", help=f"{options.OUT}; a .parquet file takes every number.", show_default=False)
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        help=f"{options.OUT}; a .parquet file takes every number.",
+        show_default=False,
+    ),
 ]
 
 NAMES = {"even": "S*", "concentrated": "S†", "scattered": "S°", "pairs": "S° pairs"}
@@ -44,7 +56,10 @@ COMPILING = "compiling, if this is the first start"
 def estimators(
     source: Source,
     splits: Annotated[
-        int | None, typer.Option(min=2, help=f"{options.SPLITS}; without, closed forms only.", show_default=False)
+        int | None,
+        typer.Option(
+            min=2, help=f"{options.SPLITS}; without, closed forms only.", show_default=False
+        ),
     ] = None,
     seed: Seed = 1,
     train: Train = None,
@@ -88,10 +103,25 @@ def estimators(
         table = found["exact"]
         if simulated is not None:
             beside = found["simulated"].rename({"squared": "squared_simulated"})
-            table = table.join(beside, on=["estimator", "k", "n"], how="full", coalesce=True, maintain_order="left")
-        tables.save(table, out, experiment="estimators", seed=seed, splits=splits or 0, matrix=str(source.path))
+            table = table.join(
+                beside, on=["estimator", "k", "n"], how="full", coalesce=True, maintain_order="left"
+            )
+        tables.save(
+            table,
+            out,
+            experiment="estimators",
+            seed=seed,
+            splits=splits or 0,
+            matrix=str(source.path),
+        )
     if json:
-        print_json({"seed": seed, "splits": splits or 0, **{name: table.to_dicts() for name, table in found.items()}})
+        print_json(
+            {
+                "seed": seed,
+                "splits": splits or 0,
+                **{name: table.to_dicts() for name, table in found.items()},
+            }
+        )
     else:
         _print_estimators(k[-1], n[-1], errors, simulated)
 
@@ -124,7 +154,10 @@ def n(
     test: Test = None,
     delta: Delta = 0.05,
     common_seeds: Annotated[
-        bool, typer.Option("--common-seeds", help="All configurations in the same order of instances and runs.")
+        bool,
+        typer.Option(
+            "--common-seeds", help="All configurations in the same order of instances and runs."
+        ),
     ] = False,
     threads: Threads = None,
     out: Out = None,
@@ -173,14 +206,29 @@ def _sweep(
 
     levels = bounds_observed.levels_for(delta)
     with splits_done(splits, quiet) as tell:
-        sweep = resample.SWEEPS[kind](loaded, splits=splits, rng=seed, levels=levels, progress=tell, **settings)
+        sweep = resample.SWEEPS[kind](
+            loaded, splits=splits, rng=seed, levels=levels, progress=tell, **settings
+        )
     beside = bounds_observed.bounds_against_reality(loaded, sweep, delta=delta)
     fits: dict[str, Fit] = {}
     if sweep.values.size >= 4:
-        fits = {name: fit.curve(sweep.values, getattr(sweep, name), kind=kind) for name in ("uniform", "selection")}
+        fits = {
+            name: fit.curve(sweep.values, getattr(sweep, name), kind=kind)
+            for name in ("uniform", "selection")
+        }
     if out is not None:
-        done = {"train": sweep.train, "test": sweep.test_instances, "common_seeds": sweep.common_seeds}
-        about = {"experiment": kind, "seed": seed, "splits": splits, "delta": delta, "matrix": str(source.path)}
+        done = {
+            "train": sweep.train,
+            "test": sweep.test_instances,
+            "common_seeds": sweep.common_seeds,
+        }
+        about = {
+            "experiment": kind,
+            "seed": seed,
+            "splits": splits,
+            "delta": delta,
+            "matrix": str(source.path),
+        }
         tables.save(tables.sweep_table(sweep, beside), out, **about, **done)
     if json:
         print_json(_sweep_data(sweep, beside, fits, seed))
@@ -208,7 +256,9 @@ def splits_done(splits: int, quiet: bool) -> Iterator[Callable[[int], None]]:
         yield more
 
 
-def _sweep_data(sweep: "Sweep", beside: "Reality", fits: "dict[str, Fit]", seed: int) -> dict[str, Any]:
+def _sweep_data(
+    sweep: "Sweep", beside: "Reality", fits: "dict[str, Fit]", seed: int
+) -> dict[str, Any]:
     from dataclasses import asdict
 
     done = ("splits", "train", "test_instances", "common_seeds", "values")
@@ -268,7 +318,9 @@ def _print_sweep(sweep: "Sweep", beside: "Reality", fits: "dict[str, Fit]") -> N
     )
 
 
-def _print_estimators(k: Any, n: Any, errors: "dict[str, SquaredError]", simulated: "EstimatorErrors | None") -> None:
+def _print_estimators(
+    k: Any, n: Any, errors: "dict[str, SquaredError]", simulated: "EstimatorErrors | None"
+) -> None:
     rows = []
     for place in range(n.size):
         each = [number(error.mean[-1, place]) for error in errors.values()]
@@ -282,7 +334,9 @@ def _print_estimators(k: Any, n: Any, errors: "dict[str, SquaredError]", simulat
     )
     rivals = [error.mean for name, error in errors.items() if name != "even"]
     best = all((errors["even"].mean <= rival * (1 + 1e-9)).all() for rival in rivals)
-    print_line(f"S* is {'best' if best else 'not best'} at every (K, N) of the grid. --out and --json have the whole grid.")
+    print_line(
+        f"S* is {'best' if best else 'not best'} at every (K, N) of the grid. --out and --json have the whole grid."
+    )
     print_line(
         "floor: the part that comes from the choice of test instances. S° draws instances and runs with replacement, "
         "S° pairs different (instance, run) pairs.",

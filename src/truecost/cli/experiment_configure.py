@@ -28,21 +28,31 @@ def configure(
             "[default: 0.05, 0.2, 0.6]",
         ),
     ] = None,
-    repetitions: Annotated[int, typer.Option(help="Splits, each with the proposals in a new order.", min=2)] = 1000,
+    repetitions: Annotated[
+        int, typer.Option(help="Splits, each with the proposals in a new order.", min=2)
+    ] = 1000,
     charge_up_to: Annotated[
         float | None,
-        typer.Option(help="Charge a run its seconds, at most so many, instead of counting runs.", show_default=False),
+        typer.Option(
+            help="Charge a run its seconds, at most so many, instead of counting runs.",
+            show_default=False,
+        ),
     ] = None,
     delta: Delta = 0.05,
     seed: Seed = 1,
     out: Out = None,
     figure: Annotated[
-        Path | None, typer.Option(help="Draw regret against the budget: .html, .svg, .png or .pdf.", show_default=False)
+        Path | None,
+        typer.Option(
+            help="Draw regret against the budget: .html, .svg, .png or .pdf.", show_default=False
+        ),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Configurators replayed on recorded runs: ours, a fixed N, SMAC3's rule, successive halving, a t-test race."""
+    """Configurators replayed on recorded runs: ours, a fixed N, SMAC3's rule, successive halving, a
+    t-test race.
+    """
     loaded = load(source, out)
     if figure is not None:
         from truecost.show import figures
@@ -85,13 +95,17 @@ def _data(played: "Replay", seed: int, cutoff: float | None) -> dict[str, object
         "regret": played.mean,
         "standard_error": played.standard_error,
         "best_fixed": played.best_fixed(),
-        "ours_minus": {rule: {"mean": mean, "standard_error": error} for rule, (mean, error) in against.items()},
+        "ours_minus": {
+            rule: {"mean": mean, "standard_error": error} for rule, (mean, error) in against.items()
+        },
         "certificates_missed": played.missed,
         "delta": played.delta,
     }
 
 
-def _save(played: "Replay", out: Path, matrix: Path | None, seed: int, cutoff: float | None) -> None:
+def _save(
+    played: "Replay", out: Path, matrix: Path | None, seed: int, cutoff: float | None
+) -> None:
     import polars as pl
 
     from truecost.experiments import tables

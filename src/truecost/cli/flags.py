@@ -38,14 +38,18 @@ class Command(TyperCommand):
         for each in self.get_params(ctx):
             if (record := each.get_help_record(ctx)) is not None:
                 usual = "Arguments" if each.param_type_name == "argument" else "Options"
-                groups.setdefault(getattr(each, "rich_help_panel", None) or usual, []).append(record)
+                groups.setdefault(getattr(each, "rich_help_panel", None) or usual, []).append(
+                    record
+                )
         for title, records in groups.items():
             with formatter.section(title):
                 formatter.write_dl(records)
 
 
 def flagged(text: str) -> str:
-    """The text with `low` as --low and `pin=False` as --no-pin, where the command that runs has such options."""
+    """The text with `low` as --low and `pin=False` as --no-pin, where the command that runs has
+    such options.
+    """
     return PARAMETER.sub(_typed, text)
 
 
@@ -57,7 +61,10 @@ def typed(what: Told) -> Told:
         parts = [typed(part) for part in what]
         return type(what)(*parts) if hasattr(what, "_fields") else tuple(parts)  # type: ignore[return-value]
     if is_dataclass(what) and not isinstance(what, type):
-        return replace(what, **{each.name: typed(getattr(what, each.name)) for each in fields(what) if each.init})
+        return replace(
+            what,
+            **{each.name: typed(getattr(what, each.name)) for each in fields(what) if each.init},
+        )
     return what
 
 

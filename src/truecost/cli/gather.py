@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 def gather(
     scenario: ScenarioFile,
     journal: Annotated[
-        Path | None, typer.Option(help=f"{options.JOURNAL}; NAME.db if not given.", show_default=False)
+        Path | None,
+        typer.Option(help=f"{options.JOURNAL}; NAME.db if not given.", show_default=False),
     ] = None,
     configurations: Annotated[
         int | None,
@@ -45,39 +46,62 @@ def gather(
         ),
     ] = None,
     runs: Annotated[
-        int | None, typer.Option(min=1, help=f"{options.RUNS}; as before, or 5, if not given.", show_default=False)
+        int | None,
+        typer.Option(
+            min=1, help=f"{options.RUNS}; as before, or 5, if not given.", show_default=False
+        ),
     ] = None,
     workers: Workers = None,
     dask: Dask = None,
     pin: Pin = True,
     keep_going: KeepGoing = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be run; a forecast from a pilot of 20 runs.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Only say what would be run; a forecast from a pilot of 20 runs."
+        ),
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help=f"{options.OUT}; the matrix, as .npz, .parquet or .csv.", show_default=False),
+        typer.Option(
+            "--out",
+            "-o",
+            help=f"{options.OUT}; the matrix, as .npz, .parquet or .csv.",
+            show_default=False,
+        ),
     ] = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Run a solver: configurations on instances, each so many times, into a journal that survives anything.
+    """Run a solver: configurations on instances, each so many times, into a journal that survives
+    anything.
 
-    Started again, it goes on where it was; asked for more configurations, instances or runs, it adds what is missing.
+    Started again, it goes on where it was; asked for more configurations, instances or runs, it
+    adds what is missing.
     """
     from truecost.running import gathering
     from truecost.running.scenario import Scenario
 
     check_out(out, endings=MATRICES)
     if dask is not None and workers is not None:
-        raise InputError("expected --workers or --dask, got both: a cluster has the workers it has.")
+        raise InputError(
+            "expected --workers or --dask, got both: a cluster has the workers it has."
+        )
     read = Scenario.read(exported(scenario, quiet))
     path = journal if journal is not None else Path(f"{file_name(read.name)}.db")
     size = _size(path, read, configurations, instances, runs)
-    settings: dict[str, Any] = {**size, "workers": workers, "pin": pin, "dask": dask, "keep_going": keep_going}
+    settings: dict[str, Any] = {
+        **size,
+        "workers": workers,
+        "pin": pin,
+        "dask": dask,
+        "keep_going": keep_going,
+    }
     if dry_run:
         with going_on(), progress("pilot runs", quiet=quiet) as meter:
-            told = gathering.forecast(read, path, **settings, progress=reported(meter), waiting=meter.say)
+            told = gathering.forecast(
+                read, path, **settings, progress=reported(meter), waiting=meter.say
+            )
         _print_forecast(told, path, json)
         return
     if not quiet and not json:
@@ -101,7 +125,9 @@ def gather(
 
 @contextmanager
 def going_on() -> Iterator[None]:
-    """Say after Ctrl-C, or when the cluster is lost, how to go on: by the same line, with everything that was given."""
+    """Say after Ctrl-C, or when the cluster is lost, how to go on: by the same line, with
+    everything that was given.
+    """
     line = shlex.join(["truecost", *sys.argv[1:]])
     try:
         yield
@@ -113,14 +139,18 @@ def going_on() -> Iterator[None]:
 
 
 def exported(scenario: Path, quiet: bool) -> Path:
-    """The scenario file; a built-in scenario, named where there is no such file, is exported to a folder of that name."""
+    """The scenario file; a built-in scenario, named where there is no such file, is exported to a
+    folder of that name.
+    """
     if scenario.exists() or len(scenario.parts) != 1 or scenario.suffix:
         return scenario
     from truecost import library
 
     if scenario.name not in library.list_names():
         known = ", ".join(library.list_names())
-        raise InputError(f"{scenario}: expected a scenario file, or a built-in scenario out of {known}.")
+        raise InputError(
+            f"{scenario}: expected a scenario file, or a built-in scenario out of {known}."
+        )
     with progress("instances", quiet=quiet) as meter:
         return library.export(
             scenario.name,
@@ -131,11 +161,20 @@ def exported(scenario: Path, quiet: bool) -> Path:
 
 def file_name(name: str) -> str:
     """A scenario's name as the name of a file."""
-    return "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name).lstrip(".") or "scenario"
+    return (
+        "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name).lstrip(
+            "."
+        )
+        or "scenario"
+    )
 
 
 def _size(
-    path: Path, scenario: "Scenario", configurations: int | None, instances: int | None, runs: int | None
+    path: Path,
+    scenario: "Scenario",
+    configurations: int | None,
+    instances: int | None,
+    runs: int | None,
 ) -> dict[str, int | None]:
     """The plan's size: what was asked for, else what was planned before, else 50 x all x 5."""
     before: tuple[int | None, int | None, int | None] = (None, None, None)
@@ -169,7 +208,9 @@ def reported(meter: Meter) -> "Callable[[GatherProgress], None]":
 
     def tell(progress: "GatherProgress") -> None:
         there = progress.before + progress.done
-        meter.tell(there / max(progress.planned, 1), count=there, total=progress.planned, cpu=progress.cpu)
+        meter.tell(
+            there / max(progress.planned, 1), count=there, total=progress.planned, cpu=progress.cpu
+        )
 
     return tell
 
@@ -228,13 +269,17 @@ def print_summary(report: dict[str, Any]) -> None:
             f"{report['ahead']:,} finished runs are of a batch that is under way; until it is done they do not count."
         )
     elif report["ahead"] and report["stopped"] is not None:
-        print_line(f"{report['ahead']:,} runs were under way when it had stopped; they do not count.")
+        print_line(
+            f"{report['ahead']:,} runs were under way when it had stopped; they do not count."
+        )
     elif report["ahead"]:
         print_line(
             f"{report['ahead']:,} finished runs wait for slower ones begun before them; until then they do not count."
         )
     for machine in report["machines"]:
         solver = f", solver {machine['solver']}" if machine["solver"] else ""
-        print_line(f"Run on {machine['host']} ({machine['cpu']}), measured by {machine['method']}{solver}.")
+        print_line(
+            f"Run on {machine['host']} ({machine['cpu']}), measured by {machine['method']}{solver}."
+        )
     for doubt in report["doubts"]:
         print_line(f"Doubtful: {doubt}", "open")

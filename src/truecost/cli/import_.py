@@ -22,20 +22,30 @@ def import_(
     source: Source,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help=f"{options.OUT}; .parquet and .npz keep the trajectory, .csv does not."),
+        typer.Option(
+            "--out",
+            "-o",
+            help=f"{options.OUT}; .parquet and .npz keep the trajectory, .csv does not.",
+        ),
     ] = None,
-    test_out: Annotated[Path | None, typer.Option(help="Where runs on test instances go, if the log has some.")] = None,
+    test_out: Annotated[
+        Path | None, typer.Option(help="Where runs on test instances go, if the log has some.")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Take over runs that SMAC3, irace, ASlib, AClib wrappers or a table recorded; without -o, say what is there."""
+    """Take over runs that SMAC3, irace, ASlib, AClib wrappers or a table recorded; without -o, say
+    what is there.
+    """
     assert source.path is not None  # noqa: S101 - not optional here
     for place in (out, test_out):
         check_out(place, source.path, endings=MATRICES)
     with progress(f"reading {visible(source.path.name)}", quiet=quiet):
         found = source.read()
     if test_out is not None and found.test is None:
-        raise InputError(f"{source.path}: expected runs on test instances for {test_out}, and the log has none.")
+        raise InputError(
+            f"{source.path}: expected runs on test instances for {test_out}, and the log has none."
+        )
     for place, matrix in ((out, found.matrix), (test_out, found.test)):
         if place is not None and matrix is not None:
             matrix.save(place, trajectory=None if place.suffix == ".csv" else found.trajectory)
@@ -80,7 +90,10 @@ def _summary(found: "Import", out: Path | None, test_out: Path | None) -> dict[s
             "raced": trajectory.raced,
             "default": trajectory.default,
             "incumbent": trajectory.incumbent,
-            "steps": [{"runs": step.runs, "configurations": step.configurations} for step in trajectory.steps],
+            "steps": [
+                {"runs": step.runs, "configurations": step.configurations}
+                for step in trajectory.steps
+            ],
         },
         "columns": dict(found.columns),
         "left_out": dict(found.left_out),
@@ -104,7 +117,9 @@ def _print(summary: dict[str, Any]) -> None:
         "adaptively": "were proposed from the costs of others",
         "unknown": "came about in a way that is not known",
     }
-    raced = {True: ", and how many runs each got depended on costs", False: "", None: ""}[trajectory["raced"]]
+    raced = {True: ", and how many runs each got depended on costs", False: "", None: ""}[
+        trajectory["raced"]
+    ]
     print_line(f"Configurations {ways[trajectory['proposed']]}{raced}.")
     for what in ("default", "incumbent"):
         if trajectory[what] is not None:
@@ -115,16 +130,24 @@ def _print(summary: dict[str, Any]) -> None:
         print_line(note)
     for place in (summary["out"], summary["test_out"]):
         if place is not None:
-            lost = ", without the trajectory, which .parquet and .npz keep" if place.endswith(".csv") else ""
+            lost = (
+                ", without the trajectory, which .parquet and .npz keep"
+                if place.endswith(".csv")
+                else ""
+            )
             print_line(f"Written to {place}{lost}.", wrap=False)
 
 
 def _line(size: dict[str, Any]) -> str:
     from truecost.show.numbers import counted
 
-    runs, configurations, instances = (counted(size[f"{what}s"], what) for what in ("run", "configuration", "instance"))
+    runs, configurations, instances = (
+        counted(size[f"{what}s"], what) for what in ("run", "configuration", "instance")
+    )
     shown = _range(size["low"], size["high"])
-    return f"{runs} of {configurations} on {instances}, at most {size['runs_per_cell']} each; {shown}"
+    return (
+        f"{runs} of {configurations} on {instances}, at most {size['runs_per_cell']} each; {shown}"
+    )
 
 
 def _range(low: float, high: float) -> str:

@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 def info(
     source: Source,
     configuration: Configuration = None,
-    top: Annotated[int, typer.Option(min=1, help="How many configurations to show, the best first.")] = 10,
+    top: Annotated[
+        int, typer.Option(min=1, help="How many configurations to show, the best first.")
+    ] = 10,
     json: Json = False,
 ) -> None:
-    """What runs hold: how good each configuration is, how noisy that number is, and where the noise comes from.
+    """What runs hold: how good each configuration is, how noisy that number is, and where the noise
+    comes from.
 
-    Of a journal, also one that is being written, it says as well how far it is and what looks wrong in it.
+    Of a journal, also one that is being written, it says as well how far it is and what looks wrong
+    in it.
     """
     journal = _journal(source.place)
     if journal is not None and not journal["counted"]:

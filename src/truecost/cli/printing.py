@@ -31,7 +31,9 @@ def console(*, stderr: bool = False) -> "Console":
     return terminal.console(stderr=stderr)
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str | Toned]], left: int = 1) -> None:
+def print_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[str | Toned]], left: int = 1
+) -> None:
     """A table whose first `left` columns are text and whose others are numbers."""
     from truecost.show import terminal
 
@@ -39,18 +41,26 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str 
     table = Table(
         name="",
         title=title,
-        columns=tuple(Column(label, "", numbers=place >= left) for place, label in enumerate(columns)),
-        rows=tuple(tuple(Cell(cell.text, cell.text, tone=cell.tone) for cell in row) for row in cells),
+        columns=tuple(
+            Column(label, "", numbers=place >= left) for place, label in enumerate(columns)
+        ),
+        rows=tuple(
+            tuple(Cell(cell.text, cell.text, tone=cell.tone) for cell in row) for row in cells
+        ),
     )
     terminal.show([table])
     print_line()
 
 
 def print_line(text: str = "", tone: Tone = "", *, wrap: bool = True) -> None:
-    """A line of text; names from files are never taken for markup. Commands to copy are not wrapped."""
+    """A line of text; names from files are never taken for markup. Commands to copy are not
+    wrapped.
+    """
     from truecost.show import terminal
 
-    terminal.console().print((terminal.line if wrap else terminal.unwrapped)(flagged(text), tone), crop=False)
+    terminal.console().print(
+        (terminal.line if wrap else terminal.unwrapped)(flagged(text), tone), crop=False
+    )
 
 
 def print_json(value: object) -> None:

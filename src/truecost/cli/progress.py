@@ -1,4 +1,6 @@
-"""Progress of long commands, on stderr: a bar where somebody watches, a line a minute elsewhere, nothing with --quiet."""
+"""Progress of long commands, on stderr: a bar where somebody watches, a line a minute elsewhere,
+nothing with --quiet.
+"""
 
 import os
 import sys
@@ -24,8 +26,8 @@ LONGEST = 1e8
 class Meter:
     """How far some work is.
 
-    Rate and forecast start at the first report: neither what was there before, nor the compilation of kernels at the very
-    first start, is taken for work done since.
+    Rate and forecast start at the first report: neither what was there before, nor the compilation
+    of kernels at the very first start, is taken for work done since.
     """
 
     def __init__(self, what: str = "", note: str = "", *, lines: bool = False) -> None:
@@ -46,8 +48,16 @@ class Meter:
         cpu: float | None = None,
         note: str = "",
     ) -> None:
-        """Report the share of all work that is done, how many of how many there are, and the CPU seconds of solvers."""
-        self._share, self._count, self._total, self._cpu, self._note = min(share, 1.0), count, total, cpu, note
+        """Report the share of all work that is done, how many of how many there are, and the CPU
+        seconds of solvers.
+        """
+        self._share, self._count, self._total, self._cpu, self._note = (
+            min(share, 1.0),
+            count,
+            total,
+            cpu,
+            note,
+        )
         self._told = time.monotonic()
         if self._first is None:
             self._first = (self._told, self._share, count or 0, cpu or 0.0)
@@ -83,7 +93,9 @@ class Meter:
         row.add_column(ratio=1)
         row.add_column(no_wrap=True, width=min(cell_len(shown), room))
         bar = ProgressBar(
-            total=None if self._share is None else 1.0, completed=self._share or 0.0, pulse=self._share is None
+            total=None if self._share is None else 1.0,
+            completed=self._share or 0.0,
+            pulse=self._share is None,
         )
         row.add_row(bar, Text(shown))
         yield row
@@ -91,8 +103,12 @@ class Meter:
             yield Text(visible(self._note), style="aside", no_wrap=True, overflow="ellipsis")
 
     def _parts(self, width: int, between: str, notes: Sequence[str] = ()) -> list[str]:
-        """What there is to say, in its order; in a narrow place what counts least is left out first."""
-        ranked = [(rank, text) for rank, text in self._said() if text] + [(9, note) for note in notes]
+        """What there is to say, in its order; in a narrow place what counts least is left out
+        first.
+        """
+        ranked = [(rank, text) for rank, text in self._said() if text] + [
+            (9, note) for note in notes
+        ]
         while len(ranked) > 1 and len(between.join(text for _, text in ranked)) > width:
             ranked.remove(max(ranked))
         return [text for _, text in ranked]
@@ -108,7 +124,9 @@ class Meter:
         moved, took = self._share - share, self._told - since
         if moved > 0:
             # As forecast at the last report, less the time since then.
-            to_go = f"{_clock(max(0.0, took * (1 - self._share) / moved - (now - self._told)))} to go"
+            to_go = (
+                f"{_clock(max(0.0, took * (1 - self._share) / moved - (now - self._told)))} to go"
+            )
         if self._count is not None and self._count > count:
             rate = f"{number((self._count - count) / max(took, 1e-9), 3)}/s"
         if self._cpu is not None:
@@ -116,10 +134,14 @@ class Meter:
             if moved > 0:
                 amount, unit = duration(self._cpu).split()
                 whole = duration(self._cpu + (self._cpu - cpu) * (1 - self._share) / moved)
-                spent = f"CPU {amount if whole.endswith(f' {unit}') else f'{amount} {unit}'}/{whole}"
+                spent = (
+                    f"CPU {amount if whole.endswith(f' {unit}') else f'{amount} {unit}'}/{whole}"
+                )
         many = ""
         if self._count is not None:
-            many = f"{self._count:,}{'' if self._total is None else f'/{self._total:,}'} {self._what}"
+            many = (
+                f"{self._count:,}{'' if self._total is None else f'/{self._total:,}'} {self._what}"
+            )
         return [(0, f"{self._share:.0%}"), (1, many), (3, rate), (4, spent), (5, gone), (2, to_go)]
 
 
@@ -134,13 +156,21 @@ def progress(what: str, *, quiet: bool, note: str = "") -> Iterator[Meter]:
         from rich.live import Live
 
         meter = Meter(what, note)
-        with Live(meter, console=console(stderr=True), transient=True, refresh_per_second=8, redirect_stdout=False):
+        with Live(
+            meter,
+            console=console(stderr=True),
+            transient=True,
+            refresh_per_second=8,
+            redirect_stdout=False,
+        ):
             yield meter
 
 
 @contextmanager
 def steps(first: str, *, quiet: bool) -> Iterator[Callable[[str, float], None]]:
-    """Progress of work in parts, which tells what it is doing and the share of all that is done; `first` until it does."""
+    """Progress of work in parts, which tells what it is doing and the share of all that is done;
+    `first` until it does.
+    """
     with progress("", quiet=quiet, note=first) as meter:
         yield lambda what, share: meter.tell(share, note=what)
 

@@ -32,10 +32,15 @@ from truecost.cli.reading import Source, check_out, reads_runs
 def report(
     source: Source,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help=f"{OUT}; NAME-report.html here if not given.", show_default=False)
+        Path | None,
+        typer.Option(
+            "--out", "-o", help=f"{OUT}; NAME-report.html here if not given.", show_default=False
+        ),
     ] = None,
     configuration: Configuration = None,
-    title: Annotated[str | None, typer.Option(help="The title of the page.", show_default=False)] = None,
+    title: Annotated[
+        str | None, typer.Option(help="The title of the page.", show_default=False)
+    ] = None,
     unit: Unit = None,
     delta: Delta = 0.05,
     test: Test = None,
@@ -48,10 +53,12 @@ def report(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """One page about recorded runs, as a file of its own: the verdict, how sure it is, over-tuned or not, what to do next.
+    """One page about recorded runs, as a file of its own: the verdict, how sure it is, over-tuned
+    or not, what to do next.
 
-    It opens from disk without a network, prints, and explains every number. For instance: truecost report kissat,
-    truecost report runs.db, truecost report irace.Rdata, truecost report smac3_output/run/0 --cutoff 5.
+    It opens from disk without a network, prints, and explains every number. For instance: truecost
+    report kissat, truecost report runs.db, truecost report irace.Rdata, truecost report
+    smac3_output/run/0 --cutoff 5.
     """
     from truecost.show.document.runs import left_out
     from truecost.show.report import write_page
@@ -77,9 +84,13 @@ def report(
     print_line(made.more)
     for note in left_out(found):
         print_line(note, "aside")
-    print_line(f"{path} has the whole report: {path.stat().st_size / 1e6:.1f} MB, opens in any browser.")
+    print_line(
+        f"{path} has the whole report: {path.stat().st_size / 1e6:.1f} MB, opens in any browser."
+    )
 
 
 def _stem(runs: Path) -> str:
-    """The name of the file or folder, without its ending and without what a file name should not have."""
+    """The name of the file or folder, without its ending and without what a file name should not
+    have.
+    """
     return re.sub(r"[^\w.-]+", "-", runs.resolve().stem).strip("-.") or "runs"

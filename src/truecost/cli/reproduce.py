@@ -16,7 +16,12 @@ from truecost.cli.reading import Source, reads_runs
 if TYPE_CHECKING:
     from truecost.show.reproducing import Reproduction
 
-TONES: dict[str, Tone] = {"holds": "good", "holds in part": "open", "cannot be judged": "open", "fails": "bad"}
+TONES: dict[str, Tone] = {
+    "holds": "good",
+    "holds in part": "open",
+    "cannot be judged": "open",
+    "fails": "bad",
+}
 
 
 class FigureFormat(StrEnum):
@@ -32,7 +37,12 @@ class FigureFormat(StrEnum):
 def reproduce(
     source: Source,
     out: Annotated[
-        Path, typer.Option("--out", "-o", help=f"{options.OUT}; a folder for figures, data and results.md, made if needed.")
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            help=f"{options.OUT}; a folder for figures, data and results.md, made if needed.",
+        ),
     ],
     splits: Splits = 2500,
     seed: Seed = 1,
@@ -49,7 +59,8 @@ def reproduce(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """The paper's whole experimental section on a matrix: figures, data, and whether each of its claims holds there.
+    """The paper's whole experimental section on a matrix: figures, data, and whether each of its
+    claims holds there.
 
     Interrupted, the same call goes on where it stopped.
     """
@@ -57,7 +68,11 @@ def reproduce(
     from truecost.show.reproducing import reproduce as run
 
     alone = source.path is not None
-    chosen = [(source, out)] if alone else [(replace(source, path=Path(name)), out / name) for name in examples.names()]
+    chosen = (
+        [(source, out)]
+        if alone
+        else [(replace(source, path=Path(name)), out / name) for name in examples.names()]
+    )
     data: dict[str, object] = {}
     for each, folder in chosen:
         loaded = each.read().matrix
@@ -71,7 +86,10 @@ def reproduce(
                 seed=seed,
                 name=name,
                 unit=called,
-                formats=[each.value for each in formats or (FigureFormat.PDF, FigureFormat.PNG, FigureFormat.SVG)],
+                formats=[
+                    each.value
+                    for each in formats or (FigureFormat.PDF, FigureFormat.PNG, FigureFormat.SVG)
+                ],
                 threads=threads,
                 progress=tell,
             )
@@ -97,8 +115,12 @@ def _data(found: "Reproduction", splits: int, seed: int) -> dict[str, object]:
 
 def print_claims(found: "Reproduction", name: str) -> None:
     """Each claim and its verdict, and where the page is."""
-    rows: list[list[str | Toned]] = [[claim.says, Toned(claim.verdict, TONES[claim.verdict])] for claim in found.claims]
+    rows: list[list[str | Toned]] = [
+        [claim.says, Toned(claim.verdict, TONES[claim.verdict])] for claim in found.claims
+    ]
     print_table(f"The paper's claims on {name}", ["claim", "verdict"], rows, left=2)
     if found.kept:
-        print_line(f"{len(found.kept)} parts were there from an earlier call with the same matrix, splits and seed.")
+        print_line(
+            f"{len(found.kept)} parts were there from an earlier call with the same matrix, splits and seed."
+        )
     print_line(f"{found.page} has the numbers, with figures beside it.", wrap=False)

@@ -13,10 +13,13 @@ from truecost.cli.reading import Source, reads_runs
 from truecost.errors import InputError
 
 app = typer.Typer(
-    rich_markup_mode=None, help="Scenarios: built-in ones, whose solvers packages carry, and those that a log tells of."
+    rich_markup_mode=None,
+    help="Scenarios: built-in ones, whose solvers packages carry, and those that a log tells of.",
 )
 
-Name = Annotated[str, typer.Argument(help="A scenario; `truecost scenario list` names them.", show_default=False)]
+Name = Annotated[
+    str, typer.Argument(help="A scenario; `truecost scenario list` names them.", show_default=False)
+]
 
 
 @app.command("list")
@@ -30,7 +33,9 @@ def list_(json: Json = False) -> None:
         return
     rows = [[builtin.name, builtin.title] for builtin in found]
     print_table("Built-in scenarios", ["name", "what"], rows, left=2)
-    print_line("truecost scenario show NAME says more; truecost scenario export NAME DIR writes one, ready to gather.")
+    print_line(
+        "truecost scenario show NAME says more; truecost scenario export NAME DIR writes one, ready to gather."
+    )
 
 
 @app.command()
@@ -46,31 +51,49 @@ def show(name: Name, json: Json = False) -> None:
     print_line(f"{builtin.name}: {builtin.title}")
     print_line(f"Solver: {builtin.solver}. Licence: {builtin.licence}.")
     print_line(f"{about['parameters']} parameters; PAR10.")
-    rows = [[size, each["what"], str(each["instances"]), f"{each['cutoff']:g} s"] for size, each in about["sizes"].items()]
+    rows = [
+        [size, each["what"], str(each["instances"]), f"{each['cutoff']:g} s"]
+        for size, each in about["sizes"].items()
+    ]
     print_table("Sizes", ["size", "instances", "number", "cutoff"], rows, left=2)
 
 
 @app.command()
 def export(
     name: Name,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write, new or empty.", show_default=False)],
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="DIR", help="Folder to write, new or empty.", show_default=False),
+    ],
     size: Annotated[str, typer.Option(help="small, paper; kissat-qcp has large too.")] = "small",
     instances: Annotated[
-        int | None, typer.Option(min=1, help=f"{options.INSTANCES}; as many as the size has.", show_default=False)
+        int | None,
+        typer.Option(
+            min=1, help=f"{options.INSTANCES}; as many as the size has.", show_default=False
+        ),
     ] = None,
     seed: Seed = 1,
     target: Annotated[
-        Path | None, typer.Option(help="Run this solver instead of the one a package carries.", show_default=False)
+        Path | None,
+        typer.Option(
+            help="Run this solver instead of the one a package carries.", show_default=False
+        ),
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help=f"{options.WORKERS}; for the reference lengths of LKH.")] = 1,
+    workers: Annotated[
+        int, typer.Option(min=1, help=f"{options.WORKERS}; for the reference lengths of LKH.")
+    ] = 1,
     generator: Annotated[
         bool,
-        typer.Option("--generator", help="Have instances made from seeds when they are needed, instead of writing them."),
+        typer.Option(
+            "--generator",
+            help="Have instances made from seeds when they are needed, instead of writing them.",
+        ),
     ] = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Write a scenario with its instances into a folder. Interrupted, it goes on when it is started again.
+    """Write a scenario with its instances into a folder. Interrupted, it goes on when it is started
+    again.
 
     Another seed gives fresh instances of the same kind.
     """
@@ -98,7 +121,9 @@ def export(
 @reads_runs
 def from_log(
     source: Source,
-    out: Annotated[Path, typer.Option("--out", "-o", help=f"{options.OUT}; a folder.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help=f"{options.OUT}; a folder.", show_default=False)
+    ],
     instances: Annotated[
         str | None,
         typer.Option(
@@ -109,16 +134,23 @@ def from_log(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Write the scenario that a log of irace tells of; or SMAC3's space and instances, with the target to fill in."""
+    """Write the scenario that a log of irace tells of; or SMAC3's space and instances, with the
+    target to fill in.
+    """
     from truecost.importers.fromlog import scenario_from_log
 
     if (out / "scenario.toml").exists():
-        raise InputError(f"{out}: expected a folder without a scenario, got one with: take another `out`.")
+        raise InputError(
+            f"{out}: expected a folder without a scenario, got one with: take another `out`."
+        )
     made = scenario_from_log(source.place or Path(), source.read(), out, instances=instances)
     if json:
         print_json({"scenario": str(made.path), "fill_in": made.fill_in})
     elif made.fill_in:
-        print_line(f"Written to {made.path}; fill in [target] and [answer], which the log does not say.", wrap=False)
+        print_line(
+            f"Written to {made.path}; fill in [target] and [answer], which the log does not say.",
+            wrap=False,
+        )
     else:
         print_line(f"Written to {made.path}.", wrap=False)
 

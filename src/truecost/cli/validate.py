@@ -10,7 +10,18 @@ import typer
 
 from truecost.cli import options
 from truecost.cli.gather import exported, going_on
-from truecost.cli.options import OUT, Dask, Delta, Json, KeepGoing, Pin, PrimaryStatement, Quiet, Unit, Workers
+from truecost.cli.options import (
+    OUT,
+    Dask,
+    Delta,
+    Json,
+    KeepGoing,
+    Pin,
+    PrimaryStatement,
+    Quiet,
+    Unit,
+    Workers,
+)
 from truecost.cli.printing import number, print_json, print_line
 from truecost.cli.progress import Meter, progress, steps
 from truecost.cli.reading import Source, check_out, reads_runs
@@ -46,7 +57,8 @@ def validate(
     scenario: Annotated[
         Path | None,
         typer.Option(
-            help="The scenario file, or the name of a built-in scenario; a log of irace says it itself.", show_default=False
+            help="The scenario file, or the name of a built-in scenario; a log of irace says it itself.",
+            show_default=False,
         ),
     ] = None,
     configuration: Annotated[
@@ -58,7 +70,8 @@ def validate(
         ),
     ] = None,
     journal: Annotated[
-        Path | None, typer.Option(help=f"{options.JOURNAL}; NAME-validate.db if not given.", show_default=False)
+        Path | None,
+        typer.Option(help=f"{options.JOURNAL}; NAME-validate.db if not given.", show_default=False),
     ] = None,
     runs_each: Annotated[
         int | None,
@@ -77,17 +90,19 @@ def validate(
     keep_going: KeepGoing = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be run.")] = False,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help=f"{OUT}; the report, NAME-validate.html if not given.")
+        Path | None,
+        typer.Option("--out", "-o", help=f"{OUT}; the report, NAME-validate.html if not given."),
     ] = None,
     unit: Unit = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Run the winner of a search and its default on instances the search never saw, until what is to be shown is shown.
+    """Run the winner of a search and its default on instances the search never saw, until what is
+    to be shown is shown.
 
-    Both run on the same instances, one after the other. It stops when the winner is shown to be better, shown to be worse,
-    or can hardly be shown to be better with what is left of the budget. Looking all the time is paid for: the verdict stays
-    as sure as it says.
+    Both run on the same instances, one after the other. It stops when the winner is shown to be
+    better, shown to be worse, or can hardly be shown to be better with what is left of the budget.
+    Looking all the time is paid for: the verdict stays as sure as it says.
 
     Exit code 0: shown to be better. 1: not shown. Interrupted or killed, the same line goes on.
     """
@@ -96,9 +111,13 @@ def validate(
     from truecost.running.scenario import Scenario
 
     if dask is not None and workers is not None:
-        raise InputError("expected --workers or --dask, got both: a cluster has the workers it has.")
+        raise InputError(
+            "expected --workers or --dask, got both: a cluster has the workers it has."
+        )
     if len(configuration or ()) > 2:
-        raise InputError("expected `configuration` once or twice, the winner and what it is compared with.")
+        raise InputError(
+            "expected `configuration` once or twice, the winner and what it is compared with."
+        )
     log = source.read()
     stem = re.sub(r"[^\w.-]+", "-", (source.path or Path()).resolve().stem).strip("-.") or "runs"
     page = Path(f"{stem}-validate.html") if out is None else out
@@ -107,7 +126,9 @@ def validate(
     named = {"configuration": first, "default": second or source.default}
     deterministic = False
     if scenario is None:
-        scenario, default, deterministic = _from_log(source, log, Path(f"{stem}-validate"), instances)
+        scenario, default, deterministic = _from_log(
+            source, log, Path(f"{stem}-validate"), instances
+        )
         if named["default"] is None and log.trajectory.default is None:
             named["default"] = default
     read = Scenario.read(exported(scenario, quiet))
@@ -140,7 +161,9 @@ def validate(
         raise typer.Exit(1)
 
 
-def _from_log(source: Source, log: "Import", folder: Path, pattern: str | None) -> tuple[Path, str | None, bool]:
+def _from_log(
+    source: Source, log: "Import", folder: Path, pattern: str | None
+) -> tuple[Path, str | None, bool]:
     """The scenario that a log of irace was made with, written into a folder."""
     if log.kind != "irace" or source.place is None:
         raise InputError(
@@ -171,14 +194,22 @@ def _announce(scenario: "Scenario", entry: "Entry", path: Path, budget: str | No
         print_line(f"{what}: configuration {each.name}: {words}", wrap=False)
     target = shlex.join(scenario.target.command or [scenario.target.function or ""])
     print_line(f"Target, from {scenario.path}: {target}", wrap=False)
-    left_out = f"; {entry.used:,} left out, since the log has runs on them" if entry.used else "; none of them is in the log"
+    left_out = (
+        f"; {entry.used:,} left out, since the log has runs on them"
+        if entry.used
+        else "; none of them is in the log"
+    )
     print_line(f"Instances: {len(entry.instances):,} to run on{left_out}.")
     print_line(f"Budget: {budget or 'as before'}. Journal: {path}", wrap=False)
 
 
 def _reported(meter: Meter) -> "Callable[[ValidationProgress], None]":
     def tell(now: "ValidationProgress") -> None:
-        lead = f"wins {now.lead:.0%}" if now.primary == "wins" else f"mean difference {number(now.lead)}"
+        lead = (
+            f"wins {now.lead:.0%}"
+            if now.primary == "wins"
+            else f"mean difference {number(now.lead)}"
+        )
         meter.tell(
             now.spent / now.budget.amount,
             count=now.runs,
@@ -190,7 +221,9 @@ def _reported(meter: Meter) -> "Callable[[ValidationProgress], None]":
     return tell
 
 
-def _tell(found: "Validated", path: Path, page: Path, unit: str | None, json: bool, quiet: bool) -> None:
+def _tell(
+    found: "Validated", path: Path, page: Path, unit: str | None, json: bool, quiet: bool
+) -> None:
     from truecost.cli.asking import setting
     from truecost.show.report import write_page
 

@@ -1,7 +1,8 @@
-"""Real matrices in the package: configurations of real solvers, the default first, gathered with `truecost gather`.
+"""Real matrices in the package: configurations of real solvers, the default first, gathered with
+`truecost gather`.
 
-Each is an npz file beside a JSON file that says how it was made: the scenario file, the solver's version, the machine, the
-command, the limits. docs/examples.md says more.
+Each is an npz file beside a JSON file that says how it was made: the scenario file, the solver's
+version, the machine, the command, the limits. docs/examples.md says more.
 """
 
 import json
@@ -27,7 +28,9 @@ def path_of(name: str) -> Path:
 
 
 def load_example(name: str) -> CostMatrix:
-    """The matrix of an example, "kissat" for instance: 50 configurations x 50 instances x 5 runs, costs in PAR10 seconds."""
+    """The matrix of an example, "kissat" for instance: 50 configurations x 50 instances x 5 runs,
+    costs in PAR10 seconds.
+    """
     return CostMatrix.load(path_of(name))
 
 

@@ -1,6 +1,7 @@
 """Makes an example of a journal: `python -m truecost.examples.pack JOURNAL SCENARIO NAME [RUNS]`.
 
-RUNS is how many runs of each configuration on each instance are taken; a gathering that was stopped may have begun another.
+RUNS is how many runs of each configuration on each instance are taken; a gathering that was stopped
+may have begun another.
 """
 
 import json
@@ -38,16 +39,23 @@ def pack(journal: Path, scenario: Path, name: str, folder: Path, runs: int | Non
     default = next(iter(configurations))
     matrix.save(
         folder / f"{name}.npz",
-        trajectory=Trajectory(tool="truecost gather", proposed="beforehand", raced=False, default=default),
+        trajectory=Trajectory(
+            tool="truecost gather", proposed="beforehand", raced=False, default=default
+        ),
     )
     about = {
         "scenario": scenario.read_text(),
         "runs": int(np.count_nonzero(kept)),
         "cpu_hours": round(float(table.cpu[kept].sum()) / 3600, 2),
         # As the matrix has them: a target that reports more seconds than the cutoff has timed out.
-        "statuses": {status.label: int(np.count_nonzero(matrix.statuses == status)) for status in Status},
+        "statuses": {
+            status.label: int(np.count_nonzero(matrix.statuses == status)) for status in Status
+        },
         "limits": limits,
-        "machines": [{**asdict(machine), "host": "", "system": machine.system.split()[0]} for machine in machines],
+        "machines": [
+            {**asdict(machine), "host": "", "system": machine.system.split()[0]}
+            for machine in machines
+        ],
         "default": default,
         "configurations": configurations,
     }

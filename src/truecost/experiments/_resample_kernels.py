@@ -1,8 +1,9 @@
-"""Compiled loops: arrays in, arrays out, nothing else. `tests/naive.py` has their twins in plain Python.
+"""Compiled loops: arrays in, arrays out, nothing else. `tests/naive.py` has their twins in plain
+Python.
 
-Every split has a stream of random numbers of its own (SplitMix64), so that results do not depend on how splits are shared
-out among threads. A draw below n takes the upper 32 bits of one number; its bias of n/2³² is far below any Monte Carlo
-error.
+Every split has a stream of random numbers of its own (SplitMix64), so that results do not depend on
+how splits are shared out among threads. A draw below n takes the upper 32 bits of one number; its
+bias of n/2³² is far below any Monte Carlo error.
 """
 
 import numba as nb
@@ -48,16 +49,20 @@ def _split(state, places, drawn):
 
 @nb.njit
 def _training(places, train):
-    """The training instances in rising order: which is drawn when is decided by the schedule, and memory likes order."""
+    """The training instances in rising order: which is drawn when is decided by the schedule, and
+    memory likes order.
+    """
     training = np.sort(places[:train])
     return training.astype(np.uint64)
 
 
 @nb.njit
 def _deal(state, row, training, counts, orders, hands):
-    """Deal one configuration's runs: hands[r, k] is the cost of the r-th run, in random order, on training instance k.
+    """Deal one configuration's runs: hands[r, k] is the cost of the r-th run, in random order, on
+    training instance k.
 
-    With few runs a cell draws one of all their `orders`; with many, or uneven counts, it draws run after run.
+    With few runs a cell draws one of all their `orders`; with many, or uneven counts, it draws run
+    after run.
     """
     runs = np.uint64(row.size // counts.size)
     if orders.shape[0] > 0:
@@ -94,8 +99,13 @@ def _means_over(means_by_instance, places, first, number, out):
 
 @nb.njit
 def _begin(seed, means_by_instance, train, test):
-    """A split: the state of its stream, the instances with the training ones first, and every configuration's true cost."""
-    places, truth = np.empty(means_by_instance.shape[0], np.int64), np.empty(means_by_instance.shape[1])
+    """A split: the state of its stream, the instances with the training ones first, and every
+    configuration's true cost.
+    """
+    places, truth = (
+        np.empty(means_by_instance.shape[0], np.int64),
+        np.empty(means_by_instance.shape[1]),
+    )
     state = _split(seed, places, train + test)
     _means_over(means_by_instance, places, train, test, truth)
     return state, places, truth
@@ -103,7 +113,9 @@ def _begin(seed, means_by_instance, train, test):
 
 @compiled(parallel=True)
 def splits_of(means_by_instance, everywhere, seeds, train, test, training_costs, test_costs):
-    """Training and test cost of every configuration in every split, all runs used; `everywhere` sums over all instances."""
+    """Training and test cost of every configuration in every split, all runs used; `everywhere`
+    sums over all instances.
+    """
     instances, configurations = means_by_instance.shape
     for s in nb.prange(seeds.size):
         places = np.empty(instances, np.int64)
@@ -143,7 +155,9 @@ def average_ties(values, last):
 
 @compiled
 def pack(values, first, last, out):
-    """Numbers that sort as the values do, rounded to single precision, and carry first and last in their lower 32 bits."""
+    """Numbers that sort as the values do, rounded to single precision, and carry first and last in
+    their lower 32 bits.
+    """
     bits = values.astype(np.float32).view(np.int32)
     for i in range(values.size):
         key = np.int64(bits[i])
@@ -154,10 +168,12 @@ def pack(values, first, last, out):
 
 @compiled
 def mixture_quantiles(packed, cumulative, splits, levels, block, out):
-    """Quantiles of the mixture in which a value has the mean weight of the ranks first … last that are packed with it.
+    """Quantiles of the mixture in which a value has the mean weight of the ranks first … last that
+    are packed with it.
 
-    `packed` is sorted; cumulative[v, k] is the weight of the first k ranks, the same in each of the splits. The weight below
-    a value is found from counts of ranks at every `block`-th place, then item by item inside one block.
+    `packed` is sorted; cumulative[v, k] is the weight of the first k ranks, the same in each of the
+    splits. The weight below a value is found from counts of ranks at every `block`-th place, then
+    item by item inside one block.
     """
     items, ranks = packed.size, cumulative.shape[1] - 1
     blocks = (items + block - 1) // block
@@ -188,7 +204,8 @@ def mixture_quantiles(packed, cumulative, splits, levels, block, out):
             while place < items - 1:
                 begin, end = (packed[place] >> 16) & 0xFFFF, (packed[place] & 0xFFFF) + 1
                 below += (cumulative[v, end] - cumulative[v, begin]) / (end - begin)
-                # A hair of slack: the sums of a complete mixture differ from its weight by rounding.
+                # A hair of slack: the sums of a complete mixture differ from its weight by
+                # rounding.
                 if below >= target * (1 - 1e-12):
                     break
                 place += 1
@@ -204,12 +221,16 @@ def k_sweep(means_by_instance, seeds, train, test, uniform, selection, training)
         _, places, truth = _begin(seeds[s], means_by_instance, train, test)
         sums = np.zeros(truth.size)
         for k in range(train):
-            _add_and_select(sums, means_by_instance[places[k]], truth, k, uniform[s], selection[s], training[s])
+            _add_and_select(
+                sums, means_by_instance[places[k]], truth, k, uniform[s], selection[s], training[s]
+            )
 
 
 @nb.njit
 def _add_and_select(sums, row, truth, n, uniform, selection, training):
-    """One more run of every configuration: the uniform error, and the selection error, shared over ties."""
+    """One more run of every configuration: the uniform error, and the selection error, shared over
+    ties.
+    """
     scale = 1.0 / (n + 1)
     least, worst = np.inf, -np.inf
     for c in range(sums.size):
@@ -227,7 +248,18 @@ def _add_and_select(sums, row, truth, n, uniform, selection, training):
 
 
 @compiled(parallel=True, fastmath=True)
-def n_sweep_common(costs_by_run, means_by_instance, seeds, train, test, rounds, values, uniform, selection, training):
+def n_sweep_common(
+    costs_by_run,
+    means_by_instance,
+    seeds,
+    train,
+    test,
+    rounds,
+    values,
+    uniform,
+    selection,
+    training,
+):
     """The error against N, every configuration in the same order of instances and runs."""
     _, runs, configurations = costs_by_run.shape
     for s in nb.prange(seeds.size):
@@ -245,15 +277,20 @@ def n_sweep_common(costs_by_run, means_by_instance, seeds, train, test, rounds, 
             _add_and_select(sums, row, truth, n, curves[0], curves[1], curves[2])
         for v in range(values.size):
             n = values[v] - 1
-            uniform[s, v], selection[s, v], training[s, v] = curves[0, n], curves[1, n], curves[2, n]
+            uniform[s, v], selection[s, v], training[s, v] = (
+                curves[0, n],
+                curves[1, n],
+                curves[2, n],
+            )
 
 
 @nb.njit
 def _play(state, hands, truth, scale, worst, least, chosen, tied):
-    """One configuration's schedule, round after round; `worst` to `tied` keep what selects among configurations at each N.
+    """One configuration's schedule, round after round; `worst` to `tied` keep what selects among
+    configurations at each N.
 
-    The innermost loop of all: every number of the stream draws two runs, indices are unsigned, and no array is handed on,
-    which would count references at every step.
+    The innermost loop of all: every number of the stream draws two runs, indices are unsigned, and
+    no array is handed on, which would count references at every step.
     """
     total, n = 0.0, np.uint64(0)
     bits = np.uint64(0)
@@ -286,8 +323,23 @@ def _play(state, hands, truth, scale, worst, least, chosen, tied):
 
 
 @compiled(parallel=True)
-def n_sweep(costs, counts, orders, means_by_instance, seeds, train, test, rounds, values, uniform, selection, training):
-    """The error against N, every configuration in an order of its own; `costs` has the runs that are there first."""
+def n_sweep(
+    costs,
+    counts,
+    orders,
+    means_by_instance,
+    seeds,
+    train,
+    test,
+    rounds,
+    values,
+    uniform,
+    selection,
+    training,
+):
+    """The error against N, every configuration in an order of its own; `costs` has the runs that
+    are there first.
+    """
     configurations, most = costs.shape[0], rounds * train
     scale = 1.0 / np.arange(1, most + 1)
     for s in nb.prange(seeds.size):
@@ -304,8 +356,12 @@ def n_sweep(costs, counts, orders, means_by_instance, seeds, train, test, rounds
 
 
 @compiled(parallel=True)
-def estimators(costs, counts, orders, means_by_instance, seeds, kind, train, test, values, absolute, squared):
-    """Mean over configurations of |û − u| and (û − u)² of one estimator at rising N, each configuration in its own order."""
+def estimators(
+    costs, counts, orders, means_by_instance, seeds, kind, train, test, values, absolute, squared
+):
+    """Mean over configurations of |û − u| and (û − u)² of one estimator at rising N, each
+    configuration in its own order.
+    """
     configurations, _, runs = costs.shape
     most = values[-1]
     rounds = min(runs, (most + train - 1) // train) if kind == EVEN else runs

@@ -22,13 +22,13 @@ class Reality:
     Attributes
     ----------
     uniform, selection
-        The observed quantiles. They are taken against the mean of the test instances, whose own noise is in them; the
-        bounds speak of the true cost.
+        The observed quantiles. They are taken against the mean of the test instances, whose own
+        noise is in them; the bounds speak of the true cost.
     bennett, printed
         Theorem 2 with the largest τ² for all configurations.
     bennett_own, printed_own
-        Theorem 2 with its own τ² for the configuration with the least mean cost in the matrix: what may be said of the one a
-        configurator would select.
+        Theorem 2 with its own τ² for the configuration with the least mean cost in the matrix: what
+        may be said of the one a configurator would select.
     caveat
         The components are the matrix's own: plug-ins, not guaranteed.
     """
@@ -46,7 +46,10 @@ class Reality:
     @property
     def bounds(self) -> dict[str, FloatArray]:
         """The bounds by their names."""
-        return {name: getattr(self, name) for name in ("bennett", "printed", "bennett_own", "printed_own")}
+        return {
+            name: getattr(self, name)
+            for name in ("bennett", "printed", "bennett_own", "printed_own")
+        }
 
 
 def levels_for(delta: float) -> list[float]:
@@ -61,7 +64,9 @@ def bounds_against_reality(matrix: CostMatrix, sweep: Sweep, *, delta: float = 0
     levels = np.asarray(sweep.levels)
     level = int(np.abs(levels - (1 - delta)).argmin())
     if abs(levels[level] - (1 - delta)) > 1e-9:
-        raise InputError(f"Expected 1 − delta to be one of the sweep's levels {sweep.levels}, got delta {delta}.")
+        raise InputError(
+            f"Expected 1 − delta to be one of the sweep's levels {sweep.levels}, got delta {delta}."
+        )
     if not np.isfinite(matrix.width):
         raise InputError("Give the metric's possible range, `low` and `high`: Theorem 2 needs it.")
     components = variance_components(matrix)
@@ -92,7 +97,9 @@ def bounds_against_reality(matrix: CostMatrix, sweep: Sweep, *, delta: float = 0
     )
 
 
-def _swept(sweep: Sweep, all_configurations: int) -> tuple[NDArray[np.int64] | int, AllocationSizes]:
+def _swept(
+    sweep: Sweep, all_configurations: int
+) -> tuple[NDArray[np.int64] | int, AllocationSizes]:
     """The m and the allocations at the swept values."""
     if sweep.kind == "m":
         return sweep.values, even_sizes(sweep.runs * sweep.train, sweep.train)

@@ -1,7 +1,8 @@
 """What the paper's experimental section claims, judged on the results of one matrix.
 
-Each function takes tables of `truecost.experiments.tables` and answers one claim by a verdict and the numbers behind it.
-What counts as "best", "steady" or "follows" stands beside each as a constant and in the answer.
+Each function takes tables of `truecost.experiments.tables` and answers one claim by a verdict and
+the numbers behind it. What counts as "best", "steady" or "follows" stands beside each as a constant
+and in the answer.
 """
 
 from collections.abc import Sequence
@@ -20,13 +21,17 @@ FloatArray = NDArray[np.float64]
 NAMES = {"even": "S*", "concentrated": "S†", "scattered": "S°", "pairs": "S° of distinct pairs"}
 # Equal up to rounding: where two estimators are the same, neither is better.
 EQUAL = 1e-9
-# Simulated errors differ only if they lie so many standard errors apart: there are hundreds of comparisons.
+# Simulated errors differ only if they lie so many standard errors apart: there are hundreds of
+# comparisons.
 APART = 4.0
-# Shares of the final error: above it by at most the first is steady, by at most the second nearly so.
+# Shares of the final error: above it by at most the first is steady, by at most the second nearly
+# so.
 STEADY, NEARLY = 0.10, 0.25
-# The R² from which a curve follows the errors, and, for the selection error, R² and correlation "to a considerable extent".
+# The R² from which a curve follows the errors, and, for the selection error, R² and correlation "to
+# a considerable extent".
 FOLLOWS, CONSIDERABLE = 0.95, 0.90
-# What may be left of an error that converged to 0, as a share of that at the least N; how far apart errors may be that met.
+# What may be left of an error that converged to 0, as a share of that at the least N; how far apart
+# errors may be that met.
 GONE, TOGETHER = 0.05, 0.05
 
 
@@ -51,7 +56,12 @@ class Claim:
 
 
 def judge(
-    *, exact: pl.DataFrame, simulated: pl.DataFrame, sweeps: dict[fit.Kind, pl.DataFrame], train: int, delta: float
+    *,
+    exact: pl.DataFrame,
+    simulated: pl.DataFrame,
+    sweeps: dict[fit.Kind, pl.DataFrame],
+    train: int,
+    delta: float,
 ) -> list[Claim]:
     """All claims, in the paper's order.
 
@@ -86,14 +96,19 @@ def best_estimator(exact: pl.DataFrame, simulated: pl.DataFrame) -> Claim:
     squared = _by_estimator(exact, "squared")
     rivals = [name for name in squared if name != "even"]
     lost = np.any([squared["even"] > squared[name] * (1 + EQUAL) for name in rivals], axis=0)
-    absolute, error = _by_estimator(simulated, "absolute"), _by_estimator(simulated, "absolute_error")
+    absolute, error = (
+        _by_estimator(simulated, "absolute"),
+        _by_estimator(simulated, "absolute_error"),
+    )
     worse = np.zeros_like(absolute["even"], dtype=bool)
     for name in absolute:
         worse |= absolute["even"] - absolute[name] > APART * np.hypot(error["even"], error[name])
     if not any(values.any() for values in squared.values()):
         return _open("best", says)
     at = _at_largest_k(exact)
-    more = {name: [_excess(at[name][place], at["even"][place]) for place in (0, -1)] for name in rivals}
+    more = {
+        name: [_excess(at[name][place], at["even"][place]) for place in (0, -1)] for name in rivals
+    }
     ratios = at["ratio"]
     gaps = "; ".join(
         f"{NAMES[name]} {shown(gap[0], '+.1%')} at N = {ratios[0]:.3g}K and {shown(gap[1], '+.1%')} at N = {ratios[-1]:.3g}K"
@@ -119,7 +134,8 @@ def best_estimator(exact: pl.DataFrame, simulated: pl.DataFrame) -> Claim:
 def small_n(exact: pl.DataFrame) -> Claim:
     """The advantage of S* is largest at small N.
 
-    Over S° it is across·(1 − 1/N)/K up to N = K, nothing at N = 1 and about across/K at N = K, and falls like 1/N after.
+    Over S° it is across·(1 − 1/N)/K up to N = K, nothing at N = 1 and about across/K at N = K, and
+    falls like 1/N after.
     """
     at = _at_largest_k(exact)
     peaks, holds = {}, {}
@@ -138,9 +154,7 @@ def small_n(exact: pl.DataFrame) -> Claim:
     if said:
         finding = f"In mean squared error, at the largest K, {'; '.join(said)}."
     if holds.get("scattered") is False:
-        finding += (
-            f" At N = 1 S* and S° are the same; the advantage grows to about across/K = {across:.3g} at N = K, then falls."
-        )
+        finding += f" At N = 1 S* and S° are the same; the advantage grows to about across/K = {across:.3g} at N = K, then falls."
     return Claim(
         name="small-n",
         says="The advantage of S* is most remarkable when N is small.",
@@ -151,7 +165,9 @@ def small_n(exact: pl.DataFrame) -> Claim:
 
 
 def converges(exact: pl.DataFrame) -> Claim:
-    """With growing N all errors converge to 0; in truth, that of S* to across/K and the noise of the test set (Lemma 2)."""
+    """With growing N all errors converge to 0; in truth, that of S* to across/K and the noise of
+    the test set (Lemma 2).
+    """
     says = "When N grows, the error of all three estimators converges to 0."
     at = _at_largest_k(exact)
     limit = max(0.0, float(at["across"][-1] + at["floor"][-1]))
@@ -174,10 +190,17 @@ def converges(exact: pl.DataFrame) -> Claim:
 def similar_at_other_k(exact: pl.DataFrame) -> Claim:
     """The order of the estimators at r₁ = 0.5 is that at every other r₁."""
     # (K, N): every K of the grid has as many N.
-    squared = {name: flat.reshape(exact["k"].n_unique(), -1) for name, flat in _by_estimator(exact, "squared").items()}
+    squared = {
+        name: flat.reshape(exact["k"].n_unique(), -1)
+        for name, flat in _by_estimator(exact, "squared").items()
+    }
     names = [name for name in ("even", "concentrated", "scattered") if name in squared]
     signs = np.array(
-        [_sign(squared[a] - squared[b], squared[a]) for i, a in enumerate(names) for b in names[i + 1 :]]
+        [
+            _sign(squared[a] - squared[b], squared[a])
+            for i, a in enumerate(names)
+            for b in names[i + 1 :]
+        ]
     )  # (pairs, K, N)
     same = (signs == signs[:, -1:, :]).all(axis=0)[:-1]
     share = float(same.mean()) if same.size else float("nan")
@@ -194,7 +217,9 @@ def similar_at_other_k(exact: pl.DataFrame) -> Claim:
 
 def fits_follow(sweeps: dict[fit.Kind, pl.DataFrame]) -> Claim:
     """The curves that Theorem 2 suggests follow the uniform error against m, N and K."""
-    found: dict[str, dict[str, float]] = {kind: _fit(table, "uniform") for kind, table in sweeps.items()}
+    found: dict[str, dict[str, float]] = {
+        kind: _fit(table, "uniform") for kind, table in sweeps.items()
+    }
     said = ", ".join(
         f"{fit.letter(kind)}: {shown(each['r_squared'], '.4f')} "
         f"(largest gap {shown(each['gap'], '.1%')} of the curve's range)"
@@ -217,7 +242,11 @@ def steady_from_half(table: pl.DataFrame, train: int) -> Claim:
     if not errors[-1] > 0:
         return _open("steady", says)
     above = float(errors[half] / errors[-1] - 1)
-    gone = float((errors[0] - errors[half]) / (errors[0] - errors[-1])) if errors[0] > errors[-1] else float("nan")
+    gone = (
+        float((errors[0] - errors[half]) / (errors[0] - errors[-1]))
+        if errors[0] > errors[-1]
+        else float("nan")
+    )
     # The first N from which the error never leaves the band again.
     outside = np.flatnonzero(errors > errors[-1] * (1 + STEADY))
     first = int(values[0] if outside.size == 0 else values[min(outside[-1] + 1, values.size - 1)])
@@ -239,7 +268,9 @@ def steady_from_half(table: pl.DataFrame, train: int) -> Claim:
 
 
 def selection_alike(sweeps: dict[fit.Kind, pl.DataFrame]) -> Claim:
-    """What holds for the uniform error holds for the error of the selected configuration to a considerable extent."""
+    """What holds for the uniform error holds for the error of the selected configuration to a
+    considerable extent.
+    """
     found: dict[str, dict[str, float]] = {}
     holds = []
     for kind, table in sweeps.items():
@@ -266,7 +297,9 @@ def selection_alike(sweeps: dict[fit.Kind, pl.DataFrame]) -> Claim:
 
 
 def bounds_hold(sweeps: dict[fit.Kind, pl.DataFrame], delta: float) -> Claim:
-    """Theorem 2, in Bennett's form with plug-in variances, lies above the uniform error of 1 − delta of the splits."""
+    """Theorem 2, in Bennett's form with plug-in variances, lies above the uniform error of 1 −
+    delta of the splits.
+    """
     column = f"uniform_q{100 * (1 - delta):g}"
     below, points, factors = 0, 0, {}
     for kind, table in sweeps.items():
@@ -274,7 +307,10 @@ def bounds_hold(sweeps: dict[fit.Kind, pl.DataFrame], delta: float) -> Claim:
         known = np.isfinite(bound)
         below, points = below + int((seen[known] > bound[known]).sum()), points + int(known.sum())
         factors[kind] = float(bound[-1] / seen[-1]) if seen[-1] > 0 else float("nan")
-    said = ", ".join(f"{shown(factor, '.1f')} at the largest {fit.letter(kind)}" for kind, factor in factors.items())
+    said = ", ".join(
+        f"{shown(factor, '.1f')} at the largest {fit.letter(kind)}"
+        for kind, factor in factors.items()
+    )
     return Claim(
         name="bounds",
         says="Theorem 2 bounds the uniform error.",
@@ -295,20 +331,31 @@ def _by_estimator(table: pl.DataFrame, column: str) -> dict[str, FloatArray]:
 
 
 def _at_largest_k(exact: pl.DataFrame) -> dict[str, FloatArray]:
-    """Mean squared errors over N at the largest K, N/K as `ratio`, and S*'s limits: `across` (over K) and `floor`."""
+    """Mean squared errors over N at the largest K, N/K as `ratio`, and S*'s limits: `across` (over
+    K) and `floor`.
+    """
     last = exact.filter(pl.col("k") == pl.col("k").max())
     even = last.filter(pl.col("estimator") == "even").sort("n")
     found = _by_estimator(last, "squared")
     k, n = even["k"].to_numpy(), even["n"].to_numpy()
     # Σ n_i²/N² is 1/K where K divides N, at N = K for one: across/K can be read off there.
     limit = even["across"].to_numpy()[n % k == 0][-1]
-    return {**found, "ratio": n / k, "across": np.full(n.size, limit), "floor": even["floor"].to_numpy()}
+    return {
+        **found,
+        "ratio": n / k,
+        "across": np.full(n.size, limit),
+        "floor": even["floor"].to_numpy(),
+    }
 
 
 def _fit(table: pl.DataFrame, error: str) -> dict[str, float]:
     curve, errors = fit.to_table(table, error), table[error].to_numpy()
     spread = float(np.ptp(errors))
-    gap = float(np.abs(curve(table[curve.kind].to_numpy()) - errors).max() / spread) if spread > 0 else float("nan")
+    gap = (
+        float(np.abs(curve(table[curve.kind].to_numpy()) - errors).max() / spread)
+        if spread > 0
+        else float("nan")
+    )
     return {"a": curve.a, "b": curve.b, "r_squared": curve.r_squared, "gap": gap}
 
 
@@ -329,7 +376,9 @@ def _correlation(a: FloatArray, b: FloatArray) -> float:
 
 
 def _sign(difference: FloatArray, size: FloatArray) -> NDArray[np.int64]:
-    return np.where(np.abs(difference) <= EQUAL * np.abs(size), 0, np.sign(difference)).astype(np.int64)
+    return np.where(np.abs(difference) <= EQUAL * np.abs(size), 0, np.sign(difference)).astype(
+        np.int64
+    )
 
 
 def _at_least(value: float, least: float) -> bool | None:

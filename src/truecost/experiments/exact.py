@@ -1,4 +1,6 @@
-"""Closed forms: the paper's estimator comparison without Monte Carlo error, and expectations over m-subsets."""
+"""Closed forms: the paper's estimator comparison without Monte Carlo error, and expectations over
+m-subsets.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,13 +24,14 @@ ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SquaredError:
-    """E(û − test cost)² over random splits, in parts; arrays of the shape of (instances, runs) broadcast, then (M,).
+    """E(û − test cost)² over random splits, in parts; arrays of the shape of (instances, runs)
+    broadcast, then (M,).
 
     Attributes
     ----------
     across, within
-        What the choice of training instances and of runs on them adds. `across` may be negative for a configuration whose
-        instances differ less than its runs explain.
+        What the choice of training instances and of runs on them adds. `across` may be negative for
+        a configuration whose instances differ less than its runs explain.
     floor
         What the choice of test instances adds; no weighting of training runs removes it.
     """
@@ -56,20 +59,25 @@ def mean_squared_error(
     runs: ArrayLike | None = None,
     test_instances: int | None = None,
 ) -> SquaredError:
-    """The exact mean squared error of an estimator over random splits of the matrix (Lemma 2 under resampling).
+    """The exact mean squared error of an estimator over random splits of the matrix (Lemma 2 under
+    resampling).
 
-    A split draws K training and T other test instances without replacement; the true cost is the mean cost on the test
-    instances. Runs of an instance are drawn without replacement, but for "scattered".
+    A split draws K training and T other test instances without replacement; the true cost is the
+    mean cost on the test instances. Runs of an instance are drawn without replacement, but for
+    "scattered".
 
     Parameters
     ----------
     matrix
-        Missing runs are allowed, if every configuration has a run on every instance; not for "pairs".
+        Missing runs are allowed, if every configuration has a run on every instance; not for
+        "pairs".
     estimator
-        "even" (S*), "concentrated" (S†: all runs of one instance after another), "scattered" (S°: instances and runs with
-        replacement), "pairs" (S° as the authors' program has it: different (instance, run) pairs), or an `Allocation`.
+        "even" (S*), "concentrated" (S†: all runs of one instance after another), "scattered" (S°:
+        instances and runs with replacement), "pairs" (S° as the authors' program has it: different
+        (instance, run) pairs), or an `Allocation`.
     instances, runs
-        K and N, broadcast against each other: a whole grid at once. Not with an `Allocation`, which says both.
+        K and N, broadcast against each other: a whole grid at once. Not with an `Allocation`, which
+        says both.
     test_instances
         T, half of all if not given.
     """
@@ -92,12 +100,15 @@ def mean_squared_error(
         q = _concentration(estimator, k, n, stored_runs, moments.fewest)
     q, per_run = q[..., np.newaxis], 1 / n[..., np.newaxis]
     if estimator == "scattered":
-        # Runs are drawn with replacement here, so that two runs of an instance can be one and the same.
+        # Runs are drawn with replacement here, so that two runs of an instance can be one and the
+        # same.
         within = moments.mean_noise * q + (moments.within - moments.mean_noise) * per_run
     else:
         within = moments.within * per_run
     across = moments.across * q
-    return SquaredError(across=across, within=within + 0 * across, floor=moments.spread / test + 0 * across)
+    return SquaredError(
+        across=across, within=within + 0 * across, floor=moments.spread / test + 0 * across
+    )
 
 
 def by_estimator(
@@ -105,13 +116,19 @@ def by_estimator(
 ) -> dict[str, SquaredError]:
     """The exact mean squared error of every estimator that is defined on the matrix."""
     return {
-        name: mean_squared_error(matrix, estimator=name, instances=instances, runs=runs, test_instances=test_instances)
+        name: mean_squared_error(
+            matrix, estimator=name, instances=instances, runs=runs, test_instances=test_instances
+        )
         for name in defined_on(matrix)
     }
 
 
-def grid(instances: int, r1: ArrayLike | None = None, r2: ArrayLike | None = None) -> tuple[IntArray, IntArray]:
-    """The paper's grid of K = r₁P and N = r₂K, both rounded up: r₁ = 0.10 … 0.50 by 0.05, r₂ = 0.25 … 4 by 0.25."""
+def grid(
+    instances: int, r1: ArrayLike | None = None, r2: ArrayLike | None = None
+) -> tuple[IntArray, IntArray]:
+    """The paper's grid of K = r₁P and N = r₂K, both rounded up: r₁ = 0.10 … 0.50 by 0.05, r₂ = 0.25
+    … 4 by 0.25.
+    """
     shares = np.arange(2, 11) / 20 if r1 is None else np.asarray(r1, dtype=np.float64)
     factors = np.arange(1, 17) / 4 if r2 is None else np.asarray(r2, dtype=np.float64)
     # 0.15·500 is a little more than 75 in floating point and must stay 75.
@@ -121,20 +138,25 @@ def grid(instances: int, r1: ArrayLike | None = None, r2: ArrayLike | None = Non
 
 
 def grid_within(matrix: CostMatrix) -> tuple[IntArray, IntArray]:
-    """The paper's grid without the N that some configuration's runs do not reach: fewer than five runs end it earlier."""
+    """The paper's grid without the N that some configuration's runs do not reach: fewer than five
+    runs end it earlier.
+    """
     k, n = grid(matrix.shape[1])
     reached = (n <= k * int(matrix.counts().min())).all(axis=0)
     return k[:, reached], n[:, reached]
 
 
 def defined_on(matrix: CostMatrix, estimators: Sequence[Estimator] = ESTIMATORS) -> list[Estimator]:
-    """The estimators that the matrix allows: S† and S° of pairs are defined only where no run is missing."""
+    """The estimators that the matrix allows: S† and S° of pairs are defined only where no run is
+    missing.
+    """
     complete = int(matrix.counts().min()) == matrix.shape[2]
     return [name for name in estimators if complete or name in ("even", "scattered")]
 
 
 def subset_weights(configurations: int, sizes: ArrayLike) -> FloatArray:
-    """C(i−1, m−1)/C(M, m) for i = 1 … M, a row for every m: how probably the i-th of M is the largest of an m-subset.
+    """C(i−1, m−1)/C(M, m) for i = 1 … M, a row for every m: how probably the i-th of M is the
+    largest of an m-subset.
 
     Reversed, the weights of the smallest. Each row sums to 1.
     """
@@ -144,24 +166,41 @@ def subset_weights(configurations: int, sizes: ArrayLike) -> FloatArray:
     # ln k! from a table: the gamma function itself would be asked a million times.
     log_factorial = gammaln(np.arange(1, configurations + 2, dtype=np.float64))
     i, column = np.arange(1, configurations + 1), m[:, np.newaxis]
-    log_weight = log_factorial[i - 1] - log_factorial[np.maximum(i - column, 0)] - log_factorial[column - 1]
-    log_all = log_factorial[configurations] - log_factorial[column] - log_factorial[configurations - column]
+    log_weight = (
+        log_factorial[i - 1] - log_factorial[np.maximum(i - column, 0)] - log_factorial[column - 1]
+    )
+    log_all = (
+        log_factorial[configurations]
+        - log_factorial[column]
+        - log_factorial[configurations - column]
+    )
     weights = np.where(i >= column, np.exp(log_weight - log_all), 0.0)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def split_sizes(instances: int, train: int | None, test: int | None) -> tuple[int, int]:
-    """K and T, half of the instances each if not given; refuse a split that the instances do not suffice for."""
-    train, test = instances // 2 if train is None else train, instances // 2 if test is None else test
+    """K and T, half of the instances each if not given; refuse a split that the instances do not
+    suffice for.
+    """
+    train, test = (
+        instances // 2 if train is None else train,
+        instances // 2 if test is None else test,
+    )
     if train < 1 or test < 1:
-        raise InputError(f"Expected at least 1 training and 1 test instance, got {train} and {test}.")
+        raise InputError(
+            f"Expected at least 1 training and 1 test instance, got {train} and {test}."
+        )
     if train + test > instances:
-        raise InputError(f"Expected training and test instances to fit into {instances}, got {train} + {test}.")
+        raise InputError(
+            f"Expected training and test instances to fit into {instances}, got {train} + {test}."
+        )
     return train, test
 
 
 def check_complete(matrix: CostMatrix) -> None:
-    """Refuse a matrix in which some configuration has no run on some instance, or only one that was stopped early."""
+    """Refuse a matrix in which some configuration has no run on some instance, or only one that was
+    stopped early.
+    """
     missing = np.isnan(matrix.exact_costs()).all(axis=2)
     if missing.any():
         configuration, instance = np.argwhere(missing)[0]
@@ -174,12 +213,16 @@ def check_complete(matrix: CostMatrix) -> None:
 def check_counts(largest: int, fewest: int) -> None:
     """Refuse more runs of an instance than every configuration has on every instance."""
     if largest > fewest:
-        raise InputError(f"Expected at most {fewest} runs an instance, as many as the matrix has everywhere, got {largest}.")
+        raise InputError(
+            f"Expected at most {fewest} runs an instance, as many as the matrix has everywhere, got {largest}."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Moments:
-    """What the closed forms need of each configuration; the matrix is the population here, so nothing is estimated."""
+    """What the closed forms need of each configuration; the matrix is the population here, so
+    nothing is estimated.
+    """
 
     across: FloatArray
     within: FloatArray
@@ -212,7 +255,9 @@ def _concentration(estimator: str, k: IntArray, n: IntArray, runs: int, fewest: 
     if estimator == "scattered":
         return (1 + (n - 1) / k) / n
     if estimator not in ESTIMATORS:
-        raise InputError(f"Expected an estimator out of {', '.join(ESTIMATORS)} or an Allocation, got {estimator!r}.")
+        raise InputError(
+            f"Expected an estimator out of {', '.join(ESTIMATORS)} or an Allocation, got {estimator!r}."
+        )
     if fewest < runs:
         raise InputError(
             f"Expected all {runs} runs everywhere for the estimator {estimator!r}, got a matrix with missing runs."

@@ -23,8 +23,8 @@ def letter(kind: str) -> str:
 class Fit:
     """A fitted curve: a, b, their standard errors, and the share of the variation it explains.
 
-    The standard errors take the points for independent, which the points of one sweep are not: they describe the fit, not
-    the uncertainty of the experiment.
+    The standard errors take the points for independent, which the points of one sweep are not: they
+    describe the fit, not the uncertainty of the experiment.
     """
 
     kind: Kind
@@ -36,20 +36,28 @@ class Fit:
 
     def __call__(self, values: ArrayLike) -> FloatArray:
         """The curve at these m, N or K."""
-        return np.asarray(_basis(np.asarray(values, dtype=np.float64), self.kind) @ np.array([self.a, self.b]))
+        return np.asarray(
+            _basis(np.asarray(values, dtype=np.float64), self.kind) @ np.array([self.a, self.b])
+        )
 
 
 def curve(values: ArrayLike, errors: ArrayLike, *, kind: Kind) -> Fit:
-    """Fit a·ln m + b·√ln m (kind "m"), a + b/√N ("n") or a/K + b/√K ("k") to errors at these values."""
+    """Fit a·ln m + b·√ln m (kind "m"), a + b/√N ("n") or a/K + b/√K ("k") to errors at these
+    values.
+    """
     if kind not in get_args(Kind):
         raise InputError(f"Expected kind to be one of {', '.join(get_args(Kind))}, got {kind!r}.")
     x, y = np.asarray(values, dtype=np.float64), np.asarray(errors, dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape:
-        raise InputError(f"Expected as many errors as values, in flat lists, got shapes {y.shape} and {x.shape}.")
+        raise InputError(
+            f"Expected as many errors as values, in flat lists, got shapes {y.shape} and {x.shape}."
+        )
     if not (np.isfinite(y).all() and (x >= 1).all()):
         raise InputError("Expected finite errors at values of 1 or more.")
     if np.unique(x).size < 4:
-        raise InputError(f"Expected at least 4 different values to fit two parameters to, got {np.unique(x).size}.")
+        raise InputError(
+            f"Expected at least 4 different values to fit two parameters to, got {np.unique(x).size}."
+        )
     basis = _basis(x, kind)
     solution = np.linalg.lstsq(basis, y)[0]
     residuals = y - basis @ solution
@@ -67,7 +75,9 @@ def curve(values: ArrayLike, errors: ArrayLike, *, kind: Kind) -> Fit:
 
 
 def to_table(table: pl.DataFrame, error: str) -> Fit:
-    """The curve of an error in a table of `tables.sweep_table`, whose first column is what was swept."""
+    """The curve of an error in a table of `tables.sweep_table`, whose first column is what was
+    swept.
+    """
     kind = cast(Kind, table.columns[0])
     return curve(table[kind].to_numpy(), table[error].to_numpy(), kind=kind)
 

@@ -1,4 +1,6 @@
-"""One random split: what each configuration seems to cost, from few and from many runs, and costs on test instances."""
+"""One random split: what each configuration seems to cost, from few and from many runs, and costs
+on test instances.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +17,9 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OneSplit:
-    """Of every configuration the training cost from each N of `runs`, (N, M), and the cost on the test instances, (M,)."""
+    """Of every configuration the training cost from each N of `runs`, (N, M), and the cost on the
+    test instances, (M,).
+    """
 
     configurations: tuple[str, ...]
     runs: tuple[int, ...]
@@ -38,7 +42,8 @@ def one_split(
     matrix
         Every configuration needs a run on every instance.
     rng
-        Draws the split, and for every configuration its own instances and runs: a seed, a generator, or None.
+        Draws the split, and for every configuration its own instances and runs: a seed, a
+        generator, or None.
     runs
         The N, each an allocation as even as can be (S*) of its own; ⌈K/4⌉ and all if not given.
     train, test
@@ -66,9 +71,12 @@ def one_split(
 
 
 def _even_means(costs: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
-    """The mean of n runs of every configuration, spread as evenly as can be over the instances, both in random order."""
+    """The mean of n runs of every configuration, spread as evenly as can be over the instances,
+    both in random order.
+    """
     configurations, instances, _ = costs.shape
-    # Runs that are there in random order, those that are not behind them; then an instance's first runs are a random choice.
+    # Runs that are there in random order, those that are not behind them; then an instance's first
+    # runs are a random choice.
     keys = np.where(np.isnan(costs), 2.0, rng.random(costs.shape))
     shuffled = np.take_along_axis(costs, keys.argsort(axis=2), axis=2)
     whole, rest = divmod(n, instances)

@@ -1,4 +1,6 @@
-"""The paper's whole experimental section on one matrix: every table it takes, and which of its claims hold there."""
+"""The paper's whole experimental section on one matrix: every table it takes, and which of its
+claims hold there.
+"""
 
 import hashlib
 from collections.abc import Callable
@@ -22,7 +24,8 @@ FloatArray = NDArray[np.float64]
 Progress = Callable[[str, float], None]
 Told = Callable[[int], None] | None
 
-# S° of distinct pairs is compared in closed form only: the paper's text has S° otherwise, and a simulation takes its time.
+# S° of distinct pairs is compared in closed form only: the paper's text has S° otherwise, and a
+# simulation takes its time.
 SIMULATED: tuple[exact.Estimator, ...] = ("even", "concentrated", "scattered")
 # The curves need four values each, and half of the instances are for training.
 LEAST_CONFIGURATIONS, LEAST_INSTANCES = 4, 8
@@ -30,7 +33,9 @@ LEAST_CONFIGURATIONS, LEAST_INSTANCES = 4, 8
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Setting:
-    """What is done: the matrix, how many splits, where random numbers start, and bounds and quantiles at 1 − delta."""
+    """What is done: the matrix, how many splits, where random numbers start, and bounds and
+    quantiles at 1 − delta.
+    """
 
     matrix: CostMatrix
     splits: int
@@ -55,10 +60,17 @@ class Setting:
     def about(self) -> dict[str, Any]:
         """What the tables depend on, the costs by their hash."""
         matrix = self.matrix
-        named = repr((matrix.shape, matrix.low, matrix.high, matrix.configurations, matrix.instances))
+        named = repr(
+            (matrix.shape, matrix.low, matrix.high, matrix.configurations, matrix.instances)
+        )
         digest = hashlib.sha256(named.encode())
         digest.update(np.ascontiguousarray(matrix.costs).tobytes())
-        return {"matrix": digest.hexdigest(), "splits": self.splits, "seed": self.seed, "delta": self.delta}
+        return {
+            "matrix": digest.hexdigest(),
+            "splits": self.splits,
+            "seed": self.seed,
+            "delta": self.delta,
+        }
 
     def resampled(self, experiment: Callable[..., Any], told: Told, **settings: Any) -> Any:
         """An experiment of `resample`, which starts from the seed."""
@@ -97,20 +109,29 @@ class Results:
 
 
 def run(setting: Setting, store: tables.Store, progress: Progress | None = None) -> Results:
-    """The experiments one after the other, those in the store read from there; progress is told after some splits each."""
+    """The experiments one after the other, those in the store read from there; progress is told
+    after some splits each.
+    """
     instances, runs = setting.matrix.shape[1:]
     k, n = _grid(setting.matrix)
-    # Costs looked at for each configuration of a split: all means for m and K, each run of the schedule for N, and each run
-    # of three estimators, which takes three times as long.
+    # Costs looked at for each configuration of a split: all means for m and K, each run of the
+    # schedule for N, and each run of three estimators, which takes three times as long.
     work = {"m": instances, "n": runs * instances / 2, "k": instances}
     parts: dict[str, tuple[float, str, Callable[[Told], pl.DataFrame]]] = {
-        f"error-{kind}": (work[kind], f"error against {fit.letter(kind)}", partial(_sweep, setting, kind))
+        f"error-{kind}": (
+            work[kind],
+            f"error against {fit.letter(kind)}",
+            partial(_sweep, setting, kind),
+        )
         for kind in fit.FORMULAS
     }
     for train, numbers in zip(k[:, 0].tolist(), n, strict=True):
         compare = partial(_compare, setting, train, numbers)
         parts[f"estimators-k{train}"] = (9 * numbers[-1], f"estimators at K = {train}", compare)
-    closed = store.table("estimators-exact", lambda: tables.exact_table(k, n, exact.by_estimator(setting.matrix, k, n)))
+    closed = store.table(
+        "estimators-exact",
+        lambda: tables.exact_table(k, n, exact.by_estimator(setting.matrix, k, n)),
+    )
     found = {}
     done, total = 0.0, sum(size for size, *_ in parts.values())
     for name, (size, what, compute) in parts.items():
@@ -123,13 +144,22 @@ def run(setting: Setting, store: tables.Store, progress: Progress | None = None)
     simulated = pl.concat(found.values())
     return Results(
         sweeps=sweeps,
-        fits={error: [fit.to_table(table, error) for table in sweeps.values()] for error in ("uniform", "selection")},
+        fits={
+            error: [fit.to_table(table, error) for table in sweeps.values()]
+            for error in ("uniform", "selection")
+        },
         exact=closed,
         simulated=simulated,
         split=one_split(setting.matrix, rng=setting.seed),
         costs=np.nanmean(np.nanmean(setting.matrix.costs, axis=2), axis=1),
         components=variance_components(setting.matrix),
-        claims=claims.judge(exact=closed, simulated=simulated, sweeps=sweeps, train=instances // 2, delta=setting.delta),
+        claims=claims.judge(
+            exact=closed,
+            simulated=simulated,
+            sweeps=sweeps,
+            train=instances // 2,
+            delta=setting.delta,
+        ),
     )
 
 
@@ -157,10 +187,14 @@ def _grid(matrix: CostMatrix) -> tuple[exact.IntArray, exact.IntArray]:
 
 def _sweep(setting: Setting, kind: fit.Kind, told: Told) -> pl.DataFrame:
     sweep = setting.resampled(resample.SWEEPS[kind], told, levels=levels_for(setting.delta))
-    return tables.sweep_table(sweep, bounds_against_reality(setting.matrix, sweep, delta=setting.delta))
+    return tables.sweep_table(
+        sweep, bounds_against_reality(setting.matrix, sweep, delta=setting.delta)
+    )
 
 
 def _compare(setting: Setting, train: int, runs: exact.IntArray, told: Told) -> pl.DataFrame:
     chosen = exact.defined_on(setting.matrix, SIMULATED)
-    errors = setting.resampled(resample.compare_estimators, told, runs=runs, train=train, estimators=chosen)
+    errors = setting.resampled(
+        resample.compare_estimators, told, runs=runs, train=train, estimators=chosen
+    )
     return tables.estimator_table(errors)

@@ -1,7 +1,8 @@
 """Monte Carlo over random splits: the error of estimators, and the error against m, N and K.
 
-A split draws K training and T test instances without replacement; the true cost of a configuration is its mean cost on the
-test instances. Results depend on the generator alone, not on the number of threads.
+A split draws K training and T test instances without replacement; the true cost of a configuration
+is its mean cost on the test instances. Results depend on the generator alone, not on the number of
+threads.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from truecost.errors import InputError
 from truecost.experiments import _resample_kernels as kernels
-from truecost.experiments.exact import ESTIMATORS, Estimator, check_complete, check_counts, split_sizes
+from truecost.experiments.exact import (
+    ESTIMATORS,
+    Estimator,
+    check_complete,
+    check_counts,
+    split_sizes,
+)
 from truecost.experiments.fit import Kind
 from truecost.experiments.resample_curves import Curve, over_splits, over_subsets
 from truecost.matrix import CostMatrix
@@ -26,7 +33,8 @@ IntArray = NDArray[np.int64]
 Progress = Callable[[int], None]
 
 LEVELS = (0.5, 0.9, 0.95, 0.99)
-# Costs looked at in one call of a kernel, some tenths of a second: often enough for progress and Ctrl-C.
+# Costs looked at in one call of a kernel, some tenths of a second: often enough for progress and
+# Ctrl-C.
 CHUNK = 50_000_000
 # Up to so many runs (720 orders) the order of a cell's runs is drawn in one go.
 MOST_LISTED = 6
@@ -47,19 +55,21 @@ class Sweep:
     values
         The swept values.
     uniform, selection
-        Mean over splits of the largest estimation error, and of that of the configuration with the least training cost.
-        Signed: positive where training looked too good.
+        Mean over splits of the largest estimation error, and of that of the configuration with the
+        least training cost. Signed: positive where training looked too good.
     training, test
-        Mean training and test cost of the configuration with the least training cost. Ties are shared.
+        Mean training and test cost of the configuration with the least training cost. Ties are
+        shared.
     standard_errors
         Of the four, over splits.
     quantiles
-        Of the four, (levels, values): over splits and, for kind "m", over the m-subsets of every split, rounded there to
-        single precision.
+        Of the four, (levels, values): over splits and, for kind "m", over the m-subsets of every
+        split, rounded there to single precision.
     levels
         The probabilities of the quantiles.
     splits, train, test_instances, runs, common_seeds
-        What was done: K and T, the runs of a training instance at the last value, and whether the order was common.
+        What was done: K and T, the runs of a training instance at the last value, and whether the
+        order was common.
     """
 
     kind: Kind
@@ -80,10 +90,12 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EstimatorErrors:
-    """Error of the estimators at K training instances and rising N: mean over configurations, then over splits.
+    """Error of the estimators at K training instances and rising N: mean over configurations, then
+    over splits.
 
-    Arrays are (estimators, N); `absolute` is |û − u|, `squared` (û − u)²; `_spread` is the standard deviation over splits,
-    the bars of the paper's figure, and `_error` the standard error of the mean.
+    Arrays are (estimators, N); `absolute` is |û − u|, `squared` (û − u)²; `_spread` is the standard
+    deviation over splits, the bars of the paper's figure, and `_error` the standard error of the
+    mean.
     """
 
     estimators: tuple[Estimator, ...]
@@ -111,12 +123,14 @@ def sweep_m(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
-    """The error against m, the number of configurations, all runs used: expectations over all m-subsets of every split.
+    """The error against m, the number of configurations, all runs used: expectations over all
+    m-subsets of every split.
 
     Parameters
     ----------
     matrix
-        Every configuration needs a run on every instance; with missing runs an instance counts by the mean of those there.
+        Every configuration needs a run on every instance; with missing runs an instance counts by
+        the mean of those there.
     splits, rng
         How many splits, and where they come from.
     values
@@ -133,14 +147,18 @@ def sweep_m(
     setting = _setting(matrix, splits, rng, train, test, levels, threads)
     configurations = matrix.shape[0]
     if configurations > MOST_CONFIGURATIONS:
-        raise InputError(f"Expected at most {MOST_CONFIGURATIONS:,} configurations, got {configurations:,}.")
+        raise InputError(
+            f"Expected at most {MOST_CONFIGURATIONS:,} configurations, got {configurations:,}."
+        )
     sizes = _values(values, configurations, "m")
     training, tests = np.empty((splits, configurations)), np.empty((splits, configurations))
     everywhere = setting.means.sum(axis=0)
     with _threads(setting.threads):
         for part in setting.chunks(setting.means.size, progress):
             pieces = (training[part], tests[part])
-            kernels.splits_of(setting.means, everywhere, setting.seeds[part], setting.train, setting.test, *pieces)
+            kernels.splits_of(
+                setting.means, everywhere, setting.seeds[part], setting.train, setting.test, *pieces
+            )
     curves = over_subsets(training, tests, sizes, setting.levels, setting.threads)
     return _sweep("m", sizes, curves, setting, runs=int(setting.counts.min()))
 
@@ -157,7 +175,8 @@ def sweep_k(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
-    """The error against K, the number of training instances: a growing prefix of each split's training set, all runs used.
+    """The error against K, the number of training instances: a growing prefix of each split's
+    training set, all runs used.
 
     The parameters are those of `sweep_m`; `values` are the K, 1 … train if not given.
     """
@@ -170,7 +189,13 @@ def sweep_k(
             kernels.k_sweep(setting.means, setting.seeds[part], setting.train, setting.test, *whole)
             for curve, piece in zip(curves, whole, strict=True):
                 curve[part] = piece[:, sizes - 1]
-    return _sweep("k", sizes, over_splits(curves, setting.levels, setting.threads), setting, runs=int(setting.counts.min()))
+    return _sweep(
+        "k",
+        sizes,
+        over_splits(curves, setting.levels, setting.threads),
+        setting,
+        runs=int(setting.counts.min()),
+    )
 
 
 def sweep_n(
@@ -186,25 +211,28 @@ def sweep_n(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
-    """The error against N, the number of runs of each configuration: every N a prefix of one growing even schedule (S*).
+    """The error against N, the number of runs of each configuration: every N a prefix of one
+    growing even schedule (S*).
 
     Parameters
     ----------
     matrix
-        With missing runs N goes up to train times the least number of runs any configuration has on any instance: beyond
-        that the schedule would not be even.
+        With missing runs N goes up to train times the least number of runs any configuration has on
+        any instance: beyond that the schedule would not be even.
     values
         The N; 1 … R·train if not given.
     common_seeds
-        False: each configuration has its own random order of instances and runs, as in the paper. True: all have the same,
-        as in ParamILS and SMAC; the runs must then be complete.
+        False: each configuration has its own random order of instances and runs, as in the paper.
+        True: all have the same, as in ParamILS and SMAC; the runs must then be complete.
     splits, rng, train, test, levels, threads, progress
         As in `sweep_m`.
     """
     setting = _setting(matrix, splits, rng, train, test, levels, threads)
     runs, fewest = matrix.shape[2], int(setting.counts.min())
     if common_seeds and fewest < runs:
-        raise InputError(f"Expected all {runs} runs everywhere for common seeds, got a matrix with missing runs.")
+        raise InputError(
+            f"Expected all {runs} runs everywhere for common seeds, got a matrix with missing runs."
+        )
     sizes = _values(values, fewest * setting.train, "N")
     rounds = -(-int(sizes.max()) // setting.train)
     curves = [np.empty((splits, sizes.size)) for _ in range(3)]
@@ -212,7 +240,15 @@ def sweep_n(
     with _threads(setting.threads):
         for part in setting.chunks(setting.costs.size, progress):
             pieces = [curve[part] for curve in curves]
-            common = (setting.means, setting.seeds[part], setting.train, setting.test, rounds, sizes, *pieces)
+            common = (
+                setting.means,
+                setting.seeds[part],
+                setting.train,
+                setting.test,
+                rounds,
+                sizes,
+                *pieces,
+            )
             if by_run is not None:
                 kernels.n_sweep_common(by_run, *common)
             else:
@@ -236,17 +272,23 @@ def compare_estimators(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> EstimatorErrors:
-    """The paper's estimators by simulation: S*, S†, and S° in both readings; each N a prefix of one schedule.
+    """The paper's estimators by simulation: S*, S†, and S° in both readings; each N a prefix of one
+    schedule.
 
-    `exact.mean_squared_error` has the squared error without Monte Carlo error; this has the absolute one and its spread too.
+    `exact.mean_squared_error` has the squared error without Monte Carlo error; this has the
+    absolute one and its spread too.
     """
     setting = _setting(matrix, splits, rng, train, test, LEVELS, threads)
     stored, fewest = matrix.shape[2], int(setting.counts.min())
     for estimator in estimators:
         if estimator not in ESTIMATORS:
-            raise InputError(f"Expected estimators out of {', '.join(ESTIMATORS)}, got {estimator!r}.")
+            raise InputError(
+                f"Expected estimators out of {', '.join(ESTIMATORS)}, got {estimator!r}."
+            )
         if estimator in ("concentrated", "pairs") and fewest < stored:
-            raise InputError(f"Expected all {stored} runs everywhere for {estimator!r}, got a matrix with missing runs.")
+            raise InputError(
+                f"Expected all {stored} runs everywhere for {estimator!r}, got a matrix with missing runs."
+            )
     numbers = np.unique(np.asarray(runs, dtype=np.int64))
     if numbers.size == 0 or numbers[0] < 1:
         raise InputError("Expected runs (N) of at least 1.")
@@ -256,7 +298,13 @@ def compare_estimators(
     with _threads(setting.threads):
         for part in setting.chunks(setting.costs.size, progress):
             for row, estimator in enumerate(estimators):
-                given = (setting.costs, setting.counts, setting.orders, setting.means, setting.seeds[part])
+                given = (
+                    setting.costs,
+                    setting.counts,
+                    setting.orders,
+                    setting.means,
+                    setting.seeds[part],
+                )
                 asked = (ESTIMATORS.index(estimator), setting.train, setting.test, numbers)
                 kernels.estimators(*given, *asked, absolute[row, part], squared[row, part])
     spread = {"absolute": absolute.std(axis=1, ddof=1), "squared": squared.std(axis=1, ddof=1)}
@@ -286,7 +334,9 @@ def check_threads(threads: int | None) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Setting:
-    """What every experiment starts from; `costs` has the runs that are there first in each cell, `means` is (P, M)."""
+    """What every experiment starts from; `costs` has the runs that are there first in each cell,
+    `means` is (P, M).
+    """
 
     train: int
     test: int
@@ -299,7 +349,9 @@ class _Setting:
     seeds: NDArray[np.uint64]
 
     def chunks(self, looked_at: int, progress: Progress | None) -> Iterator[slice]:
-        """Some splits after the other, each of which looks at so many costs; progress is told after each."""
+        """Some splits after the other, each of which looks at so many costs; progress is told after
+        each.
+        """
         step = max(1, CHUNK // looked_at)
         for start in range(0, self.seeds.size, step):
             part = slice(start, min(start + step, self.seeds.size))
@@ -328,7 +380,8 @@ def _setting(
         check_complete(matrix)
     costs, complete = np.ascontiguousarray(matrix.exact_costs()), counts.min() == matrix.shape[2]
     if not complete:
-        # The draws put the runs of a cell into random order anyhow, so that their own order may be changed.
+        # The draws put the runs of a cell into random order anyhow, so that their own order may be
+        # changed.
         order = np.argsort(np.isnan(costs), axis=2, kind="stable")
         costs = np.nan_to_num(np.take_along_axis(costs, order, axis=2), nan=0.0)
     return _Setting(
@@ -365,7 +418,9 @@ def _values(asked: ArrayLike | None, most: int, name: str) -> IntArray:
     if asked is not None:
         values = np.unique(np.asarray(asked, dtype=np.int64))
         if values.size == 0 or values[0] < 1 or values[-1] > most:
-            raise InputError(f"Expected {name} from 1 to {most}, got {values[:1]} to {values[-1:]}.")
+            raise InputError(
+                f"Expected {name} from 1 to {most}, got {values[:1]} to {values[-1:]}."
+            )
         return values
     if most <= MOST_VALUES:
         return np.arange(1, most + 1)
@@ -373,7 +428,13 @@ def _values(asked: ArrayLike | None, most: int, name: str) -> IntArray:
 
 
 def _sweep(
-    kind: Kind, values: IntArray, curves: dict[str, Curve], setting: _Setting, *, runs: int, common_seeds: bool = False
+    kind: Kind,
+    values: IntArray,
+    curves: dict[str, Curve],
+    setting: _Setting,
+    *,
+    runs: int,
+    common_seeds: bool = False,
 ) -> Sweep:
     return Sweep(
         kind=kind,

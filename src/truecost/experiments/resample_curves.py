@@ -26,8 +26,12 @@ class Curve(NamedTuple):
     quantiles: FloatArray
 
 
-def over_splits(curves: list[FloatArray], levels: Sequence[float], threads: int) -> dict[str, Curve]:
-    """The four curves from the uniform error, the selection error and the least training cost of each split."""
+def over_splits(
+    curves: list[FloatArray], levels: Sequence[float], threads: int
+) -> dict[str, Curve]:
+    """The four curves from the uniform error, the selection error and the least training cost of
+    each split.
+    """
     uniform, selection, training = curves
     # Some swept values at a time: a copy of all would double the memory.
     width = uniform.shape[1]
@@ -36,7 +40,11 @@ def over_splits(curves: list[FloatArray], levels: Sequence[float], threads: int)
     def curve(name: str) -> Curve:
         out = Curve(np.empty(width), np.empty(width), np.empty((len(levels), width)))
         for block in blocks:
-            part = training[:, block] + selection[:, block] if name == "test" else named[name][:, block]
+            part = (
+                training[:, block] + selection[:, block]
+                if name == "test"
+                else named[name][:, block]
+            )
             out.mean[block], out.error[block] = part.mean(axis=0), _error_of_mean(part)
             ordered = np.sort(np.ascontiguousarray(part.T), axis=1)
             out.quantiles[:, block] = ordered[:, _quantile_places(levels, uniform.shape[0])].T
@@ -49,9 +57,12 @@ def over_splits(curves: list[FloatArray], levels: Sequence[float], threads: int)
 def over_subsets(
     training: FloatArray, tests: FloatArray, sizes: IntArray, levels: Sequence[float], threads: int
 ) -> dict[str, Curve]:
-    """The four curves over random m-subsets of all configurations, from everybody's training and test cost in each split."""
+    """The four curves over random m-subsets of all configurations, from everybody's training and
+    test cost in each split.
+    """
     splits, configurations = training.shape
-    # Every configuration's costs in order of training cost, with its ties, and the errors in order of their own.
+    # Every configuration's costs in order of training cost, with its ties, and the errors in order
+    # of their own.
     costs, in_order, errors = (np.empty_like(training) for _ in range(3))
     first, last = np.empty(training.shape, np.int32), np.empty(training.shape, np.int32)
 
@@ -73,12 +84,15 @@ def over_subsets(
         if name == "uniform":
             return _mixture_quantiles(errors, rank, rank, largest, levels)
         found = _mixture_quantiles(values[name], first, last, smallest, levels)
-        # Which of several equal training costs is the least is a matter of chance: for the means, ties are shared.
+        # Which of several equal training costs is the least is a matter of chance: for the means,
+        # ties are shared.
         kernels.average_ties(values[name], last)
         return found
 
     found = dict(zip(NAMES, _in_threads(quantiles, NAMES, threads), strict=True))
-    each = {name: _weigh(values[name], largest if name == "uniform" else smallest) for name in NAMES[:3]}
+    each = {
+        name: _weigh(values[name], largest if name == "uniform" else smallest) for name in NAMES[:3]
+    }
     each["test"] = each["training"] + each["selection"]
 
     def curve(name: str) -> Curve:
@@ -88,7 +102,9 @@ def over_subsets(
 
 
 def _weigh(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """values @ weights.T, some rows of weights at a time and without the places where all of these are negligible."""
+    """values @ weights.T, some rows of weights at a time and without the places where all of these
+    are negligible.
+    """
     out = np.empty((values.shape[0], weights.shape[0]))
     for start in range(0, weights.shape[0], 64):
         rows = weights[start : start + 64]
@@ -99,9 +115,15 @@ def _weigh(values: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _mixture_quantiles(
-    values: FloatArray, first: NDArray[np.int32], last: NDArray[np.int32], weights: FloatArray, levels: Sequence[float]
+    values: FloatArray,
+    first: NDArray[np.int32],
+    last: NDArray[np.int32],
+    weights: FloatArray,
+    levels: Sequence[float],
 ) -> FloatArray:
-    """Quantiles over splits and m-subsets, where the value at a place has the mean weight of the places first … last."""
+    """Quantiles over splits and m-subsets, where the value at a place has the mean weight of the
+    places first … last.
+    """
     packed = np.empty(values.size, np.int64)
     kernels.pack(values.ravel(), first.ravel(), last.ravel(), packed)
     packed.sort()
@@ -109,12 +131,16 @@ def _mixture_quantiles(
     np.cumsum(weights, axis=1, out=cumulative[:, 1:])
     out = np.empty((len(levels), weights.shape[0]))
     block = max(1024, values.size // 2048)
-    kernels.mixture_quantiles(packed, cumulative, values.shape[0], np.asarray(levels, np.float64), block, out)
+    kernels.mixture_quantiles(
+        packed, cumulative, values.shape[0], np.asarray(levels, np.float64), block, out
+    )
     return out
 
 
 def _quantile_places(levels: Sequence[float], splits: int) -> IntArray:
-    """Where the quantiles stand in order: the first value at which the share of splits reaches the level."""
+    """Where the quantiles stand in order: the first value at which the share of splits reaches the
+    level.
+    """
     places = np.ceil(np.round(np.array(levels) * splits, 9)).astype(np.int64) - 1
     return np.maximum(places, 0)
 
@@ -123,7 +149,11 @@ def _error_of_mean(each: FloatArray) -> FloatArray:
     return np.asarray(each.std(axis=0, ddof=1) / np.sqrt(each.shape[0]))
 
 
-def _in_threads(function: Callable[[Item], Result], items: Sequence[Item], threads: int) -> list[Result]:
-    """The function of every item; NumPy's sorting and our kernels leave the interpreter's lock to each other."""
+def _in_threads(
+    function: Callable[[Item], Result], items: Sequence[Item], threads: int
+) -> list[Result]:
+    """The function of every item; NumPy's sorting and our kernels leave the interpreter's lock to
+    each other.
+    """
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(function, items))

@@ -22,7 +22,9 @@ from truecost.matrix.files import whole_file
 
 
 def sweep_table(sweep: Sweep, beside: Reality | None = None) -> pl.DataFrame:
-    """A row for every swept value: the four curves with standard errors and quantiles, and the bounds beside them."""
+    """A row for every swept value: the four curves with standard errors and quantiles, and the
+    bounds beside them.
+    """
     columns: dict[str, Any] = {sweep.kind: sweep.values}
     for name in NAMES:
         columns[name] = getattr(sweep, name)
@@ -35,18 +37,29 @@ def sweep_table(sweep: Sweep, beside: Reality | None = None) -> pl.DataFrame:
 
 
 def exact_table(k: Any, n: Any, errors: dict[str, SquaredError]) -> pl.DataFrame:
-    """A row for every estimator and every (K, N): the mean squared error over configurations, in parts."""
+    """A row for every estimator and every (K, N): the mean squared error over configurations, in
+    parts.
+    """
     parts = []
     for estimator, error in errors.items():
-        columns = {name: getattr(error, name).mean(axis=-1).ravel() for name in ("across", "within", "floor")}
+        columns = {
+            name: getattr(error, name).mean(axis=-1).ravel()
+            for name in ("across", "within", "floor")
+        }
         grid = {"k": np.ravel(k), "n": np.ravel(n)}
-        parts.append(pl.DataFrame({"estimator": estimator, **grid, **columns, "squared": error.mean.ravel()}))
+        parts.append(
+            pl.DataFrame({"estimator": estimator, **grid, **columns, "squared": error.mean.ravel()})
+        )
     return pl.concat(parts)
 
 
 def estimator_table(errors: EstimatorErrors) -> pl.DataFrame:
-    """A row for every estimator and N: simulated absolute and squared errors, their spread over splits, standard errors."""
-    names = [f"{kind}{what}" for kind in ("absolute", "squared") for what in ("", "_spread", "_error")]
+    """A row for every estimator and N: simulated absolute and squared errors, their spread over
+    splits, standard errors.
+    """
+    names = [
+        f"{kind}{what}" for kind in ("absolute", "squared") for what in ("", "_spread", "_error")
+    ]
     parts = []
     for row, estimator in enumerate(errors.estimators):
         columns = {"k": np.full(errors.runs.size, errors.train), "n": errors.runs}
@@ -56,11 +69,15 @@ def estimator_table(errors: EstimatorErrors) -> pl.DataFrame:
 
 
 def save(table: pl.DataFrame, path: str | os.PathLike[str], **about: Any) -> None:
-    """Write a table as parquet; what it is `about` (seed, splits, …) and our version go into the file's metadata."""
+    """Write a table as parquet; what it is `about` (seed, splits, …) and our version go into the
+    file's metadata.
+    """
     path = Path(path)
     if path.suffix != ".parquet":
         raise InputError(f"{path}: expected a name that ends in .parquet.")
-    said = {"truecost": json.dumps({"version": metadata.version("truecost"), **about}, sort_keys=True)}
+    said = {
+        "truecost": json.dumps({"version": metadata.version("truecost"), **about}, sort_keys=True)
+    }
     content = io.BytesIO()
     table.write_parquet(content, metadata=said)
     with whole_file(path) as file:
@@ -75,7 +92,9 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class Store:
-    """Tables in a folder; one that is there from the same experiment is `kept`, every other one computed and written."""
+    """Tables in a folder; one that is there from the same experiment is `kept`, every other one
+    computed and written.
+    """
 
     folder: Path
     about: dict[str, Any]

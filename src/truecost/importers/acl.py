@@ -1,9 +1,11 @@
 """AClib: answers of solver wrappers collected in text files, and the PM.npy of the paper's authors.
 
-A wrapper answers `Result for SMAC: status, runtime, runlength, quality, seed` (or ParamILS for SMAC), in newer versions
-`Result of this algorithm run: {"status": …, "cost": …, "runtime": …}`. The answer does not name configuration and instance.
-The call on a line above it does, `wrapper instance specifics cutoff length seed -name value …` or `wrapper --instance …
---cutoff … --seed … --config -name value …`; without one, the file does: `configuration/instance.log`.
+A wrapper answers `Result for SMAC: status, runtime, runlength, quality, seed` (or ParamILS for
+SMAC), in newer versions `Result of this algorithm run: {"status": …, "cost": …, "runtime": …}`. The
+answer does not name configuration and instance. The call on a line above it does, `wrapper instance
+specifics cutoff length seed -name value …` or `wrapper --instance …
+--cutoff … --seed … --config -name value …`; without one, the file does:
+`configuration/instance.log`.
 """
 
 import json
@@ -25,7 +27,9 @@ from truecost.matrix import npz
 from truecost.matrix.imported import Import, Scalar
 from truecost.runs import NO_STATUS, Status, Trajectory
 
-ANSWER: Final = re.compile(r"Result (?:for (?:SMAC|ParamILS)|of (?:this )?algorithm run)\s*:\s*(.*)", re.IGNORECASE)
+ANSWER: Final = re.compile(
+    r"Result (?:for (?:SMAC|ParamILS)|of (?:this )?algorithm run)\s*:\s*(.*)", re.IGNORECASE
+)
 MEASURES: Final = ("runtime", "quality")
 MOST_FILES: Final = 1_000_000
 LONGEST_LINE: Final = 1 << 20
@@ -68,11 +72,17 @@ def load_logs(path: Path, options: Options) -> Import:
             else:
                 configuration, instance = _name(call.parameters), call.instance
                 parameters.setdefault(configuration, dict(call.parameters))
-            seed = answer.seed if answer.seed is not None else call.seed if call is not None else None
+            seed = (
+                answer.seed if answer.seed is not None else call.seed if call is not None else None
+            )
             asked = np.nan if call is None else call.cutoff
-            rows.append((configuration, instance, seed, getattr(answer, measure), int(answer.status), asked))
+            rows.append(
+                (configuration, instance, seed, getattr(answer, measure), int(answer.status), asked)
+            )
     if not rows:
-        raise InputError("expected answers of wrappers ('Result for SMAC: …'), got none of a run that ended.")
+        raise InputError(
+            "expected answers of wrappers ('Result for SMAC: …'), got none of a run that ended."
+        )
     asked_for = np.array([row[5] for row in rows])
     cutoff, notes = _cutoff(asked_for, options) if measure == "runtime" else (None, ())
     usable = [row for row in rows if not (np.isnan(row[3]) and row[4] == Status.SOLVED)]
@@ -86,7 +96,10 @@ def load_logs(path: Path, options: Options) -> Import:
     else:
         # Stopped where the call asked for it, below the cutoff of the others.
         stopped = np.isin(statuses, (Status.TIMEOUT, Status.CENSORED)) & (caps < cutoff)
-        values, statuses = np.where(stopped, caps, values), np.where(stopped, Status.CENSORED, statuses)
+        values, statuses = (
+            np.where(stopped, caps, values),
+            np.where(stopped, Status.CENSORED, statuses),
+        )
     charged = charge(values, statuses.astype(np.int8), options, cutoff=cutoff)
     columns = {"configuration": names, "instance": instances}
     if not any(seed is None for seed in seeds) and not _again(names, instances, seeds):
@@ -103,7 +116,9 @@ def load_logs(path: Path, options: Options) -> Import:
 
 
 def load_array(path: Path, options: Options) -> Import:
-    """The runs of a PM.npy: a structured array of configurations × instances × runs with the fields `PM_FIELDS`."""
+    """The runs of a PM.npy: a structured array of configurations × instances × runs with the fields
+    `PM_FIELDS`.
+    """
     measure = _measure(options)
     stored = _array(path)
     statuses = _results(stored["result"])
@@ -114,13 +129,17 @@ def load_array(path: Path, options: Options) -> Import:
     if missing.all():
         raise InputError("expected at least one run with a running time above 0, got none.")
     if measure == "runtime" and options.cutoff is None:
-        raise InputError("Give the `cutoff` of the running times, in seconds: the file does not say it.")
+        raise InputError(
+            "Give the `cutoff` of the running times, in seconds: the file does not say it."
+        )
     there = ~missing
     charged = charge(values[there], statuses[there], options)
     configuration, instance, run = np.nonzero(there)
     runs = pl.DataFrame(
         {
-            "configuration": pl.Series(_numbered("configuration", stored.shape[0])).gather(configuration),
+            "configuration": pl.Series(_numbered("configuration", stored.shape[0])).gather(
+                configuration
+            ),
             "instance": pl.Series(_numbered("instance", stored.shape[1])).gather(instance),
             "run": run,
         }
@@ -180,7 +199,9 @@ def _answer(text: str, name: str) -> Result:
         try:
             stored = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"expected an answer in JSON in {name}, and it cannot be read ({error!r:.80}).") from error
+            raise InputError(
+                f"expected an answer in JSON in {name}, and it cannot be read ({error!r:.80})."
+            ) from error
         if not isinstance(stored, dict) or not isinstance(stored.get("status"), str):
             raise InputError(f"expected an answer with a status in {name}, got {text!r:.80}.")
         quality = stored.get("cost", stored.get("quality"))
@@ -192,7 +213,9 @@ def _answer(text: str, name: str) -> Result:
         )
     fields = [field.strip() for field in text.split(",")]
     if len(fields) < 5:
-        raise InputError(f"expected status, runtime, runlength, quality and seed in an answer in {name}, got {text!r:.80}.")
+        raise InputError(
+            f"expected status, runtime, runlength, quality and seed in an answer in {name}, got {text!r:.80}."
+        )
     return Result(
         status=status_of(fields[0]),
         runtime=number_or_nan(fields[1]),
@@ -203,7 +226,11 @@ def _answer(text: str, name: str) -> Result:
 
 def _seed(given: Any) -> int | None:
     number = number_or_nan(given)
-    return int(number) if np.isfinite(number) and number == int(number) and abs(number) < 2**53 else None
+    return (
+        int(number)
+        if np.isfinite(number) and number == int(number) and abs(number) < 2**53
+        else None
+    )
 
 
 def _call(line: str) -> Call | None:
@@ -215,8 +242,11 @@ def _call(line: str) -> Call | None:
     if "--instance" in words and "--config" in words:
         at = words.index("--config")
         named = dict(pairwise(words[:at]))
-        return _asked(named["--instance"], named.get("--cutoff"), named.get("--seed"), words[at + 1 :])
-    # instance specifics cutoff length seed, then -name value …: what stands before the first parameter is counted back.
+        return _asked(
+            named["--instance"], named.get("--cutoff"), named.get("--seed"), words[at + 1 :]
+        )
+    # instance specifics cutoff length seed, then -name value …: what stands before the first
+    # parameter is counted back.
     for at in range(5, len(words)):
         if words[at].startswith("-") and np.isnan(number_or_nan(words[at])):
             cutoff, length, seed = words[at - 3 : at]
@@ -230,7 +260,9 @@ def _asked(instance: str, cutoff: str | None, seed: str | None, words: list[str]
     limit = number_or_nan(cutoff)
     if not limit > 0 or len(words) % 2 or not all(word.startswith("-") for word in words[::2]):
         return None
-    pairs = sorted((name.lstrip("-"), value) for name, value in zip(words[::2], words[1::2], strict=True))
+    pairs = sorted(
+        (name.lstrip("-"), value) for name, value in zip(words[::2], words[1::2], strict=True)
+    )
     return Call(instance=instance, cutoff=limit, seed=_seed(seed), parameters=tuple(pairs))
 
 
@@ -250,12 +282,16 @@ def _names(file: Path, root: Path) -> tuple[str, str]:
 
 
 def _cutoff(asked: NDArray[np.float64], options: Options) -> tuple[float, tuple[str, ...]]:
-    """The cutoff of the running times, the largest that a call asks for: configurators lower it to cap runs."""
+    """The cutoff of the running times, the largest that a call asks for: configurators lower it to
+    cap runs.
+    """
     seen = asked[~np.isnan(asked)]
     if options.cutoff is not None:
         return options.cutoff, ()
     if not seen.size:
-        raise InputError("Give the `cutoff` of the running times, in seconds: no call in the log says it.")
+        raise InputError(
+            "Give the `cutoff` of the running times, in seconds: no call in the log says it."
+        )
     if seen.min() == seen.max():
         return float(seen.max()), ()
     note = f"Calls have cutoffs from {seen.min():g} to {seen.max():g}: the largest is the cutoff, lower ones are caps."
@@ -263,7 +299,9 @@ def _cutoff(asked: NDArray[np.float64], options: Options) -> tuple[float, tuple[
 
 
 def _again(*columns: tuple[Any, ...]) -> bool:
-    """Whether a configuration was run twice on an instance with the same seed, so that seeds do not tell runs apart."""
+    """Whether a configuration was run twice on an instance with the same seed, so that seeds do not
+    tell runs apart.
+    """
     keys = list(zip(*columns, strict=True))
     return len(set(keys)) != len(keys)
 
@@ -284,7 +322,9 @@ def _array(path: Path) -> np.ndarray[Any, Any]:
     if stored.ndim == 2:
         stored = stored[:, :, np.newaxis]
     if stored.ndim != 3 or 0 in stored.shape:
-        raise InputError(f"expected an array of configurations × instances × runs, got the shape {stored.shape}.")
+        raise InputError(
+            f"expected an array of configurations × instances × runs, got the shape {stored.shape}."
+        )
     return stored
 
 

@@ -1,4 +1,6 @@
-"""ASlib scenarios: description.txt and algorithm_runs.arff. Algorithms are the configurations, repetitions the runs."""
+"""ASlib scenarios: description.txt and algorithm_runs.arff. Algorithms are the configurations,
+repetitions the runs.
+"""
 
 import io
 import re
@@ -16,7 +18,9 @@ from truecost.runs import Status, Trajectory
 
 RUNS: Final = "algorithm_runs.arff"
 DESCRIPTION: Final = "description.txt"
-VALUE: Final = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,'"\s][^,]*|))\s*(?=,|$)""")
+VALUE: Final = re.compile(
+    r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,'"\s][^,]*|))\s*(?=,|$)"""
+)
 NEEDED: Final = ("instance_id", "repetition", "algorithm", "runstatus")
 
 
@@ -26,21 +30,33 @@ def load(folder: Path, options: Options) -> Import:
     columns = _arff(folder / RUNS)
     for name in NEEDED:
         if name not in columns:
-            raise InputError(f"expected the attribute {name!r} in {RUNS}, got {', '.join(columns):.200}.")
+            raise InputError(
+                f"expected the attribute {name!r} in {RUNS}, got {', '.join(columns):.200}."
+            )
     measures = [name for name in columns if name not in NEEDED]
-    measure, place = _measure(measures, described.get("performance_measures", []), options.objective)
+    measure, place = _measure(
+        measures, described.get("performance_measures", []), options.objective
+    )
     types = described.get("performance_type", [])
-    runtime = types[place] == "runtime" if place < len(types) else measure.lower() in ("runtime", "time")
+    runtime = (
+        types[place] == "runtime" if place < len(types) else measure.lower() in ("runtime", "time")
+    )
     maximise = described.get("maximize", [])
     values = np.array([number_or_nan(value) for value in columns[measure]])
     notes = []
     if place < len(maximise) and maximise[place].lower() == "true":
         values = -values
-        notes.append(f"{measure} is to be maximised, so the cost is −{measure}: `low` and `high` are meant of that.")
+        notes.append(
+            f"{measure} is to be maximised, so the cost is −{measure}: `low` and `high` are meant of that."
+        )
     statuses = _statuses(columns["runstatus"])
     keep = ~(np.isnan(values) & (statuses == Status.SOLVED))
     left_out = {"no value though run status ok": int((~keep).sum())} if not keep.all() else {}
-    cutoff = number_or_nan(next(iter(described.get("algorithm_cutoff_time", [])), None)) if runtime else np.nan
+    cutoff = (
+        number_or_nan(next(iter(described.get("algorithm_cutoff_time", [])), None))
+        if runtime
+        else np.nan
+    )
     charged = charge(values[keep], statuses[keep], options, cutoff=cutoff if cutoff > 0 else None)
     runs = pl.DataFrame(
         {
@@ -53,14 +69,21 @@ def load(folder: Path, options: Options) -> Import:
     return Import(
         kind="aslib",
         matrix=matrix_of(runs, charged),
-        trajectory=Trajectory(tool=f"ASlib {scenario}".strip(), proposed="beforehand", raced=False, default=options.default),
+        trajectory=Trajectory(
+            tool=f"ASlib {scenario}".strip(),
+            proposed="beforehand",
+            raced=False,
+            default=options.default,
+        ),
         left_out=left_out,
         notes=(*notes, *charged.notes),
     )
 
 
 def _description(path: Path) -> dict[str, list[str]]:
-    """The top of a YAML file, as far as ASlib uses it: `key: value`, `key: [a, b]`, and lists of `- value` below a key."""
+    """The top of a YAML file, as far as ASlib uses it: `key: value`, `key: [a, b]`, and lists of `-
+    value` below a key.
+    """
     if not path.is_file():
         return {}
     found: dict[str, list[str]] = {}
@@ -69,7 +92,11 @@ def _description(path: Path) -> dict[str, list[str]]:
         if top := re.match(r"([A-Za-z_]\w*)\s*:\s*(.*?)\s*$", line):
             key = top[1]
             values = top[2].strip("[]").split(",") if top[2].startswith("[") else [top[2]]
-            found[key] = [value.strip().strip("'\"") for value in values if value.strip() not in ("", "null", "~", "?")]
+            found[key] = [
+                value.strip().strip("'\"")
+                for value in values
+                if value.strip() not in ("", "null", "~", "?")
+            ]
         elif entry := re.match(r"\s*-\s+(.*?)\s*$", line):
             found.setdefault(key, []).append(entry[1].strip("'\""))
     return found
@@ -79,7 +106,9 @@ def _text(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"expected text in {path.name}, and it is none ({error.reason}).") from error
+        raise InputError(
+            f"expected text in {path.name}, and it is none ({error.reason})."
+        ) from error
 
 
 def _arff(path: Path) -> dict[str, list[str | None]]:
@@ -92,21 +121,32 @@ def _arff(path: Path) -> dict[str, list[str | None]]:
         if word == "@attribute":
             named = re.match(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)\s+\S", stripped, re.IGNORECASE)
             if named is None:
-                raise InputError(f"expected a name and a type in {path.name}, got {stripped!r:.80}.")
+                raise InputError(
+                    f"expected a name and a type in {path.name}, got {stripped!r:.80}."
+                )
             names.append(named[1].strip("'\""))
         elif word == "@data":
             break
         elif word and word != "@relation" and not word.startswith("%"):
-            raise InputError(f"expected @RELATION, @ATTRIBUTE or @DATA in {path.name}, got {stripped!r:.80}.")
+            raise InputError(
+                f"expected @RELATION, @ATTRIBUTE or @DATA in {path.name}, got {stripped!r:.80}."
+            )
     else:
-        raise InputError(f"expected @DATA in {path.name}, and it is not there: the file is cut off.")
+        raise InputError(
+            f"expected @DATA in {path.name}, and it is not there: the file is cut off."
+        )
     if not names or len(set(names)) != len(names):
-        raise InputError(f"expected attributes with different names in {path.name}, got {', '.join(names) or 'none':.200}.")
+        raise InputError(
+            f"expected attributes with different names in {path.name}, got {', '.join(names) or 'none':.200}."
+        )
     rows = _rows(text, len(names), path.name)
     if not rows:
         raise InputError(f"expected at least one run in {path.name}, got none.")
     columns = zip(*rows, strict=True)
-    return {name: [None if value == "?" else value for value in column] for name, column in zip(names, columns, strict=True)}
+    return {
+        name: [None if value == "?" else value for value in column]
+        for name, column in zip(names, columns, strict=True)
+    }
 
 
 def _rows(lines: io.StringIO, width: int, name: str) -> list[list[str]]:
@@ -115,7 +155,11 @@ def _rows(lines: io.StringIO, width: int, name: str) -> list[list[str]]:
         stripped = line.strip()
         if not stripped or stripped.startswith("%"):
             continue
-        row = _quoted(stripped) if "'" in stripped or '"' in stripped else [value.strip() for value in stripped.split(",")]
+        row = (
+            _quoted(stripped)
+            if "'" in stripped or '"' in stripped
+            else [value.strip() for value in stripped.split(",")]
+        )
         if len(row) != width:
             raise InputError(f"expected {width} values in row {number} of {name}, got {len(row)}.")
         rows.append(row)
@@ -123,7 +167,9 @@ def _rows(lines: io.StringIO, width: int, name: str) -> list[list[str]]:
 
 
 def _quoted(line: str) -> list[str]:
-    """The values of a row in which some stand in quotes, single or double; none where the quotes do not fit."""
+    """The values of a row in which some stand in quotes, single or double; none where the quotes do
+    not fit.
+    """
     values, at = [], 0
     while at <= len(line):
         found = VALUE.match(line, at)
@@ -159,6 +205,8 @@ def _statuses(words: list[str | None]) -> NDArray[np.int8]:
 
 def _repetitions(words: list[str | None]) -> pl.Series:
     numbers = np.array([number_or_nan(word) for word in words])
-    if not (np.isfinite(numbers) & (numbers == np.floor(numbers)) & (np.abs(numbers) < 2**53)).all():
+    if not (
+        np.isfinite(numbers) & (numbers == np.floor(numbers)) & (np.abs(numbers) < 2**53)
+    ).all():
         raise InputError(f"expected whole numbers as repetition in {RUNS}, got something else.")
     return pl.Series(numbers.astype(np.int64))

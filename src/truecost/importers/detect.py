@@ -43,17 +43,20 @@ def import_runs(
     utility: str | Utility | None = None,
     kind: str | None = None,
 ) -> Import:
-    """Runs that another tool recorded, as a matrix with what else its log says. The content tells the kind.
+    """Runs that another tool recorded, as a matrix with what else its log says. The content tells
+    the kind.
 
     Parameters
     ----------
     source
-        A folder of SMAC3 2.x, of ASlib, of CAVE or of logs of AClib wrappers; a log of irace (.Rdata); a PM.npy; a csv, tsv
-        or parquet table; a matrix or a journal of truecost; or a data frame of polars or pandas.
+        A folder of SMAC3 2.x, of ASlib, of CAVE or of logs of AClib wrappers; a log of irace
+        (.Rdata); a PM.npy; a csv, tsv or parquet table; a matrix or a journal of truecost; or a
+        data frame of polars or pandas.
     low, high
         The least and the largest cost a run can have; known where there is a cutoff.
     cutoff, par
-        Costs are running times, censored at `cutoff` seconds; a run that was not solved by then costs `par` times that.
+        Costs are running times, censored at `cutoff` seconds; a run that was not solved by then
+        costs `par` times that.
     objective
         Which cost, where a log has several.
     fidelity
@@ -63,10 +66,11 @@ def import_runs(
     default
         The name of the default configuration, where the log does not say.
     utility
-        Costs are running times, and count as 1 − this utility, 1 where a run was not solved: a `truecost.Utility`, or
-        `"half-life=60"`, `"step=10"`, `"linear=300"`, `"log-laplace=60,1"`.
+        Costs are running times, and count as 1 − this utility, 1 where a run was not solved: a
+        `truecost.Utility`, or `"half-life=60"`, `"step=10"`, `"linear=300"`, `"log-laplace=60,1"`.
     kind
-        `"smac"`, `"irace"`, `"aslib"`, `"acl"`, `"table"`, `"matrix"` or `"journal"`, where the content should not tell.
+        `"smac"`, `"irace"`, `"aslib"`, `"acl"`, `"table"`, `"matrix"` or `"journal"`, where the
+        content should not tell.
     """
     options = Options(
         low=low,
@@ -104,13 +108,20 @@ def _settled(found: Import, options: Options) -> Import:
     if options.default is None:
         return found
     if options.default not in found.matrix.configurations:
-        raise InputError(f"expected the name of a configuration as `default`, got {options.default!r:.60}.")
+        raise InputError(
+            f"expected the name of a configuration as `default`, got {options.default!r:.60}."
+        )
     return replace(found, trajectory=replace(found.trajectory, default=options.default))
 
 
 def _worth(times: CostMatrix, options: Options) -> CostMatrix:
-    """Costs that are running times, or the penalty of a run that was not solved, as 1 − the utility asked for."""
-    utility, before = options.utility, None if times.utility is None else Utility.parse(times.utility)
+    """Costs that are running times, or the penalty of a run that was not solved, as 1 − the utility
+    asked for.
+    """
+    utility, before = (
+        options.utility,
+        None if times.utility is None else Utility.parse(times.utility),
+    )
     if utility is None or utility == before:
         return times
     if before is not None:
@@ -124,7 +135,9 @@ def _worth(times: CostMatrix, options: Options) -> CostMatrix:
         late = np.where(known == NO_STATUS, late, ~np.isin(known, (Status.SOLVED, Status.CENSORED)))
     costs = utility.cost(np.where(late & ~np.isnan(times.costs), np.inf, times.costs))
     names = times.configurations, times.instances
-    return CostMatrix(costs, *names, 0.0, 1.0, statuses=known, seeds=times.seeds, utility=str(utility))
+    return CostMatrix(
+        costs, *names, 0.0, 1.0, statuses=known, seeds=times.seeds, utility=str(utility)
+    )
 
 
 def holds_runs(path: Path) -> bool:
@@ -177,12 +190,20 @@ def _in_folder(path: Path) -> tuple[Path, str | None]:
         return path, "table"
     if (path / "PM.npy").is_file():
         return path / "PM.npy", "acl"
-    below = [found for depth in range(1, DEEPEST + 1) for found in sorted(path.glob("*/" * depth + smac.HISTORY))]
+    below = [
+        found
+        for depth in range(1, DEEPEST + 1)
+        for found in sorted(path.glob("*/" * depth + smac.HISTORY))
+    ]
     if len(below) > 1:
-        raise InputError(f"expected one run of SMAC3, got {len(below)}: name one, {below[0].parent} for instance.")
+        raise InputError(
+            f"expected one run of SMAC3, got {len(below)}: name one, {below[0].parent} for instance."
+        )
     if below:
         return below[0].parent, "smac"
-    files = (file for file in sorted(path.rglob("*")) if file.is_file() and not file.name.startswith("."))
+    files = (
+        file for file in sorted(path.rglob("*")) if file.is_file() and not file.name.startswith(".")
+    )
     return path, "acl" if any(acl.has_answers(file) for file in files) else None
 
 
@@ -193,7 +214,9 @@ def _in_file(path: Path) -> tuple[Path, str | None]:
         return path, "journal"
     if start.startswith(b"PK\x03\x04"):
         if any(mark in start for mark in WORKBOOK):
-            raise InputError("expected a log, a table or a workspace of R, got a spreadsheet: save it as csv.")
+            raise InputError(
+                "expected a log, a table or a workspace of R, got a spreadsheet: save it as csv."
+            )
         return path, "matrix"
     from truecost.importers import acl, aslib, rdata, smac
 
@@ -203,7 +226,9 @@ def _in_file(path: Path) -> tuple[Path, str | None]:
     if not start.strip():
         raise InputError("expected runs, got an empty file.")
     if start.startswith(PACKED):
-        raise InputError("expected a log, a table or a workspace of R, got a packed file: unpack it first.")
+        raise InputError(
+            "expected a log, a table or a workspace of R, got a packed file: unpack it first."
+        )
     if start.startswith(b"\x93NUMPY"):
         return path, "acl"
     if start.startswith(b"PAR1"):
@@ -235,16 +260,22 @@ def _matrix(path: Path, options: Options) -> Import:
     """A matrix of truecost, as it is."""
     for name in ("cutoff", "par", "objective", "fidelity"):
         if getattr(options, name) is not None:
-            raise InputError(f"expected no `{name}` with a matrix, whose costs are settled; give it with the log itself.")
+            raise InputError(
+                f"expected no `{name}` with a matrix, whose costs are settled; give it with the log itself."
+            )
     found = CostMatrix.load(path, low=options.low, high=options.high)
     kept = provenance.read(path)
     return Import(kind="matrix", matrix=found, trajectory=kept or Trajectory(tool="truecost"))
 
 
 def _journal(path: Path, options: Options) -> Import:
-    """A journal: of `gather`, with configurations fixed before any cost was seen, or of `configure`, a search."""
+    """A journal: of `gather`, with configurations fixed before any cost was seen, or of
+    `configure`, a search.
+    """
     if options.low is not None or options.high is not None:
-        raise InputError("expected no `low` and `high` with a journal: they follow from its metric.")
+        raise InputError(
+            "expected no `low` and `high` with a journal: they follow from its metric."
+        )
     # Here, since it loads what runs solvers, and no other log needs that.
     from truecost.running import searchlog, validationlog
     from truecost.running.journal import Journal
@@ -259,7 +290,9 @@ def _journal(path: Path, options: Options) -> Import:
         parameters = journal.configurations()
         planned = math.prod(journal.planned() or (0,))
         if journal.kind == "configure":
-            hidden = [place for place, name in enumerate(table.instances) if name in journal.held_out()]
+            hidden = [
+                place for place, name in enumerate(table.instances) if name in journal.held_out()
+            ]
             judged = np.isin(table.instance, hidden) & ~table.ahead
             ahead = int(table.ahead.sum())
             return Import(

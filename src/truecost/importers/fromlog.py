@@ -1,4 +1,6 @@
-"""A scenario file from a log: what irace says of its target, or SMAC3's space with a target to fill in."""
+"""A scenario file from a log: what irace says of its target, or SMAC3's space with a target to fill
+in.
+"""
 
 import json
 from collections.abc import Sequence
@@ -27,9 +29,11 @@ BETWEEN: Final = ("==", "!=", "<", "<=", ">", ">=", "&", "&&", "|", "||", "%in%"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A scenario that was written: its file, what is still to be filled in, and what the log says beside it.
+    """A scenario that was written: its file, what is still to be filled in, and what the log says
+    beside it.
 
-    `default` is irace's first initial configuration, where it was given some; `deterministic` that seeds change nothing.
+    `default` is irace's first initial configuration, where it was given some; `deterministic` that
+    seeds change nothing.
     """
 
     path: Path
@@ -38,8 +42,11 @@ class Written:
     deterministic: bool
 
 
-def scenario_from_log(path: Path, log: Import, folder: Path, *, instances: str | None = None) -> Written:
-    """Write the scenario that a log of irace or SMAC3 was made with into a folder, as far as the log says it.
+def scenario_from_log(
+    path: Path, log: Import, folder: Path, *, instances: str | None = None
+) -> Written:
+    """Write the scenario that a log of irace or SMAC3 was made with into a folder, as far as the
+    log says it.
 
     Parameters
     ----------
@@ -53,7 +60,9 @@ def scenario_from_log(path: Path, log: Import, folder: Path, *, instances: str |
         A pattern of files; those the log trained on if not given.
     """
     if log.kind not in ("irace", "smac"):
-        raise InputError(f"{path}: expected a log of irace or SMAC3, got {log.kind}: no other says what a scenario needs.")
+        raise InputError(
+            f"{path}: expected a log of irace or SMAC3, got {log.kind}: no other says what a scenario needs."
+        )
     try:
         files, told = (_irace if log.kind == "irace" else _smac)(path, log, instances)
     except InputError as error:
@@ -72,17 +81,32 @@ def _irace(path: Path, log: Import, pattern: str | None) -> tuple[dict[str, str]
     scenario = found.get("scenario") or RValue(kind="null")
     runner = _text(scenario, "targetRunner")
     if not runner:
-        raise InputError("expected a target runner that is a program, got a function of R: write a `scenario` by hand.")
+        raise InputError(
+            "expected a target runner that is a program, got a function of R: write a `scenario` by hand."
+        )
     if _text(scenario, "targetEvaluator"):
-        raise InputError("expected a target runner that says the cost, got a target evaluator: write a `scenario` by hand.")
+        raise InputError(
+            "expected a target runner that says the cost, got a target evaluator: write a `scenario` by hand."
+        )
     given = _text(scenario, "execDir") or "."
-    start = next((each for each in (Path(given), path.parent / given) if each.is_dir()), path.parent).resolve()
-    program = next((each for each in (start / runner, path.parent / runner) if each.is_file()), None)
+    start = next(
+        (each for each in (Path(given), path.parent / given) if each.is_dir()), path.parent
+    ).resolve()
+    program = next(
+        (each for each in (start / runner, path.parent / runner) if each.is_file()), None
+    )
     if program is None:
-        raise InputError(f"expected the target runner {runner!r:.120}, and it is not there: write a `scenario` by hand.")
-    launcher, launched = _text(scenario, "targetRunnerLauncher"), _text(scenario, "targetRunnerLauncherArgs")
+        raise InputError(
+            f"expected the target runner {runner!r:.120}, and it is not there: write a `scenario` by hand."
+        )
+    launcher, launched = (
+        _text(scenario, "targetRunnerLauncher"),
+        _text(scenario, "targetRunnerLauncherArgs"),
+    )
     if launcher and (launched or PLAIN_LAUNCH) != PLAIN_LAUNCH:
-        raise InputError(f"expected a launcher for {PLAIN_LAUNCH!r}, got {launched!r:.80}: write a `scenario` by hand.")
+        raise InputError(
+            f"expected a launcher for {PLAIN_LAUNCH!r}, got {launched!r:.80}: write a `scenario` by hand."
+        )
     # irace starts its target in its own folder.
     command = ["env", "-C", str(start), *([launcher] if launcher else []), str(program.resolve())]
     command = [word.replace("{", "{{").replace("}", "}}") for word in command]
@@ -115,15 +139,22 @@ def _irace(path: Path, log: Import, pattern: str | None) -> tuple[dict[str, str]
         "default": log.trajectory.default,
         "deterministic": _number(scenario, "deterministic") == 1,
     }
-    return {"scenario.toml": "\n".join([*text, ""]), "parameters.txt": _parameters(found, scenario, path)}, told
+    return {
+        "scenario.toml": "\n".join([*text, ""]),
+        "parameters.txt": _parameters(found, scenario, path),
+    }, told
 
 
 def _smac(path: Path, log: Import, pattern: str | None) -> tuple[dict[str, str], dict[str, Any]]:
-    folder = next(iter(sorted(path.rglob(smac.HISTORY))), path).parent if path.is_dir() else path.parent
+    folder = (
+        next(iter(sorted(path.rglob(smac.HISTORY))), path).parent if path.is_dir() else path.parent
+    )
     try:
         space = (folder / "configspace.json").read_text()
     except OSError as error:
-        raise InputError(f"expected configspace.json beside {smac.HISTORY}: {error.strerror}.") from error
+        raise InputError(
+            f"expected configspace.json beside {smac.HISTORY}: {error.strerror}."
+        ) from error
     scenario = folder / "scenario.json"
     try:
         said = json.loads(scenario.read_text()) if scenario.is_file() else {}
@@ -154,7 +185,11 @@ def _smac(path: Path, log: Import, pattern: str | None) -> tuple[dict[str, str],
         "",
         *_metric(log, None, None),
     ]
-    told = {"fill_in": True, "default": None, "deterministic": bool(isinstance(said, dict) and said.get("deterministic"))}
+    told = {
+        "fill_in": True,
+        "default": None,
+        "deterministic": bool(isinstance(said, dict) and said.get("deterministic")),
+    }
     return {"scenario.toml": "\n".join([*text, ""]), "configspace.json": space}, told
 
 
@@ -162,7 +197,8 @@ def _names(log: Import, pattern: str | None, folders: Sequence[Path]) -> str:
     if pattern is not None:
         return f"glob = {json.dumps(str(Path.cwd() / pattern))}"
     found = {
-        name: next((folder / name for folder in folders if (folder / name).is_file()), None) for name in log.matrix.instances
+        name: next((folder / name for folder in folders if (folder / name).is_file()), None)
+        for name in log.matrix.instances
     }
     if all(found.values()):
         return f"files = {_words([str(place) for place in found.values()])}"
@@ -172,11 +208,24 @@ def _names(log: Import, pattern: str | None, folders: Sequence[Path]) -> str:
 def _metric(log: Import, bound: float | None, par: float | None) -> list[str]:
     matrix = log.matrix
     if bound is not None:
-        return ["[metric]", 'kind = "par"', 'clock = "reported"', f"cutoff = {bound:g}", f"factor = {par or 1.0:g}"]
-    ends = [f"{name} = {value!r}" for name, value in (("low", matrix.low), ("high", matrix.high)) if np.isfinite(value)]
+        return [
+            "[metric]",
+            'kind = "par"',
+            'clock = "reported"',
+            f"cutoff = {bound:g}",
+            f"factor = {par or 1.0:g}",
+        ]
+    ends = [
+        f"{name} = {value!r}"
+        for name, value in (("low", matrix.low), ("high", matrix.high))
+        if np.isfinite(value)
+    ]
     if not np.isfinite(matrix.high):
         most = float(np.nanmax(np.abs(matrix.costs))) * FAILED
-        ends += ["# What a run that fails costs; the log does not say the most a run can cost.", f"failed = {most or 1.0:g}"]
+        ends += [
+            "# What a run that fails costs; the log does not say the most a run can cost.",
+            f"failed = {most or 1.0:g}",
+        ]
     return ["[metric]", 'kind = "value"', *ends]
 
 
@@ -196,25 +245,40 @@ def _parameters(log: RValue, scenario: RValue, path: Path) -> str:
 def _table(table: RValue, scenario: RValue) -> str:
     domains, conditions = table.get("domain") or table.get("domains"), table.get("conditions")
     names, types, switches = (_texts(table, key) for key in ("names", "types", "switches"))
-    if domains is None or conditions is None or not names or len({len(names), len(types), len(switches)}) != 1:
-        raise InputError("expected the parameters in the log of irace, and they are not there: write a `scenario` by hand.")
+    if (
+        domains is None
+        or conditions is None
+        or not names
+        or len({len(names), len(types), len(switches)}) != 1
+    ):
+        raise InputError(
+            "expected the parameters in the log of irace, and they are not there: write a `scenario` by hand."
+        )
     transform = table.get("transform")
     lines = []
     for place, name in enumerate(names):
         domain, condition = domains.get(name), conditions.get(name)
         if domain is None or domain.kind not in ("character", *NUMBERS) or '"' in switches[place]:
-            raise InputError(f"expected the values of the parameter {name!r} in the log, got none that can be read.")
+            raise InputError(
+                f"expected the values of the parameter {name!r} in the log, got none that can be read."
+            )
         values = (
             [json.dumps(value) for value in domain.values]
             if domain.kind == "character"
             else [f"{value:.15g}" for value in domain.values.tolist()]
         )
         log = transform is not None and "log" in _texts(transform, name)
-        only = "" if condition is None or condition.kind in ("logical", "null") else f" | {_deparsed(condition)}"
+        only = (
+            ""
+            if condition is None or condition.kind in ("logical", "null")
+            else f" | {_deparsed(condition)}"
+        )
         kind = f"{types[place]}{',log' if log else ''}"
         lines.append(f'{name} "{switches[place]}" {kind} ({", ".join(values)}){only}')
     digits = _number(table, "digits") or _number(scenario, "digits")
-    return "\n".join([*lines, *([] if digits is None else ["[global]", f"digits = {digits:g}"]), ""])
+    return "\n".join(
+        [*lines, *([] if digits is None else ["[global]", f"digits = {digits:g}"]), ""]
+    )
 
 
 def _deparsed(value: RValue) -> str:
@@ -239,14 +303,24 @@ def _deparsed(value: RValue) -> str:
             return f"({sides[0]})"
         if name == "c":
             return f"c({', '.join(sides)})"
-    raise InputError("expected conditions that can be read in the log of irace, got byte code: write a `scenario` by hand.")
+    raise InputError(
+        "expected conditions that can be read in the log of irace, got byte code: write a `scenario` by hand."
+    )
 
 
 def _texts(found: RValue, name: str) -> list[str]:
     value = found.get(name)
     if value is not None and value.kind == "list":
-        return [str(each.values[0]) for each in value.values if each.kind == "character" and len(each) == 1]
-    return [str(each) for each in value.values] if value is not None and value.kind == "character" else []
+        return [
+            str(each.values[0])
+            for each in value.values
+            if each.kind == "character" and len(each) == 1
+        ]
+    return (
+        [str(each) for each in value.values]
+        if value is not None and value.kind == "character"
+        else []
+    )
 
 
 def _text(found: RValue, name: str) -> str:
@@ -256,7 +330,12 @@ def _text(found: RValue, name: str) -> str:
 
 def _number(found: RValue, name: str) -> float | None:
     value = found.get(name)
-    if value is None or value.kind not in ("logical", *NUMBERS) or len(value) != 1 or not value.values[0] > 0:
+    if (
+        value is None
+        or value.kind not in ("logical", *NUMBERS)
+        or len(value) != 1
+        or not value.values[0] > 0
+    ):
         return None
     return float(value.values[0])
 

@@ -1,7 +1,8 @@
 """irace 3.x and 4.x: the log file irace.Rdata.
 
-A row of irace's table of experiments is a pair of instance and seed, not an instance: the list of pairs says which.
-Configurations are named by their number. Pairs stand in line: run r on an instance has one seed for all configurations.
+A row of irace's table of experiments is a pair of instance and seed, not an instance: the list of
+pairs says which. Configurations are named by their number. Pairs stand in line: run r on an
+instance has one seed for all configurations.
 """
 
 from collections.abc import Sequence
@@ -36,7 +37,9 @@ def load(path: Path, options: Options) -> Import:
 def _read(file: BinaryIO, options: Options) -> Import:
     log = rdata.read(file).get(VARIABLE)
     if log is None or log.kind != "list":
-        raise InputError(f"expected the log of irace, a workspace with the variable {VARIABLE}, and it has none.")
+        raise InputError(
+            f"expected the log of irace, a workspace with the variable {VARIABLE}, and it has none."
+        )
     scenario = _need(log, "scenario", ("list",))
     experiments = _need(log, "experiments", ("double", "integer", "logical"))
     if len(experiments) == 0:
@@ -53,7 +56,9 @@ def _read(file: BinaryIO, options: Options) -> Import:
     runs = pl.DataFrame(
         {
             "configuration": pl.Series(columns, dtype=pl.String).gather(configuration),
-            "instance": pl.Series([names[number - 1] for number in instance], dtype=pl.String).gather(pair),
+            "instance": pl.Series(
+                [names[number - 1] for number in instance], dtype=pl.String
+            ).gather(pair),
             "run": _places(names, instance)[pair],
             "seed": seed[pair],
         }
@@ -85,7 +90,9 @@ def _need(log: RValue, name: str, kinds: tuple[str, ...]) -> RValue:
 def _table(matrix: RValue, what: str) -> tuple[list[str], list[str], NDArray[np.float64]]:
     """Names of rows and columns, and the numbers of a matrix of R."""
     dim, names = matrix.attributes.get("dim"), matrix.attributes.get("dimnames")
-    sizes = tuple(int(size) for size in dim.values) if dim is not None and dim.kind == "integer" else ()
+    sizes = (
+        tuple(int(size) for size in dim.values) if dim is not None and dim.kind == "integer" else ()
+    )
     if len(sizes) != 2 or min(sizes) < 0 or sizes[0] * sizes[1] != len(matrix):
         raise InputError(
             f"expected {what!r} in the log of irace to be a matrix, got {len(matrix)} numbers with the sizes {sizes}."
@@ -95,8 +102,12 @@ def _table(matrix: RValue, what: str) -> tuple[list[str], list[str], NDArray[np.
         if names is not None and names.kind == "list"
         else []
     )
-    if [len(part) for part in labels] != list(sizes) or any(name is None for part in labels for name in part):
-        raise InputError(f"expected {what!r} in the log of irace to have names of rows and columns, and some are missing.")
+    if [len(part) for part in labels] != list(sizes) or any(
+        name is None for part in labels for name in part
+    ):
+        raise InputError(
+            f"expected {what!r} in the log of irace to have names of rows and columns, and some are missing."
+        )
     values = matrix.values.astype(np.float64)
     if matrix.kind != "double":
         values[matrix.values == NA_INTEGER] = np.nan
@@ -111,15 +122,30 @@ def _pairs(log: RValue, rows: list[str]) -> tuple[NDArray[np.int64], NDArray[np.
         old = state.get(".irace") if state is not None else None
         found = old.get("instancesList") if old is not None else None
     if found is None or found.kind != "list":
-        raise InputError("expected the list of pairs of instance and seed in the log of irace, and it is not there.")
+        raise InputError(
+            "expected the list of pairs of instance and seed in the log of irace, and it is not there."
+        )
     instance = _whole(found.get("instanceID") or found.get("instance"), "instances of the pairs")
-    seed = _whole(found.get("seed"), "seeds of the pairs") if found.get("seed") is not None else np.zeros_like(instance)
+    seed = (
+        _whole(found.get("seed"), "seeds of the pairs")
+        if found.get("seed") is not None
+        else np.zeros_like(instance)
+    )
     try:
         place = np.array([int(row) for row in rows], dtype=np.int64) - 1
     except (ValueError, OverflowError):
-        raise InputError("expected the rows of irace's experiments to be numbered, and they are not.") from None
-    if seed.size != instance.size or (place < 0).any() or (place >= instance.size).any() or (instance < 1).any():
-        raise InputError(f"expected a pair for each of {len(rows)} rows of irace's experiments, got {instance.size} pairs.")
+        raise InputError(
+            "expected the rows of irace's experiments to be numbered, and they are not."
+        ) from None
+    if (
+        seed.size != instance.size
+        or (place < 0).any()
+        or (place >= instance.size).any()
+        or (instance < 1).any()
+    ):
+        raise InputError(
+            f"expected a pair for each of {len(rows)} rows of irace's experiments, got {instance.size} pairs."
+        )
     # A deterministic scenario has no seeds: NA.
     seed = np.where(seed == NA_INTEGER, 0, seed)
     return instance[place], seed[place]
@@ -132,7 +158,9 @@ def _whole(found: RValue | None, what: str) -> NDArray[np.int64]:
         )
     values = found.values.astype(np.float64)
     if not ((np.abs(values) <= 2**53) & (values == np.floor(values))).all():
-        raise InputError(f"expected whole numbers as {what} in the log of irace, got something else.")
+        raise InputError(
+            f"expected whole numbers as {what} in the log of irace, got something else."
+        )
     return np.asarray(values.astype(np.int64))
 
 
@@ -142,16 +170,22 @@ def _stopped(log: RValue) -> list[str]:
     ended = state.get("completed") if state is not None else None
     if ended is None or ended.kind != "character" or list(ended.values) != [INCOMPLETE]:
         return []
-    return ["irace had not finished when it wrote this log: runs after its last whole iteration are not in it."]
+    return [
+        "irace had not finished when it wrote this log: runs after its last whole iteration are not in it."
+    ]
 
 
 def _instance_names(found: RValue | None, most: int) -> list[str]:
-    """Names of the instances, irace's numbers where there are none; one that is listed twice is one instance."""
+    """Names of the instances, irace's numbers where there are none; one that is listed twice is one
+    instance.
+    """
     names = list(found.values) if found is not None and found.kind == "character" else []
     if len(names) >= most and all(names):
         return names
     if names and len(names) < most:
-        raise InputError(f"expected at least {most} instances in irace's scenario, got {len(names)}.")
+        raise InputError(
+            f"expected at least {most} instances in irace's scenario, got {len(names)}."
+        )
     # Pairs are at most as many as values were read, so this stays small.
     if most > rdata.MOST_VALUES:
         raise InputError(f"expected instances numbered up to {rdata.MOST_VALUES:,}, got {most:,}.")
@@ -160,12 +194,18 @@ def _instance_names(found: RValue | None, most: int) -> list[str]:
 
 def _places(names: Sequence[str], instance: NDArray[np.int64]) -> NDArray[np.int64]:
     """Which pair of its instance each pair is, by the instances' names."""
-    named = pl.DataFrame({"instance": [names[number - 1] for number in instance]}, schema={"instance": pl.String})
+    named = pl.DataFrame(
+        {"instance": [names[number - 1] for number in instance]}, schema={"instance": pl.String}
+    )
     return named.select(pl.int_range(pl.len()).over("instance"))["literal"].to_numpy()
 
 
-def _ended(values: NDArray[np.float64], bound: float | None) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-    """Infinite costs are runs that irace rejects; with capping, a cost of the bound or more is a timeout."""
+def _ended(
+    values: NDArray[np.float64], bound: float | None
+) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
+    """Infinite costs are runs that irace rejects; with capping, a cost of the bound or more is a
+    timeout.
+    """
     statuses = np.full(values.size, NO_STATUS, dtype=np.int8)
     if bound is not None:
         statuses[:] = np.where(values >= bound, Status.TIMEOUT, Status.SOLVED)
@@ -176,13 +216,17 @@ def _ended(values: NDArray[np.float64], bound: float | None) -> tuple[NDArray[np
 def _censored(
     values: NDArray[np.float64], statuses: NDArray[np.int8], caps: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-    """The same with the cap as the cost of runs that were stopped there, whatever irace charges them (boundAsTimeout)."""
+    """The same with the cap as the cost of runs that were stopped there, whatever irace charges
+    them (boundAsTimeout).
+    """
     stopped = ~np.isnan(caps) & (statuses != Status.CRASHED)
     return np.where(stopped, caps, values), np.where(stopped, np.int8(Status.CENSORED), statuses)
 
 
 def _caps(log: RValue, rows: list[str], columns: list[str], bound: float) -> NDArray[np.float64]:
-    """The bound below `bound`, irace's boundMax, at which each experiment was stopped, NaN for others: rows × columns."""
+    """The bound below `bound`, irace's boundMax, at which each experiment was stopped, NaN for
+    others: rows × columns.
+    """
     caps = np.full((len(rows), len(columns)), np.nan)
     history = _history(log)
     names = ("instance", "configuration", "time", "bound")
@@ -206,16 +250,33 @@ def _history(log: RValue) -> dict[str, NDArray[np.float64]]:
         return {}
     if found.kind in NUMBERS:
         names = found.attributes.get("dimnames")
-        labels = names.values[-1] if names is not None and names.kind == "list" and len(names) else None
-        if labels is None or labels.kind != "character" or not len(labels) or len(found) % len(labels):
+        labels = (
+            names.values[-1] if names is not None and names.kind == "list" and len(names) else None
+        )
+        if (
+            labels is None
+            or labels.kind != "character"
+            or not len(labels)
+            or len(found) % len(labels)
+        ):
             return {}
-        return dict(zip(labels.values, found.values.astype(np.float64).reshape(len(labels), -1), strict=True))
+        return dict(
+            zip(
+                labels.values, found.values.astype(np.float64).reshape(len(labels), -1), strict=True
+            )
+        )
     columns = dict(zip(found.names, found.values, strict=False)) if found.kind == "list" else {}
-    numbers = {name: column.values.astype(np.float64) for name, column in columns.items() if column.kind in NUMBERS}
+    numbers = {
+        name: column.values.astype(np.float64)
+        for name, column in columns.items()
+        if column.kind in NUMBERS
+    }
     return numbers if len({column.size for column in numbers.values()}) == 1 else {}
 
 
-def _test(log: RValue, scenario: RValue, options: Options, like: Charged, bound: float | None) -> CostMatrix | None:
+def _test(
+    log: RValue, scenario: RValue, options: Options, like: Charged, bound: float | None
+) -> CostMatrix | None:
     """The runs on test instances, one each."""
     testing = log.get("testing")
     found = testing.get("experiments") if testing is not None else None
@@ -241,14 +302,23 @@ def _test(log: RValue, scenario: RValue, options: Options, like: Charged, bound:
         runs["seed"] = _whole(seeds, "seeds of the test instances")[instance]
     values, statuses = _ended(table[there], bound)
     try:
-        charged = charge(values, statuses, options, cutoff=bound, par=_number(scenario.get("boundPar")), like=like)
+        charged = charge(
+            values,
+            statuses,
+            options,
+            cutoff=bound,
+            par=_number(scenario.get("boundPar")),
+            like=like,
+        )
         return matrix_of(pl.DataFrame(runs), charged)
     except InputError as error:
         raise InputError(f"in the test results, {error}") from error
 
 
 def _default(scenario: RValue, configurations: Sequence[str]) -> str | None:
-    """The first of the configurations that irace was given to begin with: what was there before it searched."""
+    """The first of the configurations that irace was given to begin with: what was there before it
+    searched.
+    """
     given = scenario.get("configurationsFile")
     there = given is not None and given.kind == "character" and any(given.values)
     return "1" if there and "1" in configurations else None
@@ -256,9 +326,15 @@ def _default(scenario: RValue, configurations: Sequence[str]) -> str | None:
 
 def _trajectory(log: RValue, default: str | None) -> Trajectory:
     version = log.get("irace_version") or log.get("irace.version")
-    known = version is not None and version.kind == "character" and len(version) and version.values[0]
+    known = (
+        version is not None and version.kind == "character" and len(version) and version.values[0]
+    )
     elites = log.get("allElites")
-    lists = [part for part in elites.values if part.kind in NUMBERS] if elites is not None and elites.kind == "list" else []
+    lists = (
+        [part for part in elites.values if part.kind in NUMBERS]
+        if elites is not None and elites.kind == "list"
+        else []
+    )
     finished = _finished(log, len(lists))
     steps = tuple(
         Step(runs, tuple(str(number) for number in _whole(part, "elites").tolist()))
@@ -270,7 +346,13 @@ def _trajectory(log: RValue, default: str | None) -> Trajectory:
         if last is not None and last.kind in NUMBERS
         else np.empty(0, dtype=np.int64)
     )
-    incumbent = str(best[-1]) if best.size else steps[-1].configurations[0] if steps and steps[-1].configurations else None
+    incumbent = (
+        str(best[-1])
+        if best.size
+        else steps[-1].configurations[0]
+        if steps and steps[-1].configurations
+        else None
+    )
     return Trajectory(
         tool=f"irace {version.values[0]}" if version is not None and known else "irace",
         proposed="adaptively",
@@ -300,7 +382,9 @@ def _parameters(frame: RValue | None) -> dict[str, dict[str, Scalar]]:
         if not name.startswith(".") and len(column) == len(numbers)
     }
     return {
-        str(number): {name: values[place] for name, values in columns.items() if values[place] is not None}
+        str(number): {
+            name: values[place] for name, values in columns.items() if values[place] is not None
+        }
         for place, number in enumerate(numbers)
     }
 
@@ -310,7 +394,10 @@ def _scalars(column: RValue) -> list[Scalar]:
         return list(column.values)
     levels = column.attributes.get("levels")
     if column.kind == "integer" and levels is not None and levels.kind == "character":
-        return [levels.values[code - 1] if 1 <= code <= len(levels) else None for code in column.values.tolist()]
+        return [
+            levels.values[code - 1] if 1 <= code <= len(levels) else None
+            for code in column.values.tolist()
+        ]
     if column.kind == "logical":
         return [None if value == NA_INTEGER else bool(value) for value in column.values.tolist()]
     if column.kind == "integer":
@@ -330,7 +417,9 @@ def _origins(frame: RValue | None) -> dict[str, str]:
         return {}
     values = parents.values.tolist()
     return {
-        str(number): "initial" if parent in (NA_INTEGER, 0) or parent != parent else f"drawn around {parent:g}"
+        str(number): "initial"
+        if parent in (NA_INTEGER, 0) or parent != parent
+        else f"drawn around {parent:g}"
         for number, parent in zip(numbers, values, strict=True)
     }
 
@@ -343,4 +432,9 @@ def _number(found: RValue | None) -> float | None:
 
 
 def _flag(found: RValue | None) -> bool:
-    return found is not None and found.kind in ("logical", *NUMBERS) and len(found) == 1 and found.values[0] == 1
+    return (
+        found is not None
+        and found.kind in ("logical", *NUMBERS)
+        and len(found) == 1
+        and found.values[0] == 1
+    )

@@ -1,7 +1,8 @@
 """R's saved workspaces, read without R: the XDR serialisation, versions 2 and 3, packed or not.
 
-Values are read as data only: functions, byte code and pointers are passed over, nothing is ever evaluated. A vector is
-believed to have as many elements as there are bytes for, so a small file cannot ask for much memory.
+Values are read as data only: functions, byte code and pointers are passed over, nothing is ever
+evaluated. A vector is believed to have as many elements as there are bytes for, so a small file
+cannot ask for much memory.
 """
 
 import bz2
@@ -16,8 +17,8 @@ import numpy as np
 
 from truecost.errors import InputError
 
-# What a workspace may unpack to, how many values it may have and how deep they may nest. Logs of irace stay far below: one
-# of 1,000 runs has 1.3 MB and 95,000 values, 44 deep.
+# What a workspace may unpack to, how many values it may have and how deep they may nest. Logs of
+# irace stay far below: one of 1,000 runs has 1.3 MB and 95,000 values, 44 deep.
 LARGEST: Final = 1 << 30
 MOST_VALUES: Final = 4_000_000
 DEEPEST: Final = 120
@@ -29,24 +30,61 @@ MAGIC: Final = (b"RDX2\n", b"RDX3\n")
 # The type numbers of R's serialize.c.
 _SYMBOL, _PAIRS, _CLOSURE, _ENVIRONMENT, _PROMISE, _CALL = 1, 2, 3, 4, 5, 6
 _SPECIAL, _BUILTIN, _CHARS, _LOGICAL, _INTEGER, _REAL, _COMPLEX = 7, 8, 9, 10, 13, 14, 15
-_STRINGS, _DOTS, _LIST, _EXPRESSION, _BYTECODE, _POINTER, _WEAK, _RAW, _S4 = 16, 17, 19, 20, 21, 22, 23, 24, 25
-_ALTREP, _ATTRIBUTED_PAIRS, _ATTRIBUTED_CALL, _BASE_ENV, _EMPTY_ENV, _CODE_REFERENCE, _CODE_DEFINITION = range(238, 245)
-_PERSISTENT, _PACKAGE, _NAMESPACE, _BASE_NAMESPACE, _MISSING_ARG, _UNBOUND, _GLOBAL_ENV, _NIL, _REFERENCE = range(247, 256)
-_NOTHING = frozenset({_BASE_ENV, _EMPTY_ENV, _BASE_NAMESPACE, _MISSING_ARG, _UNBOUND, _GLOBAL_ENV, _NIL})
+_STRINGS, _DOTS, _LIST, _EXPRESSION, _BYTECODE, _POINTER, _WEAK, _RAW, _S4 = (
+    16,
+    17,
+    19,
+    20,
+    21,
+    22,
+    23,
+    24,
+    25,
+)
+(
+    _ALTREP,
+    _ATTRIBUTED_PAIRS,
+    _ATTRIBUTED_CALL,
+    _BASE_ENV,
+    _EMPTY_ENV,
+    _CODE_REFERENCE,
+    _CODE_DEFINITION,
+) = range(238, 245)
+(
+    _PERSISTENT,
+    _PACKAGE,
+    _NAMESPACE,
+    _BASE_NAMESPACE,
+    _MISSING_ARG,
+    _UNBOUND,
+    _GLOBAL_ENV,
+    _NIL,
+    _REFERENCE,
+) = range(247, 256)
+_NOTHING = frozenset(
+    {_BASE_ENV, _EMPTY_ENV, _BASE_NAMESPACE, _MISSING_ARG, _UNBOUND, _GLOBAL_ENV, _NIL}
+)
 _PAIRS_LIKE = frozenset({_PAIRS, _CLOSURE, _PROMISE, _CALL, _DOTS})
 _CODE_PAIRS = frozenset({_PAIRS, _CALL, _CODE_DEFINITION, _ATTRIBUTED_PAIRS, _ATTRIBUTED_CALL})
 _NUMBERS = {_LOGICAL: ">i4", _INTEGER: ">i4", _REAL: ">f8", _COMPLEX: ">c16", _RAW: "u1"}
 _TOO_DEEP = f"expected values of R nested at most {DEEPEST} deep, and these go deeper."
-_NAMES = {_LOGICAL: "logical", _INTEGER: "integer", _REAL: "double", _COMPLEX: "complex", _RAW: "raw"}
+_NAMES = {
+    _LOGICAL: "logical",
+    _INTEGER: "integer",
+    _REAL: "double",
+    _COMPLEX: "complex",
+    _RAW: "raw",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RValue:
     """A value of R: what it is, its elements, its attributes.
 
-    `kind` is `"logical"`, `"integer"`, `"double"`, `"complex"` or `"raw"` (an array), `"character"` (a list of text, None
-    for NA), `"list"`, `"pairs"` or `"environment"` (a list of values), `"call"` (the function's name and its arguments, as a
-    condition has them), `"symbol"`, `"null"`, or `"other"`: what is no data.
+    `kind` is `"logical"`, `"integer"`, `"double"`, `"complex"` or `"raw"` (an array), `"character"`
+    (a list of text, None for NA), `"list"`, `"pairs"` or `"environment"` (a list of values),
+    `"call"` (the function's name and its arguments, as a condition has them), `"symbol"`, `"null"`,
+    or `"other"`: what is no data.
     """
 
     kind: str
@@ -60,7 +98,11 @@ class RValue:
     def names(self) -> list[str]:
         """The names of the elements, empty where there are none."""
         found = self.attributes.get("names")
-        return [name or "" for name in found.values] if found is not None and found.kind == "character" else []
+        return (
+            [name or "" for name in found.values]
+            if found is not None and found.kind == "character"
+            else []
+        )
 
     def get(self, name: str) -> "RValue | None":
         """The element of that name in a list or an environment."""
@@ -89,12 +131,16 @@ def read(file: BinaryIO) -> dict[str, RValue]:
     """The variables of a workspace that `save()` wrote, by name."""
     content = _unpacked(file)
     if content[:5] not in MAGIC:
-        raise InputError(f"expected a workspace of R in its binary format (RDX2 or RDX3), got {bytes(content[:5])!r}.")
+        raise InputError(
+            f"expected a workspace of R in its binary format (RDX2 or RDX3), got {bytes(content[:5])!r}."
+        )
     return _Reader(content).variables()
 
 
 def is_workspace(file: BinaryIO) -> bool:
-    """Whether an open file begins like a workspace, packed or not; it is read from its beginning again afterwards."""
+    """Whether an open file begins like a workspace, packed or not; it is read from its beginning
+    again afterwards.
+    """
     try:
         return _opened(file).read(5) in MAGIC
     except (OSError, EOFError, zlib.error, lzma.LZMAError):
@@ -122,9 +168,13 @@ def _unpacked(file: BinaryIO) -> bytes:
         while chunk := stream.read(CHUNK):
             content += chunk
             if len(content) > LARGEST:
-                raise InputError(f"expected a workspace of at most {LARGEST >> 20:,} MB, and it unpacks to more.")
+                raise InputError(
+                    f"expected a workspace of at most {LARGEST >> 20:,} MB, and it unpacks to more."
+                )
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        raise InputError(f"expected a workspace of R, and it cannot be unpacked ({error}).") from error
+        raise InputError(
+            f"expected a workspace of R, and it cannot be unpacked ({error})."
+        ) from error
     return bytes(content)
 
 
@@ -140,7 +190,9 @@ class _Reader:
 
     def variables(self) -> dict[str, RValue]:
         if (mark := self.take(2)) != b"X\n":
-            raise InputError(f"expected R's XDR format, got {mark!r}: save the workspace with ascii = FALSE.")
+            raise InputError(
+                f"expected R's XDR format, got {mark!r}: save the workspace with ascii = FALSE."
+            )
         version = self.integer()
         self.integer(), self.integer()  # the R that wrote it, and the oldest that reads it
         if version == 3:
@@ -227,7 +279,9 @@ class _Reader:
             values = np.frombuffer(self.take(size * dtype.itemsize), dtype=dtype)
             return RValue(kind=_NAMES[kind], values=values.astype(dtype.newbyteorder("=")))
         if kind == _STRINGS:
-            return RValue(kind="character", values=[self.item_text() for _ in range(self.length(8))])
+            return RValue(
+                kind="character", values=[self.item_text() for _ in range(self.length(8))]
+            )
         if kind in (_LIST, _EXPRESSION):
             return RValue(kind="list", values=[self.item() for _ in range(self.length(4))])
         if kind == _CHARS:
@@ -238,7 +292,9 @@ class _Reader:
         elif kind in (_SPECIAL, _BUILTIN):
             self.take(self.integer())
         elif kind != _S4:
-            raise InputError(f"expected a type of R at {self.at:,}, got number {kind}: the file is damaged.")
+            raise InputError(
+                f"expected a type of R at {self.at:,}, got number {kind}: the file is damaged."
+            )
         return OTHER
 
     def ended(self, value: RValue, has_attributes: bool) -> RValue:
@@ -254,7 +310,9 @@ class _Reader:
     def item_text(self) -> str | None:
         flags = self.integer()
         if flags & 0xFF != _CHARS:
-            raise InputError(f"expected a text at {self.at:,}, got type {flags & 0xFF}: the file is damaged.")
+            raise InputError(
+                f"expected a text at {self.at:,}, got type {flags & 0xFF}: the file is damaged."
+            )
         text = self.text()
         if flags & 0x200:
             self.item()
@@ -271,7 +329,9 @@ class _Reader:
             return content.decode("latin-1")
 
     def pairs(self, flags: int) -> RValue:
-        """A pair list, as a list with names; a call as a list without; a function is read over in the same way."""
+        """A pair list, as a list with names; a call as a list without; a function is read over in
+        the same way.
+        """
         values, names = [], []
         first = flags & 0xFF
         while True:
@@ -289,7 +349,11 @@ class _Reader:
             return RValue(kind="call", values=values)
         if first != _PAIRS:
             return OTHER
-        return RValue(kind="pairs", values=values, attributes={"names": RValue(kind="character", values=names)})
+        return RValue(
+            kind="pairs",
+            values=values,
+            attributes={"names": RValue(kind="character", values=names)},
+        )
 
     def environment(self) -> RValue:
         """The variables of an environment, frame and hash table together."""
@@ -298,30 +362,57 @@ class _Reader:
         values: list[RValue] = []
         # Known before it is filled: what it holds may refer to it.
         whole = self.remember(
-            RValue(kind="environment", values=values, attributes={"names": RValue(kind="character", values=names)})
+            RValue(
+                kind="environment",
+                values=values,
+                attributes={"names": RValue(kind="character", values=names)},
+            )
         )
         self.item()  # the environment around it
         frame, table, attributes = self.item(), self.item(), self.item()
         for part in (frame, *(table.values if table.kind == "list" else ())):
             names.extend(part.pairs())
             values.extend(part.pairs().values())
-        whole.attributes.update({name: value for name, value in attributes.pairs().items() if name != "names"})
+        whole.attributes.update(
+            {name: value for name, value in attributes.pairs().items() if name != "names"}
+        )
         return whole
 
     def compact(self) -> RValue:
-        """What R keeps in a compact form: ranges, texts not yet made, and vectors with a wrapper around them."""
+        """What R keeps in a compact form: ranges, texts not yet made, and vectors with a wrapper
+        around them.
+        """
         about, state, attributes = self.item(), self.item(), self.item()
-        name = about.values[0].values[0] if about.kind == "pairs" and about.values[0].kind == "symbol" else ""
+        name = (
+            about.values[0].values[0]
+            if about.kind == "pairs" and about.values[0].kind == "symbol"
+            else ""
+        )
         value = OTHER
-        if name in ("compact_intseq", "compact_realseq") and state.kind == "double" and len(state) == 3:
+        if (
+            name in ("compact_intseq", "compact_realseq")
+            and state.kind == "double"
+            and len(state) == 3
+        ):
             value = self.range(state.values, "integer" if name == "compact_intseq" else "double")
         elif str(name).startswith("wrap_") and state.kind in ("list", "pairs") and state.values:
             value = state.values[0]
-        elif name == "deferred_string" and state.kind == "pairs" and state.values[0].kind in ("integer", "double"):
-            value = RValue(kind="character", values=[_as_text(number) for number in state.values[0].values.tolist()])
+        elif (
+            name == "deferred_string"
+            and state.kind == "pairs"
+            and state.values[0].kind in ("integer", "double")
+        ):
+            value = RValue(
+                kind="character",
+                values=[_as_text(number) for number in state.values[0].values.tolist()],
+            )
         else:
-            raise InputError(f"expected a vector of R, got one in the compact form {name!r}, which is not known here.")
-        return RValue(kind=value.kind, values=value.values, attributes=value.attributes | attributes.pairs())
+            raise InputError(
+                f"expected a vector of R, got one in the compact form {name!r}, which is not known here."
+            )
+        return RValue(
+            kind=value.kind, values=value.values, attributes=value.attributes | attributes.pairs()
+        )
 
     def range(self, state: Any, kind: str) -> RValue:
         size, start, step = (float(number) for number in state)

@@ -23,11 +23,21 @@ MOST_ROOM: Final = 4
 
 # What others call the ways a run can end.
 STATUS_WORDS: Final = MappingProxyType(
-    dict.fromkeys(("success", "sat", "unsat", "ok", "solved", "complete", "successful", "done", "finished"), Status.SOLVED)
-    | dict.fromkeys(("timeout", "timedout", "time_out", "timed out", "cutoff", "tle"), Status.TIMEOUT)
+    dict.fromkeys(
+        ("success", "sat", "unsat", "ok", "solved", "complete", "successful", "done", "finished"),
+        Status.SOLVED,
+    )
+    | dict.fromkeys(
+        ("timeout", "timedout", "time_out", "timed out", "cutoff", "tle"), Status.TIMEOUT
+    )
     | dict.fromkeys(("censored", "capped"), Status.CENSORED)
-    | dict.fromkeys(("memout", "memoryout", "memory", "memory_out", "mem_out", "oom"), Status.MEMORY)
-    | dict.fromkeys(("crashed", "crash", "error", "failed", "fail", "wrong", "other", "not_applicable"), Status.CRASHED)
+    | dict.fromkeys(
+        ("memout", "memoryout", "memory", "memory_out", "mem_out", "oom"), Status.MEMORY
+    )
+    | dict.fromkeys(
+        ("crashed", "crash", "error", "failed", "fail", "wrong", "other", "not_applicable"),
+        Status.CRASHED,
+    )
     | dict.fromkeys(("abort", "aborted", "killed"), Status.ABORTED)
     | {"vetoed": Status.VETOED}
 )
@@ -44,9 +54,11 @@ class Options:
     low, high
         The least and the largest cost a run can have.
     cutoff, par
-        Costs are running times, censored at `cutoff` seconds; a run that was not solved by then costs `par` times that.
+        Costs are running times, censored at `cutoff` seconds; a run that was not solved by then
+        costs `par` times that.
     objective
-        Which cost, where a log has several: its name or its place from 0; `"time"` is the elapsed time of a SMAC3 trial.
+        Which cost, where a log has several: its name or its place from 0; `"time"` is the elapsed
+        time of a SMAC3 trial.
     fidelity
         Which budget of a multi-fidelity log; the largest if not given.
     columns
@@ -72,14 +84,18 @@ class Options:
             value = getattr(self, name)
             least = 0 if name == "cutoff" else 1
             if value is not None and not (np.isfinite(value) and value >= least and value > 0):
-                raise InputError(f"Expected a {name} of at least {least}, and above 0, got {value:g}.")
+                raise InputError(
+                    f"Expected a {name} of at least {least}, and above 0, got {value:g}."
+                )
         if self.par is not None and self.utility is not None:
             raise InputError("Expected either `par` or `utility`, got both.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Charged:
-    """Costs in a range; with the cutoff, or the utility, where they are of running times and it is known."""
+    """Costs in a range; with the cutoff, or the utility, where they are of running times and it is
+    known.
+    """
 
     costs: NDArray[np.float64]
     statuses: NDArray[np.int8]
@@ -99,12 +115,14 @@ def charge(
     par: float | None = None,
     like: Charged | None = None,
 ) -> Charged:
-    """Costs from what was recorded: PARk where there is a cutoff, else the values, and the worst for a run that failed.
+    """Costs from what was recorded: PARk where there is a cutoff, else the values, and the worst
+    for a run that failed.
 
     Parameters
     ----------
     values
-        Recorded costs or seconds, NaN or infinite where a run has none; of censored runs the cap, which stays their cost.
+        Recorded costs or seconds, NaN or infinite where a run has none; of censored runs the cap,
+        which stays their cost.
     statuses
         How each ended.
     options
@@ -129,7 +147,9 @@ def charge(
         # Without a status, to stop at the cutoff is to be stopped by it.
         late = np.where(statuses == NO_STATUS, values >= cutoff, ~failed & (values > cutoff))
         if told := int((late & (statuses == Status.SOLVED)).sum()):
-            notes.append(f"{told:,} runs ended after the cutoff of {cutoff:g} though called solved: they count as timeouts.")
+            notes.append(
+                f"{told:,} runs ended after the cutoff of {cutoff:g} though called solved: they count as timeouts."
+            )
         # Stopped at the cutoff, or at a cap that is above the one asked for, it is a timeout.
         late |= censored & (values >= cutoff)
         statuses[late] = Status.TIMEOUT
@@ -145,33 +165,50 @@ def charge(
         lost = failed & ~np.isfinite(costs) | np.isinf(costs)
         seen = costs[np.isfinite(costs)]
         if not seen.size and not np.isfinite(high):
-            raise InputError("every run failed without a cost: give the largest cost a run can have (`high`).")
+            raise InputError(
+                "every run failed without a cost: give the largest cost a run can have (`high`)."
+            )
         worst = high if np.isfinite(high) else float(seen.max())
         costs[lost] = worst
         statuses[lost & (statuses == NO_STATUS)] = Status.CRASHED
         if lost.any():
-            most = "the most a run can cost" if np.isfinite(high) else "the largest cost seen: give `high` if it is more"
-            notes.append(f"{int(lost.sum()):,} runs that failed without a cost are charged {worst:g}, {most}.")
+            most = (
+                "the most a run can cost"
+                if np.isfinite(high)
+                else "the largest cost seen: give `high` if it is more"
+            )
+            notes.append(
+                f"{int(lost.sum()):,} runs that failed without a cost are charged {worst:g}, {most}."
+            )
         if kept := int((failed & ~lost).sum()):
             notes.append(f"{kept:,} runs that failed keep the cost the log charges them.")
-    return Charged(costs=costs, statuses=statuses, low=low, high=high, notes=tuple(notes), cutoff=cutoff)
+    return Charged(
+        costs=costs, statuses=statuses, low=low, high=high, notes=tuple(notes), cutoff=cutoff
+    )
 
 
 def _given_range(options: Options, like: Charged | None) -> tuple[float, float]:
     """The range of the cost; infinite where nobody says it."""
     if like is not None:
         return like.low, like.high
-    return -np.inf if options.low is None else options.low, np.inf if options.high is None else options.high
+    return (
+        -np.inf if options.low is None else options.low,
+        np.inf if options.high is None else options.high,
+    )
 
 
 def matrix_of(runs: "pl.DataFrame", charged: Charged) -> CostMatrix:
-    """The matrix of runs with the columns configuration, instance, and run, seed or neither, one row for each cost."""
+    """The matrix of runs with the columns configuration, instance, and run, seed or neither, one
+    row for each cost.
+    """
     import polars as pl
 
     labels = pl.Series([*(status.label for status in Status), None], dtype=pl.String)
     columns = [pl.Series("cost", charged.costs)]
     if (charged.statuses != NO_STATUS).any():
-        columns.append(labels.gather(charged.statuses.astype(np.int64) % labels.len()).alias("status"))
+        columns.append(
+            labels.gather(charged.statuses.astype(np.int64) % labels.len()).alias("status")
+        )
     settled = {"cutoff": charged.cutoff, "utility": charged.utility}
     table = runs.with_columns(columns).with_columns(
         pl.lit(value).alias(name) for name, value in settled.items() if value is not None

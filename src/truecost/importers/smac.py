@@ -1,7 +1,9 @@
-"""SMAC3 2.x: the folder it leaves, with runhistory.json and, where they are, scenario, configspace and intensifier.
+"""SMAC3 2.x: the folder it leaves, with runhistory.json and, where they are, scenario, configspace
+and intensifier.
 
-Configurations are named by their number in the run history. A trial without an instance is a run on the instance `only`. Of
-several budgets one is kept, the largest unless another is asked for: costs at different budgets are not costs of one thing.
+Configurations are named by their number in the run history. A trial without an instance is a run on
+the instance `only`. Of several budgets one is kept, the largest unless another is asked for: costs
+at different budgets are not costs of one thing.
 """
 
 import json
@@ -20,11 +22,27 @@ from truecost.runs import NO_STATUS, Status, Step, Trajectory
 
 HISTORY: Final = "runhistory.json"
 ONLY: Final = "only"
-FIELDS: Final = ("config_id", "instance", "seed", "budget", "cost", "status", "starttime", "endtime", "additional_info")
+FIELDS: Final = (
+    "config_id",
+    "instance",
+    "seed",
+    "budget",
+    "cost",
+    "status",
+    "starttime",
+    "endtime",
+    "additional_info",
+)
 # Rows as lists: up to 2.1 without, then with the CPU time after the time.
 LIST_PLACES: Final = {10: (0, 1, 2, 3, 4, 6, 7, 8, 9), 11: (0, 1, 2, 3, 4, 7, 8, 9, 10)}
 # SMAC's numbers; 0 is a trial that has not ended.
-STATUSES: Final = {0: NO_STATUS, 1: Status.SOLVED, 2: Status.CRASHED, 3: Status.TIMEOUT, 4: Status.MEMORY}
+STATUSES: Final = {
+    0: NO_STATUS,
+    1: Status.SOLVED,
+    2: Status.CRASHED,
+    3: Status.TIMEOUT,
+    4: Status.MEMORY,
+}
 # How SMAC words the origin of a configuration that no cost had a part in.
 BLIND: Final = ("initial design", "random search", "acquisition function maximizer: random search")
 SORTED: Final = "(sorted)"
@@ -75,7 +93,9 @@ class Place(int):
 
 
 def _history(path: Path) -> tuple[Mapping[str, Any], Columns]:
-    """The run history without its rows, and the rows as columns: as dictionaries they would take a gigabyte a million."""
+    """The run history without its rows, and the rows as columns: as dictionaries they would take a
+    gigabyte a million.
+    """
     columns: Columns = {name: [] for name in FIELDS}
     appends = [columns[name].append for name in FIELDS]
     first = columns["config_id"]
@@ -93,14 +113,20 @@ def _history(path: Path) -> tuple[Mapping[str, Any], Columns]:
     history = _parsed(path, keep)
     rows = history.get("data") if isinstance(history, dict) else None
     if not isinstance(rows, list) or not isinstance(history.get("configs"), dict):
-        raise InputError(f"expected the run history of SMAC3 2.x with 'data' and 'configs' in {path.name}.")
+        raise InputError(
+            f"expected the run history of SMAC3 2.x with 'data' and 'configs' in {path.name}."
+        )
     if rows and isinstance(rows[0], list):
         return history, _from_lists(rows)
     # A row's place stands where the row was. Anything else with these fields was not a row.
-    places = np.fromiter((row if type(row) is Place else -1 for row in rows), dtype=np.int64, count=len(rows))
+    places = np.fromiter(
+        (row if type(row) is Place else -1 for row in rows), dtype=np.int64, count=len(rows)
+    )
     if (places < 0).any():
         number = int(np.flatnonzero(places < 0)[0])
-        raise InputError(f"expected a trial with config_id and cost in row {number} of {path.name}.")
+        raise InputError(
+            f"expected a trial with config_id and cost in row {number} of {path.name}."
+        )
     if places.size != len(first):
         columns = {name: [column[place] for place in places] for name, column in columns.items()}
     history["data"] = []
@@ -111,15 +137,22 @@ def _from_lists(rows: Sequence[Any]) -> Columns:
     for number, row in enumerate(rows):
         if not isinstance(row, list) or len(row) not in LIST_PLACES:
             size = f"{len(row)} fields" if isinstance(row, list) else type(row).__name__
-            raise InputError(f"expected 10 or 11 fields in row {number} of {HISTORY}, as SMAC3 2.x writes them, got {size}.")
-    return {name: [row[LIST_PLACES[len(row)][place]] for row in rows] for place, name in enumerate(FIELDS)}
+            raise InputError(
+                f"expected 10 or 11 fields in row {number} of {HISTORY}, as SMAC3 2.x writes them, got {size}."
+            )
+    return {
+        name: [row[LIST_PLACES[len(row)][place]] for row in rows]
+        for place, name in enumerate(FIELDS)
+    }
 
 
 def _parsed(path: Path, hook: Any = None) -> Any:
     try:
         return json.loads(path.read_bytes().decode(), object_pairs_hook=hook)
     except RecursionError:
-        raise InputError(f"expected JSON in {path.name}, got one that is nested too deeply.") from None
+        raise InputError(
+            f"expected JSON in {path.name}, got one that is nested too deeply."
+        ) from None
     except (ValueError, UnicodeDecodeError) as error:
         raise InputError(
             f"expected JSON in {path.name}, and it cannot be read ({str(error).splitlines()[0]:.100})."
@@ -136,7 +169,13 @@ def _beside(path: Path) -> Mapping[str, Any]:
 
 def _objectives(scenario: Mapping[str, Any]) -> list[str]:
     found = scenario.get("objectives", [])
-    return [found] if isinstance(found, str) else [str(name) for name in found] if isinstance(found, list) else []
+    return (
+        [found]
+        if isinstance(found, str)
+        else [str(name) for name in found]
+        if isinstance(found, list)
+        else []
+    )
 
 
 def _costs(column: list[Any], objective: str | None, names: list[str]) -> NDArray[np.float64]:
@@ -144,19 +183,25 @@ def _costs(column: list[Any], objective: str | None, names: list[str]) -> NDArra
     if list in kinds:
         widths = {len(cost) for cost in column if type(cost) is list}
         if kinds != {list} or len(widths) != 1:
-            raise InputError("expected as many costs in every trial as in the first, got different numbers of them.")
+            raise InputError(
+                "expected as many costs in every trial as in the first, got different numbers of them."
+            )
         place = _place(objective, names, widths.pop())
         column = [cost[place] for cost in column]
         kinds = set(map(type, column))
     elif objective is not None and objective not in (*names, "0", "cost"):
-        raise InputError(f"expected the objective {names[0] if names else 'cost'!r} or 'time', got {objective!r}.")
+        raise InputError(
+            f"expected the objective {names[0] if names else 'cost'!r} or 'time', got {objective!r}."
+        )
     if not kinds <= {int, float, type(None)}:
         wrong = next(cost for cost in column if type(cost) not in (int, float, type(None)))
         raise InputError(f"expected numbers as costs in {HISTORY}, got {wrong!r:.60}.")
     try:
         return np.array(column, dtype=np.float64)
     except OverflowError:
-        raise InputError(f"expected numbers as costs in {HISTORY}, got one beyond the range of a double.") from None
+        raise InputError(
+            f"expected numbers as costs in {HISTORY}, got one beyond the range of a double."
+        ) from None
 
 
 def _place(objective: str | None, names: list[str], width: int) -> int:
@@ -185,13 +230,17 @@ def _numbers(column: list[Any], name: str) -> NDArray[np.float64]:
     try:
         return np.array(column, dtype=np.float64)
     except OverflowError:
-        raise InputError(f"expected numbers as {name} in {HISTORY}, got one beyond the range of a double.") from None
+        raise InputError(
+            f"expected numbers as {name} in {HISTORY}, got one beyond the range of a double."
+        ) from None
 
 
 def _statuses(column: list[Any]) -> NDArray[np.int8]:
     for word in set(map(type, column)):
         if word is not int:
-            raise InputError(f"expected status numbers from 0 to 4 in {HISTORY}, got {word.__name__}.")
+            raise InputError(
+                f"expected status numbers from 0 to 4 in {HISTORY}, got {word.__name__}."
+            )
     if unknown := set(column) - set(STATUSES):
         raise InputError(f"expected status numbers from 0 to 4 in {HISTORY}, got {min(unknown)}.")
     return np.array([STATUSES[number] for number in column], dtype=np.int8)
@@ -200,7 +249,9 @@ def _statuses(column: list[Any]) -> NDArray[np.int8]:
 def _stopped(
     statuses: NDArray[np.int8], columns: Columns, scenario: Mapping[str, Any], notes: list[str]
 ) -> NDArray[np.int8]:
-    """With an infinite crash cost SMAC calls a trial crashed that it stopped at its limit; how long it took tells."""
+    """With an infinite crash cost SMAC calls a trial crashed that it stopped at its limit; how long
+    it took tells.
+    """
     limit = _limit(scenario, "trial_walltime_limit")
     if limit is None:
         return statuses
@@ -221,11 +272,14 @@ def _capped(
 ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
     """Trials that SMAC's capping stopped below the cutoff, with their cap as the cost.
 
-    SMAC gives each trial a `cutoff` and does not keep it. So only the target can tell: by the status timeout with what it
-    took as the cost, or by returning that cutoff as additional information.
+    SMAC gives each trial a `cutoff` and does not keep it. So only the target can tell: by the
+    status timeout with what it took as the cost, or by returning that cutoff as additional
+    information.
     """
     told = columns["additional_info"]
-    given = np.array([number_or_nan(each.get("cutoff")) if isinstance(each, dict) else np.nan for each in told])
+    given = np.array(
+        [number_or_nan(each.get("cutoff")) if isinstance(each, dict) else np.nan for each in told]
+    )
     cutoff, limit = (_limit(scenario, name) for name in ("runtime_cutoff", "trial_walltime_limit"))
     most = np.inf if cutoff is None else cutoff
     named = (given < most) & (values >= given) & np.isin(statuses, (Status.SOLVED, Status.TIMEOUT))
@@ -244,7 +298,11 @@ def _capped(
 
 
 def _at_budget(
-    column: list[Any], keep: NDArray[np.bool_], wanted: float | None, left_out: dict[str, int], notes: list[str]
+    column: list[Any],
+    keep: NDArray[np.bool_],
+    wanted: float | None,
+    left_out: dict[str, int],
+    notes: list[str],
 ) -> NDArray[np.bool_]:
     budgets = _numbers(column, "budget")
     seen = np.unique(budgets[keep & ~np.isnan(budgets)])
@@ -254,19 +312,29 @@ def _at_budget(
         return np.ones(budgets.size, dtype=np.bool_)
     chosen = seen[-1] if wanted is None else wanted
     if chosen not in seen:
-        raise InputError(f"expected one of the budgets {', '.join(f'{budget:g}' for budget in seen[:20])}, got {chosen:g}.")
+        raise InputError(
+            f"expected one of the budgets {', '.join(f'{budget:g}' for budget in seen[:20])}, got {chosen:g}."
+        )
     at: NDArray[np.bool_] = budgets == chosen
     if other := int((keep & ~at).sum()):
         left_out["at another budget"] = other
-        notes.append(f"Runs at the budget {chosen:g} are kept, of {seen.size} budgets; `fidelity` takes another.")
+        notes.append(
+            f"Runs at the budget {chosen:g} are kept, of {seen.size} budgets; `fidelity` takes another."
+        )
     return at
 
 
 def _runs(columns: Columns, notes: list[str]) -> pl.DataFrame:
-    for name, kinds in (("config_id", {int}), ("instance", {str, type(None)}), ("seed", {int, type(None)})):
+    for name, kinds in (
+        ("config_id", {int}),
+        ("instance", {str, type(None)}),
+        ("seed", {int, type(None)}),
+    ):
         if not (found := set(map(type, columns[name]))) <= kinds:
             wrong = sorted(kind.__name__ for kind in found - kinds)[0]
-            raise InputError(f"expected {'text' if str in kinds else 'whole numbers'} as {name} in {HISTORY}, got {wrong}.")
+            raise InputError(
+                f"expected {'text' if str in kinds else 'whole numbers'} as {name} in {HISTORY}, got {wrong}."
+            )
     try:
         runs = pl.DataFrame(
             {
@@ -289,7 +357,9 @@ def _runs(columns: Columns, notes: list[str]) -> pl.DataFrame:
 
 
 def _cutoff(scenario: Mapping[str, Any], timed: bool) -> float | None:
-    """Where costs are running times: of the solver, cut off by SMAC's capping, or of the trial, by its limit."""
+    """Where costs are running times: of the solver, cut off by SMAC's capping, or of the trial, by
+    its limit.
+    """
     return _limit(scenario, "trial_walltime_limit" if timed else "runtime_cutoff")
 
 
@@ -338,8 +408,12 @@ def _trajectory(
     )
 
 
-def _default(folder: Path, origins: Mapping[str, str], parameters: Mapping[str, Mapping[str, Scalar]]) -> str | None:
-    """The configuration SMAC calls the default, else the one whose values are the defaults of the space."""
+def _default(
+    folder: Path, origins: Mapping[str, str], parameters: Mapping[str, Mapping[str, Scalar]]
+) -> str | None:
+    """The configuration SMAC calls the default, else the one whose values are the defaults of the
+    space.
+    """
     for name, origin in origins.items():
         if origin.lower().startswith("initial design: default"):
             return name
@@ -349,7 +423,11 @@ def _default(folder: Path, origins: Mapping[str, str], parameters: Mapping[str, 
         if isinstance(entry, dict) and isinstance(entry.get("name"), str)
     }
     for name, values in parameters.items():
-        if defaults and values and all(key in defaults and defaults[key] == value for key, value in values.items()):
+        if (
+            defaults
+            and values
+            and all(key in defaults and defaults[key] == value for key, value in values.items())
+        ):
             return name
     return None
 

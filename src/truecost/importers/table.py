@@ -1,7 +1,8 @@
-"""Tables, one run a row: csv, tsv, parquet, or a data frame of polars or pandas. Columns are guessed by their names.
+"""Tables, one run a row: csv, tsv, parquet, or a data frame of polars or pandas. Columns are
+guessed by their names.
 
-The layout of CAVE is among them: runhistory.csv with config_id, instance_id, seed, cost, time and status, and beside it
-configurations.csv with the values of the parameters.
+The layout of CAVE is among them: runhistory.csv with config_id, instance_id, seed, cost, time and
+status, and beside it configurations.csv with the values of the parameters.
 """
 
 import re
@@ -39,12 +40,14 @@ GUESSES: Final[Mapping[str, tuple[str, ...]]] = {
 }  # fmt: skip
 OWN: Final = ("configuration", "instance", "cost", "run", "low", "high")
 NEEDED: Final = ("configuration", "instance", "cost")
-# A configuration that is called so is what others are compared with, unless somebody names another one.
+# A configuration that is called so is what others are compared with, unless somebody names another
+# one.
 NAMED_SO: Final = "default"
 CAVE: Final = "runhistory.csv"
 CAVE_CONFIGURATIONS: Final = "configurations.csv"
-# Reads all of a parquet file under a limit of memory; damage that makes the library abort ends this process, not ours.
-# What lives so briefly has no garbage to collect, and nothing to tidy up at its end.
+# Reads all of a parquet file under a limit of memory; damage that makes the library abort ends this
+# process, not ours. What lives so briefly has no garbage to collect, and nothing to tidy up at its
+# end.
 TRIAL: Final = """
 import gc, os, resource, sys
 gc.disable()
@@ -124,7 +127,9 @@ def from_frame(frame: Any, options: Options) -> Import:
         raise InputError("expected at least one run with a cost in the table, got none.")
     charged = charge(values, statuses, _with_range(table, options))
     charged = replace(charged, cutoff=charged.cutoff or cutoff, utility=utility)
-    counted = [longtable.whole_numbers(table, name) for name in ("run", "seed") if name in table.columns]
+    counted = [
+        longtable.whole_numbers(table, name) for name in ("run", "seed") if name in table.columns
+    ]
     runs = table.select("configuration", "instance").with_columns(counted)
     again = runs.is_duplicated()
     if again.any() and "run" not in runs.columns:
@@ -152,14 +157,20 @@ def guess(there: list[str], given: Mapping[str, str]) -> dict[str, str]:
     """Which column is what: as given, else by name, whatever the case."""
     for ours, theirs in given.items():
         if ours not in GUESSES:
-            raise InputError(f"expected one of {', '.join(GUESSES)} on the left of a column, got {ours!r}.")
+            raise InputError(
+                f"expected one of {', '.join(GUESSES)} on the left of a column, got {ours!r}."
+            )
         if theirs not in there:
-            raise InputError(f"expected {ours}={theirs} to name a column, got the columns {_shown(there):.200}.")
+            raise InputError(
+                f"expected {ours}={theirs} to name a column, got the columns {_shown(there):.200}."
+            )
     found = dict(given)
     plain = {re.sub(r"[\s.\-]+", "_", name.strip().lower()): name for name in reversed(there)}
     for ours, names in GUESSES.items():
         if ours not in found:
-            likely = [plain[name] for name in names if name in plain and plain[name] not in found.values()]
+            likely = [
+                plain[name] for name in names if name in plain and plain[name] not in found.values()
+            ]
             if likely:
                 found[ours] = likely[0]
     if missing := [ours for ours in NEEDED if ours not in found]:
@@ -194,9 +205,13 @@ def _polars(frame: Any) -> pl.DataFrame:
     if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
         raise InputError(f"expected a path or a data frame, got {type(frame).__name__}.")
     try:
-        return pl.DataFrame({str(name): pl.Series(_values(frame[name]), strict=False) for name in frame.columns})
+        return pl.DataFrame(
+            {str(name): pl.Series(_values(frame[name]), strict=False) for name in frame.columns}
+        )
     except (TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"expected a data frame of polars or pandas, and it cannot be read ({error!r:.80}).") from error
+        raise InputError(
+            f"expected a data frame of polars or pandas, and it cannot be read ({error!r:.80})."
+        ) from error
 
 
 def _values(column: Any) -> list[Any]:
@@ -207,11 +222,18 @@ def _values(column: Any) -> list[Any]:
 def _statuses(table: pl.DataFrame) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
     """How each run ended, and which have not."""
     if "status" not in table.columns:
-        return np.full(table.height, NO_STATUS, dtype=np.int8), np.zeros(table.height, dtype=np.bool_)
+        return np.full(table.height, NO_STATUS, dtype=np.int8), np.zeros(
+            table.height, dtype=np.bool_
+        )
     column = table["status"].cast(pl.String, strict=False)
     words = column.unique().to_list()
-    known = {word: NO_STATUS if word is None or not word.strip() else status_of(word) for word in words}
-    codes = np.array([known[word] if known[word] is not None else NO_STATUS for word in column.to_list()], dtype=np.int8)
+    known = {
+        word: NO_STATUS if word is None or not word.strip() else status_of(word) for word in words
+    }
+    codes = np.array(
+        [known[word] if known[word] is not None else NO_STATUS for word in column.to_list()],
+        dtype=np.int8,
+    )
     running = {word for word, status in known.items() if status is None}
     return codes, np.array([word in running for word in column.to_list()], dtype=np.bool_)
 
@@ -229,7 +251,9 @@ def _with_range(table: pl.DataFrame, options: Options) -> Options:
 
 
 def _utility(table: pl.DataFrame) -> str | None:
-    """Which utility the costs are, where truecost wrote the table; what others call so is passed over."""
+    """Which utility the costs are, where truecost wrote the table; what others call so is passed
+    over.
+    """
     found = longtable.utility_of(table)
     with suppress(InputError):
         return None if found is None else str(Utility.parse(found))
@@ -238,11 +262,20 @@ def _utility(table: pl.DataFrame) -> str | None:
 
 def _parameters(table: pl.DataFrame) -> dict[str, dict[str, Scalar]]:
     """CAVE's configurations.csv: a row of values for each config_id."""
-    key = next((name for name in table.columns if name.strip().lower() in ("config_id", "configuration_id")), None)
+    key = next(
+        (
+            name
+            for name in table.columns
+            if name.strip().lower() in ("config_id", "configuration_id")
+        ),
+        None,
+    )
     if key is None:
         return {}
     rows = table.with_columns(pl.col(key).cast(pl.String)).to_dicts()
     return {
-        str(row[key]): {name: value for name, value in row.items() if name != key and value not in (None, "")}
+        str(row[key]): {
+            name: value for name, value in row.items() if name != key and value not in (None, "")
+        }
         for row in rows
     }

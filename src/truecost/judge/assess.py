@@ -38,15 +38,16 @@ def assess(
     primary: Primary | None = None,
     rng: Rng = None,
 ) -> Assessment:
-    """Assess recorded runs: who is best, what it will cost on new instances, how sure that is, what to do next.
+    """Assess recorded runs: who is best, what it will cost on new instances, how sure that is, what
+    to do next.
 
     Parameters
     ----------
     runs
         A matrix, or what `import_runs` found; missing runs are allowed.
     configuration, default
-        Who is judged, and what it should be better than: by default what the log says; else the one with the least training
-        cost, and nothing.
+        Who is judged, and what it should be better than: by default what the log says; else the one
+        with the least training cost, and nothing.
     test
         Runs on fresh instances; by default the log's own.
     trajectory
@@ -58,13 +59,17 @@ def assess(
     splits
         How many times instances are split in halves, to see what choosing adds.
     primary
-        What decides whether it is better than the default: `"mean"` cost, or `"wins"`. By default the mean, and wins where
-        the range of the cost is not known.
+        What decides whether it is better than the default: `"mean"` cost, or `"wins"`. By default
+        the mean, and wins where the range of the cost is not known.
     rng
-        Of every random number. None takes a seed from the costs themselves: the same runs give the same answers, and
-        instances that are sorted by difficulty do no harm.
+        Of every random number. None takes a seed from the costs themselves: the same runs give the
+        same answers, and instances that are sorted by difficulty do no harm.
     """
-    log = runs if isinstance(runs, Import) else Import(kind="matrix", matrix=runs, trajectory=trajectory or _UNKNOWN)
+    log = (
+        runs
+        if isinstance(runs, Import)
+        else Import(kind="matrix", matrix=runs, trajectory=trajectory or _UNKNOWN)
+    )
     asked = Question(
         configuration=configuration,
         default=default,
@@ -79,12 +84,15 @@ def assess(
         primary=primary,
     )
     if isinstance(test, Import) and test.trajectory.watched is not None:
-        # A journal of `validate`: what it has of training is a copy, and looking at it meanwhile has its price.
+        # A journal of `validate`: what it has of training is a copy, and looking at it meanwhile
+        # has its price.
         log = replace(log, trajectory=replace(log.trajectory, watched=test.trajectory.watched))
         test = test.test
     given = test.matrix if isinstance(test, Import) else test
     if given is not None and chosen not in (None, "test"):
-        raise InputError(f"Expected no `chosen` with test runs, which speak for themselves, got {chosen}.")
+        raise InputError(
+            f"Expected no `chosen` with test runs, which speak for themselves, got {chosen}."
+        )
     found = Assessment(log=log, asked=asked, test=log.test if given is None else given)
     if given is not None:
         statements.check_names(given, found.incumbent)
@@ -98,7 +106,9 @@ def audit(runs: CostMatrix | Import, **asked: Any) -> Assessment:
     return found
 
 
-def certify(runs: CostMatrix | Import, configuration: str | None = None, **asked: Any) -> Certificate:
+def certify(
+    runs: CostMatrix | Import, configuration: str | None = None, **asked: Any
+) -> Certificate:
     """What the true cost of a configuration does not exceed; parameters as in `assess`.
 
     `RefusedError` says why there is no valid statement.
@@ -112,6 +122,9 @@ def certify(runs: CostMatrix | Import, configuration: str | None = None, **asked
 def _seed(rng: Rng, costs: NDArray[np.float64]) -> int:
     if rng is not None:
         return seed_of(rng)
-    # Of the set of instances, not of their order: whatever the set, all orders of independent draws are equally likely.
-    each = sorted(blake2b(column.tobytes(), digest_size=16).digest() for column in np.moveaxis(costs, 1, 0))
+    # Of the set of instances, not of their order: whatever the set, all orders of independent draws
+    # are equally likely.
+    each = sorted(
+        blake2b(column.tobytes(), digest_size=16).digest() for column in np.moveaxis(costs, 1, 0)
+    )
     return int.from_bytes(blake2b(b"".join(each), digest_size=6).digest())

@@ -1,4 +1,6 @@
-"""Everything that is said of a set of runs, computed once: whoever speaks of them takes the numbers from here."""
+"""Everything that is said of a set of runs, computed once: whoever speaks of them takes the numbers
+from here.
+"""
 
 import math
 from contextlib import suppress
@@ -69,7 +71,7 @@ class Assessment(Estimates, Spoken):
         Runs on fresh instances, where there are some.
     """
 
-    # ---- what may be said --------------------------------------------------------------------------------------------
+    # ---- what may be said ------------------------------------------------------------------------
 
     @cached_property
     def _evidence(self) -> Evidence | RefusedError:
@@ -87,13 +89,21 @@ class Assessment(Estimates, Spoken):
         if test is None or not asked_for or not all(name in test.configurations for name in names):
             test = None
         try:
-            # Without a name on-part certifies the winner of the part that chooses, under its own name.
-            return gather_evidence(self.matrix, self.asked.configuration, self.asked, self.trajectory, test)
+            # Without a name on-part certifies the winner of the part that chooses, under its own
+            # name.
+            return gather_evidence(
+                self.matrix, self.asked.configuration, self.asked, self.trajectory, test
+            )
         except RefusedError as refusal:
             if self.test is not None and test is None and asked_for:
                 missing = [name for name in names if name not in self.test.configurations]
-                said = " and ".join("the default" if name == self.default else f"configuration {name}" for name in missing)
-                return RefusedError(f"{said} {'has' if len(missing) == 1 else 'have'} no test runs, and {refusal.reason}")
+                said = " and ".join(
+                    "the default" if name == self.default else f"configuration {name}"
+                    for name in missing
+                )
+                return RefusedError(
+                    f"{said} {'has' if len(missing) == 1 else 'have'} no test runs, and {refusal.reason}"
+                )
             return refusal
 
     @property
@@ -106,7 +116,9 @@ class Assessment(Estimates, Spoken):
         if isinstance(self._evidence, RefusedError):
             return self._evidence
         try:
-            return statements.certificate(self._evidence, delta=self.asked.delta, rng=self.asked.rng(1))
+            return statements.certificate(
+                self._evidence, delta=self.asked.delta, rng=self.asked.rng(1)
+            )
         except RefusedError as refusal:
             return refusal
 
@@ -122,7 +134,9 @@ class Assessment(Estimates, Spoken):
 
     @property
     def comparison(self) -> Comparison | None:
-        """The configuration against the default; None without a default, or where the incumbent is the default."""
+        """The configuration against the default; None without a default, or where the incumbent is
+        the default.
+        """
         return None if self._compared is None else self._compared[0]
 
     @property
@@ -148,63 +162,93 @@ class Assessment(Estimates, Spoken):
         else:
             evidence = found.against(self.default)
             try:
-                limits = statements.limits_of_difference(found, self.default, delta=self.asked.delta, rng=self.asked.rng(2))
+                limits = statements.limits_of_difference(
+                    found, self.default, delta=self.asked.delta, rng=self.asked.rng(2)
+                )
             except RefusedError as refusal:
                 reason = refusal.reason
         name = self.incumbent if evidence is None else evidence.configuration
-        fresh = self.fresh if self.fresh is not None and {name, self.default} <= set(self.fresh.configurations) else None
-        runs = evidence.runs if evidence is not None else fresh if fresh is not None else self.matrix
+        fresh = (
+            self.fresh
+            if self.fresh is not None and {name, self.default} <= set(self.fresh.configurations)
+            else None
+        )
+        runs = (
+            evidence.runs if evidence is not None else fresh if fresh is not None else self.matrix
+        )
         pairs = statements.pairs_of(runs, name, self.default)
         tested = fresh is not None if evidence is None else evidence.chosen == "test"
         on: Literal["test", "training"] = "test" if tested else "training"
-        said = statements.comparison(pairs, name, self.default, on=on, limits=limits, evidence=evidence, reason=reason)
+        said = statements.comparison(
+            pairs, name, self.default, on=on, limits=limits, evidence=evidence, reason=reason
+        )
         return said, pairs, runs
 
     @cached_property
     def statements(self) -> "tuple[Statement, ...]":
-        """What may be said beyond the mean; against the default where both have runs that may be used."""
+        """What may be said beyond the mean; against the default where both have runs that may be
+        used.
+        """
         from truecost.judge.beyond import statements_of
 
         own = self._evidence
         for evidence, default in ((self._pair_evidence, self.default), (own, None)):
-            # One table speaks of one configuration: on-part may have another winner than the one with test runs.
+            # One table speaks of one configuration: on-part may have another winner than the one
+            # with test runs.
             if isinstance(evidence, RefusedError):
                 continue
             if isinstance(own, RefusedError) or evidence.configuration == own.configuration:
                 with suppress(RefusedError):
                     worth, rng = self.log.utility is not None, self.asked.rng(8)
-                    return statements_of(evidence, default, delta=self.asked.delta, rng=rng, utility=worth)
+                    return statements_of(
+                        evidence, default, delta=self.asked.delta, rng=rng, utility=worth
+                    )
         return ()
 
     @cached_property
     def approximate(self) -> "tuple[Approximate, ...]":
-        """What normal theory says of the means against the default: approximate, beside what is guaranteed."""
+        """What normal theory says of the means against the default: approximate, beside what is
+        guaranteed.
+        """
         from truecost.judge.beyond import approximate_of
 
         evidence, default = self._pair_evidence, self.default
         if isinstance(evidence, RefusedError) or default in (None, evidence.configuration):
             return ()
-        return approximate_of(evidence, default or "", delta=self.asked.delta, utility=self.log.utility is not None)
+        return approximate_of(
+            evidence, default or "", delta=self.asked.delta, utility=self.log.utility is not None
+        )
 
     @cached_property
     def width(self) -> "Width | None":
-        """Where the distance between the certificate's limit and its mean comes from; None without one look at a range."""
+        """Where the distance between the certificate's limit and its mean comes from; None without
+        one look at a range.
+        """
         from truecost.stats import forecast
 
         said, evidence = self.certificate, self.evidence
         if said is None or evidence is None or evidence.at_all_times:
             return None
         low, high, delta = self.matrix.low, self.matrix.high, self.asked.delta * evidence.share
-        return forecast.width(said.estimate, said.upper, low, high, instances=said.instances, delta=delta)
+        return forecast.width(
+            said.estimate, said.upper, low, high, instances=said.instances, delta=delta
+        )
 
     def forecast(self, what: str, *, power: float = 0.8) -> "Reach":
-        """How many new instances would show a statement, "wins" or "speed-up=1.5" for instance, if they are like these."""
+        """How many new instances would show a statement, "wins" or "speed-up=1.5" for instance, if
+        they are like these.
+        """
         from truecost.judge.outlook import Reach, to_show
         from truecost.stats import forecast
 
         name = self.incumbent if self.comparison is None else self.comparison.configuration
-        goal = to_show(self.compared, name, self.default, what, utility=self.log.utility is not None)
-        return Reach(what, forecast.instances_needed(goal, self.asked.delta, power=power, rng=self._forecasting))
+        goal = to_show(
+            self.compared, name, self.default, what, utility=self.log.utility is not None
+        )
+        return Reach(
+            what,
+            forecast.instances_needed(goal, self.asked.delta, power=power, rng=self._forecasting),
+        )
 
     @cached_property
     def _forecasting(self) -> int:
@@ -286,7 +330,9 @@ class Assessment(Estimates, Spoken):
 
     @cached_property
     def limits_by_size(self) -> "UpperBySize":
-        """What more instances buy: limits from growing parts of the certificate's instances, in one random order."""
+        """What more instances buy: limits from growing parts of the certificate's instances, in one
+        random order.
+        """
         from truecost.judge.curves import limits_by_size
 
         assert self.evidence is not None  # noqa: S101 - whoever asks has looked
@@ -294,15 +340,24 @@ class Assessment(Estimates, Spoken):
 
     @cached_property
     def sweeps(self) -> "tuple[tuple[pl.DataFrame, ...], tuple[Fit, ...]]":
-        """Errors against N and K over random splits, and the curve of the selection error in each table."""
+        """Errors against N and K over random splits, and the curve of the selection error in each
+        table.
+        """
         from truecost.judge.curves import sweeps
 
-        return sweeps(self.matrix, splits=self.asked.splits, delta=self.asked.delta, rng=lambda: self.asked.rng(5))
+        return sweeps(
+            self.matrix,
+            splits=self.asked.splits,
+            delta=self.asked.delta,
+            rng=lambda: self.asked.rng(5),
+        )
 
-    # ---- as plain data -----------------------------------------------------------------------------------------------
+    # ---- as plain data ---------------------------------------------------------------------------
 
     def to_dict(self, *parts: Part) -> dict[str, Any]:
-        """The assessment as plain data: who, what it costs, and the parts asked for; the same keys whoever asks."""
+        """The assessment as plain data: who, what it costs, and the parts asked for; the same keys
+        whoever asks.
+        """
         matrix = self.matrix
         configurations, instances, each = matrix.shape
         runs = int(self.costs.runs.sum())
@@ -382,7 +437,9 @@ class Assessment(Estimates, Spoken):
             heaviest = None if self.heaviest is None else self.heaviest._asdict()
             return {**asdict(self.noise), "spread": asdict(self.spread), "heaviest": heaviest}
         if part == "over_tuning":
-            return asdict(self.over_tuning) | {"along": [point._asdict() for point in self.over_tuning.along]}
+            return asdict(self.over_tuning) | {
+                "along": [point._asdict() for point in self.over_tuning.along]
+            }
         if part == "bounds":
             return {"reason": self.bounds} if isinstance(self.bounds, str) else asdict(self.bounds)
         if part == "outlook":

@@ -1,4 +1,6 @@
-"""The paper's bounds for recorded runs: one configuration, one of m, all, a whole space; and the inverse questions."""
+"""The paper's bounds for recorded runs: one configuration, one of m, all, a whole space; and the
+inverse questions.
+"""
 
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
@@ -17,7 +19,9 @@ from truecost.stats.variance import VarianceComponents, variance_components
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Subject:
-    """What the bounds speak of: all configurations with runs, one of them, `own`, above all, with the mean of its runs."""
+    """What the bounds speak of: all configurations with runs, one of them, `own`, above all, with
+    the mean of its runs.
+    """
 
     components: VarianceComponents
     sizes: AllocationSizes
@@ -37,13 +41,14 @@ class PaperBounds:
     Attributes
     ----------
     one, selected, worst
-        ε by form: of the one configuration, chosen beforehand (Lemma 4); of it as one of m; of the worst
-        of all m (Theorem 2).
+        ε by form: of the one configuration, chosen beforehand (Lemma 4); of it as one of m; of the
+        worst of all m (Theorem 2).
     true_cost_at_most
-        Bennett's limit of the true cost of the one, as one of m: less than mean + ε, since no run errs by more than true
-        cost − low. None where nothing was run.
+        Bennett's limit of the true cost of the one, as one of m: less than mean + ε, since no run
+        errs by more than true cost − low. None where nothing was run.
     space
-        ε over a whole parameter space (Theorem 3) by form, with its caveat; None where not asked for.
+        ε over a whole parameter space (Theorem 3) by form, with its caveat; None where not asked
+        for.
     inverse
         At which δ, m, N and K an ε is reached; None where not asked for.
     guaranteed, caveat, rests_on
@@ -72,7 +77,9 @@ class PaperBounds:
 def subject_of(matrix: CostMatrix, configuration: str) -> Subject:
     """The configurations of a matrix that have runs, this one chosen."""
     runs = matrix.counts().sum(axis=1)
-    matrix = matrix.select(configurations=[name for name, has in zip(matrix.configurations, runs, strict=True) if has])
+    matrix = matrix.select(
+        configurations=[name for name, has in zip(matrix.configurations, runs, strict=True) if has]
+    )
     own = matrix.configurations.index(configuration)
     matrix.exact_costs()
     costs = training_cost(matrix)
@@ -93,12 +100,20 @@ def _outwards(matrix: CostMatrix) -> str:
     """The costs that were seen, rounded so that whoever types these ends leaves none out."""
     # By their shortest digits: 0.1 is a little more than that, and is written as it is.
     low = Context(prec=3, rounding=ROUND_FLOOR).create_decimal(repr(float(np.nanmin(matrix.costs))))
-    high = Context(prec=3, rounding=ROUND_CEILING).create_decimal(repr(float(np.nanmax(matrix.costs))))
+    high = Context(prec=3, rounding=ROUND_CEILING).create_decimal(
+        repr(float(np.nanmax(matrix.costs)))
+    )
     return f"{float(low):g} to {float(high):g}"
 
 
 def assumed_subject(
-    *, within: float, across: float, instances: int, runs: int | None = None, low: float = 0.0, high: float
+    *,
+    within: float,
+    across: float,
+    instances: int,
+    runs: int | None = None,
+    low: float = 0.0,
+    high: float,
 ) -> Subject:
     """A configuration that nobody has run: N runs, K if not given, spread evenly over K instances."""
     return Subject(
@@ -119,7 +134,9 @@ def paper_bounds(
     space: tuple[int, float, float] | None = None,
     epsilon: float | None = None,
 ) -> PaperBounds:
-    """Lemma 4 and Theorem 2 in every form; Theorem 3 for a `space` (dimension, radius, Lipschitz constant)."""
+    """Lemma 4 and Theorem 2 in every form; Theorem 3 for a `space` (dimension, radius, Lipschitz
+    constant).
+    """
     if not np.isfinite(subject.high - subject.low):
         raise InputError(f"Give the metric's possible range: `low` and `high`{subject.seen}.")
     several = subject.components.within.size
@@ -165,7 +182,9 @@ def paper_bounds(
         instances=subject.instances,
         mean_of_runs=subject.mean_of_runs,
         one={form: float(np.ravel(single(form=form).epsilon)[0]) for form in every},
-        selected={form: float(np.atleast_1d(each.epsilon)[subject.own]) for form, each in every.items()},
+        selected={
+            form: float(np.atleast_1d(each.epsilon)[subject.own]) for form, each in every.items()
+        },
         worst={form: float(np.max(each.epsilon)) for form, each in every.items()},
         true_cost_at_most=most,
         space=None if space is None else _space(subject, delta, *space),
@@ -176,7 +195,9 @@ def paper_bounds(
     )
 
 
-def _space(subject: Subject, delta: float, dimension: int, radius: float, lipschitz: float) -> dict[str, dict[str, Any]]:
+def _space(
+    subject: Subject, delta: float, dimension: int, radius: float, lipschitz: float
+) -> dict[str, dict[str, Any]]:
     each = {
         form: bounds.infinite(
             allocation=subject.sizes[subject.own],
@@ -190,7 +211,10 @@ def _space(subject: Subject, delta: float, dimension: int, radius: float, lipsch
         )
         for form in get_args(bounds.SpaceForm)
     }
-    return {form: {"epsilon": float(np.max(one.epsilon)), "caveat": one.caveat} for form, one in each.items()}
+    return {
+        form: {"epsilon": float(np.max(one.epsilon)), "caveat": one.caveat}
+        for form, one in each.items()
+    }
 
 
 def _inverse(subject: Subject, delta: float, configurations: int, epsilon: float) -> dict[str, Any]:
@@ -200,9 +224,15 @@ def _inverse(subject: Subject, delta: float, configurations: int, epsilon: float
     per_instance = max(1, round(sizes.runs.item() / subject.instances))
     return {
         "epsilon": epsilon,
-        "delta": bounds.delta_for(epsilon, bound=partial(finite, allocation=sizes, configurations=configurations)).value,
-        "configurations": bounds.configurations_for(epsilon, bound=partial(finite, allocation=sizes, delta=delta)).value,
+        "delta": bounds.delta_for(
+            epsilon, bound=partial(finite, allocation=sizes, configurations=configurations)
+        ).value,
+        "configurations": bounds.configurations_for(
+            epsilon, bound=partial(finite, allocation=sizes, delta=delta)
+        ).value,
         "runs": bounds.runs_for(epsilon, instances=subject.instances, bound=every).value,
-        "instances": bounds.instances_for(epsilon, runs_per_instance=per_instance, bound=every).value,
+        "instances": bounds.instances_for(
+            epsilon, runs_per_instance=per_instance, bound=every
+        ).value,
         "runs_per_instance": per_instance,
     }

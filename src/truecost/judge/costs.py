@@ -1,12 +1,13 @@
 """What configurations are compared by: one estimate for all of them, whoever asks.
 
-The training cost of a configuration is the mean of its instance means, every instance counting alike. Where nothing is
-missing that is the plain mean of the paper. Where configurations have runs on different instances it is adjusted for how
-hard those are (cost = configuration + instance, by least squares), as if all had been run on all: else whoever met the easy
-instances would win.
+The training cost of a configuration is the mean of its instance means, every instance counting
+alike. Where nothing is missing that is the plain mean of the paper. Where configurations have runs
+on different instances it is adjusted for how hard those are (cost = configuration + instance, by
+least squares), as if all had been run on all: else whoever met the easy instances would win.
 
-A censored run, stopped at a cap, is charged the most it can cost: whoever was stopped early must not look cheap for it. What
-that adds is not hidden: beside each training cost stands the least it can be, with every such run at its cap.
+A censored run, stopped at a cap, is charged the most it can cost: whoever was stopped early must
+not look cheap for it. What that adds is not hidden: beside each training cost stands the least it
+can be, with every such run at its cap.
 """
 
 from dataclasses import dataclass
@@ -21,7 +22,8 @@ from truecost.stats.variance import VarianceComponents, instance_summaries, vari
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-# A configuration takes part in a choice if it has runs on at least this share of the instances the most used one has.
+# A configuration takes part in a choice if it has runs on at least this share of the instances the
+# most used one has.
 LEAST_SHARE = 0.5
 # Of least squares by turns; with all runs there two are enough.
 SWEEPS = 200
@@ -44,11 +46,13 @@ class Costs:
     order
         Places of the configurations: the ranked ones first, the least training cost before others.
     adjusted
-        Whether configurations have runs on different instances, so that costs are adjusted for their difficulty.
+        Whether configurations have runs on different instances, so that costs are adjusted for
+        their difficulty.
     components
         `within` and `across` of each.
     means, least, there
-        Instance means, 0 where there is no run; with censored runs at their caps; and where there is one.
+        Instance means, 0 where there is no run; with censored runs at their caps; and where there
+        is one.
     added
         What each instance adds by its difficulty.
     """
@@ -101,9 +105,11 @@ def costs_of(matrix: CostMatrix) -> Costs:
 
 
 def levelled(matrix: CostMatrix) -> tuple[FloatArray, FloatArray, BoolArray, FloatArray]:
-    """Instance means, those with caps (the same array where nothing is censored), where there are some, what instances add.
+    """Instance means, those with caps (the same array where nothing is censored), where there are
+    some, what instances add.
 
-    That is taken from caps where runs are censored: what is charged to one configuration must not help another.
+    That is taken from caps where runs are censored: what is charged to one configuration must not
+    help another.
     """
     means, there = instance_means(matrix)
     least = instance_means(matrix, caps=True)[0] if matrix.censored.any() else means
@@ -111,7 +117,9 @@ def levelled(matrix: CostMatrix) -> tuple[FloatArray, FloatArray, BoolArray, Flo
 
 
 def instance_means(matrix: CostMatrix, *, caps: bool = False) -> tuple[FloatArray, BoolArray]:
-    """Instance means (M, P), 0 where there is no run, and where there is one; censored runs as in `instance_summaries`."""
+    """Instance means (M, P), 0 where there is no run, and where there is one; censored runs as in
+    `instance_summaries`.
+    """
     parts = [(block.means, block.counts > 0) for block in instance_summaries(matrix, caps=caps)]
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
@@ -136,7 +144,8 @@ def levels(means: FloatArray, there: BoolArray, added: FloatArray) -> FloatArray
 
 
 def difficulty(means: FloatArray, there: BoolArray) -> FloatArray:
-    """What each instance adds to the costs of all, 0 on average: least squares of cost = configuration + instance.
+    """What each instance adds to the costs of all, 0 on average: least squares of cost =
+    configuration + instance.
 
     With all runs there it is the same for everybody and changes no comparison.
     """

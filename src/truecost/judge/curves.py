@@ -1,4 +1,6 @@
-"""What a page draws against a number: errors against N and K, limits against the number of instances."""
+"""What a page draws against a number: errors against N and K, limits against the number of
+instances.
+"""
 
 from collections.abc import Callable
 
@@ -22,18 +24,27 @@ POINTS = 60
 def sweeps(
     matrix: CostMatrix, *, splits: int, delta: float, rng: Callable[[], np.random.Generator]
 ) -> tuple[tuple[pl.DataFrame, ...], tuple[fit.Fit, ...]]:
-    """Errors against N and K over random splits, the same in both, and the curve of the selection error in each table."""
+    """Errors against N and K over random splits, the same in both, and the curve of the selection
+    error in each table.
+    """
     splits, half = max(2, min(splits, MOST_SWEPT)), matrix.shape[1] // 2
     tables = []
-    for sweep, last in ((resample.sweep_n, int(matrix.counts().min()) * half), (resample.sweep_k, half)):
+    for sweep, last in (
+        (resample.sweep_n, int(matrix.counts().min()) * half),
+        (resample.sweep_k, half),
+    ):
         values = np.unique(np.rint(np.geomspace(1, last, POINTS)).astype(np.int64))
         done = sweep(matrix, splits=splits, rng=rng(), values=values, levels=(1 - delta,))
         tables.append(sweep_table(done, bounds_against_reality(matrix, done, delta=delta)))
     return tuple(tables), tuple(fit.to_table(table, "selection") for table in tables)
 
 
-def limits_by_size(evidence: Evidence, delta: float, rng: np.random.Generator) -> confidence.UpperBySize:
+def limits_by_size(
+    evidence: Evidence, delta: float, rng: np.random.Generator
+) -> confidence.UpperBySize:
     """Limits from growing parts of the evidence, in one random order."""
     row = evidence.runs.select(configurations=[evidence.configuration])
     means, there = instance_means(row)
-    return confidence.upper_by_size(rng.permutation(means[0, there[0]]), row.low, row.high, delta * evidence.share)
+    return confidence.upper_by_size(
+        rng.permutation(means[0, there[0]]), row.low, row.high, delta * evidence.share
+    )

@@ -1,4 +1,6 @@
-"""What the runs show by themselves, without a guarantee: who is best, what it costs, how noisy that is."""
+"""What the runs show by themselves, without a guarantee: who is best, what it costs, how noisy that
+is.
+"""
 
 import math
 from collections.abc import Mapping
@@ -56,13 +58,19 @@ class Estimates:
 
     @cached_property
     def incumbent(self) -> str:
-        """The configuration that was chosen: as asked, else the log's, else the one with the least training cost."""
+        """The configuration that was chosen: as asked, else the log's, else the one with the least
+        training cost.
+        """
         return self.asked.configuration or incumbent_of(self.matrix, self.trajectory)
 
     @cached_property
     def default(self) -> str | None:
         """What it should be better than, where known."""
-        known = self.trajectory.default if self.trajectory.default in self.matrix.configurations else None
+        known = (
+            self.trajectory.default
+            if self.trajectory.default in self.matrix.configurations
+            else None
+        )
         return self.asked.default or known
 
     @cached_property
@@ -79,7 +87,11 @@ class Estimates:
     def fresh(self) -> CostMatrix | None:
         """The test runs on instances that training has not seen; None without any."""
         used = set(self.matrix.instances)
-        new = [] if self.test is None else [instance for instance in self.test.instances if instance not in used]
+        new = (
+            []
+            if self.test is None
+            else [instance for instance in self.test.instances if instance not in used]
+        )
         return self.test.select(instances=new) if self.test is not None and new else None
 
     @cached_property
@@ -119,7 +131,9 @@ class Estimates:
 
     @cached_property
     def heaviest(self) -> Heaviest | None:
-        """The instance that makes up most of the incumbent's mean cost, where one does: on test runs if it has some."""
+        """The instance that makes up most of the incumbent's mean cost, where one does: on test
+        runs if it has some.
+        """
         if self.fresh is not None and self.incumbent in self.tested:
             return heaviest_of(self.fresh, self.incumbent, "test")
         return heaviest_of(self.matrix, self.incumbent, "training")
@@ -142,7 +156,9 @@ class Estimates:
 
     @cached_property
     def failed(self) -> FloatArray:
-        """The share of each configuration's runs that failed; censored ones have not. See `failed_by_cost`."""
+        """The share of each configuration's runs that failed; censored ones have not. See
+        `failed_by_cost`.
+        """
         statuses = self.matrix.statuses
         if self.failed_by_cost or statuses is None:
             ended = self.matrix.costs >= self.matrix.high

@@ -1,36 +1,41 @@
-"""Which runs may speak for a configuration, and with how much of δ: that depends on how it was chosen.
+"""Which runs may speak for a configuration, and with how much of δ: that depends on how it was
+chosen.
 
 test
-    It has runs on fresh instances, on which nobody chose anything. All of δ; 6δ/(π²k²) at the k-th look of a search that
-    went on with more budget after looking.
+    It has runs on fresh instances, on which nobody chose anything. All of δ; 6δ/(π²k²) at the k-th
+    look of a search that went on with more budget after looking.
 before
     It was fixed before any of these costs was seen. All of δ.
 from-list
-    It was chosen from a list of m that was fixed before any cost was seen: δ/m, the ones dropped on the way included.
-    Against a default that is on the list δ/(m − 1): so many comparisons there are.
+    It was chosen from a list of m that was fixed before any cost was seen: δ/m, the ones dropped on
+    the way included. Against a default that is on the list δ/(m − 1): so many comparisons there
+    are.
 on-part
-    It has the least training cost on a fifth of the instances, drawn at random, and is judged on the others. All of δ.
+    It has the least training cost on a fifth of the instances, drawn at random, and is judged on
+    the others. All of δ.
 progressive
-    The t-th proposal of a search, judged only on instances nobody had used before it was proposed: δ_t = 6δ/(π²t²), which
-    adds up to δ over all t.
+    The t-th proposal of a search, judged only on instances nobody had used before it was proposed:
+    δ_t = 6δ/(π²t²), which adds up to δ over all t.
 
-A union over configurations that were proposed adaptively on the same instances is refused. It looks like from-list and is
-not valid: each new configuration may be built to fit the very instances, and m, the number of those tried, says nothing of
-the number that might have been.
+A union over configurations that were proposed adaptively on the same instances is refused. It looks
+like from-list and is not valid: each new configuration may be built to fit the very instances, and
+m, the number of those tried, says nothing of the number that might have been.
 
-Where costs decided how many runs a configuration gets (a race), or runs are still being made, limits must hold at all times:
-they take the instances in the order of the matrix, from the first, with the same number of runs r on each, and the part
-6/(π²r²) of δ, since one may look after every round. Where nothing says how it came about that configurations have runs on
-different instances, or that runs were stopped early, it is taken for a race, if the order of the matrix is not one by
-difficulty, which breaks such limits; nobody having said so, the statement has an if. The same holds for test runs that were
-watched while they came in; where R rounds, fixed beforehand, are the most there can be, round r has 1/r² of δ, over the sum
-of 1/j² up to R.
+Where costs decided how many runs a configuration gets (a race), or runs are still being made,
+limits must hold at all times: they take the instances in the order of the matrix, from the first,
+with the same number of runs r on each, and the part 6/(π²r²) of δ, since one may look after every
+round. Where nothing says how it came about that configurations have runs on different instances, or
+that runs were stopped early, it is taken for a race, if the order of the matrix is not one by
+difficulty, which breaks such limits; nobody having said so, the statement has an if. The same holds
+for test runs that were watched while they came in; where R rounds, fixed beforehand, are the most
+there can be, round r has 1/r² of δ, over the sum of 1/j² up to R.
 
-A run that was stopped at a cap is censored: it costs the cap at least, and at most what a run can cost. Upper limits charge
-it the most, lower ones the least, and a difference the ends that go against it. When to stop was decided by other runs, so
-that betting is valid only in the order of time, on runs that no later instance had a part in: the first one on each instance
-(δ's part for r = 1). In one look Hoeffding's limit stands in, which never falls when a charge rises and so holds however the
-caps came about, in any order.
+A run that was stopped at a cap is censored: it costs the cap at least, and at most what a run can
+cost. Upper limits charge it the most, lower ones the least, and a difference the ends that go
+against it. When to stop was decided by other runs, so that betting is valid only in the order of
+time, on runs that no later instance had a part in: the first one on each instance (δ's part for r =
+1). In one look Hoeffding's limit stands in, which never falls when a charge rises and so holds
+however the caps came about, in any order.
 """
 
 import math
@@ -50,8 +55,8 @@ FloatArray = NDArray[np.float64]
 Primary = Literal["mean", "wins"]
 Chosen = Literal["test", "before", "from-list", "on-part", "progressive"]
 
-# The part of the instances that chooses, for on-part: more is left to judge by than with halves, and the choice hardly
-# suffers (`python -m bench.shares`).
+# The part of the instances that chooses, for on-part: more is left to judge by than with halves,
+# and the choice hardly suffers (`python -m bench.shares`).
 CHOOSING = 0.2
 
 INSTANCES = "instances are independent draws from one distribution"
@@ -92,7 +97,8 @@ class Question:
     Parameters
     ----------
     configuration, default
-        Who is judged, and what it should be better than; by default the trajectory's, else the least training cost.
+        Who is judged, and what it should be better than; by default the trajectory's, else the
+        least training cost.
     chosen
         How the configuration was chosen, where the trajectory does not say.
     raced
@@ -108,8 +114,8 @@ class Question:
     seed
         Of every random number.
     primary
-        What decides whether the configuration is better than the default, chosen before looking: its mean cost, or wins. By
-        default the mean where the range of the cost is known, wins else.
+        What decides whether the configuration is better than the default, chosen before looking:
+        its mean cost, or wins. By default the mean where the range of the cost is known, wins else.
     """
 
     configuration: str | None = None
@@ -126,20 +132,32 @@ class Question:
 
     def __post_init__(self) -> None:
         if self.chosen is not None and self.chosen not in get_args(Chosen):
-            raise InputError(f"Expected `chosen` to be one of {', '.join(get_args(Chosen))}, got {self.chosen!r}.")
+            raise InputError(
+                f"Expected `chosen` to be one of {', '.join(get_args(Chosen))}, got {self.chosen!r}."
+            )
         if self.primary not in (None, *get_args(Primary)):
-            raise InputError(f"Expected `primary` to be one of {', '.join(get_args(Primary))}, got {self.primary!r}.")
+            raise InputError(
+                f"Expected `primary` to be one of {', '.join(get_args(Primary))}, got {self.primary!r}."
+            )
         if not 0 < self.delta < 1:
             raise InputError(f"Expected `delta` between 0 and 1, got {self.delta}.")
         if self.splits < 1:
             raise InputError(f"Expected at least 1 of `splits`, got {self.splits}.")
-        if self.list_size is not None and (self.list_size < 1 or self.chosen not in (None, "from-list")):
-            raise InputError("Expected `list_size`, the length of the list, to be 1 or more, and for from-list only.")
+        if self.list_size is not None and (
+            self.list_size < 1 or self.chosen not in (None, "from-list")
+        ):
+            raise InputError(
+                "Expected `list_size`, the length of the list, to be 1 or more, and for from-list only."
+            )
         if self.chosen == "progressive":
             if self.fresh is None or self.proposal is None:
-                raise InputError("Expected `fresh` instances and the number of the `proposal` for progressive.")
+                raise InputError(
+                    "Expected `fresh` instances and the number of the `proposal` for progressive."
+                )
             if not 1 <= self.proposal <= 10**9:
-                raise InputError(f"Expected the number of the `proposal` from 1 to 10^9, got {self.proposal}.")
+                raise InputError(
+                    f"Expected the number of the `proposal` from 1 to 10^9, got {self.proposal}."
+                )
         elif self.fresh is not None or self.proposal is not None:
             raise InputError("Expected `fresh` instances and a `proposal` for progressive only.")
 
@@ -151,10 +169,10 @@ class Question:
 class Evidence(NamedTuple):
     """What a valid statement about a configuration may use.
 
-    `runs` has only instances that may be used, `share` is the part of delta that is left for one configuration,
-    `at_all_times` says that limits must hold at all times, `condition` what nobody has said and the statement rests on.
-    `rounds` are the most runs on an instance that there could be and `planned` the instances that limits were planned for,
-    where that was fixed beforehand.
+    `runs` has only instances that may be used, `share` is the part of delta that is left for one
+    configuration, `at_all_times` says that limits must hold at all times, `condition` what nobody
+    has said and the statement rests on. `rounds` are the most runs on an instance that there could
+    be and `planned` the instances that limits were planned for, where that was fixed beforehand.
     """
 
     runs: CostMatrix
@@ -169,7 +187,9 @@ class Evidence(NamedTuple):
     planned: int | None = None
 
     def against(self, default: str) -> "Evidence":
-        """The same for statements against the default: of a list of m only m − 1 are compared with it."""
+        """The same for statements against the default: of a list of m only m − 1 are compared with
+        it.
+        """
         others = self.configurations - 1
         if self.chosen != "from-list" or not others or default not in self.runs.configurations:
             return self
@@ -177,7 +197,9 @@ class Evidence(NamedTuple):
 
 
 class Rounds(NamedTuple):
-    """Runs in the order of time, r on each instance, the part of δ, and for how many instances limits are planned, if so."""
+    """Runs in the order of time, r on each instance, the part of δ, and for how many instances
+    limits are planned, if so.
+    """
 
     runs: CostMatrix
     part: float
@@ -185,7 +207,11 @@ class Rounds(NamedTuple):
 
 
 def gather_evidence(
-    matrix: CostMatrix, name: str | None, asked: Question, trajectory: Trajectory | None, test: CostMatrix | None = None
+    matrix: CostMatrix,
+    name: str | None,
+    asked: Question,
+    trajectory: Trajectory | None,
+    test: CostMatrix | None = None,
 ) -> Evidence:
     """The runs a statement may use and the part of delta it has, or `RefusedError`.
 
@@ -215,7 +241,12 @@ def gather_evidence(
         chosen = "from-list" if proposed == "beforehand" else "on-part"
         condition = None if proposed == "beforehand" else NOT_TUNED
     stopped = _at_all_times(matrix, asked, trajectory)
-    if stopped and condition is None and asked.raced is None and (trajectory is None or _race_unknown(trajectory)):
+    if (
+        stopped
+        and condition is None
+        and asked.raced is None
+        and (trajectory is None or _race_unknown(trajectory))
+    ):
         condition = UNSORTED
     if chosen == "on-part":
         return _on_part(matrix, name, stopped, asked.rng(0), condition)
@@ -256,7 +287,9 @@ def fixed_before(matrix: CostMatrix, name: str | None) -> str:
     if name is None and len(matrix.configurations) == 1:
         return matrix.configurations[0]
     if name is None:
-        raise InputError("Expected the name of the `configuration` that was fixed before any cost was seen.")
+        raise InputError(
+            "Expected the name of the `configuration` that was fixed before any cost was seen."
+        )
     return name
 
 
@@ -286,13 +319,17 @@ def in_rounds(evidence: Evidence, names: Sequence[str]) -> Rounds:
     named = (runs.configurations, runs.instances[:length], runs.low, runs.high)
     # What a later round adds is looked at when it is complete.
     planned = evidence.planned if rounds == 1 or evidence.planned is None else length
-    found = CostMatrix(kept(runs.costs), *named, statuses=statuses, cutoff=runs.cutoff, utility=runs.utility)
+    found = CostMatrix(
+        kept(runs.costs), *named, statuses=statuses, cutoff=runs.cutoff, utility=runs.utility
+    )
     return Rounds(found, part_of_round(rounds, evidence.rounds), planned)
 
 
 def part_of_round(number: int, most: int | None) -> float:
     """The part of δ that looks after so many runs on each instance have; all parts together are 1."""
-    return number**-2 / (math.pi**2 / 6 if most is None else sum(each**-2 for each in range(1, most + 1)))
+    return number**-2 / (
+        math.pi**2 / 6 if most is None else sum(each**-2 for each in range(1, most + 1))
+    )
 
 
 def _tool(trajectory: Trajectory | None) -> str:
@@ -303,7 +340,9 @@ def _at_all_times(matrix: CostMatrix, asked: Question, trajectory: Trajectory | 
     """Whether the number of runs may have depended on costs, or more are on the way."""
     if trajectory is not None and trajectory.unfinished:
         return True
-    raced = asked.raced if asked.raced is not None else None if trajectory is None else trajectory.raced
+    raced = (
+        asked.raced if asked.raced is not None else None if trajectory is None else trajectory.raced
+    )
     if raced is not None:
         return raced
     counts = matrix.counts()
@@ -312,11 +351,15 @@ def _at_all_times(matrix: CostMatrix, asked: Question, trajectory: Trajectory | 
 
 
 def _race_unknown(trajectory: Trajectory) -> bool:
-    """Whether nothing but uneven runs speaks for a race: files that are sorted by size come in no order of time."""
+    """Whether nothing but uneven runs speaks for a race: files that are sorted by size come in no
+    order of time.
+    """
     return trajectory.raced is None and not trajectory.unfinished
 
 
-def _on_test(matrix: CostMatrix, test: CostMatrix, name: str, watched: Watched | None, looks: int) -> Evidence:
+def _on_test(
+    matrix: CostMatrix, test: CostMatrix, name: str, watched: Watched | None, looks: int
+) -> Evidence:
     if (test.low, test.high) != (matrix.low, matrix.high):
         raise InputError(
             f"Expected test runs with costs in [{matrix.low:g}, {matrix.high:g}], as the others have them, got "
@@ -324,27 +367,38 @@ def _on_test(matrix: CostMatrix, test: CostMatrix, name: str, watched: Watched |
         )
     if test.utility != matrix.utility:
         mine, theirs = (each.utility or "none" for each in (matrix, test))
-        raise InputError(f"Expected test runs with the utility of the others, {mine}, got {theirs}.")
+        raise InputError(
+            f"Expected test runs with the utility of the others, {mine}, got {theirs}."
+        )
     if name not in test.configurations:
         test.select(configurations=[name])  # which says what is wrong with it
     used = set(matrix.instances)
     new = [instance for instance in test.instances if instance not in used]
     if not new:
-        raise RefusedError("all instances of the test runs were used in training too, and statements need fresh ones")
+        raise RefusedError(
+            "all instances of the test runs were used in training too, and statements need fresh ones"
+        )
     claim = f"{name} was chosen before any of the test costs was seen"
     runs, share = test.select(instances=new), 1.0
     if watched is not None:
         rests_on = (INSTANCES, SEEDS, RANGE, WATCHED, claim)
-        return Evidence(runs, name, "test", 1, 1.0, True, None, rests_on, watched.rounds, watched.planned)
+        return Evidence(
+            runs, name, "test", 1, 1.0, True, None, rests_on, watched.rounds, watched.planned
+        )
     if looks > 1:
-        # Whoever asks for more after a look may stop at the one that pleases: all further ones together have 0.39 δ.
+        # Whoever asks for more after a look may stop at the one that pleases: all further ones
+        # together have 0.39 δ.
         share = 6 / (math.pi * looks) ** 2
         claim = f"{name} was chosen without the test costs; this is look {looks} at them, with {share:.0%} of delta"
     return Evidence(runs, name, "test", 1, share, False, None, _rests(claim, False, runs))
 
 
 def _on_part(
-    matrix: CostMatrix, name: str | None, stopped: bool, rng: np.random.Generator, condition: str | None
+    matrix: CostMatrix,
+    name: str | None,
+    stopped: bool,
+    rng: np.random.Generator,
+    condition: str | None,
 ) -> Evidence:
     if stopped:
         raise RefusedError(
@@ -358,7 +412,9 @@ def _on_part(
         )
     instances = len(matrix.instances)
     if instances < 2:
-        raise RefusedError("one part of the instances chooses and the others judge, which takes two instances at least")
+        raise RefusedError(
+            "one part of the instances chooses and the others judge, which takes two instances at least"
+        )
     order = rng.permutation(instances)
     size = max(1, round(CHOOSING * instances))
     first, second = np.sort(order[:size]), np.sort(order[size:])

@@ -20,9 +20,9 @@ NOTHING = 1e-12
 class Noise:
     """Where the noise in a training cost comes from, and what as many runs again would buy.
 
-    `within` and `across` are NaN where too few instances have two runs. Standard errors: now, with as many runs again on the
-    same instances, and on as many new ones. The bottleneck is what adds more variance now; None where nothing varies, or
-    nothing tells.
+    `within` and `across` are NaN where too few instances have two runs. Standard errors: now, with
+    as many runs again on the same instances, and on as many new ones. The bottleneck is what adds
+    more variance now; None where nothing varies, or nothing tells.
     """
 
     within: float
@@ -46,8 +46,9 @@ class Spread:
     never_used
         Instances on which others have runs and it has none.
     variance_over_even
-        The variance of its training cost over that of S*, as many runs evenly on all instances; NaN is unknown. Below 1 only
-        where `across` is so small that fewer instances with equal runs do better than more with unequal ones.
+        The variance of its training cost over that of S*, as many runs evenly on all instances; NaN
+        is unknown. Below 1 only where `across` is so small that fewer instances with equal runs do
+        better than more with unequal ones.
     on_other_instances
         How many configurations have runs on other instances than it.
     """
@@ -61,7 +62,9 @@ class Spread:
 
 
 class Heaviest(NamedTuple):
-    """An instance that makes up most of a mean cost: on which runs, its mean cost there, its share in the sum of all."""
+    """An instance that makes up most of a mean cost: on which runs, its mean cost there, its share
+    in the sum of all.
+    """
 
     on: Literal["test", "training"]
     instance: str
@@ -70,12 +73,16 @@ class Heaviest(NamedTuple):
 
 
 def heaviest_of(runs: CostMatrix, name: str, on: Literal["test", "training"]) -> Heaviest | None:
-    """The instance whose cost is more than that of all others together; None without one, or where costs may be below 0."""
+    """The instance whose cost is more than that of all others together; None without one, or where
+    costs may be below 0.
+    """
     (means,), (there,) = instance_means(runs.select(configurations=[name]))
     if there.sum() < 3 or (means < 0).any() or not means.max() > 0.5 * means.sum():
         return None
     place = int(means.argmax())
-    return Heaviest(on, runs.instances[place], float(means[place]), float(means[place] / means.sum()))
+    return Heaviest(
+        on, runs.instances[place], float(means[place]), float(means[place] / means.sum())
+    )
 
 
 def noise_of(matrix: CostMatrix, costs: Costs, own: int) -> Noise:
@@ -112,7 +119,9 @@ def spread_of(matrix: CostMatrix, costs: Costs, own: int) -> Spread:
         runs=runs,
         instances=int(there[own].sum()),
         repeated=int((counts[own] > 1).sum()),
-        never_used=tuple(matrix.instances[i] for i in np.flatnonzero(there.any(axis=0) & ~there[own])),
+        never_used=tuple(
+            matrix.instances[i] for i in np.flatnonzero(there.any(axis=0) & ~there[own])
+        ),
         variance_over_even=paid / best if best > 0 else math.nan,
         on_other_instances=int((there != there[own]).any(axis=1).sum()),
     )
@@ -121,14 +130,20 @@ def spread_of(matrix: CostMatrix, costs: Costs, own: int) -> Spread:
 def _components(costs: Costs, own: int) -> tuple[float, float, float]:
     """within, across and total of one configuration, 0 where they came out below."""
     found = costs.components
-    within, across, total = (float(np.maximum(values[own], 0)) for values in (found.within, found.across, found.total))
+    within, across, total = (
+        float(np.maximum(values[own], 0)) for values in (found.within, found.across, found.total)
+    )
     return within, across, total
 
 
-def _variance_of_mean(counts: NDArray[np.int64], within: float, across: float, total: float) -> float:
-    """The variance of the mean of instance means, Σ (across + within/n_i)/K² over the K instances with runs.
+def _variance_of_mean(
+    counts: NDArray[np.int64], within: float, across: float, total: float
+) -> float:
+    """The variance of the mean of instance means, Σ (across + within/n_i)/K² over the K instances
+    with runs.
 
-    Of single runs only the sum of the two matters, which is known also where they cannot be told apart.
+    Of single runs only the sum of the two matters, which is known also where they cannot be told
+    apart.
     """
     used = counts[counts > 0]
     apart = across + within / used

@@ -1,16 +1,18 @@
 """What choosing adds to a training cost, and what a search lost on its way.
 
-Two quantities are kept apart, as Schneider, Bischl and Feurer do (Overtuning in Hyperparameter Optimization, 2025):
+Two quantities are kept apart, as Schneider, Bischl and Feurer do (Overtuning in Hyperparameter
+Optimization, 2025):
 
 optimism
-    True cost − training cost of the final incumbent: the paper's selection error, their meta-overfitting. It says that the
-    number is too good, not that the choice is bad.
+    True cost − training cost of the final incumbent: the paper's selection error, their
+    meta-overfitting. It says that the number is too good, not that the choice is bad.
 over-tuning
-    True cost of the final incumbent − the least true cost an incumbent had on the way. It says that the search went past
-    something better. Relative: over the best gain on the first incumbent; 1 says that all of it was lost again.
+    True cost of the final incumbent − the least true cost an incumbent had on the way. It says that
+    the search went past something better. Relative: over the best gain on the first incumbent; 1
+    says that all of it was lost again.
 
-Where configurations were proposed adaptively and nobody ran them on test instances, the optimism is unknown: splits of the
-instances they were tuned on show a part of it at most.
+Where configurations were proposed adaptively and nobody ran them on test instances, the optimism is
+unknown: splits of the instances they were tuned on show a part of it at most.
 """
 
 import math
@@ -31,8 +33,8 @@ Source = Literal["test runs", "splits", "unknown"]
 
 # Numbers held at once for the splits: a few dozen MB.
 BLOCK = 4_000_000
-# What choosing on all instances errs by, of what choosing on half of them does: the error falls as 1/√K (the b/√K of the
-# paper's fit, which rules it but for the fewest instances).
+# What choosing on all instances errs by, of what choosing on half of them does: the error falls as
+# 1/√K (the b/√K of the paper's fit, which rules it but for the fewest instances).
 ALL_FOR_HALF = math.sqrt(0.5)
 
 
@@ -43,13 +45,15 @@ class Optimism:
     Attributes
     ----------
     true_cost, source
-        The estimate of its true cost: its mean on test runs; else the training cost corrected by what splits show; NaN,
-        unknown, where configurations were proposed adaptively and it has no test runs.
+        The estimate of its true cost: its mean on test runs; else the training cost corrected by
+        what splits show; NaN, unknown, where configurations were proposed adaptively and it has no
+        test runs.
     gap, percent
         True cost − training cost, and in per cent of the training cost.
     selection_error
-        Held-out − training cost of the configuration with the least training cost on a random half of the instances, mean
-        over splits, carried over from half of the instances to all. What splits show: with adaptive proposals, too little.
+        Held-out − training cost of the configuration with the least training cost on a random half
+        of the instances, mean over splits, carried over from half of the instances to all. What
+        splits show: with adaptive proposals, too little.
     held_out_cost
         Mean cost on the other half of what was chosen on one.
     splits
@@ -66,7 +70,9 @@ class Optimism:
 
 
 class Point(NamedTuple):
-    """An incumbent on the way: the runs finished by then, where known, its training cost and its cost on test runs."""
+    """An incumbent on the way: the runs finished by then, where known, its training cost and its
+    cost on test runs.
+    """
 
     runs: int | None
     configuration: str
@@ -83,7 +89,8 @@ class OverTuning:
     along
         Every incumbent on the way, the last one last.
     lost, relative
-        See the module. NaN unless the last and another one have test runs; relative also if none was better than the first.
+        See the module. NaN unless the last and another one have test runs; relative also if none
+        was better than the first.
     """
 
     along: tuple[Point, ...]
@@ -92,7 +99,13 @@ class OverTuning:
 
 
 def optimism_of(
-    costs: Costs, own: int, test_cost: float, *, adaptive: bool, splits: int, rng: np.random.Generator
+    costs: Costs,
+    own: int,
+    test_cost: float,
+    *,
+    adaptive: bool,
+    splits: int,
+    rng: np.random.Generator,
 ) -> Optimism:
     """Of the configuration in row `own`; `test_cost` is NaN where it has no test runs."""
     seen = selection_errors(costs, splits, rng)
@@ -101,8 +114,14 @@ def optimism_of(
     # What is a rounding of the costs' own size is nothing.
     scale = float(np.abs(costs.means).max(initial=0.0))
     error = 0.0 if abs(error) <= 1e-12 * scale else error
-    source: Source = "test runs" if math.isfinite(test_cost) else "unknown" if adaptive else "splits"
-    true = {"test runs": test_cost, "splits": training + correction(costs.compared, own, error), "unknown": math.nan}[source]
+    source: Source = (
+        "test runs" if math.isfinite(test_cost) else "unknown" if adaptive else "splits"
+    )
+    true = {
+        "test runs": test_cost,
+        "splits": training + correction(costs.compared, own, error),
+        "unknown": math.nan,
+    }[source]
     gap = true - training
     gap = 0.0 if abs(gap) <= 1e-12 * scale else gap
     return Optimism(
@@ -117,11 +136,19 @@ def optimism_of(
 
 
 def over_tuning_of(
-    costs: Costs, configurations: Sequence[str], incumbent: str, trajectory: Trajectory | None, tested: Mapping[str, float]
+    costs: Costs,
+    configurations: Sequence[str],
+    incumbent: str,
+    trajectory: Trajectory | None,
+    tested: Mapping[str, float],
 ) -> OverTuning:
     """Along the steps of a trajectory; without one there is nothing on the way."""
     places = {name: place for place, name in enumerate(configurations)}
-    steps = [] if trajectory is None else [(step.runs, step.configurations[0]) for step in trajectory.steps if step[1]]
+    steps = (
+        []
+        if trajectory is None
+        else [(step.runs, step.configurations[0]) for step in trajectory.steps if step[1]]
+    )
     steps = [(runs, name) for runs, name in steps if name in places]
     if not steps or steps[-1][1] != incumbent:
         steps.append((None, incumbent))
@@ -146,10 +173,11 @@ class SelectionError(NamedTuple):
 def selection_errors(costs: Costs, splits: int, rng: np.random.Generator) -> SelectionError:
     """Mean selection error of choosing on a random half of the instances, looking at the other.
 
-    Configurations that have runs on less than `LEAST_SHARE` of what the most used one has on that half, or none on the
-    other, are not chosen. Costs are adjusted for what instances add; with all runs there that changes nothing,
-    since the two ways of a split cancel it. Censored runs are charged the most where it is chosen, and count with their caps
-    where it is looked at: what was charged must not pass for an error.
+    Configurations that have runs on less than `LEAST_SHARE` of what the most used one has on that
+    half, or none on the other, are not chosen. Costs are adjusted for what instances add; with all
+    runs there that changes nothing, since the two ways of a split cancel it. Censored runs are
+    charged the most where it is chosen, and count with their caps where it is looked at: what was
+    charged must not pass for an error.
     """
     means, there = costs.means, costs.there
     instances = means.shape[1]
@@ -162,12 +190,15 @@ def selection_errors(costs: Costs, splits: int, rng: np.random.Generator) -> Sel
     number, sums, counts = there.astype(np.float64), seen[1].sum(axis=1), there.sum(axis=1)
     for start in range(0, splits, step):
         size = min(step, splits - start)
-        # Every split both ways: what a fixed configuration errs by cancels exactly, but in the last one of an odd number.
+        # Every split both ways: what a fixed configuration errs by cancels exactly, but in the last
+        # one of an odd number.
         drawn = np.argsort(rng.random((-(-size // 2), instances)), axis=1) < instances // 2
         half = np.concatenate([drawn, ~drawn])[:size].astype(np.float64).T
         train_sums, train_counts = seen[0] @ half, number @ half
         held_counts = counts[:, np.newaxis] - train_counts
-        enough = (train_counts >= np.maximum(1, LEAST_SHARE * train_counts.max(axis=0))) & (held_counts > 0.5)
+        enough = (train_counts >= np.maximum(1, LEAST_SHARE * train_counts.max(axis=0))) & (
+            held_counts > 0.5
+        )
         train = np.where(enough, train_sums / np.maximum(train_counts, 1), np.inf)
         place, columns = train.argmin(axis=0), np.arange(size)
         some = np.isfinite(train[place, columns])
@@ -181,7 +212,9 @@ def selection_errors(costs: Costs, splits: int, rng: np.random.Generator) -> Sel
 
 
 def correction(costs: FloatArray, own: int, selection_error: float) -> float:
-    """What selection took from a training cost: all of the error from the least one, nothing from one far above it."""
+    """What selection took from a training cost: all of the error from the least one, nothing from
+    one far above it.
+    """
     least = float(np.min(costs))
     if not costs[own] > least:
         return selection_error
@@ -194,9 +227,11 @@ def _mean(parts: list[FloatArray]) -> float:
 
 
 def over_tuning(true_costs: Sequence[float]) -> tuple[float, float]:
-    """Over-tuning of incumbents and its relative form, from their true costs in the order of time; NaN is passed over.
+    """Over-tuning of incumbents and its relative form, from their true costs in the order of time;
+    NaN is passed over.
 
-    True cost of the last − least true cost of all; relative: over first − least. The last one must be known.
+    True cost of the last − least true cost of all; relative: over first − least. The last one must
+    be known.
     """
     known = [cost for cost in true_costs if math.isfinite(cost)]
     if len(known) < 2 or not math.isfinite(true_costs[-1]):

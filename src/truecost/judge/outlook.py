@@ -22,7 +22,9 @@ from truecost.stats.variance import VarianceComponents, variance_components
 
 
 class Reach(NamedTuple):
-    """How many new instances would show a statement, as `to_show` has it, if they are like the pilot's."""
+    """How many new instances would show a statement, as `to_show` has it, if they are like the
+    pilot's.
+    """
 
     what: str
     found: Forecast
@@ -39,8 +41,8 @@ class Outlook:
     error
         The standard error that is planned for, with as many digits as the plan takes.
     reach
-        Statements that do not show the configuration better than the default yet, though it looks so, and how many new
-        instances would: the one that takes the fewest first.
+        Statements that do not show the configuration better than the default yet, though it looks
+        so, and how many new instances would: the one that takes the fewest first.
     apart
         What a paired t-test would take for it.
     """
@@ -63,7 +65,9 @@ def outlook_of(
     delta: float,
     seed: int,
 ) -> Outlook:
-    """The outlook of the configuration with these components; `compared` has the comparison's runs, `wins` is a grade."""
+    """The outlook of the configuration with these components; `compared` has the comparison's runs,
+    `wins` is a grade.
+    """
     plan, no_plan = _plan(components, noise, delta, matrix.width)
     return Outlook(
         plan=plan,
@@ -74,7 +78,9 @@ def outlook_of(
     )
 
 
-def _plan(components: VarianceComponents, noise: Noise, delta: float, width: float) -> tuple[Recommendation | None, str]:
+def _plan(
+    components: VarianceComponents, noise: Noise, delta: float, width: float
+) -> tuple[Recommendation | None, str]:
     if math.isnan(noise.standard_error):
         return None, "the incumbent has runs on one instance, from which no error is seen"
     if not noise.standard_error > NOTHING * abs(noise.within + noise.across) ** 0.5:
@@ -85,14 +91,24 @@ def _plan(components: VarianceComponents, noise: Noise, delta: float, width: flo
         return None, str(refusal)
 
 
-def _needed(error: float, components: VarianceComponents, delta: float, width: float) -> Recommendation:
-    return runs_needed(error=error, components=components, width=width if math.isfinite(width) else None, delta=delta)
+def _needed(
+    error: float, components: VarianceComponents, delta: float, width: float
+) -> Recommendation:
+    return runs_needed(
+        error=error,
+        components=components,
+        width=width if math.isfinite(width) else None,
+        delta=delta,
+    )
 
 
-def _digits(plan: Recommendation, components: VarianceComponents, noise: Noise, delta: float, width: float) -> str:
+def _digits(
+    plan: Recommendation, components: VarianceComponents, noise: Noise, delta: float, width: float
+) -> str:
     """Half of the standard error, rounded up to the fewest digits that give the same plan.
 
-    Half of the error often takes exactly four times the instances, and with an error only a little smaller it is one more.
+    Half of the error often takes exactly four times the instances, and with an error only a little
+    smaller it is one more.
     """
     exact = Decimal(noise.standard_error / 2)
     for digits in range(3, 18):
@@ -103,8 +119,11 @@ def _digits(plan: Recommendation, components: VarianceComponents, noise: Noise, 
     return repr(noise.standard_error / 2)
 
 
-def to_show(runs: CostMatrix, configuration: str, default: str | None, what: str, *, utility: bool = False) -> Goal:
-    """What these runs say of a statement that is to be shown: "mean", "wins", "wins=0.6", "speed-up=1.5" or "solved=0.95".
+def to_show(
+    runs: CostMatrix, configuration: str, default: str | None, what: str, *, utility: bool = False
+) -> Goal:
+    """What these runs say of a statement that is to be shown: "mean", "wins", "wins=0.6",
+    "speed-up=1.5" or "solved=0.95".
 
     `runs` are those of the pilot; all but the last speak of two configurations.
     """
@@ -114,24 +133,36 @@ def to_show(runs: CostMatrix, configuration: str, default: str | None, what: str
     except ValueError:
         kind = ""
     if kind not in ("mean", "wins", "speed-up", "solved") or math.isnan(value) != (kind == "mean"):
-        raise InputError(f"Expected something to `show`: mean, wins, wins=0.6, speed-up=1.5 or solved=0.95, got {what!r}.")
+        raise InputError(
+            f"Expected something to `show`: mean, wins, wins=0.6, speed-up=1.5 or solved=0.95, got {what!r}."
+        )
     names = [configuration] if kind == "solved" else [configuration, default or ""]
     if "" in names:
         raise InputError(f"Expected a `default` to show {kind} against, and none is known.")
     pair = runs.select(configurations=names)
-    pair = pair.select(instances=[pair.instances[i] for i in np.flatnonzero((pair.counts() > 0).all(axis=0))])
+    pair = pair.select(
+        instances=[pair.instances[i] for i in np.flatnonzero((pair.counts() > 0).all(axis=0))]
+    )
     failed, charged = failed_runs(pair)
     ours, theirs = pair.charged[0], pair.charged[-1]
     if kind == "solved":
         if not charged or (pair.statuses is None and not math.isfinite(pair.high)):
-            raise InputError("Expected to know which runs were solved: give the `cutoff` if costs are running times.")
-        return forecast.solved(np.where(np.isnan(ours), np.nan, ~failed[0] & ~pair.censored[0]), value)
+            raise InputError(
+                "Expected to know which runs were solved: give the `cutoff` if costs are running times."
+            )
+        return forecast.solved(
+            np.where(np.isnan(ours), np.nan, ~failed[0] & ~pair.censored[0]), value
+        )
     if kind == "wins":
-        first, second = (Ends(lower=low, upper=high) for low, high in zip(pair.costs, pair.most, strict=True))
+        first, second = (
+            Ends(lower=low, upper=high) for low, high in zip(pair.costs, pair.most, strict=True)
+        )
         return forecast.wins(first, second, value)
     if kind == "mean":
         if not math.isfinite(pair.width):
-            raise InputError("Expected the metric's possible range (`low` and `high`) to show a difference of means.")
+            raise InputError(
+                "Expected the metric's possible range (`low` and `high`) to show a difference of means."
+            )
         return forecast.difference(ours, theirs, pair.low, pair.high)
     if utility or not charged or np.nanmin(pair.costs) < 0:
         raise InputError("Expected costs that are running times for a speed-up.")
@@ -139,8 +170,12 @@ def to_show(runs: CostMatrix, configuration: str, default: str | None, what: str
     return forecast.speed_up(first, second, value)
 
 
-def _reach(runs: CostMatrix, found: Comparison | None, wins: Grade | None, delta: float, seed: int) -> tuple[Reach, ...]:
-    """For the mean and for wins, where these are open and look good; on new instances, so that all of delta is there."""
+def _reach(
+    runs: CostMatrix, found: Comparison | None, wins: Grade | None, delta: float, seed: int
+) -> tuple[Reach, ...]:
+    """For the mean and for wins, where these are open and look good; on new instances, so that all
+    of delta is there.
+    """
     if found is None or not found.instances:
         return ()
     open_ones: list[Primary] = [] if wins not in (None, "open") else ["wins"]
@@ -153,10 +188,17 @@ def _reach(runs: CostMatrix, found: Comparison | None, wins: Grade | None, delta
 
 def _apart(matrix: CostMatrix, found: Comparison | None) -> Power | None:
     """What it takes to tell the two apart, where nothing is shown yet."""
-    if found is None or found.grade != "open" or not found.estimate or not math.isfinite(found.estimate):
+    if (
+        found is None
+        or found.grade != "open"
+        or not found.estimate
+        or not math.isfinite(found.estimate)
+    ):
         return None
     try:
         differences = paired_differences(matrix, found.configuration, found.default)
-        return runs_to_tell_apart(components=variance_components(differences), difference=found.estimate)
+        return runs_to_tell_apart(
+            components=variance_components(differences), difference=found.estimate
+        )
     except InputError:  # too few common instances, or a difference too small for any number of them
         return None

@@ -1,4 +1,6 @@
-"""Records that speak: how they print and how a notebook shows them comes from the document that everybody prints."""
+"""Records that speak: how they print and how a notebook shows them comes from the document that
+everybody prints.
+"""
 
 from importlib import import_module
 
@@ -6,7 +8,8 @@ from importlib import import_module
 class Spoken:
     """What `str` and a notebook show of a record.
 
-    The words are loaded by name when first printed: no file of this folder knows the rooms that show things.
+    The words are loaded by name when first printed: no file of this folder knows the rooms that
+    show things.
     """
 
     __slots__ = ()

@@ -1,7 +1,9 @@
-"""What may be said with a guarantee: of the true cost of a configuration, and of its difference to the default's.
+"""What may be said with a guarantee: of the true cost of a configuration, and of its difference to
+the default's.
 
-Which instances a statement uses and how much of δ it has is `truecost.judge.evidence`; the limits are those of
-`truecost.stats.confidence`. Every limit is one-sided and has all of its δ: "at most" and "at least" are two statements.
+Which instances a statement uses and how much of δ it has is `truecost.judge.evidence`; the limits
+are those of `truecost.stats.confidence`. Every limit is one-sided and has all of its δ: "at most"
+and "at least" are two statements.
 """
 
 import math
@@ -25,14 +27,16 @@ NAMED = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate(Spoken):
-    """With probability at least 1 − delta, the true cost is at most `upper`, if what it `rests_on` holds.
+    """With probability at least 1 − delta, the true cost is at most `upper`, if what it `rests_on`
+    holds.
 
     Attributes
     ----------
     configuration
         Whose true cost.
     estimate, lowest
-        The mean of its instance means on the instances used; with censored runs at their caps, which is the least it can be.
+        The mean of its instance means on the instances used; with censored runs at their caps,
+        which is the least it can be.
     upper
         The limit.
     delta
@@ -65,7 +69,9 @@ class Certificate(Spoken):
 
 
 class Contribution(NamedTuple):
-    """What an instance adds: cost of the incumbent − cost of the default there, and its share in the sum over instances."""
+    """What an instance adds: cost of the incumbent − cost of the default there, and its share in
+    the sum over instances.
+    """
 
     instance: str
     difference: float
@@ -74,7 +80,8 @@ class Contribution(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """A configuration against the default, paired on common instances; differences below 0 speak for the configuration.
+    """A configuration against the default, paired on common instances; differences below 0 speak
+    for the configuration.
 
     Attributes
     ----------
@@ -83,9 +90,11 @@ class Comparison:
     estimate
         The mean difference on the instances a statement may use, else on all common ones.
     lowest, highest
-        The ends between which that lies where runs are censored; `estimate` charges those of both the most.
+        The ends between which that lies where runs are censored; `estimate` charges those of both
+        the most.
     lower, upper
-        Limits of the difference of true costs, each with all of delta; None with a `reason` where there are none.
+        Limits of the difference of true costs, each with all of delta; None with a `reason` where
+        there are none.
     on, instances
         `"test"` or `"training"`: whose instances, and how many are common.
     gains, losses
@@ -93,9 +102,11 @@ class Comparison:
     configurations, method, condition, rests_on
         As in `Certificate`.
     deciding
-        The instances that add the most, the largest first. Where runs are censored, by the difference that is sure.
+        The instances that add the most, the largest first. Where runs are censored, by the
+        difference that is sure.
     survives
-        How many of the instances that favour the sign of the estimate the most can be dropped before it turns.
+        How many of the instances that favour the sign of the estimate the most can be dropped
+        before it turns.
     """
 
     configuration: str
@@ -144,7 +155,9 @@ class Pairs(NamedTuple):
 
     @property
     def sure(self) -> FloatArray:
-        """The differences as far as they are sure: the end nearer to 0, or 0 where either may be the better one."""
+        """The differences as far as they are sure: the end nearer to 0, or 0 where either may be
+        the better one.
+        """
         return np.asarray(np.clip(0.0, self.lower, self.upper))
 
 
@@ -152,9 +165,13 @@ def certificate(evidence: Evidence, *, delta: float, rng: np.random.Generator) -
     """What the true cost of the evidence's configuration does not exceed."""
     row = evidence.runs.select(configurations=[evidence.configuration])
     if np.isnan(row.costs).all():
-        raise RefusedError(f"{evidence.configuration!r} has no runs on the instances that may be used")
+        raise RefusedError(
+            f"{evidence.configuration!r} has no runs on the instances that may be used"
+        )
     if not math.isfinite(row.width):
-        raise RefusedError("a limit of the mean needs the metric's possible range (`low` and `high`)")
+        raise RefusedError(
+            "a limit of the mean needs the metric's possible range (`low` and `high`)"
+        )
     part = 1.0
     if evidence.at_all_times:
         row, part, planned = in_rounds(evidence, [evidence.configuration])
@@ -162,7 +179,15 @@ def certificate(evidence: Evidence, *, delta: float, rng: np.random.Generator) -
     (most,), (there,) = instance_means(row)
     (least,), _ = instance_means(row, caps=True) if row.censored.any() else ((most,), there)
     values = np.where(there, most, np.nan)
-    upper, method = _limit(values, "upper", row, (row.low, row.high), delta * evidence.share * part, evidence, _seed(rng))
+    upper, method = _limit(
+        values,
+        "upper",
+        row,
+        (row.low, row.high),
+        delta * evidence.share * part,
+        evidence,
+        _seed(rng),
+    )
     return Certificate(
         configuration=evidence.configuration,
         estimate=float(most[there].mean()),
@@ -188,15 +213,21 @@ class Bracket(NamedTuple):
     method: str
 
 
-def limits_of_difference(evidence: Evidence, default: str, *, delta: float, rng: np.random.Generator) -> Bracket:
+def limits_of_difference(
+    evidence: Evidence, default: str, *, delta: float, rng: np.random.Generator
+) -> Bracket:
     """Limits of u(evidence's configuration) − u(default), paired, each with all of delta."""
     evidence = evidence.against(default)
     names = [evidence.configuration, default]
     pair = evidence.runs.select(configurations=names)
     if not (pair.counts() > 0).all(axis=0).any():
-        raise RefusedError(f"{evidence.configuration!r} and {default!r} have no instance in common there")
+        raise RefusedError(
+            f"{evidence.configuration!r} and {default!r} have no instance in common there"
+        )
     if not math.isfinite(pair.width):
-        raise RefusedError("limits of a difference of means need the metric's possible range (`low` and `high`)")
+        raise RefusedError(
+            "limits of a difference of means need the metric's possible range (`low` and `high`)"
+        )
     part = 1.0
     if evidence.at_all_times:
         pair, part, planned = in_rounds(evidence, names)
@@ -207,9 +238,20 @@ def limits_of_difference(evidence: Evidence, default: str, *, delta: float, rng:
     # Above a half there is nothing left to say.
     delta = min(delta * evidence.share, 0.4995) * part
     # What goes against the limit: the one at its cap, the other charged the most.
-    ends: dict[Literal["lower", "upper"], FloatArray] = {"lower": least[0] - most[1], "upper": most[0] - least[1]}
+    ends: dict[Literal["lower", "upper"], FloatArray] = {
+        "lower": least[0] - most[1],
+        "upper": most[0] - least[1],
+    }
     (lower, method), (upper, _) = (
-        _limit(np.where(both, values, np.nan), side, pair, (-pair.width, pair.width), delta, evidence, seed)
+        _limit(
+            np.where(both, values, np.nan),
+            side,
+            pair,
+            (-pair.width, pair.width),
+            delta,
+            evidence,
+            seed,
+        )
         for side, values in ends.items()
     )
     return Bracket(float((most[0] - most[1])[both].mean()), lower, upper, int(both.sum()), method)
@@ -225,7 +267,9 @@ def _limit(
     seed: int,
 ) -> tuple[float, str]:
     """The limit of the mean of these instance means on one side, with all of delta, and its method."""
-    from truecost.stats import confidence  # here, since it loads compiled kernels, and most of what is said needs none
+    from truecost.stats import (
+        confidence,
+    )  # here, since it loads compiled kernels, and most of what is said needs none
 
     if evidence.planned is not None:
         found = confidence.watched(values, *ends, delta, planned=evidence.planned, side=side)
@@ -247,8 +291,13 @@ def pairs_of(runs: CostMatrix, configuration: str, default: str) -> Pairs:
     pair = runs.select(configurations=[configuration, default])
     most, there = instance_means(pair)
     common = np.flatnonzero(there.all(axis=0))
-    (own, other), (own_cap, other_cap) = most[:, common], instance_means(pair, caps=True)[0][:, common]
-    return Pairs(tuple(runs.instances[i] for i in common), own, other, own_cap - other, own - other_cap)
+    (own, other), (own_cap, other_cap) = (
+        most[:, common],
+        instance_means(pair, caps=True)[0][:, common],
+    )
+    return Pairs(
+        tuple(runs.instances[i] for i in common), own, other, own_cap - other, own - other_cap
+    )
 
 
 def comparison(
@@ -282,7 +331,9 @@ def comparison(
         condition=None if evidence is None else evidence.condition,
         rests_on=() if evidence is None else evidence.rests_on,
         deciding=tuple(
-            Contribution(pairs.instances[i], float(apart[i]), float(apart[i]) / total if total else math.nan)
+            Contribution(
+                pairs.instances[i], float(apart[i]), float(apart[i]) / total if total else math.nan
+            )
             for i in largest
             if apart[i] != 0
         ),

@@ -1,7 +1,9 @@
-"""Built-in scenarios: solvers that packages carry, their parameter spaces, and instances drawn from a seed.
+"""Built-in scenarios: solvers that packages carry, their parameter spaces, and instances drawn from
+a seed.
 
-`list_names`, `describe`, `space` and `export` are all there is to call. One folder for each solver holds what an exported
-scenario consists of; none of it imports truecost, so that it also runs where only the solver is installed.
+`list_names`, `describe`, `space` and `export` are all there is to call. One folder for each solver
+holds what an exported scenario consists of; none of it imports truecost, so that it also runs where
+only the solver is installed.
 """
 
 from truecost.library.catalogue import Builtin, Size

@@ -14,8 +14,8 @@ from truecost.library import quasigroup, sequence, tsp
 class Size:
     """A size of a scenario: how many instances of which kind, and the cutoff in seconds.
 
-    `make` draws an instance and writes it down as the solver reads it; `what` says what it draws, and `kind` in a word that
-    begins instances' names.
+    `make` draws an instance and writes it down as the solver reads it; `what` says what it draws,
+    and `kind` in a word that begins instances' names.
     """
 
     instances: int
@@ -40,7 +40,8 @@ class Builtin:
     suffix
         How instances' names end.
     start
-        CPU seconds that a run may take before the solver starts, where the solver's own clock counts; 0 else.
+        CPU seconds that a run may take before the solver starts, where the solver's own clock
+        counts; 0 else.
     needs_binary
         Whether somebody must say where the solver is.
     """
@@ -58,10 +59,18 @@ class Builtin:
 
 def _tsp(cities: int, instances: int, cutoff: float) -> Size:
     what = f"{cities} cities uniform in a square"
-    return Size(instances=instances, cutoff=cutoff, what=what, kind=f"tsp-{cities}", make=partial(tsp.instance, cities))
+    return Size(
+        instances=instances,
+        cutoff=cutoff,
+        what=what,
+        kind=f"tsp-{cities}",
+        make=partial(tsp.instance, cities),
+    )
 
 
-def _sequence(leaves: int, largest: int, offsets: tuple[int, ...], instances: int, cutoff: float) -> Size:
+def _sequence(
+    leaves: int, largest: int, offsets: tuple[int, ...], instances: int, cutoff: float
+) -> Size:
     def make(rng: np.random.Generator, _name: str) -> str:
         return sequence.instance(leaves, largest, offsets, rng)
 
@@ -103,7 +112,13 @@ SCENARIOS = MappingProxyType(
                 title="clasp on weighted sequences: CPU time to an answer",
                 solver="clasp from the package clingo, or a clasp on PATH",
                 licence="clingo and clasp: MIT",
-                files=("clasp/scenario.toml", "clasp/space.pcs", "clasp/arguments.py", "clasp/launch.py", "clasp/check.py"),
+                files=(
+                    "clasp/scenario.toml",
+                    "clasp/space.pcs",
+                    "clasp/arguments.py",
+                    "clasp/launch.py",
+                    "clasp/check.py",
+                ),
                 suffix=".aspif",
                 sizes=MappingProxyType(
                     {
@@ -117,7 +132,12 @@ SCENARIOS = MappingProxyType(
                 title="SATenstein on quasigroup completion: CPU time to a model",
                 solver="SATenstein in a UBCSAT binary of your own",
                 licence="of the binary's makers; it comes with no package",
-                files=("satenstein/scenario.toml", "satenstein/space.pcs", "satenstein/arguments.py", "qcp/check.py"),
+                files=(
+                    "satenstein/scenario.toml",
+                    "satenstein/space.pcs",
+                    "satenstein/arguments.py",
+                    "qcp/check.py",
+                ),
                 suffix=".cnf",
                 sizes=MappingProxyType(
                     {
@@ -132,7 +152,12 @@ SCENARIOS = MappingProxyType(
                 title="kissat on quasigroup completion: CPU time to a model",
                 solver="kissat 4.0.4 from the package passagemath-kissat",
                 licence="kissat: MIT; passagemath-kissat: GPL 2 or later",
-                files=("kissat/scenario.toml", "kissat/space.pcs", "kissat/launch.py", "qcp/check.py"),
+                files=(
+                    "kissat/scenario.toml",
+                    "kissat/space.pcs",
+                    "kissat/launch.py",
+                    "qcp/check.py",
+                ),
                 suffix=".cnf",
                 sizes=MappingProxyType(
                     {

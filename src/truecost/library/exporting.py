@@ -1,4 +1,6 @@
-"""Scenarios written into a folder, ready to be run there or on a worker that knows nothing of truecost."""
+"""Scenarios written into a folder, ready to be run there or on a worker that knows nothing of
+truecost.
+"""
 
 import hashlib
 import json
@@ -57,29 +59,34 @@ def export(
 ) -> Path:
     """Write a scenario with its instances into a folder and return the path of its `scenario.toml`.
 
-    The same arguments give the same bytes. `instances.csv` is written last: an export that was interrupted can be started
-    again and goes on, with the reference lengths it has found.
+    The same arguments give the same bytes. `instances.csv` is written last: an export that was
+    interrupted can be started again and goes on, with the reference lengths it has found.
 
     Parameters
     ----------
     size
-        "small", for minutes on one machine, or "paper", as the paper had it; kissat has a "large" one between, for hours.
+        "small", for minutes on one machine, or "paper", as the paper had it; kissat has a "large"
+        one between, for hours.
     instances
         Another number of instances; a longer list begins with the shorter ones.
     seed
         Another seed gives fresh instances from the same distribution.
     target
-        A solver to run instead of the package's; SATenstein's must be named, here or in TRUECOST_SATENSTEIN.
+        A solver to run instead of the package's; SATenstein's must be named, here or in
+        TRUECOST_SATENSTEIN.
     workers
         How many reference lengths are computed at a time.
     generator
-        Whether to have instances made when they are needed, as many as are asked for, instead of writing them.
+        Whether to have instances made when they are needed, as many as are asked for, instead of
+        writing them.
     progress
         Called with what is done, how many and of how many.
     """
     builtin = describe(name)
     if size not in builtin.sizes:
-        raise InputError(f"{name}: expected a size out of {', '.join(builtin.sizes)}, got {size!r:.80}.")
+        raise InputError(
+            f"{name}: expected a size out of {', '.join(builtin.sizes)}, got {size!r:.80}."
+        )
     chosen = builtin.sizes[size]
     count = chosen.instances if instances is None else instances
     if count < 1 or seed < 0 or workers < 1:
@@ -91,38 +98,61 @@ def export(
     text = _scenario_text(builtin, chosen, size, count, seed, binary)
     if generator:
         if builtin.suffix == ".tsp":
-            raise InputError(f"{name}: expected no `generator`: every instance needs a reference length, found by hours.")
+            raise InputError(
+                f"{name}: expected no `generator`: every instance needs a reference length, found by hours."
+            )
         words = ["{python}", "-m", "truecost.library.generate", name, size, "{seed}", "{file}"]
         made = f"generator = {json.dumps(words)}\nsuffix = {json.dumps(builtin.suffix)}"
         made += "" if instances is None else f"\ncount = {instances}"
-        text = text.replace(f", {count} instances from seed {seed}", ", instances made when they are needed")
+        text = text.replace(
+            f", {count} instances from seed {seed}", ", instances made when they are needed"
+        )
         # Another seed gives other instances, as ever.
-        text = text.replace('file = "instances.csv"', made).replace("seed = 1\n", f"seed = {seed}\n", 1)
+        text = text.replace('file = "instances.csv"', made).replace(
+            "seed = 1\n", f"seed = {seed}\n", 1
+        )
         _prepare(folder, builtin, text)
         (folder / "instances").rmdir()
         return folder / "scenario.toml"
     _prepare(folder, builtin, text)
-    names = [f"instances/{chosen.kind}-{seed}-{number:04d}{builtin.suffix}" for number in range(1, count + 1)]
+    names = [
+        f"instances/{chosen.kind}-{seed}-{number:04d}{builtin.suffix}"
+        for number in range(1, count + 1)
+    ]
     for number, each in enumerate(names, 1):
         path = folder / each
         if not path.exists():
-            rng = np.random.default_rng([seed, number, *hashlib.sha256(chosen.kind.encode()).digest()[:8]])
+            rng = np.random.default_rng(
+                [seed, number, *hashlib.sha256(chosen.kind.encode()).digest()[:8]]
+            )
             _write(path, chosen.make(rng, path.stem))
         if progress is not None:
             progress("instances", number, count)
     lines = ["instance", *names]
     if builtin.suffix == ".tsp":
         found = tsp.references(
-            [folder / each for each in names], folder / "references.csv", workers=workers, progress=progress
+            [folder / each for each in names],
+            folder / "references.csv",
+            workers=workers,
+            progress=progress,
         )
         lines = ["instance,specifics,agreeing"]
-        lines += [f"{each},{known.length},{known.agreeing}" for each, known in zip(names, found, strict=True)]
+        lines += [
+            f"{each},{known.length},{known.agreeing}"
+            for each, known in zip(names, found, strict=True)
+        ]
     _write(folder / "instances.csv", "\n".join([*lines, ""]))
     return folder / "scenario.toml"
 
 
 def _binary(builtin: Builtin, target: str | os.PathLike[str] | None) -> str | None:
-    given = os.fspath(target) if target is not None else os.environ.get(VARIABLE) if builtin.needs_binary else None
+    given = (
+        os.fspath(target)
+        if target is not None
+        else os.environ.get(VARIABLE)
+        if builtin.needs_binary
+        else None
+    )
     if given is None:
         if builtin.needs_binary:
             raise InputError(
@@ -132,14 +162,20 @@ def _binary(builtin: Builtin, target: str | os.PathLike[str] | None) -> str | No
             )
         return None
     if builtin.suffix == ".tsp":
-        raise InputError(f"{builtin.name}: expected no `target`: LKH is run from the package LKHpy.")
+        raise InputError(
+            f"{builtin.name}: expected no `target`: LKH is run from the package LKHpy."
+        )
     found = shutil.which(given)
     if found is None:
-        raise InputError(f"{builtin.name}: expected a program that can be executed, got {given!r:.120}.")
+        raise InputError(
+            f"{builtin.name}: expected a program that can be executed, got {given!r:.120}."
+        )
     return str(Path(found).resolve())
 
 
-def _scenario_text(builtin: Builtin, chosen: Size, size: str, count: int, seed: int, binary: str | None) -> str:
+def _scenario_text(
+    builtin: Builtin, chosen: Size, size: str, count: int, seed: int, binary: str | None
+) -> str:
     # A path is of this machine; the function finds the solver wherever the folder is used.
     program = "{program}" if binary is None else binary.replace("{", "{{").replace("}", "}}")
     return Template((HERE / builtin.files[0]).read_text()).substitute(

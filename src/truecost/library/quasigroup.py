@@ -1,7 +1,9 @@
-"""Quasigroup completion: random Latin squares with holes, as CNF files that are satisfiable by construction.
+"""Quasigroup completion: random Latin squares with holes, as CNF files that are satisfiable by
+construction.
 
-A square is drawn by the Markov chain of Jacobson and Matthews ("Generating uniformly distributed random Latin squares",
-1996). With *balanced* holes, as many in every row and column, the formulas are far harder than with holes anywhere.
+A square is drawn by the Markov chain of Jacobson and Matthews ("Generating uniformly distributed
+random Latin squares", 1996). With *balanced* holes, as many in every row and column, the formulas
+are far harder than with holes anywhere.
 """
 
 import numpy as np
@@ -11,13 +13,15 @@ Square = NDArray[np.int64]
 
 
 def latin_square(order: int, rng: np.random.Generator) -> Square:
-    """A random Latin square: where the chain, started at a cyclic one, is proper for the 2·order²-th time.
+    """A random Latin square: where the chain, started at a cyclic one, is proper for the
+    2·order²-th time.
 
-    A square is a cube of zeros and ones whose every line adds up to 1. Improper ones on the way have a single −1, on lines
-    with two ones. Proper visits are counted because they are uniform in the limit; the first after so many moves is not.
+    A square is a cube of zeros and ones whose every line adds up to 1. Improper ones on the way
+    have a single −1, on lines with two ones. Proper visits are counted because they are uniform in
+    the limit; the first after so many moves is not.
     """
-    # Where the one is on each line: over row and column, over row and symbol, over column and symbol. Only the three lines
-    # through a −1 have a second one, which `second` has.
+    # Where the one is on each line: over row and column, over row and symbol, over column and
+    # symbol. Only the three lines through a −1 have a second one, which `second` has.
     symbols = [[(row + column) % order for column in range(order)] for row in range(order)]
     columns = [[(symbol - row) % order for symbol in range(order)] for row in range(order)]
     rows = [[(symbol - column) % order for symbol in range(order)] for column in range(order)]
@@ -27,10 +31,18 @@ def latin_square(order: int, rng: np.random.Generator) -> Square:
         draws = rng.integers(0, [order, order, order, 2, 2, 2], size=(order**2, 6)).tolist()
         for row, column, symbol, *coins in draws:
             if negative is None:
-                other_symbol, other_column, other_row = symbols[row][column], columns[row][symbol], rows[column][symbol]
+                other_symbol, other_column, other_row = (
+                    symbols[row][column],
+                    columns[row][symbol],
+                    rows[column][symbol],
+                )
                 if other_symbol == symbol:
                     continue
-                symbols[row][column], columns[row][symbol], rows[column][symbol] = symbol, column, row
+                symbols[row][column], columns[row][symbol], rows[column][symbol] = (
+                    symbol,
+                    column,
+                    row,
+                )
             else:
                 row, column, symbol = negative
                 other_symbol, other_column, other_row = second
@@ -75,9 +87,11 @@ def with_holes(square: Square, holes: int, rng: np.random.Generator, *, balanced
 
 
 def cnf(partial: Square, comment: str) -> str:
-    """DIMACS CNF: which symbols fill the holes, with a variable for each that neither row nor column has yet.
+    """DIMACS CNF: which symbols fill the holes, with a variable for each that neither row nor
+    column has yet.
 
-    Each hole takes one symbol; each symbol that a row or a column lacks goes into one of its holes; nothing twice.
+    Each hole takes one symbol; each symbol that a row or a column lacks goes into one of its holes;
+    nothing twice.
     """
     order = len(partial)
     missing_of_row = [set(range(order)) - set(row.tolist()) for row in partial]

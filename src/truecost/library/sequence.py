@@ -19,19 +19,31 @@ ENCODING = Path(__file__).parent / "clasp" / "encoding.lp"
 
 
 def instance(leaves: int, largest: int, offsets: Sequence[int], rng: np.random.Generator) -> str:
-    """A random ground program for clasp: weights and cardinalities 1 … largest, m at an offset from the optimum."""
-    drawn = [(int(weight), int(cardinality)) for weight, cardinality in rng.integers(1, largest, (leaves, 2), endpoint=True)]
+    """A random ground program for clasp: weights and cardinalities 1 … largest, m at an offset from
+    the optimum.
+    """
+    drawn = [
+        (int(weight), int(cardinality))
+        for weight, cardinality in rng.integers(1, largest, (leaves, 2), endpoint=True)
+    ]
     best = optimum(drawn)
     most = best + int(rng.choice(offsets))
     return ground(drawn, most, best)
 
 
 def ground(leaves: Sequence[Leaf], most: int, best: int) -> str:
-    """The program that asks for a total of at most `most`, grounded by clingo; comments tell `check.py` what it needs."""
+    """The program that asks for a total of at most `most`, grounded by clingo; comments tell
+    `check.py` what it needs.
+    """
     clingo = launch.clingo()
     if not clingo:
-        raise InputError("expected the package clingo, which grounds these instances: pip install 'truecost[solvers]'.")
-    facts = "".join(f"leaf({leaf}, {weight}, {cardinality}).\n" for leaf, (weight, cardinality) in enumerate(leaves))
+        raise InputError(
+            "expected the package clingo, which grounds these instances: pip install 'truecost[solvers]'."
+        )
+    facts = "".join(
+        f"leaf({leaf}, {weight}, {cardinality}).\n"
+        for leaf, (weight, cardinality) in enumerate(leaves)
+    )
     words = [*clingo, "--mode=gringo", "--single-shot", f"--const=m={most}", str(ENCODING), "-"]
     done = subprocess.run(words, input=facts, capture_output=True, text=True, check=True)  # noqa: S603
     header, _, rest = done.stdout.partition("\n")
@@ -42,12 +54,16 @@ def ground(leaves: Sequence[Leaf], most: int, best: int) -> str:
 
 
 def optimum(leaves: Sequence[Leaf]) -> int:
-    """The least total cost, by dynamic programming over the set of leaves placed and the cost of the last one.
+    """The least total cost, by dynamic programming over the set of leaves placed and the cost of
+    the last one.
 
-    Of two ways to place the same leaves, one with neither a lower last cost nor a lower total cannot do better later.
+    Of two ways to place the same leaves, one with neither a lower last cost nor a lower total
+    cannot do better later.
     """
     whole = (1 << len(leaves)) - 1
-    fronts: dict[int, list[tuple[int, int]]] = {1 << leaf: [(weight, 0)] for leaf, (weight, _) in enumerate(leaves)}
+    fronts: dict[int, list[tuple[int, int]]] = {
+        1 << leaf: [(weight, 0)] for leaf, (weight, _) in enumerate(leaves)
+    }
     for placed in range(1, whole):
         for leaf, (weight, cardinality) in enumerate(leaves):
             if placed & 1 << leaf:

@@ -1,4 +1,6 @@
-"""Travelling salesman: cities uniform in a square, as TSPLIB files, and the reference lengths that runs have to reach."""
+"""Travelling salesman: cities uniform in a square, as TSPLIB files, and the reference lengths that
+runs have to reach.
+"""
 
 import hashlib
 import os
@@ -26,7 +28,13 @@ SEEDS, AGREEING, RUNS = 10, 3, 10
 def instance(cities: int, rng: np.random.Generator, name: str) -> str:
     """A TSPLIB file of cities with whole coordinates, uniform in a square."""
     places = rng.integers(0, SIDE, size=(cities, 2))
-    lines = [f"NAME : {name}", "TYPE : TSP", f"DIMENSION : {cities}", "EDGE_WEIGHT_TYPE : EUC_2D", "NODE_COORD_SECTION"]
+    lines = [
+        f"NAME : {name}",
+        "TYPE : TSP",
+        f"DIMENSION : {cities}",
+        "EDGE_WEIGHT_TYPE : EUC_2D",
+        "NODE_COORD_SECTION",
+    ]
     lines += [f"{number} {x} {y}" for number, (x, y) in enumerate(places.tolist(), 1)]
     return "\n".join([*lines, "EOF", ""])
 
@@ -40,15 +48,22 @@ class Reference:
 
 
 def references(
-    files: Sequence[Path], store: Path, *, workers: int, progress: Callable[[str, int, int], None] | None
+    files: Sequence[Path],
+    store: Path,
+    *,
+    workers: int,
+    progress: Callable[[str, int, int], None] | None,
 ) -> list[Reference]:
-    """The references of these instances: those in the package or in `store`; the others are computed and added to `store`.
+    """The references of these instances: those in the package or in `store`; the others are
+    computed and added to `store`.
 
     Whatever interrupts this, it goes on where it was.
     """
     digests = [hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files]
     known = _read(STORED) | _read(store)
-    missing = [(file, digest) for file, digest in zip(files, digests, strict=True) if digest not in known]
+    missing = [
+        (file, digest) for file, digest in zip(files, digests, strict=True) if digest not in known
+    ]
     if missing:
         if find_spec("LKHpy") is None:
             raise InputError(
@@ -62,7 +77,9 @@ def references(
         with store.open("a") as file, ThreadPoolExecutor(workers) as pool:
             futures = pool.map(lambda each: compute(each[0], default), missing)
             try:
-                for number, (found, (_, digest)) in enumerate(zip(futures, missing, strict=True), 1):
+                for number, (found, (_, digest)) in enumerate(
+                    zip(futures, missing, strict=True), 1
+                ):
                     known[digest] = found
                     # A line that a crash left torn ends here, and is not read.
                     file.write(f"\n{digest},{found.length},{found.agreeing}\n")
@@ -80,11 +97,22 @@ def compute(file: Path, default: list[str]) -> Reference:
     """The best length of long runs of the default configuration, until several seeds agree on it."""
     lengths: list[int] = []
     for seed in range(1, SEEDS + 1):
-        words = [sys.executable, str(LKH / "launch.py"), str(file), "0", "0", str(RUNS), str(seed), *default]
+        words = [
+            sys.executable,
+            str(LKH / "launch.py"),
+            str(file),
+            "0",
+            "0",
+            str(RUNS),
+            str(seed),
+            *default,
+        ]
         done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
         found = re.search(r'"SUCCESS".*"quality": (\d+)', done.stdout)
         if found is None:
-            raise RuntimeError(f"LKH found no tour of {file}: {done.stderr.strip() or done.returncode}")
+            raise RuntimeError(
+                f"LKH found no tour of {file}: {done.stderr.strip() or done.returncode}"
+            )
         lengths.append(int(found[1]))
         if lengths.count(min(lengths)) == AGREEING:
             break
@@ -95,4 +123,7 @@ def _read(store: Path) -> dict[str, Reference]:
     if not store.exists():
         return {}
     lines = re.findall(r"^([0-9a-f]{16}),(\d+),(\d+)\n", store.read_text(), re.MULTILINE)
-    return {digest: Reference(length=int(length), agreeing=int(agreeing)) for digest, length, agreeing in lines}
+    return {
+        digest: Reference(length=int(length), agreeing=int(agreeing))
+        for digest, length, agreeing in lines
+    }

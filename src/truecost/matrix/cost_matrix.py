@@ -12,7 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from truecost.errors import InputError
 from truecost.matrix import npz, provenance
-from truecost.matrix.entries import as_costs, checked_names, inside, integers, positions, seeds_of_runs
+from truecost.matrix.entries import (
+    as_costs,
+    checked_names,
+    inside,
+    integers,
+    positions,
+    seeds_of_runs,
+)
 from truecost.matrix.files import whole_file
 from truecost.runs import NO_STATUS, Status, Trajectory
 
@@ -26,7 +33,16 @@ Number = TypeVar("Number", bound=np.integer[Any])
 # Squares of costs are summed; what is larger than this would overflow.
 LARGEST = 1e150
 # How gzip, zlib, zstandard, bzip2 and xz files begin.
-PACKED = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
+PACKED = (
+    b"\x1f\x8b",
+    b"\x78\x01",
+    b"\x78\x5e",
+    b"\x78\x9c",
+    b"\x78\xda",
+    b"\x28\xb5\x2f\xfd",
+    b"BZh",
+    b"\xfd7zXZ",
+)
 
 
 class CostMatrix:
@@ -35,24 +51,38 @@ class CostMatrix:
     Parameters
     ----------
     costs
-        (M, P, R), or (M, P) for one run each, NaN where a run is not there. Nested lists may differ in the number of runs of
-        a cell. An array of float64 is not copied. A run with the status censored has its cap here, the least it can cost.
+        (M, P, R), or (M, P) for one run each, NaN where a run is not there. Nested lists may differ
+        in the number of runs of a cell. An array of float64 is not copied. A run with the status
+        censored has its cap here, the least it can cost.
     configurations, instances
         Their names, each different.
     low, high
-        The least and the largest cost a run can have; PAR10 with a cutoff of 5 s has 0 and 50. A property of the metric,
-        not of the costs seen: limits of means rest on it. Infinite where it is not known.
+        The least and the largest cost a run can have; PAR10 with a cutoff of 5 s has 0 and 50. A
+        property of the metric, not of the costs seen: limits of means rest on it. Infinite where it
+        is not known.
     statuses
         `Status` numbers shaped like `costs`, -1 where nothing is known.
     seeds
         Whole numbers shaped like `costs`; what stands where a run is missing is ignored.
     cutoff
-        Where costs are running times, or their penalty: after how long every run was stopped. None where it is not known.
+        Where costs are running times, or their penalty: after how long every run was stopped. None
+        where it is not known.
     utility
-        Where costs are 1 − utility of running times: which, `"half-life=60"` for instance (`truecost.Utility`).
+        Where costs are 1 − utility of running times: which, `"half-life=60"` for instance
+        (`truecost.Utility`).
     """
 
-    __slots__ = ("configurations", "costs", "cutoff", "high", "instances", "low", "seeds", "statuses", "utility")
+    __slots__ = (
+        "configurations",
+        "costs",
+        "cutoff",
+        "high",
+        "instances",
+        "low",
+        "seeds",
+        "statuses",
+        "utility",
+    )
 
     def __init__(
         self,
@@ -72,32 +102,53 @@ class CostMatrix:
         self.low: Final = float(low)
         self.high: Final = float(high)
         self.costs: Final = _read_only(inside(as_costs(costs), self.low, self.high))
-        self.statuses: Final = None if statuses is None else _read_only(integers(statuses, np.int8, NO_STATUS, "statuses"))
+        self.statuses: Final = (
+            None
+            if statuses is None
+            else _read_only(integers(statuses, np.int8, NO_STATUS, "statuses"))
+        )
         self.seeds: Final = None if seeds is None else _read_only(seeds_of_runs(seeds, self.costs))
         self.cutoff: Final = None if cutoff is None else float(cutoff)
         self.utility: Final = utility
         self._check()
 
     def _check(self) -> None:
-        if not self.low < self.high or (np.isinf(self.width) and np.isfinite(self.low) and np.isfinite(self.high)):
-            raise InputError(f"Expected a cost range with low < high, got low {self.low:g} and high {self.high:g}.")
+        if not self.low < self.high or (
+            np.isinf(self.width) and np.isfinite(self.low) and np.isfinite(self.high)
+        ):
+            raise InputError(
+                f"Expected a cost range with low < high, got low {self.low:g} and high {self.high:g}."
+            )
         if self.cutoff is not None and not 0 < self.cutoff < math.inf:
             raise InputError(f"Expected a cutoff above 0, got {self.cutoff:g}.")
         shape = self.costs.shape
-        for axis, (names, what) in enumerate([(self.configurations, "configuration"), (self.instances, "instance")]):
+        for axis, (names, what) in enumerate(
+            [(self.configurations, "configuration"), (self.instances, "instance")]
+        ):
             if shape[axis] != len(names):
-                raise InputError(f"Expected one {what} name for each of {shape[axis]} in the costs, got {len(names)}.")
-        # fmin and fmax pass over NaN and make no copy, which keeps large matrices within their memory.
+                raise InputError(
+                    f"Expected one {what} name for each of {shape[axis]} in the costs, got {len(names)}."
+                )
+        # fmin and fmax pass over NaN and make no copy, which keeps large matrices within their
+        # memory.
         least, most = np.fmin.reduce(self.costs, axis=None), np.fmax.reduce(self.costs, axis=None)
         if not (least >= self.low and least > -np.inf):
-            self._refuse_cost(~(self.costs >= self.low) | np.isinf(self.costs), f"below low = {self.low:g}")
+            self._refuse_cost(
+                ~(self.costs >= self.low) | np.isinf(self.costs), f"below low = {self.low:g}"
+            )
         if not (most <= self.high and most < np.inf):
-            self._refuse_cost(~(self.costs <= self.high) | np.isinf(self.costs), f"above high = {self.high:g}")
+            self._refuse_cost(
+                ~(self.costs <= self.high) | np.isinf(self.costs), f"above high = {self.high:g}"
+            )
         if max(-least, most) > LARGEST:
-            self._refuse_cost(np.abs(self.costs) > LARGEST, f"too large to be squared (at most {LARGEST:g})")
+            self._refuse_cost(
+                np.abs(self.costs) > LARGEST, f"too large to be squared (at most {LARGEST:g})"
+            )
         for values, name in [(self.statuses, "statuses"), (self.seeds, "seeds")]:
             if values is not None and values.shape != shape:
-                raise InputError(f"Expected {name} of the shape of the costs, {shape}, got {values.shape}.")
+                raise InputError(
+                    f"Expected {name} of the shape of the costs, {shape}, got {values.shape}."
+                )
         if self.statuses is not None:
             known = (self.statuses >= NO_STATUS) & (self.statuses < len(Status))
             if not known.all():
@@ -118,11 +169,15 @@ class CostMatrix:
     def _refuse_cost(self, outside: NDArray[np.bool_], problem: str) -> NoReturn:
         outside &= ~np.isnan(self.costs)
         if not outside.any():
-            raise InputError("Expected at least one run, got a matrix in which every cost is missing.")
+            raise InputError(
+                "Expected at least one run, got a matrix in which every cost is missing."
+            )
         where = _first(outside)
         value = self.costs[where]
         problem = "not finite" if np.isinf(value) else problem
-        raise InputError(f"Expected costs in [low, high], got {value:g}, {problem}, for {self._entry(where)}.")
+        raise InputError(
+            f"Expected costs in [low, high], got {value:g}, {problem}, for {self._entry(where)}."
+        )
 
     def _entry(self, where: tuple[int, ...]) -> str:
         configuration, instance, run = where
@@ -141,7 +196,9 @@ class CostMatrix:
 
     @property
     def censored(self) -> NDArray[np.bool_]:
-        """Which runs were stopped at a cap below the cutoff, (M, P, R): they cost what stands in `costs`, or more."""
+        """Which runs were stopped at a cap below the cutoff, (M, P, R): they cost what stands in
+        `costs`, or more.
+        """
         if self.statuses is None:
             return np.zeros(self.costs.shape, dtype=np.bool_)
         return np.asarray(self.statuses == Status.CENSORED)
@@ -154,15 +211,21 @@ class CostMatrix:
 
     @property
     def charged(self) -> FloatArray:
-        """What estimates charge each run, (M, P, R): `most`, or where no range is known the largest cost seen."""
+        """What estimates charge each run, (M, P, R): `most`, or where no range is known the largest
+        cost seen.
+        """
         most = self.most
         known = most is self.costs or np.isfinite(self.high)
         return most if known else np.where(np.isinf(most), np.nanmax(self.costs), most)
 
     def exact_costs(self) -> FloatArray:
-        """The costs, for what cannot do with runs whose cost is not known; censored runs are refused."""
+        """The costs, for what cannot do with runs whose cost is not known; censored runs are
+        refused.
+        """
         if censored := int(self.censored.sum()):
-            raise InputError(f"Expected runs whose cost is known, got {censored:,} that were stopped at a cap (censored).")
+            raise InputError(
+                f"Expected runs whose cost is known, got {censored:,} that were stopped at a cap (censored)."
+            )
         return self.costs
 
     def counts(self) -> NDArray[np.int64]:
@@ -175,9 +238,13 @@ class CostMatrix:
         return counted
 
     def select(
-        self, configurations: str | Iterable[str] | None = None, instances: str | Iterable[str] | None = None
+        self,
+        configurations: str | Iterable[str] | None = None,
+        instances: str | Iterable[str] | None = None,
     ) -> "CostMatrix":
-        """The part with these configurations and instances, in the order asked for; None keeps them all."""
+        """The part with these configurations and instances, in the order asked for; None keeps them
+        all.
+        """
         rows = positions(self.configurations, configurations, "configuration")
         columns = positions(self.instances, instances, "instance")
 
@@ -201,7 +268,14 @@ class CostMatrix:
             return NotImplemented
         mine, theirs = (
             (self.configurations, self.instances, self.low, self.high, self.cutoff, self.utility),
-            (other.configurations, other.instances, other.low, other.high, other.cutoff, other.utility),
+            (
+                other.configurations,
+                other.instances,
+                other.low,
+                other.high,
+                other.cutoff,
+                other.utility,
+            ),
         )
         return (
             mine == theirs
@@ -215,13 +289,20 @@ class CostMatrix:
     def __repr__(self) -> str:
         configurations, instances, runs = self.shape
         size = f"{configurations} configurations x {instances} instances x {runs} runs"
-        known = f"costs in [{self.low:g}, {self.high:g}]" if np.isfinite(self.width) else "range of costs not known"
+        known = (
+            f"costs in [{self.low:g}, {self.high:g}]"
+            if np.isfinite(self.width)
+            else "range of costs not known"
+        )
         worth = "" if self.utility is None else f", 1 − utility ({self.utility})"
         return f"CostMatrix({size}, {known}{worth})"
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, low: float | None = None, high: float | None = None) -> "CostMatrix":
-        """Read a matrix from an npz file, or from a parquet or csv long table; the content tells which.
+    def load(
+        cls, path: str | os.PathLike[str], *, low: float | None = None, high: float | None = None
+    ) -> "CostMatrix":
+        """Read a matrix from an npz file, or from a parquet or csv long table; the content tells
+        which.
 
         Parameters
         ----------
@@ -231,7 +312,8 @@ class CostMatrix:
             The cost range, where the file does not say it or says it wrongly.
         """
         try:
-            # Opened once: the content that tells the kind is the content that is read, and no name is taken for a pattern.
+            # Opened once: the content that tells the kind is the content that is read, and no name
+            # is taken for a pattern.
             with Path(path).open("rb") as file:
                 kind = _kind_of(file)
                 if kind == "npz":
@@ -243,32 +325,41 @@ class CostMatrix:
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
         except MemoryError:
-            raise InputError(f"{path}: expected a matrix that fits into memory, and it does not.") from None
+            raise InputError(
+                f"{path}: expected a matrix that fits into memory, and it does not."
+            ) from None
 
     def save(self, path: str | os.PathLike[str], *, trajectory: Trajectory | None = None) -> None:
-        """Write the matrix as .npz, .parquet or .csv, by the ending; what was there stays until the new file is whole.
+        """Write the matrix as .npz, .parquet or .csv, by the ending; what was there stays until the
+        new file is whole.
 
         Parameters
         ----------
         path
             The file.
         trajectory
-            Where the configurations come from, kept in the same file; `truecost.matrix.provenance.read`
-            has it back. Not for .csv.
+            Where the configurations come from, kept in the same file;
+            `truecost.matrix.provenance.read` has it back. Not for .csv.
         """
         path = Path(path)
         if path.suffix not in (".npz", ".parquet", ".csv"):
             raise InputError(f"{path}: expected a name that ends in .npz, .parquet or .csv.")
         if trajectory is not None and path.suffix == ".csv":
-            raise InputError(f"{path}: expected .parquet or .npz, since a csv table has no place for the trajectory.")
+            raise InputError(
+                f"{path}: expected .parquet or .npz, since a csv table has no place for the trajectory."
+            )
         with whole_file(path) as file:
             if path.suffix == ".npz":
-                kept = {} if trajectory is None else {provenance.KEY: provenance.as_array(trajectory)}
+                kept = (
+                    {} if trajectory is None else {provenance.KEY: provenance.as_array(trajectory)}
+                )
                 np.savez_compressed(file, allow_pickle=False, **self._arrays(), **kept)
                 return
             content = io.BytesIO()
             if path.suffix == ".parquet":
-                metadata = None if trajectory is None else {provenance.KEY: provenance.to_json(trajectory)}
+                metadata = (
+                    None if trajectory is None else {provenance.KEY: provenance.to_json(trajectory)}
+                )
                 self.to_table().write_parquet(content, metadata=metadata)
             else:
                 self.to_table().write_csv(content)
@@ -282,7 +373,10 @@ class CostMatrix:
             "range": np.array([self.low, self.high]),
         }
         if self.statuses is not None:
-            arrays |= {"statuses": self.statuses, "status_names": np.array([status.label for status in Status])}
+            arrays |= {
+                "statuses": self.statuses,
+                "status_names": np.array([status.label for status in Status]),
+            }
         if self.seeds is not None:
             arrays["seeds"] = self.seeds
         if self.cutoff is not None:
@@ -308,20 +402,33 @@ class CostMatrix:
         )
 
     def to_pandas(self) -> "pd.DataFrame":
-        """The runs as a long table of pandas, which `import_runs` reads; pandas has to be installed."""
+        """The runs as a long table of pandas, which `import_runs` reads; pandas has to be
+        installed.
+        """
         try:
             import pandas as pd
         except ModuleNotFoundError:
-            raise InputError("expected pandas for a frame of it, and it is not installed; `to_table` needs none.") from None
+            raise InputError(
+                "expected pandas for a frame of it, and it is not installed; `to_table` needs none."
+            ) from None
 
         columns = {column.name: column for column in self.to_table()}
-        whole = {name for name, column in columns.items() if column.dtype.is_integer() and column.null_count()}
+        whole = {
+            name
+            for name, column in columns.items()
+            if column.dtype.is_integer() and column.null_count()
+        }
         return pd.DataFrame(
-            {name: pd.array(column.to_list(), dtype="Int64" if name in whole else None) for name, column in columns.items()}
+            {
+                name: pd.array(column.to_list(), dtype="Int64" if name in whole else None)
+                for name, column in columns.items()
+            }
         )
 
     @classmethod
-    def from_table(cls, table: "pl.DataFrame", *, low: float | None = None, high: float | None = None) -> "CostMatrix":
+    def from_table(
+        cls, table: "pl.DataFrame", *, low: float | None = None, high: float | None = None
+    ) -> "CostMatrix":
         """A matrix from a polars long table; `truecost.matrix.longtable` says which columns it has."""
         from truecost.matrix import longtable
 
@@ -349,9 +456,13 @@ def _kind_of(file: BinaryIO) -> str:
     if not start.strip():
         raise InputError("expected a matrix, got an empty file.")
     if start.startswith(PACKED):
-        raise InputError("expected an npz file of truecost, a parquet or a csv table, got a packed file: unpack it first.")
+        raise InputError(
+            "expected an npz file of truecost, a parquet or a csv table, got a packed file: unpack it first."
+        )
     if b"\0" in start:
-        raise InputError("expected an npz file of truecost, a parquet or a csv table, and it is none of them.")
+        raise InputError(
+            "expected an npz file of truecost, a parquet or a csv table, and it is none of them."
+        )
     return "csv"
 
 
@@ -388,7 +499,8 @@ def _stored_names(names: NDArray[Any], what: str) -> list[str]:
 
 
 def _stored_statuses(stored: dict[str, NDArray[Any]]) -> NDArray[np.int8]:
-    # The file's own list of names decides, so that a file stays readable should the numbers ever change.
+    # The file's own list of names decides, so that a file stays readable should the numbers ever
+    # change.
     names = [status.label for status in Status]
     if "status_names" in stored:
         names = _stored_names(stored["status_names"], "status_names")

@@ -1,4 +1,6 @@
-"""What a matrix is made of, checked at the door: costs, names, seeds and statuses as people give them."""
+"""What a matrix is made of, checked at the door: costs, names, seeds and statuses as people give
+them.
+"""
 
 import difflib
 import math
@@ -19,10 +21,15 @@ HAIR: Final = 2.0**-22
 
 def inside(costs: FloatArray, low: float, high: float) -> FloatArray:
     """Costs that single precision rounded past an end of the range, put back on it."""
-    least, most = np.fmin.reduce(costs, axis=None, initial=np.nan), np.fmax.reduce(costs, axis=None, initial=np.nan)
+    least, most = (
+        np.fmin.reduce(costs, axis=None, initial=np.nan),
+        np.fmax.reduce(costs, axis=None, initial=np.nan),
+    )
     hair = HAIR * max((abs(end) for end in (low, high) if math.isfinite(end)), default=0.0)
     past = least < low or most > high
-    return np.clip(costs, low, high) if past and least >= low - hair and most <= high + hair else costs
+    return (
+        np.clip(costs, low, high) if past and least >= low - hair and most <= high + hair else costs
+    )
 
 
 def as_costs(costs: ArrayLike) -> FloatArray:
@@ -31,13 +38,17 @@ def as_costs(costs: ArrayLike) -> FloatArray:
         costs = costs.astype(np.float64).filled(np.nan)  # type: ignore[union-attr]
     try:
         given = np.asarray(costs)
-        array = given.astype(np.float64, copy=False) if given.dtype.kind in "fiu" else _pad_runs(costs)
+        array = (
+            given.astype(np.float64, copy=False) if given.dtype.kind in "fiu" else _pad_runs(costs)
+        )
     except (TypeError, ValueError, OverflowError):
         array = _pad_runs(costs)
     if array.ndim == 2:
         array = array[:, :, np.newaxis]
     if array.ndim != 3:
-        raise InputError(f"Expected costs as (configurations, instances, runs), got {array.ndim} dimensions.")
+        raise InputError(
+            f"Expected costs as (configurations, instances, runs), got {array.ndim} dimensions."
+        )
     for size, what in zip(array.shape, ("configuration", "instance", "run"), strict=True):
         if size == 0:
             raise InputError(f"Expected at least one {what}, got costs of shape {array.shape}.")
@@ -45,9 +56,13 @@ def as_costs(costs: ArrayLike) -> FloatArray:
 
 
 def _pad_runs(costs: Any) -> FloatArray:
-    """Cells with different numbers of runs are filled up with NaN; anything else that is ragged has no place."""
+    """Cells with different numbers of runs are filled up with NaN; anything else that is ragged has
+    no place.
+    """
     if not _is_list(costs) or not all(_is_list(row) for row in costs):
-        raise InputError(f"Expected costs as numbers, configurations x instances x runs, got {costs!r:.60}.")
+        raise InputError(
+            f"Expected costs as numbers, configurations x instances x runs, got {costs!r:.60}."
+        )
     for number, row in enumerate(costs):
         if len(row) != len(costs[0]):
             raise InputError(
@@ -59,14 +74,19 @@ def _pad_runs(costs: Any) -> FloatArray:
     padded = np.full((len(cells), len(cells[0]) if cells else 0, longest), np.nan)
     for i, row in enumerate(cells):
         for j, cell in enumerate(row):
-            if not all(isinstance(c, int | float | np.integer | np.floating) and not isinstance(c, bool) for c in cell):
+            if not all(
+                isinstance(c, int | float | np.integer | np.floating) and not isinstance(c, bool)
+                for c in cell
+            ):
                 raise InputError(
                     f"Expected numbers as costs of configuration number {i} on instance number {j}, got {cell!r:.60}."
                 )
             try:
                 padded[i, j, : len(cell)] = cell
             except OverflowError:
-                raise InputError(f"Expected finite costs of configuration number {i} on instance number {j}.") from None
+                raise InputError(
+                    f"Expected finite costs of configuration number {i} on instance number {j}."
+                ) from None
     return padded
 
 
@@ -82,17 +102,25 @@ def checked_names(names: Iterable[str], what: str) -> tuple[str, ...]:
     seen: set[str] = set()
     for name in given:
         if not isinstance(name, str) or not name:
-            raise InputError(f"Expected every {what} name to be a text with at least one letter, got {name!r}.")
+            raise InputError(
+                f"Expected every {what} name to be a text with at least one letter, got {name!r}."
+            )
         # Neither survives in every kind of file.
-        if "\0" in name or (not name.isascii() and any("\ud800" <= letter <= "\udfff" for letter in name)):
-            raise InputError(f"Expected {what} names without NUL and half characters (surrogates), got {name!r}.")
+        if "\0" in name or (
+            not name.isascii() and any("\ud800" <= letter <= "\udfff" for letter in name)
+        ):
+            raise InputError(
+                f"Expected {what} names without NUL and half characters (surrogates), got {name!r}."
+            )
         if name in seen:
             raise InputError(f"Expected every {what} name once, got {name!r} twice.")
         seen.add(name)
     return tuple(str(name) for name in given)
 
 
-def positions(names: tuple[str, ...], wanted: str | Iterable[str] | None, what: str) -> NDArray[np.intp] | slice:
+def positions(
+    names: tuple[str, ...], wanted: str | Iterable[str] | None, what: str
+) -> NDArray[np.intp] | slice:
     """Where the wanted names stand; everything for None."""
     if wanted is None:
         return slice(None)
@@ -105,7 +133,11 @@ def positions(names: tuple[str, ...], wanted: str | Iterable[str] | None, what: 
     for name in wanted:
         if not isinstance(name, str) or name not in places:
             near = difflib.get_close_matches(str(name), names, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"the first is {names[0]!r}, there are {len(names)}."
+            hint = (
+                f"did you mean {near[0]!r}?"
+                if near
+                else f"the first is {names[0]!r}, there are {len(names)}."
+            )
             raise InputError(f"Expected the name of a {what} in the matrix, got {name!r}: {hint}")
     return np.array([places[name] for name in wanted], dtype=np.intp)
 
@@ -114,7 +146,11 @@ def seeds_of_runs(seeds: ArrayLike, costs: FloatArray) -> NDArray[np.int64]:
     """The seeds, NO_SEED where there is no run, so that every kind of file gives the same back."""
     known = integers(seeds, np.int64, NO_SEED, "seeds")
     missing = np.isnan(costs)
-    return np.where(missing, NO_SEED, known) if known.shape == missing.shape and missing.any() else known
+    return (
+        np.where(missing, NO_SEED, known)
+        if known.shape == missing.shape and missing.any()
+        else known
+    )
 
 
 def integers(values: ArrayLike, dtype: type[Number], missing: int, what: str) -> NDArray[Number]:
@@ -122,12 +158,16 @@ def integers(values: ArrayLike, dtype: type[Number], missing: int, what: str) ->
     try:
         array = np.asarray(values.filled(missing) if hasattr(values, "filled") else values)
     except ValueError:
-        raise InputError(f"Expected {what} as an array of whole numbers, got lists of different lengths.") from None
+        raise InputError(
+            f"Expected {what} as an array of whole numbers, got lists of different lengths."
+        ) from None
     if array.ndim == 2:
         array = array[:, :, np.newaxis]
     if not np.issubdtype(array.dtype, np.integer):
         raise InputError(f"Expected {what} as whole numbers, got {array.dtype}.")
     bounds = np.iinfo(dtype)
     if array.size and not (bounds.min <= int(array.min()) and int(array.max()) <= bounds.max):
-        raise InputError(f"Expected {what} from {bounds.min} to {bounds.max}, got {array.min()} to {array.max()}.")
+        raise InputError(
+            f"Expected {what} from {bounds.min} to {bounds.max}, got {array.min()} to {array.max()}."
+        )
     return array.astype(dtype, copy=False)

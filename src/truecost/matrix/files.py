@@ -12,14 +12,18 @@ from typing import BinaryIO
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file that takes the place of `path` when everything was written, and leaves it alone when anything failed."""
+    """A file that takes the place of `path` when everything was written, and leaves it alone when
+    anything failed.
+    """
     # A link stays a link: what it points to is written.
     target = Path(path).resolve()
     if target.exists() and not target.is_file():
         # A device or a pipe would be replaced by a file of its name.
         raise OSError(errno.EINVAL, "expected a file, or a name that is free", str(path))
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".unfinished", dir=target.parent)
+        handle, name = tempfile.mkstemp(
+            prefix=f".{target.name}.", suffix=".unfinished", dir=target.parent
+        )
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
     unfinished = Path(name)

@@ -5,18 +5,19 @@ Columns
 configuration, instance
     Names; configurations and instances keep the order in which they first appear.
 cost
-    A number; of a censored run the cap, which is the least it can cost. A row with neither cost nor status says that this
-    run is not there.
+    A number; of a censored run the cap, which is the least it can cost. A row with neither cost nor
+    status says that this run is not there.
 run, seed
-    Which run of the configuration on the instance it is: at least one of the two, unless there is one run each. Runs are
-    placed by their number, else in the order of their seeds, so that common seeds stand in line across configurations.
+    Which run of the configuration on the instance it is: at least one of the two, unless there is
+    one run each. Runs are placed by their number, else in the order of their seeds, so that common
+    seeds stand in line across configurations.
 status
     Optional: solved, timeout, memory, crashed, vetoed, aborted or censored.
 low, high
     Optional: the cost range, the same in every row.
 cutoff, utility
-    Optional: after how long runs were stopped, and of which utility of the running time costs are 1 − utility; the same in
-    every row, and passed over if they are not.
+    Optional: after how long runs were stopped, and of which utility of the running time costs are 1
+    − utility; the same in every row, and passed over if they are not.
 Others are passed over.
 """
 
@@ -35,7 +36,18 @@ from numpy.typing import NDArray
 from truecost.errors import InputError
 from truecost.runs import NO_SEED, NO_STATUS, Status
 
-COLUMNS = ("configuration", "instance", "cost", "run", "seed", "status", "low", "high", "cutoff", "utility")
+COLUMNS = (
+    "configuration",
+    "instance",
+    "cost",
+    "run",
+    "seed",
+    "status",
+    "low",
+    "high",
+    "cutoff",
+    "utility",
+)
 # What polars says of a table that cannot be read, and what that means to whoever wrote it.
 REASONS = {
     "found more fields": "a row has more fields than the first line, which must name the columns",
@@ -46,7 +58,8 @@ REASONS = {
 SEPARATED = b"sep="
 MOST_ROWS = 500_000_000
 LONGEST_HEADER = 1_000_000
-# A table whose matrix would be this large and nearly empty is a mistake in its columns, not a matrix.
+# A table whose matrix would be this large and nearly empty is a mistake in its columns, not a
+# matrix.
 LARGEST_SPARSE = 50_000_000
 SPARSE = 100
 
@@ -72,7 +85,13 @@ def read(file: BinaryIO, kind: str, *, every: bool = False) -> pl.DataFrame:
         return _read_parquet(file, every) if kind == "parquet" else _read_csv(file.read())
     except InputError:
         raise
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, UnicodeDecodeError, csv.Error) as error:
+    except (
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+        OSError,
+        UnicodeDecodeError,
+        csv.Error,
+    ) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         for theirs, ours in REASONS.items():
             reason = ours if theirs in reason else reason
@@ -97,11 +116,15 @@ def _read_csv(content: bytes) -> pl.DataFrame:
         content = content.partition(b"\n")[2]
     header = content[: content.find(b"\n") + 1 or len(content)]
     if len(header) > LONGEST_HEADER:
-        raise InputError(f"expected a header of at most {LONGEST_HEADER:,} bytes, got {len(header):,}.")
+        raise InputError(
+            f"expected a header of at most {LONGEST_HEADER:,} bytes, got {len(header):,}."
+        )
     separator = max(",;\t", key=lambda mark: header.count(mark.encode()))
     names = next(csv.reader([header.decode("utf-8-sig").strip("\r\n")], delimiter=separator))
     if again := [name for name in COLUMNS if names.count(name) > 1]:
-        raise InputError(f"expected every column once, got {again[0]!r} {names.count(again[0])} times.")
+        raise InputError(
+            f"expected every column once, got {again[0]!r} {names.count(again[0])} times."
+        )
     # Everything as text first: a configuration called 007 must not become 7.
     table = pl.read_csv(io.BytesIO(content), infer_schema=False, separator=separator)
     if table.width and table.to_series(table.width - 1).null_count():
@@ -115,14 +138,22 @@ def _refuse_short_rows(content: bytes, separator: str, width: int) -> None:
     rows = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), delimiter=separator)
     for number, row in enumerate(rows):
         if row and len(row) != width:
-            raise InputError(f"expected {width} fields in every row, got {len(row)} in row {number}.")
+            raise InputError(
+                f"expected {width} fields in every row, got {len(row)} in row {number}."
+            )
 
 
-def to_arrays(table: pl.DataFrame, low: float | None = None, high: float | None = None) -> TableArrays:
-    """Lay a long table out as arrays; low and high, where given, stand for the columns of that name."""
+def to_arrays(
+    table: pl.DataFrame, low: float | None = None, high: float | None = None
+) -> TableArrays:
+    """Lay a long table out as arrays; low and high, where given, stand for the columns of that
+    name.
+    """
     for name in ("configuration", "instance", "cost"):
         if name not in table.columns:
-            raise InputError(f"expected a column {name!r}, got the columns {', '.join(table.columns):.200}.")
+            raise InputError(
+                f"expected a column {name!r}, got the columns {', '.join(table.columns):.200}."
+            )
     if table.height == 0:
         raise InputError("expected at least one run, got a table without rows.")
     configurations, configuration = _codes(table, "configuration")
@@ -160,7 +191,11 @@ def to_arrays(table: pl.DataFrame, low: float | None = None, high: float | None 
         laid_out[flat] = values
         return laid_out.reshape(shape)
 
-    seeds = whole_numbers(table, "seed").fill_null(NO_SEED).to_numpy() if "seed" in table.columns else None
+    seeds = (
+        whole_numbers(table, "seed").fill_null(NO_SEED).to_numpy()
+        if "seed" in table.columns
+        else None
+    )
     return TableArrays(
         costs=spread(cost, np.nan),
         configurations=configurations,
@@ -189,7 +224,8 @@ def from_arrays(
     """The long table of these arrays; `to_arrays` gives them back, names without a run included."""
     keep = ~np.isnan(costs)
     if not keep.all():
-        # Rows without a cost keep names, and places of runs, that have no run at all, and the order of the others.
+        # Rows without a cost keep names, and places of runs, that have no run at all, and the order
+        # of the others.
         keep[0] = True
         keep[:, 0, 0] = True
     configuration, instance, run = np.nonzero(keep)
@@ -215,7 +251,11 @@ def from_arrays(
 def _codes(table: pl.DataFrame, name: str) -> tuple[list[str], NDArray[np.int64]]:
     """The different names in order of appearance, and each row's place among them."""
     column = table[name]
-    if not (column.dtype == pl.String or column.dtype.is_integer() or column.dtype in (pl.Categorical, pl.Enum)):
+    if not (
+        column.dtype == pl.String
+        or column.dtype.is_integer()
+        or column.dtype in (pl.Categorical, pl.Enum)
+    ):
         raise InputError(f"expected names in the column {name!r}, got {column.dtype}.")
     column = column.cast(pl.String)
     if column.null_count() or (column == "").any():
@@ -232,13 +272,17 @@ def _run_places(table: pl.DataFrame) -> NDArray[np.int64]:
     if "run" in table.columns:
         run = whole_numbers(table, "run")
         if run.null_count():
-            raise InputError(f"expected a number in the column 'run', row {_first_row(run.is_null())} has none.")
+            raise InputError(
+                f"expected a number in the column 'run', row {_first_row(run.is_null())} has none."
+            )
         return (run.rank("dense").cast(pl.Int64) - 1).to_numpy()
     keys = table.select(pl.col("configuration").cast(pl.String), pl.col("instance").cast(pl.String))
     if "seed" in table.columns:
         seed = whole_numbers(table, "seed")
         if seed.null_count():
-            raise InputError(f"expected a number in the column 'seed', row {_first_row(seed.is_null())} has none.")
+            raise InputError(
+                f"expected a number in the column 'seed', row {_first_row(seed.is_null())} has none."
+            )
         rank = pl.col("seed").rank("dense").over("configuration", "instance")
         return keys.with_columns(seed).select(rank.cast(pl.Int64) - 1)["seed"].to_numpy()
     again = keys.is_duplicated()
@@ -278,7 +322,9 @@ def numbers(table: pl.DataFrame, name: str) -> pl.Series:
         if bad.any():
             row = _first_row(bad)
             word = column[row - 1]
-            raise InputError(f"expected numbers in the column {name!r}, got {word!r:.60} in row {row}{_instead(word)}.")
+            raise InputError(
+                f"expected numbers in the column {name!r}, got {word!r:.60} in row {row}{_instead(word)}."
+            )
         return number
     if column.dtype.is_numeric() or column.dtype == pl.Null:
         return column.cast(pl.Float64)
@@ -290,7 +336,9 @@ def _instead(word: str) -> str:
     if re.fullmatch(r"-?\d+,\d+", word.strip()):
         return f": write decimals with a point, {word.strip().replace(',', '.')}"
     if word.strip().isalpha():
-        return f": write {word.strip()!r:.30} into a column called status, and leave the number empty"
+        return (
+            f": write {word.strip()!r:.30} into a column called status, and leave the number empty"
+        )
     return ""
 
 
@@ -299,7 +347,9 @@ def whole_numbers(table: pl.DataFrame, name: str) -> pl.Series:
     column = table[name]
     if column.dtype == pl.String:
         # A table that had gaps once has 7.0 for 7.
-        whole = pl.col(name).replace("", None).str.strip_chars().str.replace(r"^([+-]?\d+)\.0*$", "$1")
+        whole = (
+            pl.col(name).replace("", None).str.strip_chars().str.replace(r"^([+-]?\d+)\.0*$", "$1")
+        )
         column = table.select(whole).to_series()
     elif column.dtype.is_float():
         column = column.fill_nan(None)
@@ -309,7 +359,9 @@ def whole_numbers(table: pl.DataFrame, name: str) -> pl.Series:
     number = column.cast(pl.Int64, strict=False)
     if number.null_count() > column.null_count():
         row = _first_row(column.is_not_null() & number.is_null())
-        raise InputError(f"expected whole numbers in the column {name!r}, got {table[name][row - 1]!r:.60} in row {row}.")
+        raise InputError(
+            f"expected whole numbers in the column {name!r}, got {table[name][row - 1]!r:.60} in row {row}."
+        )
     return number
 
 
@@ -320,7 +372,9 @@ def _statuses(table: pl.DataFrame) -> NDArray[np.int8] | None:
     if column.dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Null):
         raise InputError(f"expected names in the column 'status', got {column.dtype}.")
     word = pl.col("status").cast(pl.String).str.strip_chars().str.to_lowercase().replace("", None)
-    code = word.replace_strict({status.label: int(status) for status in Status}, default=None, return_dtype=pl.Int8)
+    code = word.replace_strict(
+        {status.label: int(status) for status in Status}, default=None, return_dtype=pl.Int8
+    )
     # At once: each step of its own would take as long as all of them.
     codes, bad = table.select(code.fill_null(NO_STATUS), bad=word.is_not_null() & code.is_null())
     if bad.any():
@@ -333,26 +387,38 @@ def _statuses(table: pl.DataFrame) -> NDArray[np.int8] | None:
 
 
 def end_of_range(table: pl.DataFrame, name: str, given: float | None) -> float:
-    """An end of the cost range: what was given, else the column of that name in every row; infinite if nobody says."""
+    """An end of the cost range: what was given, else the column of that name in every row; infinite
+    if nobody says.
+    """
     if given is not None:
         return given
-    values = numbers(table, name).drop_nulls().unique() if name in table.columns else pl.Series(dtype=pl.Float64)
+    values = (
+        numbers(table, name).drop_nulls().unique()
+        if name in table.columns
+        else pl.Series(dtype=pl.Float64)
+    )
     if values.len() == 0:
         return -math.inf if name == "low" else math.inf
     if values.len() != 1:
-        raise InputError(f"expected one and the same number in the column {name!r}, got {values.len()} different ones.")
+        raise InputError(
+            f"expected one and the same number in the column {name!r}, got {values.len()} different ones."
+        )
     return float(values[0])
 
 
 def cutoff_of(table: pl.DataFrame) -> float | None:
     """The one cutoff of all runs in the column of that name; None where it holds anything else."""
     column = table["cutoff"].unique() if "cutoff" in table.columns else pl.Series(dtype=pl.Float64)
-    value = column.cast(pl.Float64, strict=False)[0] if column.len() == 1 and _plain(column) else None
+    value = (
+        column.cast(pl.Float64, strict=False)[0] if column.len() == 1 and _plain(column) else None
+    )
     return float(value) if value is not None and 0 < value < math.inf else None
 
 
 def utility_of(table: pl.DataFrame) -> str | None:
-    """The one utility named in every row of the column of that name, such as half-life=60; None where it holds others."""
+    """The one utility named in every row of the column of that name, such as half-life=60; None
+    where it holds others.
+    """
     column = table["utility"].unique() if "utility" in table.columns else pl.Series(dtype=pl.String)
     value = column[0] if column.len() == 1 and column.dtype == pl.String else None
     return str(value) if value is not None and "=" in value else None

@@ -1,7 +1,8 @@
-"""The trajectory of a matrix kept in its own file: as metadata of parquet, as one more array of npz.
+"""The trajectory of a matrix kept in its own file: as metadata of parquet, as one more array of
+npz.
 
-Both hold the same JSON text under the name `truecost.trajectory`; a csv table has no place for it. Readers that know nothing
-of it pass over it.
+Both hold the same JSON text under the name `truecost.trajectory`; a csv table has no place for it.
+Readers that know nothing of it pass over it.
 """
 
 import json
@@ -41,22 +42,37 @@ def from_json(text: str) -> Trajectory:
     try:
         stored: dict[str, Any] = json.loads(text)
         steps = tuple(Step(runs, tuple(names)) for runs, names in stored["steps"])
-        known = {name: stored[name] for name in ("tool", "proposed", "raced", "default", "incumbent")}
+        known = {
+            name: stored[name] for name in ("tool", "proposed", "raced", "default", "incumbent")
+        }
         watched = stored.get("watched")
-        known |= {"unfinished": stored.get("unfinished", False), "watched": watched and Watched(*watched)}
+        known |= {
+            "unfinished": stored.get("unfinished", False),
+            "watched": watched and Watched(*watched),
+        }
         known["looks"] = stored.get("looks", 1)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InputError(f"expected a trajectory as truecost writes it, and it cannot be read ({error!r:.80}).") from error
+        raise InputError(
+            f"expected a trajectory as truecost writes it, and it cannot be read ({error!r:.80})."
+        ) from error
     return Trajectory(**known, steps=steps)
 
 
 def read(path: str | os.PathLike[str]) -> Trajectory | None:
-    """The trajectory in a parquet or npz file that `CostMatrix.save` wrote; None where there is none."""
+    """The trajectory in a parquet or npz file that `CostMatrix.save` wrote; None where there is
+    none.
+    """
     try:
         with Path(path).open("rb") as file:
             start = file.read(4)
             file.seek(0)
-            text = _of_parquet(file) if start == b"PAR1" else _of_npz(file) if start == b"PK\x03\x04" else None
+            text = (
+                _of_parquet(file)
+                if start == b"PAR1"
+                else _of_npz(file)
+                if start == b"PK\x03\x04"
+                else None
+            )
         return None if text is None else from_json(text)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
@@ -68,7 +84,9 @@ def _of_parquet(file: BinaryIO) -> str | None:
     try:
         return pl.read_parquet_metadata(file).get(KEY)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
-        raise InputError(f"expected a parquet table, and it cannot be read ({error!r:.80}).") from error
+        raise InputError(
+            f"expected a parquet table, and it cannot be read ({error!r:.80})."
+        ) from error
 
 
 def _of_npz(file: BinaryIO) -> str | None:
@@ -83,7 +101,9 @@ def _of_npz(file: BinaryIO) -> str | None:
     except InputError:
         raise
     except Exception as error:  # NumPy and zipfile raise a dozen kinds on damaged files
-        raise InputError(f"expected an npz file of truecost, and it cannot be read ({error!r:.80}).") from error
+        raise InputError(
+            f"expected an npz file of truecost, and it cannot be read ({error!r:.80})."
+        ) from error
 
 
 def as_array(trajectory: Trajectory) -> "np.ndarray[Any, np.dtype[np.uint8]]":

@@ -1,4 +1,6 @@
-"""How many runs on how many instances: for an error, for a budget, to tell two configurations apart; what a run is worth."""
+"""How many runs on how many instances: for an error, for a budget, to tell two configurations
+apart; what a run is worth.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -9,7 +11,15 @@ from truecost.plan.sizes import best_for, runs_needed, wasted
 if TYPE_CHECKING:
     from truecost.plan import schedules, worth
 
-__all__ = ["best_for", "paired_differences", "runs_needed", "runs_to_tell_apart", "schedules", "wasted", "worth"]
+__all__ = [
+    "best_for",
+    "paired_differences",
+    "runs_needed",
+    "runs_to_tell_apart",
+    "schedules",
+    "wasted",
+    "worth",
+]
 
 
 def __getattr__(name: str) -> Any:

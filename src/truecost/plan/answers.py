@@ -1,4 +1,6 @@
-"""The whole answer to "how many runs on how many instances": the recommendation, and what stands beside it."""
+"""The whole answer to "how many runs on how many instances": the recommendation, and what stands
+beside it.
+"""
 
 import math
 from collections.abc import Callable
@@ -36,7 +38,8 @@ class PlanAnswer:
     best
         The recommendation.
     if_noisier
-        The same if both variances were one standard error higher; None where they are assumed, or it is out of reach.
+        The same if both variances were one standard error higher; None where they are assumed, or
+        it is out of reach.
     current
         What the pilot's own allocation wastes; None without one.
     """
@@ -52,7 +55,11 @@ class PlanAnswer:
 
     def hours(self, best: Recommendation) -> float | None:
         """CPU hours of all configurations' runs; None where nobody knows how long a run takes."""
-        return None if self.pilot.seconds is None else best.configurations * best.runs * self.pilot.seconds / 3600
+        return (
+            None
+            if self.pilot.seconds is None
+            else best.configurations * best.runs * self.pilot.seconds / 3600
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
@@ -70,15 +77,26 @@ class PlanAnswer:
             **self.prices,
             "seconds_per_run": self.pilot.seconds,
             "recommendation": self._plain(best),
-            "curve": {name: getattr(best.curve, name) for name in ("instances", "runs", "standard_error", "bound", "price")},
+            "curve": {
+                name: getattr(best.curve, name)
+                for name in ("instances", "runs", "standard_error", "bound", "price")
+            },
             "if_noisier": None if self.if_noisier is None else self._plain(self.if_noisier),
             "current": None
             if current is None
             else {
-                **{name: getattr(current, name) for name in ("runs", "instances", "standard_error", "price")},
-                **{name: getattr(current, name) for name in ("even_standard_error", "even_runs", "variance_ratio")},
+                **{
+                    name: getattr(current, name)
+                    for name in ("runs", "instances", "standard_error", "price")
+                },
+                **{
+                    name: getattr(current, name)
+                    for name in ("even_standard_error", "even_runs", "variance_ratio")
+                },
                 "same_price": self._plain(current.same_price),
-                "same_error": None if current.same_error is None else self._plain(current.same_error),
+                "same_error": None
+                if current.same_error is None
+                else self._plain(current.same_error),
             },
             "guaranteed": best.guaranteed,
             "caveat": best.caveat,
@@ -86,7 +104,14 @@ class PlanAnswer:
         }
 
     def _plain(self, best: Recommendation) -> dict[str, Any]:
-        names = ("instances", "runs", "runs_per_instance", "configurations", "standard_error", "price")
+        names = (
+            "instances",
+            "runs",
+            "runs_per_instance",
+            "configurations",
+            "standard_error",
+            "price",
+        )
         return {
             **{name: getattr(best, name) for name in names},
             "bound": None if best.bound is None else best.bound.epsilon,
@@ -108,12 +133,20 @@ def answer(
     price_instance: float = 0.0,
     instances: int | None = None,
 ) -> PlanAnswer:
-    """The cheapest runs for a standard `error` or a `bound`, or the best for a `budget`; exactly one of them is given."""
+    """The cheapest runs for a standard `error` or a `bound`, or the best for a `budget`; exactly
+    one of them is given.
+    """
     goals: dict[Goal, float | None] = {"error": error, "bound": bound, "budget": budget}
     given = [(goal, value) for goal, value in goals.items() if value is not None]
     if len(given) != 1:
-        raise InputError("Expected one of `error`, `bound` and `budget`: what is to be reached, or spent.")
-    prices: dict[str, Any] = {"price_run": price_run, "price_instance": price_instance, "instances": instances}
+        raise InputError(
+            "Expected one of `error`, `bound` and `budget`: what is to be reached, or spent."
+        )
+    prices: dict[str, Any] = {
+        "price_run": price_run,
+        "price_instance": price_instance,
+        "instances": instances,
+    }
     asked = {**prices, "width": pilot.width, "delta": delta, "configurations": configurations}
 
     def found(components: VarianceComponents) -> Recommendation:
@@ -135,7 +168,9 @@ def answer(
     )
 
 
-def _noisier(components: VarianceComponents, found: Callable[[VarianceComponents], Recommendation]) -> Recommendation | None:
+def _noisier(
+    components: VarianceComponents, found: Callable[[VarianceComponents], Recommendation]
+) -> Recommendation | None:
     """With both components one standard error higher, where they are estimates."""
     raised = {
         "within": components.within.item() + components.within_error.item(),
@@ -144,7 +179,9 @@ def _noisier(components: VarianceComponents, found: Callable[[VarianceComponents
     if not all(map(math.isfinite, raised.values())):
         return None
     try:
-        return found(VarianceComponents.known(**{name: max(0.0, value) for name, value in raised.items()}))
+        return found(
+            VarianceComponents.known(**{name: max(0.0, value) for name, value in raised.items()})
+        )
     except InputError:  # out of reach with the instances there are
         return None
 

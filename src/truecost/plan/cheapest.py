@@ -4,10 +4,12 @@ Exact over all whole K and N under S* (Theorem 1). What makes it short:
 
 * with N fixed, more instances never raise Σ n_i² or max n_i, so that no error grows with K;
 * with K fixed, a full round (every instance once more) is better than all smaller N;
-* inside a round the variance rises before it falls, and max n_i / N falls. So if the round before does not reach an error,
-  no N does until the variance has come down to where it was, and from there on the error only falls.
+* inside a round the variance rises before it falls, and max n_i / N falls. So if the round before
+  does not reach an error, no N does until the variance has come down to where it was, and from
+  there on the error only falls.
 
-All of it holds for the standard error (Lemma 2) and for the bound of Lemma 4 and Theorem 2, which grows with both.
+All of it holds for the standard error (Lemma 2) and for the bound of Lemma 4 and Theorem 2, which
+grows with both.
 """
 
 import math
@@ -56,7 +58,9 @@ def problem_of(
     instances: int | None,
     bounded: bool,
 ) -> Problem:
-    """What is asked, checked: `bounded` for a bound, else for a standard error; parameters as in `plan.runs_needed`."""
+    """What is asked, checked: `bounded` for a bound, else for a standard error; parameters as in
+    `plan.runs_needed`.
+    """
     if components.within.size != 1:
         raise InputError(
             f"Expected the components of one configuration, got {components.within.size}: components[i] has one."
@@ -70,7 +74,10 @@ def problem_of(
         raise InputError(f"Expected a cost range of finite width above 0, got {width}.")
     if not 0 < delta < 1:
         raise InputError(f"Expected delta between 0 and 1, got {delta}.")
-    for number, what in ((configurations, "configuration"), (1 if instances is None else instances, "instance")):
+    for number, what in (
+        (configurations, "configuration"),
+        (1 if instances is None else instances, "instance"),
+    ):
         if number < 1:
             raise InputError(f"Expected at least 1 {what}, got {number}.")
     check_prices(price_run, price_instance)
@@ -89,14 +96,22 @@ def problem_of(
 
 
 def _all_across(components: VarianceComponents) -> VarianceComponents:
-    """All of the variance taken for across, where single runs cannot tell: no allocation errs more than that says."""
+    """All of the variance taken for across, where single runs cannot tell: no allocation errs more
+    than that says.
+    """
     if math.isnan(components.total.item()):
         raise InputError(
             "Expected known variance components, got none: no two instances have runs. Run it on more, or assume within and "
             "across."
         )
     unknown = np.full(1, np.nan)
-    return replace(components, within=np.zeros(1), across=components.total, within_error=unknown, across_error=unknown)
+    return replace(
+        components,
+        within=np.zeros(1),
+        across=components.total,
+        within_error=unknown,
+        across_error=unknown,
+    )
 
 
 def check_prices(price_run: float, price_instance: float) -> None:
@@ -104,7 +119,9 @@ def check_prices(price_run: float, price_instance: float) -> None:
     if not (price_run > 0 and math.isfinite(price_run)):
         raise InputError(f"Expected a finite price of a run above 0, got {price_run}.")
     if not (price_instance >= 0 and math.isfinite(price_instance)):
-        raise InputError(f"Expected a finite price of an instance of 0 or more, got {price_instance}.")
+        raise InputError(
+            f"Expected a finite price of an instance of 0 or more, got {price_instance}."
+        )
 
 
 def check_reachable(problem: Problem, target: float, most: int) -> None:
@@ -138,7 +155,9 @@ def _log_term(problem: Problem) -> float:
 def error_at(problem: Problem, sizes: AllocationSizes) -> FloatArray:
     """What is minimised: the bound if one is asked for, else the standard error."""
     if problem.bounded and problem.width is not None:
-        return epsilon_at(_log_term(problem), sizes, _tau_squared(problem, sizes), problem.width, "bennett")
+        return epsilon_at(
+            _log_term(problem), sizes, _tau_squared(problem, sizes), problem.width, "bennett"
+        )
     return standard_error_at(problem, sizes)
 
 
@@ -157,7 +176,9 @@ def _reached(problem: Problem, sizes: AllocationSizes, target: float) -> NDArray
 
 
 def least_runs(problem: Problem, target: float, instances: IntArray) -> FloatArray:
-    """The least N that reaches the target for each K, infinite where none does: first the round, then the run in it."""
+    """The least N that reaches the target for each K, infinite where none does: first the round,
+    then the run in it.
+    """
     most = MOST_RUNS // instances
 
     def holds(runs: IntArray) -> NDArray[np.bool_]:
@@ -170,12 +191,16 @@ def least_runs(problem: Problem, target: float, instances: IntArray) -> FloatArr
     while short.any():
         rounds = np.where(short, np.minimum(2 * rounds, most), rounds)
         short &= ~holds(rounds * instances)
-    rounds = _halve(np.minimum(rounds // 2 + 1, rounds), rounds, lambda number: holds(number * instances))
+    rounds = _halve(
+        np.minimum(rounds // 2 + 1, rounds), rounds, lambda number: holds(number * instances)
+    )
     runs = _halve((rounds - 1) * instances + 1, rounds * instances, holds)
     return np.where(reachable, runs.astype(np.float64), np.inf)
 
 
-def _halve(low: IntArray, high: IntArray, holds: Callable[[IntArray], NDArray[np.bool_]]) -> IntArray:
+def _halve(
+    low: IntArray, high: IntArray, holds: Callable[[IntArray], NDArray[np.bool_]]
+) -> IntArray:
     """The least number in each [low, high] that holds, if all above it do and `high` does."""
     while (low < high).any():
         middle = (low + high) // 2
@@ -188,15 +213,20 @@ def better_of(problem: Problem, instances: IntArray, runs: IntArray) -> FloatArr
     """The best N up to `runs`: all of them, or those of the last full round."""
     full = np.maximum(runs // instances, 1) * instances
     full = np.where(full > runs, runs, full)
-    rounded = error_at(problem, even_sizes(full, instances)) <= error_at(problem, even_sizes(runs, instances)) * (1 + HAIR)
+    rounded = error_at(problem, even_sizes(full, instances)) <= error_at(
+        problem, even_sizes(runs, instances)
+    ) * (1 + HAIR)
     return np.where(rounded, full, runs).astype(np.float64)
 
 
-def least_over(low: int, high: int, judge: Callable[[IntArray, IntArray], tuple[FloatArray, FloatArray]]) -> int:
+def least_over(
+    low: int, high: int, judge: Callable[[IntArray, IntArray], tuple[FloatArray, FloatArray]]
+) -> int:
     """Where a value is least in [low, high].
 
-    `judge` has for intervals [first, last] the value at `last` and a floor that no value in the interval is below. Those
-    whose floor is no better than the best value seen are dropped, the others cut in two.
+    `judge` has for intervals [first, last] the value at `last` and a floor that no value in the
+    interval is below. Those whose floor is no better than the best value seen are dropped, the
+    others cut in two.
     """
     first, last = np.array([low]), np.array([high])
     best, place = math.inf, high

@@ -1,4 +1,6 @@
-"""How many runs it takes to tell two configurations apart, by their differences on the same instances."""
+"""How many runs it takes to tell two configurations apart, by their differences on the same
+instances.
+"""
 
 import math
 from dataclasses import dataclass
@@ -16,7 +18,9 @@ from truecost.stats.variance import VarianceComponents
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-NORMAL = "power and level are those for normal differences, and costs with rare large values need more"
+NORMAL = (
+    "power and level are those for normal differences, and costs with rare large values need more"
+)
 # Instances, and runs of a configuration on one of them, beyond which nothing is looked for.
 MOST_INSTANCES = 10_000_000
 MOST_RUNS_EACH = 1000
@@ -33,8 +37,9 @@ class Power:
     runs
         All runs of both.
     power, level
-        Of the two-sided paired t-test on K differences of instance means: the chance that it finds the difference, and the
-        chance that it finds one where there is none. Exact for normal differences.
+        Of the two-sided paired t-test on K differences of instance means: the chance that it finds
+        the difference, and the chance that it finds one where there is none. Exact for normal
+        differences.
     difference
         Of the true costs, that is to be found.
     sd
@@ -42,7 +47,8 @@ class Power:
     price
         runs·price_run + instances·price_instance.
     guaranteed, caveat
-        Never: the power is that for normal differences, and with estimated components it is a plug-in too.
+        Never: the power is that for normal differences, and with estimated components it is a
+        plug-in too.
     """
 
     instances: int
@@ -67,17 +73,21 @@ def runs_to_tell_apart(
     price_instance: float = 0.0,
     instances: int | None = None,
 ) -> Power:
-    """The cheapest number of instances, and of runs of both configurations on each, that shows a difference.
+    """The cheapest number of instances, and of runs of both configurations on each, that shows a
+    difference.
 
     Parameters
     ----------
     components
-        Of the differences of paired runs: `variance_components(paired_differences(…))`; for an assumed standard deviation of
-        the difference on a random instance, `VarianceComponents.known(within=0, across=sd**2)`.
+        Of the differences of paired runs: `variance_components(paired_differences(…))`; for an
+        assumed standard deviation of the difference on a random instance,
+        `VarianceComponents.known(within=0, across=sd**2)`.
     difference
-        The least difference of true costs worth finding. One seen in a pilot that chose the two is too large.
+        The least difference of true costs worth finding. One seen in a pilot that chose the two is
+        too large.
     power, level
-        With probability `power` a two-sided paired t-test on the instance means at `level` finds it.
+        With probability `power` a two-sided paired t-test on the instance means at `level` finds
+        it.
     price_run, price_instance
         What a run costs, and what an instance does once.
     instances
@@ -91,7 +101,9 @@ def runs_to_tell_apart(
     best: tuple[float, int, int] | None = None
     for start in range(1, MOST_RUNS_EACH, 50):
         each = np.arange(start, start + 50)
-        floor = 2 * price_run * max(2 * start, least * (across * start + within)) + price_instance * max(2, least * across)
+        floor = 2 * price_run * max(
+            2 * start, least * (across * start + within)
+        ) + price_instance * max(2, least * across)
         if best is not None and floor >= best[0]:
             break
         sd = np.sqrt(across + within / each)
@@ -111,7 +123,8 @@ def runs_to_tell_apart(
     price_paid, number_of_instances, runs_each = best
     spread = math.sqrt(across + within / runs_each)
     caveats = [NORMAL, bounds.PLUG_IN] if components.estimated else [NORMAL]
-    # With one run each only the sum of both variances counts, and an across taken for 0 makes that too large, not too small.
+    # With one run each only the sum of both variances counts, and an across taken for 0 makes that
+    # too large, not too small.
     if components.estimated and runs_each > 1 and not across > components.across_error.item():
         caveats.append(DROWNED)
     return Power(
@@ -129,7 +142,9 @@ def runs_to_tell_apart(
 
 
 def paired_differences(matrix: CostMatrix, first: str, second: str) -> CostMatrix:
-    """Cost of `first` − cost of `second`, run by run on the same instances; runs that one of them lacks are left out."""
+    """Cost of `first` − cost of `second`, run by run on the same instances; runs that one of them
+    lacks are left out.
+    """
     if first == second:
         raise InputError(f"Expected two configurations, got {first!r} twice.")
     both = matrix.select(configurations=[first, second])
@@ -137,7 +152,9 @@ def paired_differences(matrix: CostMatrix, first: str, second: str) -> CostMatri
     differences = costs[0] - costs[1]
     common = ~np.isnan(differences).all(axis=1)
     if common.sum() < 2:
-        raise InputError(f"Expected runs of {first!r} and {second!r} on two common instances, got {common.sum()}.")
+        raise InputError(
+            f"Expected runs of {first!r} and {second!r} on two common instances, got {common.sum()}."
+        )
     return CostMatrix(
         differences[np.newaxis, common],
         [f"{first} − {second}"],
@@ -148,16 +165,25 @@ def paired_differences(matrix: CostMatrix, first: str, second: str) -> CostMatri
 
 
 def _checked(
-    components: VarianceComponents, difference: float, power: float, level: float, instances: int | None
+    components: VarianceComponents,
+    difference: float,
+    power: float,
+    level: float,
+    instances: int | None,
 ) -> tuple[float, float]:
     if components.within.size != 1:
-        raise InputError(f"Expected the components of one difference, got {components.within.size}.")
+        raise InputError(
+            f"Expected the components of one difference, got {components.within.size}."
+        )
     within, across = components.within.item(), components.across.item()
     if math.isnan(within) or math.isnan(across):
-        # With one run of both on each instance only the sum is known, and that is enough for one run on each.
+        # With one run of both on each instance only the sum is known, and that is enough for one
+        # run on each.
         within, across = 0.0, components.total.item()
     if math.isnan(across):
-        raise InputError("Expected known variance components of the difference, got none: it takes two instances.")
+        raise InputError(
+            "Expected known variance components of the difference, got none: it takes two instances."
+        )
     if not (difference != 0 and math.isfinite(difference)):
         raise InputError(f"Expected a finite difference other than 0, got {difference}.")
     if not 0 < level < 1:
@@ -175,12 +201,21 @@ def _power(instances: IntArray, sd: FloatArray, difference: float, level: float)
     critical = scipy.special.stdtrit(freedom, 1 - level / 2)
     with np.errstate(divide="ignore"):
         # Far out the power is 1 in every digit, and the distribution cannot be computed.
-        shift = np.minimum(np.sqrt(instances) * abs(difference) / sd, np.maximum(1e3, 100 * critical))
-    below, above = scipy.special.nctdtr(freedom, shift, -critical), 1 - scipy.special.nctdtr(freedom, shift, critical)
-    return np.asarray(np.nan_to_num(below, nan=0.0) + np.nan_to_num(above, nan=1.0), dtype=np.float64)
+        shift = np.minimum(
+            np.sqrt(instances) * abs(difference) / sd, np.maximum(1e3, 100 * critical)
+        )
+    below, above = (
+        scipy.special.nctdtr(freedom, shift, -critical),
+        1 - scipy.special.nctdtr(freedom, shift, critical),
+    )
+    return np.asarray(
+        np.nan_to_num(below, nan=0.0) + np.nan_to_num(above, nan=1.0), dtype=np.float64
+    )
 
 
-def _least_instances(sd: FloatArray, difference: float, power: float, level: float, limit: int) -> IntArray:
+def _least_instances(
+    sd: FloatArray, difference: float, power: float, level: float, limit: int
+) -> IntArray:
     """The least K with the power wanted for each sd; limit + 1 where the limit does not do."""
     low, high = np.full(sd.shape, 2), np.full(sd.shape, limit + 1)
     while (low < high).any():

@@ -1,7 +1,7 @@
 """S* schedules for other configurators: which instance comes next, with which seed.
 
-The instances are put in one random order, and the order is gone through again and again: after every run the counts differ
-by at most one (Theorem 1).
+The instances are put in one random order, and the order is gone through again and again: after
+every run the counts differ by at most one (Theorem 1).
 """
 
 import json
@@ -38,7 +38,9 @@ class Schedule:
         if not self.order or len(set(self.order)) != len(self.order):
             raise InputError("Expected instances, each once.")
         if len(self.seeds) < len(self.order):
-            raise InputError(f"Expected a run at least for each of {len(self.order)} instances, got {len(self.seeds)}.")
+            raise InputError(
+                f"Expected a run at least for each of {len(self.order)} instances, got {len(self.seeds)}."
+            )
 
     @property
     def runs(self) -> list[tuple[str, int]]:
@@ -50,9 +52,13 @@ def draw(names: Iterable[str], *, instances: int, runs: int, rng: Rng = None) ->
     """A schedule of `runs` on `instances` of the names, chosen and put in order at random."""
     available = list(names)
     if repeated := len(available) - len(set(available)):
-        raise InputError(f"Expected every instance once, got {repeated} of {len(available)} names again.")
+        raise InputError(
+            f"Expected every instance once, got {repeated} of {len(available)} names again."
+        )
     if not 1 <= instances <= len(available):
-        raise InputError(f"Expected a plan for 1 to {len(available):,} instances, as many as have names, got {instances:,}.")
+        raise InputError(
+            f"Expected a plan for 1 to {len(available):,} instances, as many as have names, got {instances:,}."
+        )
     if not instances <= runs <= LONGEST:
         raise InputError(f"Expected {instances:,} to {LONGEST:,} runs, got {runs:,}.")
     rng = generator(rng)
@@ -64,7 +70,9 @@ def draw(names: Iterable[str], *, instances: int, runs: int, rng: Rng = None) ->
 def export(schedule: Schedule, kind: Kind) -> str:
     """The schedule as the file that irace, ParamILS or SMAC3 reads."""
     if kind not in get_args(Kind):
-        raise InputError(f"Expected the kind to be one of {', '.join(get_args(Kind))}, got {kind!r}.")
+        raise InputError(
+            f"Expected the kind to be one of {', '.join(get_args(Kind))}, got {kind!r}."
+        )
     return {"irace": _irace, "paramils": _paramils, "smac": _smac}[kind](schedule)
 
 
@@ -88,7 +96,8 @@ def how_to_use(schedule: Schedule, kind: Kind, file: str) -> list[str]:
 
 
 def _irace(schedule: Schedule) -> str:
-    # irace goes through its list in order, again and again, and draws the seeds itself: the file has every instance once.
+    # irace goes through its list in order, again and again, and draws the seeds itself: the file
+    # has every instance once.
     for name in schedule.order:
         _refuse(name, "irace", "#", "which begins a comment there")
     rounds = -(-len(schedule.seeds) // len(schedule.order))
@@ -109,7 +118,12 @@ def _smac(schedule: Schedule) -> str:
     # SMAC3 has one seed for every round over the instances.
     size = len(schedule.order)
     runs = [[name, schedule.seeds[i // size]] for i, (name, _) in enumerate(schedule.runs)]
-    value = {"instances": list(schedule.order), "max_config_calls": len(runs), "deterministic": False, "runs": runs}
+    value = {
+        "instances": list(schedule.order),
+        "max_config_calls": len(runs),
+        "deterministic": False,
+        "runs": runs,
+    }
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -120,4 +134,6 @@ def _refuse(name: str, reader: str, more: str = "", why: str = "") -> None:
             f"Expected names without blanks and line ends for {reader}, which splits there, got {name!r:.80}: rename it."
         )
     if found := [c for c in more if c in name]:
-        raise InputError(f"Expected names without {found[0]!r} for {reader}, {why}, got {name!r}: rename it.")
+        raise InputError(
+            f"Expected names without {found[0]!r} for {reader}, {why}, got {name!r}: rename it."
+        )

@@ -1,7 +1,9 @@
-"""How many runs on how many instances: the cheapest for an error, the best for a budget, what an allocation wastes.
+"""How many runs on how many instances: the cheapest for an error, the best for a budget, what an
+allocation wastes.
 
-N runs spread evenly over K instances (S*, Theorem 1) have the variance within/N + (Σ n_i²/N²)·across (Lemma 2). The answers
-are exact over all whole K and N; the textbook optimum is only shown beside them.
+N runs spread evenly over K instances (S*, Theorem 1) have the variance within/N + (Σ
+n_i²/N²)·across (Lemma 2). The answers are exact over all whole K and N; the textbook optimum is
+only shown beside them.
 """
 
 import math
@@ -65,11 +67,11 @@ class Recommendation:
     price
         m·N·price_run + K·price_instance.
     within, across
-        The components used; negative estimates count as 0. Where no two instances have two runs, all variance counts as
-        across.
+        The components used; negative estimates count as 0. Where no two instances have two runs,
+        all variance counts as across.
     classical_runs_per_instance
-        √(price_instance/(m·price_run) · within/across), the textbook optimum for large K; never below 1, infinite if nothing
-        varies across instances. For comparison only.
+        √(price_instance/(m·price_run) · within/across), the textbook optimum for large K; never
+        below 1, infinite if nothing varies across instances. For comparison only.
     curve
         The same question with other numbers of instances.
     guaranteed, caveat
@@ -104,7 +106,8 @@ class Waste:
     runs, instances, standard_error, price
         Of the allocation as it is; instances without runs are not counted.
     even_standard_error, even_runs
-        S* with as many runs on all instances of the allocation, and the least N of S* on them that is no worse.
+        S* with as many runs on all instances of the allocation, and the least N of S* on them that
+        is no worse.
     same_price
         The best that the price could have bought.
     same_error
@@ -123,7 +126,11 @@ class Waste:
     @property
     def variance_ratio(self) -> float:
         """The variance paid over that of S* with as many runs on the same instances; 1 is no waste."""
-        return (self.standard_error / self.even_standard_error) ** 2 if self.even_standard_error > 0 else 1.0
+        return (
+            (self.standard_error / self.even_standard_error) ** 2
+            if self.even_standard_error > 0
+            else 1.0
+        )
 
 
 def runs_needed(
@@ -147,11 +154,13 @@ def runs_needed(
     error
         The standard error wanted (Lemma 2); or
     bound
-        the ε wanted: with probability 1 − delta, u − û ≤ ε (Lemma 4 in Bennett's form; Theorem 2 if configurations > 1).
+        the ε wanted: with probability 1 − delta, u − û ≤ ε (Lemma 4 in Bennett's form; Theorem 2 if
+        configurations > 1).
     width
         high − low, needed for a bound.
     configurations
-        m: each gets N runs on the same instances, and the bound holds for this one as one of m fixed beforehand.
+        m: each gets N runs on the same instances, and the bound holds for this one as one of m
+        fixed beforehand.
     price_run, price_instance
         What a run costs, and what an instance does once, whatever is run on it.
     instances
@@ -159,13 +168,24 @@ def runs_needed(
     """
     if (error is None) == (bound is None):
         raise InputError("Expected either error or bound, the one to be reached.")
-    problem = problem_of(components, width, delta, configurations, price_run, price_instance, instances, bound is not None)
+    problem = problem_of(
+        components,
+        width,
+        delta,
+        configurations,
+        price_run,
+        price_instance,
+        instances,
+        bound is not None,
+    )
     target = error if error is not None else bound
     if target is None or not (target > 0 and math.isfinite(target)):
         raise InputError(f"Expected an error or bound above 0 and finite, got {target}.")
     alone = least_runs(problem, target, np.array([MOST_RUNS]))[0]
     if not math.isfinite(alone):
-        raise InputError(f"Expected an error or bound that {MOST_RUNS:,} runs can reach, got {target:g}.")
+        raise InputError(
+            f"Expected an error or bound that {MOST_RUNS:,} runs can reach, got {target:g}."
+        )
     # More instances than runs add nothing.
     most = min(problem.limit, int(alone))
     check_reachable(problem, target, most)
@@ -199,7 +219,8 @@ def best_for(
     Parameters
     ----------
     budget
-        In the unit of the prices: runs of all configurations together, if a run costs 1 and an instance nothing.
+        In the unit of the prices: runs of all configurations together, if a run costs 1 and an
+        instance nothing.
     minimise
         "error" or "bound".
     components, width, delta, configurations, price_run, price_instance, instances
@@ -207,7 +228,16 @@ def best_for(
     """
     if minimise not in ("error", "bound"):
         raise InputError(f"Expected minimise to be error or bound, got {minimise!r}.")
-    problem = problem_of(components, width, delta, configurations, price_run, price_instance, instances, minimise == "bound")
+    problem = problem_of(
+        components,
+        width,
+        delta,
+        configurations,
+        price_run,
+        price_instance,
+        instances,
+        minimise == "bound",
+    )
     if not (budget > 0 and math.isfinite(budget)):
         raise InputError(f"Expected a finite budget above 0, got {budget}.")
     affordable = int(whole(budget / (problem.price_run + problem.price_instance)))
@@ -219,7 +249,9 @@ def best_for(
     most = min(problem.limit, affordable, MOST_RUNS)
 
     def largest_runs(number: IntArray) -> IntArray:
-        return np.minimum(whole((budget - problem.price_instance * number) / problem.price_run), MOST_RUNS)
+        return np.minimum(
+            whole((budget - problem.price_instance * number) / problem.price_run), MOST_RUNS
+        )
 
     def runs_of(number: IntArray) -> FloatArray:
         return better_of(problem, number, largest_runs(number))
@@ -227,7 +259,10 @@ def best_for(
     def judge(first: IntArray, last: IntArray) -> tuple[FloatArray, FloatArray]:
         # No error grows with K, none with the number of runs to choose from.
         values, floors = (
-            error_at(problem, even_sizes(better_of(problem, last, largest_runs(number)).astype(np.int64), last))
+            error_at(
+                problem,
+                even_sizes(better_of(problem, last, largest_runs(number)).astype(np.int64), last),
+            )
             for number in (last, first)
         )
         return values, floors
@@ -256,7 +291,9 @@ def wasted(
     components, width, delta, configurations, price_run, price_instance, instances
         As in `runs_needed`.
     """
-    problem = problem_of(components, width, delta, configurations, price_run, price_instance, instances, False)
+    problem = problem_of(
+        components, width, delta, configurations, price_run, price_instance, instances, False
+    )
     sizes = AllocationSizes.of(allocation.counts[np.newaxis])
     used, available = int(np.count_nonzero(allocation.counts)), allocation.counts.size
     now = error_at(problem, sizes).item()
@@ -283,7 +320,9 @@ def wasted(
     )
 
 
-def _recommendation(problem: Problem, chosen: int, most: int, runs_of: Callable[[IntArray], FloatArray]) -> Recommendation:
+def _recommendation(
+    problem: Problem, chosen: int, most: int, runs_of: Callable[[IntArray], FloatArray]
+) -> Recommendation:
     runs = int(runs_of(np.array([chosen]))[0])
     # Fewer runs than instances use only so many.
     instances = min(chosen, runs)
@@ -314,36 +353,59 @@ def _caveat(problem: Problem) -> str:
         return ""
     if math.isnan(problem.components.across_error.item()):
         return f"{bounds.PLUG_IN}; {SINGLE_RUNS}"
-    # Where instances cost something, an across that is too small by chance makes a plan of one or two instances.
+    # Where instances cost something, an across that is too small by chance makes a plan of one or
+    # two instances.
     if problem.price_instance > 0 and not problem.across > problem.components.across_error.item():
         return f"{bounds.PLUG_IN}; {DROWNED}"
     return bounds.PLUG_IN
 
 
-def classical_runs_per_instance(*, within: float, across: float, price_run: float, price_instance: float) -> float:
-    """√(price_instance/price_run · within/across), where the derivative of price × variance in the runs per instance is 0.
+def classical_runs_per_instance(
+    *, within: float, across: float, price_run: float, price_instance: float
+) -> float:
+    """√(price_instance/price_run · within/across), where the derivative of price × variance in the
+    runs per instance is 0.
 
     At least 1; infinite where nothing varies across instances and these cost something.
     """
     if price_instance == 0 or within == 0:
         return 1.0
-    return max(1.0, math.sqrt(price_instance / price_run * within / across)) if across > 0 else math.inf
+    return (
+        max(1.0, math.sqrt(price_instance / price_run * within / across))
+        if across > 0
+        else math.inf
+    )
 
 
 def _bound(problem: Problem, sizes: AllocationSizes) -> Bound | None:
     if problem.width is None:
         return None
-    stated = partial(bounds.finite, configurations=problem.configurations) if problem.configurations > 1 else bounds.single
-    return stated(allocation=sizes, components=problem.components, width=problem.width, delta=problem.delta)
+    stated = (
+        partial(bounds.finite, configurations=problem.configurations)
+        if problem.configurations > 1
+        else bounds.single
+    )
+    return stated(
+        allocation=sizes, components=problem.components, width=problem.width, delta=problem.delta
+    )
 
 
-def _curve(problem: Problem, instances: int, most: int, runs_of: Callable[[IntArray], FloatArray]) -> SizeCurve:
-    # From the least K that can do it, at most four times fewer than recommended, to four times more.
+def _curve(
+    problem: Problem, instances: int, most: int, runs_of: Callable[[IntArray], FloatArray]
+) -> SizeCurve:
+    # From the least K that can do it, at most four times fewer than recommended, to four times
+    # more.
     fewest, enough = max(1, instances // 4), instances
     while fewest < enough:
         middle = (fewest + enough) // 2
-        fewest, enough = (fewest, middle) if np.isfinite(runs_of(np.array([middle]))[0]) else (middle + 1, enough)
-    grid = np.concatenate([np.geomspace(fewest, instances, 5), np.geomspace(instances, min(4 * instances, most), 5)])
+        fewest, enough = (
+            (fewest, middle)
+            if np.isfinite(runs_of(np.array([middle]))[0])
+            else (middle + 1, enough)
+        )
+    grid = np.concatenate(
+        [np.geomspace(fewest, instances, 5), np.geomspace(instances, min(4 * instances, most), 5)]
+    )
     around = np.unique(np.rint(grid).astype(np.int64))
     needed = runs_of(around)
     # More instances than runs stand for fewer instances.

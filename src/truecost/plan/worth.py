@@ -1,7 +1,8 @@
-"""How many runs a configuration is worth while configuring: few buy many proposals, many tell the proposals apart.
+"""How many runs a configuration is worth while configuring: few buy many proposals, many tell the
+proposals apart.
 
-The paper says that N should be chosen by scenario and changed as `within` and `across` become known; this is the rule. It
-knows nothing of any configurator.
+The paper says that N should be chosen by scenario and changed as `within` and `across` become
+known; this is the rule. It knows nothing of any configurator.
 """
 
 import math
@@ -18,7 +19,8 @@ from truecost.stats.allocation import MOST_RUNS, even_sizes
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# Nodes of the trapezoidal rule for `expected_best`, which converges faster than any power for so smooth an integrand.
+# Nodes of the trapezoidal rule for `expected_best`, which converges faster than any power for so
+# smooth an integrand.
 _NODES = np.linspace(-9.0, 9.0, 241)
 _DENSITY = np.exp(-(_NODES**2) / 2) / math.sqrt(2 * math.pi)
 _LOG_CDF = np.asarray(log_ndtr(_NODES), np.float64)
@@ -35,13 +37,16 @@ TIE = 1e-9
 
 
 def expected_best(proposals: ArrayLike) -> FloatArray:
-    """e(m), the expected maximum of m independent standard normals, ∫ z·m·φ(z)·Φ(z)^(m−1) dz, for any real m ≥ 1.
+    """e(m), the expected maximum of m independent standard normals, ∫ z·m·φ(z)·Φ(z)^(m−1) dz, for
+    any real m ≥ 1.
 
     To 10⁻⁶ up to 10¹² proposals.
     """
     m = np.asarray(proposals, np.float64).reshape(-1)
     if not ((m >= 1) & (m <= MOST_PROPOSALS)).all():
-        raise InputError(f"Expected from 1 to {MOST_PROPOSALS:g} proposals, got {m.min():g} to {m.max():g}.")
+        raise InputError(
+            f"Expected from 1 to {MOST_PROPOSALS:g} proposals, got {m.min():g} to {m.max():g}."
+        )
     density = _DENSITY * m[:, np.newaxis] * np.exp((m[:, np.newaxis] - 1) * _LOG_CDF)
     best = (_NODES[1] - _NODES[0]) * (density @ _NODES)
     best = np.asarray(np.maximum(best, 0.0), np.float64)  # e(1) is 0 but for rounding
@@ -49,17 +54,19 @@ def expected_best(proposals: ArrayLike) -> FloatArray:
 
 
 def doubling_cost(runs: ArrayLike) -> FloatArray:
-    """Runs spent on one challenger in a race that doubles, as SMAC's does: c(N) = 1 + Σ_j q(2^j)·(min(2^(j+1), N) − 2^j).
+    """Runs spent on one challenger in a race that doubles, as SMAC's does: c(N) = 1 + Σ_j
+    q(2^j)·(min(2^(j+1), N) − 2^j).
 
-    The challenger gets 1 run, then 2 in all, then 4 … up to N, all of them runs the incumbent has had, and is dropped
-    after the round in which its mean was once not below the incumbent's on the same runs. q(n) is the probability to
-    survive the first n.
+    The challenger gets 1 run, then 2 in all, then 4 … up to N, all of them runs the incumbent has
+    had, and is dropped after the round in which its mean was once not below the incumbent's on the
+    same runs. q(n) is the probability to survive the first n.
 
-    For a challenger as good as the incumbent the paired differences are symmetric around 0, and by Sparre Andersen's
-    theorem the sums of n such differences are all negative with probability q(n) = C(2n, n)/4^n ≈ 1/√(πn), whatever their
-    distribution (if it has no atoms). So c grows like √N only: 1.5 at N = 2, 3.7 at N = 10, 12.9 at N = 100. A worse
-    challenger, and one that meets an incumbent whose runs were lucky, costs less; better ones are rare. So this is an
-    upper limit of what most challengers cost.
+    For a challenger as good as the incumbent the paired differences are symmetric around 0, and by
+    Sparre Andersen's theorem the sums of n such differences are all negative with probability q(n)
+    = C(2n, n)/4^n ≈ 1/√(πn), whatever their distribution (if it has no atoms). So c grows like √N
+    only: 1.5 at N = 2, 3.7 at N = 10, 12.9 at N = 100. A worse challenger, and one that meets an
+    incumbent whose runs were lucky, costs less; better ones are rare. So this is an upper limit of
+    what most challengers cost.
     """
     n = np.asarray(runs, np.float64).reshape(-1)
     cost, had = np.ones(n.shape), 1
@@ -80,26 +87,29 @@ def runs_worth(
     most: int,
     cost_of: Callable[[IntArray], FloatArray] | None = None,
 ) -> int:
-    """The N from 1 to `most` that promises the best configuration when `budget` runs are there in all.
+    """The N from 1 to `most` that promises the best configuration when `budget` runs are there in
+    all.
 
-    A proposal's true cost is normal with standard deviation `spread`; its estimate from N runs, evenly over the
-    instances, errs with variance v(N) = within/N + across·Σn_i²/N² (Lemma 2 with the counts of S*, Theorem 1). True cost
-    and estimate of one proposal then correlate by ρ(N) = spread/√(spread² + v(N)), and the proposal with the least
-    estimate of m is on average ρ(N)·e(m)·spread better than a random one, e(m) being `expected_best`. The first proposal
-    costs N runs and every other cost_of(N), so m(N) = 1 + (budget − N)/cost_of(N), and the N that maximises ρ(N)·e(m(N))
-    is taken, the smallest of several.
+    A proposal's true cost is normal with standard deviation `spread`; its estimate from N runs,
+    evenly over the instances, errs with variance v(N) = within/N + across·Σn_i²/N² (Lemma 2 with
+    the counts of S*, Theorem 1). True cost and estimate of one proposal then correlate by ρ(N) =
+    spread/√(spread² + v(N)), and the proposal with the least estimate of m is on average
+    ρ(N)·e(m)·spread better than a random one, e(m) being `expected_best`. The first proposal costs
+    N runs and every other cost_of(N), so m(N) = 1 + (budget − N)/cost_of(N), and the N that
+    maximises ρ(N)·e(m(N)) is taken, the smallest of several.
 
-    As `spread` goes to 0, ρ(N)/spread goes to 1/√v(N), which is what is maximised at spread = 0; where v is 0 as well,
-    nothing is to be told apart and N = 1.
+    As `spread` goes to 0, ρ(N)/spread goes to 1/√v(N), which is what is maximised at spread = 0;
+    where v is 0 as well, nothing is to be told apart and N = 1.
 
     Parameters
     ----------
     budget
         Runs in all.
     within, across
-        Variance components of one configuration's cost, without what instances add to the costs of all configurations
-        alike: that cancels where proposals are compared on the same instances. Half of the components of paired
-        differences (see `proposals_of`). An estimate below 0 counts as 0.
+        Variance components of one configuration's cost, without what instances add to the costs of
+        all configurations alike: that cancels where proposals are compared on the same instances.
+        Half of the components of paired differences (see `proposals_of`). An estimate below 0
+        counts as 0.
     spread
         Standard deviation of true costs between proposals.
     instances
@@ -107,18 +117,25 @@ def runs_worth(
     most
         The largest N there may be.
     cost_of
-        Runs that one proposal costs if N is the most it may get, for an array of N; N itself if every proposal gets all N
-        runs, `doubling_cost` for a race like SMAC's.
+        Runs that one proposal costs if N is the most it may get, for an array of N; N itself if
+        every proposal gets all N runs, `doubling_cost` for a race like SMAC's.
     """
     if not 1 <= budget <= MOST_RUNS:
         raise InputError(f"Expected a budget from 1 to {MOST_RUNS:,} runs, got {budget}.")
-    if not (math.isfinite(within) and math.isfinite(across) and math.isfinite(spread) and spread >= 0):
-        raise InputError(f"Expected finite within, across and a spread of 0 or more, got {within}, {across} and {spread}.")
+    if not (
+        math.isfinite(within) and math.isfinite(across) and math.isfinite(spread) and spread >= 0
+    ):
+        raise InputError(
+            f"Expected finite within, across and a spread of 0 or more, got {within}, {across} and {spread}."
+        )
     if instances < 1 or most < 1:
         raise InputError(f"Expected at least 1 instance and 1 run, got {instances} and {most}.")
     runs = _candidates(min(most, int(budget)), instances)
     sizes = even_sizes(runs, instances)
-    error = max(within, 0.0) / runs + max(across, 0.0) * sizes.sum_of_squares / runs.astype(np.float64) ** 2
+    error = (
+        max(within, 0.0) / runs
+        + max(across, 0.0) * sizes.sum_of_squares / runs.astype(np.float64) ** 2
+    )
     if spread > 0:
         correlation = 1 / np.sqrt(1 + error / spread**2)
     elif error[0] > 0:
@@ -131,10 +148,16 @@ def runs_worth(
 
 
 def _candidates(most: int, instances: int) -> IntArray:
-    """N worth a look: all small ones, some large ones, and whole rounds, at which Σn_i²/N² has its kinks."""
-    coarse = FINE * 1.04 ** np.arange(1, max(1, 1 + math.ceil(math.log(max(1.0, most / FINE)) / math.log(1.04))))
+    """N worth a look: all small ones, some large ones, and whole rounds, at which Σn_i²/N² has its
+    kinks.
+    """
+    coarse = FINE * 1.04 ** np.arange(
+        1, max(1, 1 + math.ceil(math.log(max(1.0, most / FINE)) / math.log(1.04)))
+    )
     rounds = instances * np.arange(1, 1 + min(FINE, most // instances))
-    together = np.unique(np.concatenate([np.arange(1, FINE + 1), coarse.astype(np.int64), rounds, [most]]))
+    together = np.unique(
+        np.concatenate([np.arange(1, FINE + 1), coarse.astype(np.int64), rounds, [most]])
+    )
     return np.asarray(together[together <= most], np.int64)
 
 
@@ -146,38 +169,47 @@ class Proposals(NamedTuple):
     spread: float
 
 
-def proposals_of(configuration: IntArray, instance: IntArray, difference: FloatArray) -> Proposals | None:
-    """Components and spread from paired differences of challengers to one incumbent; None without any.
+def proposals_of(
+    configuration: IntArray, instance: IntArray, difference: FloatArray
+) -> Proposals | None:
+    """Components and spread from paired differences of challengers to one incumbent; None without
+    any.
 
-    With cost = instance's own part + configuration's part + interaction + noise of the run, the difference to the
-    incumbent on the same run loses the instance's own part. What is left varies around u(challenger) − u(incumbent) with
-    twice the interaction across instances and twice the noise within, so half of its components are those of one
-    configuration that count.
+    With cost = instance's own part + configuration's part + interaction + noise of the run, the
+    difference to the incumbent on the same run loses the instance's own part. What is left varies
+    around u(challenger) − u(incumbent) with twice the interaction across instances and twice the
+    noise within, so half of its components are those of one configuration that count.
 
-    In a race, who gets further runs depends on the costs so far, and variances of means are biased. A likelihood is not:
-    what was seen decides what is seen next. So the differences on new instances (all of them, if there is one instance)
-    are taken as normal around a normal challenger's part, with variances σ² and spread², and the posterior means of the
-    two are returned, for a flat prior on the correlation of one run with the truth. Few runs thus give moderate numbers
-    rather than 0 or infinity.
+    In a race, who gets further runs depends on the costs so far, and variances of means are biased.
+    A likelihood is not: what was seen decides what is seen next. So the differences on new
+    instances (all of them, if there is one instance) are taken as normal around a normal
+    challenger's part, with variances σ² and spread², and the posterior means of the two are
+    returned, for a flat prior on the correlation of one run with the truth. Few runs thus give
+    moderate numbers rather than 0 or infinity.
 
-    Of proposals whose first difference lies above the median it is only used that it does. They are hopeless ones, with
-    PAR10 costs far out, and would make the spread so large that one run seems enough to tell the good ones apart.
+    Of proposals whose first difference lies above the median it is only used that it does. They are
+    hopeless ones, with PAR10 costs far out, and would make the spread so large that one run seems
+    enough to tell the good ones apart.
 
-    σ² is split by the repeats, runs of one challenger on one instance: `within` is half their variance, drawn towards
-    σ²/2 by the weight of `PRIOR_REPEATS`, and `across` the rest. Without repeats the two cannot be told apart; all is
-    `within` then, the same for N up to K, and beyond it lets repeats be made that tell.
+    σ² is split by the repeats, runs of one challenger on one instance: `within` is half their
+    variance, drawn towards σ²/2 by the weight of `PRIOR_REPEATS`, and `across` the rest. Without
+    repeats the two cannot be told apart; all is `within` then, the same for N up to K, and beyond
+    it lets repeats be made that tell.
 
     Parameters
     ----------
     configuration, instance, difference
-        One entry per run that challenger and incumbent both have, in the order of time; the first two are any numbers.
+        One entry per run that challenger and incumbent both have, in the order of time; the first
+        two are any numbers.
     """
     if difference.size == 0:
         return None
     _, first, configuration = np.unique(configuration, return_index=True, return_inverse=True)
     _, instance = np.unique(instance, return_inverse=True)
     one = int(instance.max()) == 0
-    cells, new, cell = np.unique(np.stack([configuration, instance]), axis=1, return_index=True, return_inverse=True)
+    cells, new, cell = np.unique(
+        np.stack([configuration, instance]), axis=1, return_index=True, return_inverse=True
+    )
     kept = np.arange(difference.size) if one else np.sort(new)
     middle = float(np.median(difference[first]))
     better = difference[first] <= middle
@@ -222,13 +254,17 @@ def _groups(configuration: IntArray, difference: FloatArray, better: NDArray[np.
 
 
 def _posterior(groups: _Groups, above: int) -> tuple[float, float] | None:
-    """Posterior means of σ² and of spread (its root mean square), None if nothing differs; `above` lie above 0.
+    """Posterior means of σ² and of spread (its root mean square), None if nothing differs; `above`
+    lie above 0.
 
-    On a grid of correlation t = √(spread²/(spread² + σ²)), scale T = √(spread² + σ²) and place of the median, drawn
-    together twice around what is likely.
+    On a grid of correlation t = √(spread²/(spread² + σ²)), scale T = √(spread² + σ²) and place of
+    the median, drawn together twice around what is likely.
     """
     freedom = groups.challengers.sum() + (groups.challengers * (groups.runs - 1)).sum()
-    square = float((groups.mean_squares + groups.challengers * groups.mean**2 + groups.deviations).sum() / freedom)
+    square = float(
+        (groups.mean_squares + groups.challengers * groups.mean**2 + groups.deviations).sum()
+        / freedom
+    )
     if square == 0:
         return None
     limits = [(0.02, 0.9995), (-2.0, 2.0), (0.5 * math.log(square) - 2, 0.5 * math.log(square) + 2)]
@@ -248,6 +284,9 @@ def _posterior(groups: _Groups, above: int) -> tuple[float, float] | None:
         for axis, values in enumerate((t, z, log_scale)):
             along = weight.sum(axis=tuple(other for other in range(3) if other != axis))
             inside = np.flatnonzero(along > UNLIKELY)
-            limits[axis] = (float(values[max(0, inside[0] - 1)]), float(values[min(values.size - 1, inside[-1] + 1)]))
+            limits[axis] = (
+                float(values[max(0, inside[0] - 1)]),
+                float(values[min(values.size - 1, inside[-1] + 1)]),
+            )
     spread = math.sqrt(float((weight * (scale * axes[0]) ** 2).sum()))
     return float((weight * scale**2 * (1 - axes[0] ** 2)).sum()), spread

@@ -1,8 +1,9 @@
-"""Numba: what other configurators do with a list of proposals, on recorded costs; arrays in, choices out.
+"""Numba: what other configurators do with a list of proposals, on recorded costs; arrays in,
+choices out.
 
-Every rule takes costs (M, J) in the order of one shared schedule, what each run is charged (M, J), proposals in the order
-they are made, which is that of the rows, and budgets in ascending order; it returns the row chosen when each budget is
-spent.
+Every rule takes costs (M, J) in the order of one shared schedule, what each run is charged (M, J),
+proposals in the order they are made, which is that of the rows, and budgets in ascending order; it
+returns the row chosen when each budget is spent.
 """
 
 import math
@@ -37,7 +38,8 @@ def fixed(costs, prices, budgets, runs):
 def doubling(costs, prices, budgets, most):
     """SMAC3's rule: a challenger on 1, 2, 4 … of the incumbent's runs, dropped on a worse mean.
 
-    The incumbent gets one more run each time. When proposals run out they come again, with the runs they have.
+    The incumbent gets one more run each time. When proposals run out they come again, with the runs
+    they have.
     """
     configurations, last = costs.shape
     last = min(last, most)
@@ -111,7 +113,8 @@ def halving(costs, prices, budgets):
 
 @compiled
 def student_race(costs, prices, budgets, first, quantiles):
-    """A t-test race in irace's manner: from run `first` on, after each, who is significantly worse than the best is dropped.
+    """A t-test race in irace's manner: from run `first` on, after each, who is significantly worse
+    than the best is dropped.
 
     As many proposals as the budget takes to the first test.
     """
@@ -153,7 +156,9 @@ def student_race(costs, prices, budgets, first, quantiles):
                         squares[c] += (costs[c, j] - costs[best, j]) ** 2
                     mean = (sums[c] - sums[best]) / runs
                     left = max(squares[c] - runs * mean**2, 0.0)
-                    keep[i] = c == best or mean <= quantiles[runs - 1] * math.sqrt(left / (runs - 1) / runs)
+                    keep[i] = c == best or mean <= quantiles[runs - 1] * math.sqrt(
+                        left / (runs - 1) / runs
+                    )
                 alive = alive[keep]
         chosen[at] = alive[np.argmin(sums[alive])]
     return chosen

@@ -1,22 +1,25 @@
 """Which run next, who is out, when to stop: the policy of the configurator, as pure functions.
 
-Configurations are raced in heats: new proposals and the incumbent, all on one shared S* schedule, so that comparisons are
-paired and every prefix is an even allocation (Theorem 1: one run on each instance before a second run on any). After a few
-more runs there is a look, and a contender is dropped
+Configurations are raced in heats: new proposals and the incumbent, all on one shared S* schedule,
+so that comparisons are paired and every prefix is an even allocation (Theorem 1: one run on each
+instance before a second run on any). After a few more runs there is a look, and a contender is
+dropped
 
 * on the paired evidence: its difference to the leader is `EVIDENCE` standard errors above zero;
-* by the price of more evidence: a heat of m contenders that has spent the share x of its runs goes on with the best m^(1−x)
-  of them, which is successive halving with every look a small cut; where the runs suffice for all, nobody is dropped for
-  the price.
+* by the price of more evidence: a heat of m contenders that has spent the share x of its runs goes
+  on with the best m^(1−x) of them, which is successive halving with every look a small cut; where
+  the runs suffice for all, nobody is dropped for the price.
 
-Where a run can be stopped, that cut is foreseen: those who would pass it now run first, the others after them and only as
-long as they can still be among the ones that will. That caps a run at what it may still cost, and costs no configuration
-its place. The evidence caps nothing: a single run, however long, never makes a difference significant.
+Where a run can be stopped, that cut is foreseen: those who would pass it now run first, the others
+after them and only as long as they can still be among the ones that will. That caps a run at what
+it may still cost, and costs no configuration its place. The evidence caps nothing: a single run,
+however long, never makes a difference significant.
 
-A heat is over when one is left, when every run of the schedule is done, when its runs are spent, or when what more runs of
-those left are expected to gain is below `WORTH` of the leader's cost: by the variance of the paired differences, so that N,
-and with it K, grows as far as `within` and `across` say it is worth. A challenger then has to beat the incumbent on as many
-runs as that has, or on the paired evidence; whoever has fewer runs catches up first. Then the next heat begins.
+A heat is over when one is left, when every run of the schedule is done, when its runs are spent, or
+when what more runs of those left are expected to gain is below `WORTH` of the leader's cost: by the
+variance of the paired differences, so that N, and with it K, grows as far as `within` and `across`
+say it is worth. A challenger then has to beat the incumbent on as many runs as that has, or on the
+paired evidence; whoever has fewer runs catches up first. Then the next heat begins.
 """
 
 import math
@@ -37,10 +40,12 @@ BoolArray = NDArray[np.bool_]
 
 # A budget of fewer runs has to see enough of the space first.
 FEW: Final = 500
-# The evidence a contender is dropped on, in paired standard errors, and the number of runs from which on it is asked.
+# The evidence a contender is dropped on, in paired standard errors, and the number of runs from
+# which on it is asked.
 EVIDENCE: Final = 2.5
 FIRST_TEST: Final = 5
-# More runs are not worth it when they are expected to gain less than this share of the leader's cost.
+# More runs are not worth it when they are expected to gain less than this share of the leader's
+# cost.
 WORTH: Final = 0.01
 # Levels at which the race is looked at grow by this factor.
 STEP: Final = 1.25
@@ -65,7 +70,8 @@ class Pace:
     runs_of_few: float
 
 
-# A list of configurations, and proposals that follow what was found: these pay for being looked at more often.
+# A list of configurations, and proposals that follow what was found: these pay for being looked at
+# more often.
 LISTED: Final = Pace(heats=5, runs=4.0, runs_of_few=3.0)
 LEARNING: Final = Pace(heats=8, runs=3.0, runs_of_few=2.0)
 
@@ -85,8 +91,8 @@ class Standing:
     Attributes
     ----------
     costs
-        (C, J): cost of configuration c at position j of the schedule, NaN where it was not run; rows are filled from the
-        left.
+        (C, J): cost of configuration c at position j of the schedule, NaN where it was not run;
+        rows are filled from the left.
     out
         (C,): it could no longer pass a cut; out for good.
     heats
@@ -121,15 +127,21 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """Of these contenders, no more than `keep` will go on when all have `stop` runs: those with the least totals."""
+    """Of these contenders, no more than `keep` will go on when all have `stop` runs: those with the
+    least totals.
+    """
 
     contenders: tuple[int, ...]
     stop: int
     keep: int
 
     def limit(self, costs: FloatArray) -> float:
-        """The total that a contender may not exceed if it is to pass, by the costs (C, J) so far; it only falls."""
-        totals = np.sort(costs[list(self.contenders), : self.stop].sum(axis=1))  # NaN, of who is not there yet, comes last
+        """The total that a contender may not exceed if it is to pass, by the costs (C, J) so far;
+        it only falls.
+        """
+        totals = np.sort(
+            costs[list(self.contenders), : self.stop].sum(axis=1)
+        )  # NaN, of who is not there yet, comes last
         least = float(totals[self.keep - 1])
         return math.inf if math.isnan(least) else least
 
@@ -143,8 +155,8 @@ class Decision:
     batch
         Whom to run.
     then, cut
-        Whom to run after the batch, and the cut they have to pass: a configuration whose total is above its limit is out,
-        and its run need not go on longer than that.
+        Whom to run after the batch, and the cut they have to pass: a configuration whose total is
+        above its limit is out, and its run need not go on longer than that.
     incumbent
         Who leads.
     reason
@@ -164,7 +176,9 @@ class Decision:
 def schedule(instances: int, runs: int, rng: Rng = None) -> RunOrder:
     """S*: rounds over all instances, each in a random order of its own."""
     if instances < 1 or runs < 1:
-        raise InputError(f"Expected at least 1 instance and 1 run on each, got {instances} and {runs}.")
+        raise InputError(
+            f"Expected at least 1 instance and 1 run on each, got {instances} and {runs}."
+        )
     rng = generator(rng)
     order = [rng.permutation(instances) for _ in range(runs)]
     return RunOrder(instances=np.concatenate(order), numbers=np.repeat(np.arange(runs), instances))
@@ -187,9 +201,11 @@ def decide(
     standing, schedule
         What is known, and the order of runs.
     runs_left, proposals_left
-        How many more runs the budget allows, and how many more configurations can be proposed; both may be infinite.
+        How many more runs the budget allows, and how many more configurations can be proposed; both
+        may be infinite.
     at_least
-        A batch has so many runs at least, where there is use for them: as many as there are workers.
+        A batch has so many runs at least, where there is use for them: as many as there are
+        workers.
     capping
         Whether a run can be stopped when it has cost too much, and no cost is below 0.
     pace
@@ -197,14 +213,18 @@ def decide(
     """
     runs_left = math.floor(runs_left) if math.isfinite(runs_left) else runs_left
     if len(standing.granted) == 0:
-        return _open(standing, schedule, None, runs_left, proposals_left, capping, pace, "first heat")
+        return _open(
+            standing, schedule, None, runs_left, proposals_left, capping, pace, "first heat"
+        )
     counts = (~np.isnan(standing.costs)).sum(axis=1)
     heat = len(standing.granted) - 1
     cohort = np.flatnonzero((standing.heats == heat) & ~standing.out)
     level = int(counts[cohort].max(initial=0))
     if level == 0:
         why = "nobody of the heat is left"
-        return _open(standing, schedule, standing.incumbent, runs_left, proposals_left, capping, pace, why)
+        return _open(
+            standing, schedule, standing.incumbent, runs_left, proposals_left, capping, pace, why
+        )
     contenders = cohort[counts[cohort] == level]
     defends = standing.incumbent is not None and not standing.out[standing.incumbent]
     if defends and counts[standing.incumbent] >= level and standing.incumbent not in contenders:
@@ -217,10 +237,16 @@ def decide(
     last = schedule.instances.size
     alive = look.by_evidence()
     if alive.size * (last - level) > left:
-        alive = alive[: _affordable(int(np.count_nonzero(standing.heats == heat)), spent, standing.granted[heat])]
+        alive = alive[
+            : _affordable(
+                int(np.count_nonzero(standing.heats == heat)), spent, standing.granted[heat]
+            )
+        ]
     reason = look.over(alive, last)
     while reason is None:
-        stop = min(last, max(level + 1, math.ceil(STEP * level), level + math.ceil(at_least / alive.size)))
+        stop = min(
+            last, max(level + 1, math.ceil(STEP * level), level + math.ceil(at_least / alive.size))
+        )
         rows = contenders[alive]
         runs = int(np.maximum(stop - counts[rows], 0).sum())
         if runs <= left:
@@ -253,12 +279,18 @@ def decide(
 
 
 def _settled(
-    standing: Standing, schedule: RunOrder, look: "_Look", counts: IntArray, runs_left: float, at_least: int
+    standing: Standing,
+    schedule: RunOrder,
+    look: "_Look",
+    counts: IntArray,
+    runs_left: float,
+    at_least: int,
 ) -> tuple[int, Stretch | None]:
-    """Who leads after a heat; or, while only chance may speak for the challenger, a stretch of whoever has fewer runs.
+    """Who leads after a heat; or, while only chance may speak for the challenger, a stretch of
+    whoever has fewer runs.
 
-    A few runs always find somebody who looks better than an incumbent that has many. So a challenger replaces it on as many
-    runs as it has, or on the paired evidence.
+    A few runs always find somebody who looks better than an incumbent that has many. So a
+    challenger replaces it on as many runs as it has, or on the paired evidence.
     """
     incumbent, leader = standing.incumbent, look.leader
     if incumbent is None or leader == incumbent or standing.out[incumbent]:
@@ -268,11 +300,19 @@ def _settled(
         return leader, None
     means = means_by_instance(standing.costs[[leader, incumbent], :both], schedule.instances[:both])
     gap = means[1] - means[0]
-    if both >= FIRST_TEST and gap.size >= 2 and gap.mean() > _quantile(gap.size) * gap.std(ddof=1) / math.sqrt(gap.size):
+    if (
+        both >= FIRST_TEST
+        and gap.size >= 2
+        and gap.mean() > _quantile(gap.size) * gap.std(ddof=1) / math.sqrt(gap.size)
+    ):
         return leader, None
-    stop = int(min(most, max(FIRST_TEST, math.ceil(CATCH_UP * both), both + at_least), both + runs_left))
+    stop = int(
+        min(most, max(FIRST_TEST, math.ceil(CATCH_UP * both), both + at_least), both + runs_left)
+    )
     if stop <= both:
-        return (leader if counts[incumbent] < counts[leader] and gap.mean() > 0 else incumbent), None
+        return (
+            leader if counts[incumbent] < counts[leader] and gap.mean() > 0 else incumbent
+        ), None
     fewer = incumbent if counts[incumbent] < counts[leader] else leader
     return leader, Stretch(configuration=fewer, start=both, stop=stop)
 
@@ -303,10 +343,16 @@ def _open(
         share, number = runs_left, int(proposals_left)
     known = standing.costs.shape[0]
     if number < 1 or (incumbent is not None and runs_left < each):
-        why = "too few runs are left for another heat" if proposals_left else "no proposals are left"
+        why = (
+            "too few runs are left for another heat" if proposals_left else "no proposals are left"
+        )
         return Decision(batch=(), incumbent=incumbent, reason=f"{reason}; {why}")
     batch = tuple(Stretch(configuration=known + i, start=0, stop=1) for i in range(number))
-    entered = tuple(range(known, known + number)) if incumbent is None else (incumbent, *range(known, known + number))
+    entered = (
+        tuple(range(known, known + number))
+        if incumbent is None
+        else (incumbent, *range(known, known + number))
+    )
     keep = number
     if capping and len(entered) * (schedule.instances.size - 1) > share - number:
         keep = min(keep, _affordable(number, number, share))
@@ -327,9 +373,13 @@ def _affordable(entered: int, spent: int, granted: float) -> int:
 
 
 class _Look:
-    """The contenders at one level, where everybody has the same runs; `ranked` are their places, the best first."""
+    """The contenders at one level, where everybody has the same runs; `ranked` are their places,
+    the best first.
+    """
 
-    def __init__(self, standing: Standing, schedule: RunOrder, contenders: IntArray, level: int) -> None:
+    def __init__(
+        self, standing: Standing, schedule: RunOrder, contenders: IntArray, level: int
+    ) -> None:
         self.level = level
         self.costs = standing.costs[contenders, :level]
         # Ties go to the one that was there first.

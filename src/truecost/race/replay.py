@@ -1,8 +1,10 @@
-"""Configurators replayed on a recorded matrix: the same proposals in the same order, the same runs, the same accounting.
+"""Configurators replayed on a recorded matrix: the same proposals in the same order, the same runs,
+the same accounting.
 
-In every repetition the instances are split afresh into a training and a test half and the proposals put in a new order. A
-rule sees costs of the training half only, along one shared S* schedule, and is judged by the test cost of what it has chosen
-when the budget is spent, as regret: 0 is the best configuration of the matrix on the test half, 1 the median one.
+In every repetition the instances are split afresh into a training and a test half and the proposals
+put in a new order. A rule sees costs of the training half only, along one shared S* schedule, and
+is judged by the test cost of what it has chosen when the budget is spent, as regret: 0 is the best
+configuration of the matrix on the test half, 1 the median one.
 """
 
 import bisect
@@ -44,8 +46,9 @@ class Replay:
     Attributes
     ----------
     rules
-        Their names: ours, the others', "N = 1", "N = 2", … for a fixed number of runs, and "all runs": the least training
-        cost where everything is known of the training half, whatever it costs.
+        Their names: ours, the others', "N = 1", "N = 2", … for a fixed number of runs, and "all
+        runs": the least training cost where everything is known of the training half, whatever it
+        costs.
     budgets
         Shares of what all runs of the training half cost.
     regret
@@ -74,7 +77,9 @@ class Replay:
 
     def against(self, rule: str) -> tuple[FloatArray, FloatArray]:
         """Ours minus that rule, mean and standard error over the pairs, (budgets,) each."""
-        apart = self.regret[:, :, self.rules.index(OURS)] - self.regret[:, :, self.rules.index(rule)]
+        apart = (
+            self.regret[:, :, self.rules.index(OURS)] - self.regret[:, :, self.rules.index(rule)]
+        )
         return apart.mean(axis=0), apart.std(axis=0, ddof=1) / math.sqrt(apart.shape[0])
 
     def best_fixed(self) -> list[str]:
@@ -111,8 +116,8 @@ def replay(
     cutoff
         Charge a run its seconds, at most so many, instead of 1.
     delta
-        Of the certificate: computed from one run of our choice on each instance of one part of the test half, checked
-        against the whole of it.
+        Of the certificate: computed from one run of our choice on each instance of one part of the
+        test half, checked against the whole of it.
     progress
         Told the number of repetitions done.
     """
@@ -136,7 +141,12 @@ def replay(
         prices = np.ones_like(training) if cutoff is None else np.minimum(training, cutoff)
         spend = np.array(budgets) * prices.sum()
         ours = np.array(
-            [run_race(Course(training, cutoff, capping=cutoff is not None), schedule, each, matrix.low)[0] for each in spend]
+            [
+                run_race(
+                    Course(training, cutoff, capping=cutoff is not None), schedule, each, matrix.low
+                )[0]
+                for each in spend
+            ]
         )
         choices = [
             ours,
@@ -158,7 +168,9 @@ def replay(
     return Replay(rules=rules, budgets=tuple(budgets), regret=regret, missed=missed, delta=delta)
 
 
-def run_race(course: "Course", schedule: race.RunOrder, budget: float, low: float) -> tuple[int, IntArray]:
+def run_race(
+    course: "Course", schedule: race.RunOrder, budget: float, low: float
+) -> tuple[int, IntArray]:
     """Our policy on recorded costs: the configuration chosen, and how often each was run."""
     granted, led = (), None  # type: tuple[float, ...], int | None
     while True:
@@ -188,10 +200,13 @@ def run_race(course: "Course", schedule: race.RunOrder, budget: float, low: floa
 class Course:
     """What has been run of recorded costs (M, J), in the order of a schedule, and what it took.
 
-    With a cutoff, runs are charged their seconds, and with capping, stopped at what they may still cost.
+    With a cutoff, runs are charged their seconds, and with capping, stopped at what they may still
+    cost.
     """
 
-    def __init__(self, costs: FloatArray, cutoff: float | None = None, *, capping: bool = False) -> None:
+    def __init__(
+        self, costs: FloatArray, cutoff: float | None = None, *, capping: bool = False
+    ) -> None:
         self.costs, self.cutoff, self.capping = costs, cutoff, capping
         self.known = np.full_like(costs, np.nan)
         self.out = np.zeros(costs.shape[0], dtype=bool)
@@ -202,12 +217,20 @@ class Course:
         """How many more runs fit, if they take what those so far took, or the first ones will take."""
         if self.cutoff is None:
             return budget - self.spent
-        price = self.spent / self.runs if self.runs else float(np.minimum(self.costs[:, 0], self.cutoff).mean())
+        price = (
+            self.spent / self.runs
+            if self.runs
+            else float(np.minimum(self.costs[:, 0], self.cutoff).mean())
+        )
         return (budget - self.spent) / price if price else math.inf
 
     def propose(self, decision: race.Decision, heat: int) -> None:
         """The new configurations of a decision enter a heat."""
-        new = [each.configuration for each in (*decision.batch, *decision.then) if each.configuration >= self.proposed]
+        new = [
+            each.configuration
+            for each in (*decision.batch, *decision.then)
+            if each.configuration >= self.proposed
+        ]
         self.heats[new] = heat
         self.proposed += len(new)
 
@@ -233,7 +256,9 @@ class Course:
         row = self.known[stretch.configuration]
         if self.cutoff is None or float(seen.sum()) <= allowed:
             row[stretch.start : stretch.stop] = seen
-            self.spent += seen.size if self.cutoff is None else float(np.minimum(seen, self.cutoff).sum())
+            self.spent += (
+                seen.size if self.cutoff is None else float(np.minimum(seen, self.cutoff).sum())
+            )
             self.runs += seen.size
             return
         self.out[stretch.configuration] = True
@@ -248,7 +273,13 @@ class Course:
             allowed -= cost
 
 
-def _check(matrix: CostMatrix, budgets: Sequence[float], repetitions: int, cutoff: float | None, delta: float) -> None:
+def _check(
+    matrix: CostMatrix,
+    budgets: Sequence[float],
+    repetitions: int,
+    cutoff: float | None,
+    delta: float,
+) -> None:
     if np.isnan(matrix.costs).any():
         raise InputError(
             "Expected a complete matrix to replay configurators on, and runs are missing; select what is complete."
@@ -257,13 +288,23 @@ def _check(matrix: CostMatrix, budgets: Sequence[float], repetitions: int, cutof
         raise InputError(
             f"Expected at least 2 configurations and 4 instances, got {matrix.costs.shape[0]} and {matrix.costs.shape[1]}."
         )
-    if not budgets or not all(0 < budget <= 1 for budget in budgets) or list(budgets) != sorted(budgets):
-        raise InputError(f"Expected budgets as ascending shares above 0 and up to 1, got {list(budgets)}.")
+    if (
+        not budgets
+        or not all(0 < budget <= 1 for budget in budgets)
+        or list(budgets) != sorted(budgets)
+    ):
+        raise InputError(
+            f"Expected budgets as ascending shares above 0 and up to 1, got {list(budgets)}."
+        )
     if repetitions < 2:
         raise InputError(f"Expected at least 2 repetitions, got {repetitions}.")
     if not np.isfinite(matrix.width):
-        raise InputError("Give the metric's possible range, `low` and `high`: certificates of the race need it.")
+        raise InputError(
+            "Give the metric's possible range, `low` and `high`: certificates of the race need it."
+        )
     if cutoff is not None and not (cutoff > 0 and matrix.low >= 0):
-        raise InputError("Expected costs in seconds and a cutoff above 0 to charge runs by the second.")
+        raise InputError(
+            "Expected costs in seconds and a cutoff above 0 to charge runs by the second."
+        )
     if not 0 < delta < 1:
         raise InputError(f"Expected delta between 0 and 1, got {delta}.")

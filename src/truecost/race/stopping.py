@@ -1,8 +1,10 @@
-"""When a validation may stop: two configurations on the same instances, looked at after each of them.
+"""When a validation may stop: two configurations on the same instances, looked at after each of
+them.
 
-Shown, or shown false, by limits that hold at all times, each side with all of δ: whoever stops by them is wrong with
-probability δ at most, for each side. Where the budget or the instances end; and where the rest of the budget hardly has a
-chance any more, which is a forecast and costs no sureness: it only gives up.
+Shown, or shown false, by limits that hold at all times, each side with all of δ: whoever stops by
+them is wrong with probability δ at most, for each side. Where the budget or the instances end; and
+where the rest of the budget hardly has a chance any more, which is a forecast and costs no
+sureness: it only gives up.
 """
 
 from dataclasses import dataclass
@@ -17,7 +19,8 @@ from truecost.stats.forecast import Goal
 
 FloatArray = NDArray[np.float64]
 Why = Literal["better", "worse", "instances", "budget", "forecast"]
-# No forecast from fewer instances; below this chance it is not worth going on; how often it is made, by the instances.
+# No forecast from fewer instances; below this chance it is not worth going on; how often it is
+# made, by the instances.
 PILOT = 20
 HOPELESS = 0.01
 OFTEN = 10
@@ -37,7 +40,8 @@ class StoppingRule:
     Parameters
     ----------
     rounds, planned
-        Most runs of each of the two on an instance; and for how many instances the limits are planned.
+        Most runs of each of the two on an instance; and for how many instances the limits are
+        planned.
     delta, primary
         The probability with which it may be wrong, and the statement that decides.
     low, high
@@ -55,7 +59,8 @@ class StoppingRule:
     seed: int = 0
 
     def goal(self, costs: FloatArray, pairs: int) -> Goal:
-        """What is to be shown, by the instances that the first pairs of runs speak of; costs are (rounds, instances, 2).
+        """What is to be shown, by the instances that the first pairs of runs speak of; costs are
+        (rounds, instances, 2).
 
         Inside a later round nothing new may be said before it is complete.
         """
@@ -66,7 +71,9 @@ class StoppingRule:
         return forecast.difference(own.T, other.T, self.low, self.high)
 
     def decide(self, costs: FloatArray, pairs: int, left: int) -> Stopping | None:
-        """Whether to stop after so many pairs of runs, when the budget allows so many more; by these runs alone."""
+        """Whether to stop after so many pairs of runs, when the budget allows so many more; by
+        these runs alone.
+        """
         instances = costs.shape[1]
         complete, into = divmod(pairs, instances)
         delta = self.delta * part_of_round(max(complete, 1), self.rounds)
@@ -81,7 +88,8 @@ class StoppingRule:
             return Stopping("instances")
         if left < 1:
             return Stopping("budget")
-        # Where there is budget for another round too, nothing is known yet of what that would bring.
+        # Where there is budget for another round too, nothing is known yet of what that would
+        # bring.
         last = self.rounds == 1 or pairs + left < instances
         if complete == 0 and last and pairs >= PILOT and pairs % max(1, pairs // OFTEN) == 0:
             more = min(left, instances - pairs)

@@ -1,8 +1,10 @@
-"""What an untried configuration may cost, learnt from those that were tried: a Gaussian process, arrays in, samples out.
+"""What an untried configuration may cost, learnt from those that were tried: a Gaussian process,
+arrays in, samples out.
 
-The cost of a configuration is taken for a sum of one effect a parameter and an effect of all of them together. Every part
-has a variance of its own, estimated by maximum likelihood: most parameters hardly matter, and theirs goes to 0. It learns
-from ranks, since timeouts cost orders of magnitude more than anything else, and it knows that a mean of few runs says less.
+The cost of a configuration is taken for a sum of one effect a parameter and an effect of all of
+them together. Every part has a variance of its own, estimated by maximum likelihood: most
+parameters hardly matter, and theirs goes to 0. It learns from ranks, since timeouts cost orders of
+magnitude more than anything else, and it knows that a mean of few runs says less.
 """
 
 import math
@@ -16,10 +18,12 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
-# How far the effect of a number reaches, in its range; and how fast the common effect fades with the distance.
+# How far the effect of a number reaches, in its range; and how fast the common effect fades with
+# the distance.
 REACH = 0.4
 FADING = 3.0
-# Steps towards the most likely variances, and the steps at which the common effect takes over what was learnt of them.
+# Steps towards the most likely variances, and the steps at which the common effect takes over what
+# was learnt of them.
 STEPS = 20
 RELEARNT = (0, 5, 10)
 # Of least squares by turns.
@@ -29,10 +33,11 @@ JITTER = 1e-6
 
 
 def effects_of(costs: FloatArray) -> FloatArray:
-    """(C, J) costs on a common order of runs, NaN where there is none -> (C,) how costly each is, on a normal's scale.
+    """(C, J) costs on a common order of runs, NaN where there is none -> (C,) how costly each is,
+    on a normal's scale.
 
-    Ranks of all costs as normal scores; of these the effects of the configurations, adjusted for those of the positions, by
-    least squares: who came further met other runs.
+    Ranks of all costs as normal scores; of these the effects of the configurations, adjusted for
+    those of the positions, by least squares: who came further met other runs.
     """
     there = ~np.isnan(costs)
     scores = np.zeros(costs.shape)
@@ -52,12 +57,15 @@ class Surrogate:
     Parameters
     ----------
     points, effects, runs
-        (n, parameters), (n,), (n,): configurations, how costly they are, and the number of runs that says so.
+        (n, parameters), (n,), (n,): configurations, how costly they are, and the number of runs
+        that says so.
     categorical
         (parameters,): which coordinates have no order.
     """
 
-    def __init__(self, points: FloatArray, effects: FloatArray, runs: IntArray, categorical: BoolArray) -> None:
+    def __init__(
+        self, points: FloatArray, effects: FloatArray, runs: IntArray, categorical: BoolArray
+    ) -> None:
         parts = _parts(points, points, categorical)
         # A parameter that is the same everywhere has no effect to be seen.
         self._varied = parts.reshape(len(parts), -1).min(axis=1) < 1 - 1e-9
@@ -65,9 +73,13 @@ class Surrogate:
         parts = parts[self._varied]
         number, size = parts.shape[:2] if len(parts) else (0, len(points))
         flat, noise = parts.reshape(number, -1), 1.0 / runs
-        centre, scale = float(np.average(effects, weights=runs / (runs + 1.0))), float(effects.std()) or 1.0
+        centre, scale = (
+            float(np.average(effects, weights=runs / (runs + 1.0))),
+            float(effects.std()) or 1.0,
+        )
         told = (effects - centre) / scale
-        # Variances: of every parameter's effect, of the common one, of what no point explains, of one run.
+        # Variances: of every parameter's effect, of the common one, of what no point explains, of
+        # one run.
         self._each = np.full(number, 0.5 / max(number, 1))
         self._common, own, run = 0.2, 0.05, 0.25
         for step in range(STEPS + 1):
@@ -78,19 +90,28 @@ class Surrogate:
             matrix[np.diag_indices(size)] += own + run * noise + JITTER
             if step == STEPS:
                 break
-            # Maximum likelihood by minorisation (Zhou, Hu, Zhou and Lange 2019): every step raises it.
+            # Maximum likelihood by minorisation (Zhou, Hu, Zhou and Lange 2019): every step raises
+            # it.
             inverse = np.linalg.inv(matrix)
             weights = inverse @ told
             outer, diagonal = np.outer(weights, weights), np.diag(inverse)
-            self._each = self._each * np.sqrt(np.maximum(flat @ outer.ravel(), 0.0) / (flat @ inverse.ravel()))
-            self._common *= math.sqrt(max(float((together * outer).sum()), 0.0) / float((together * inverse).sum()))
+            self._each = self._each * np.sqrt(
+                np.maximum(flat @ outer.ravel(), 0.0) / (flat @ inverse.ravel())
+            )
+            self._common *= math.sqrt(
+                max(float((together * outer).sum()), 0.0) / float((together * inverse).sum())
+            )
             own = max(own * math.sqrt(float(weights @ weights) / float(diagonal.sum())), 1e-4)
             run = max(run * math.sqrt(float(weights**2 @ noise) / float(diagonal @ noise)), 1e-3)
         self._factor = cho_factor(matrix, lower=True)
         self._weights = cho_solve(self._factor, told)
 
-    def sampled(self, points: FloatArray, number: int, rng: np.random.Generator, *, temper: float) -> FloatArray:
-        """(number, n): effects at points, as they may be; `temper` 1 for what is known of them, 0 for their mean."""
+    def sampled(
+        self, points: FloatArray, number: int, rng: np.random.Generator, *, temper: float
+    ) -> FloatArray:
+        """(number, n): effects at points, as they may be; `temper` 1 for what is known of them, 0
+        for their mean.
+        """
         towards = self._covariance(points, self._points)
         spread = self._covariance(points, points) - towards @ cho_solve(self._factor, towards.T)
         spread[np.diag_indices(len(points))] += JITTER
@@ -101,10 +122,15 @@ class Surrogate:
         """(n,): the mean of the effect less its standard deviation, the lower the more promising."""
         towards = self._covariance(points, self._points)
         explained = (towards.T * cho_solve(self._factor, towards.T)).sum(axis=0)
-        return np.asarray(towards @ self._weights - np.sqrt(np.maximum(self._each.sum() + self._common - explained, 0.0)))
+        return np.asarray(
+            towards @ self._weights
+            - np.sqrt(np.maximum(self._each.sum() + self._common - explained, 0.0))
+        )
 
     def _covariance(self, some: FloatArray, others: FloatArray) -> FloatArray:
-        parts = _parts(some[:, self._varied], others[:, self._varied], self._categorical[self._varied])
+        parts = _parts(
+            some[:, self._varied], others[:, self._varied], self._categorical[self._varied]
+        )
         flat = parts.reshape(len(parts), len(some) * len(others))
         shape = len(some), len(others)
         together = np.exp(FADING * ((self._shares @ flat).reshape(shape) - 1))
@@ -112,7 +138,9 @@ class Surrogate:
 
 
 def _parts(some: FloatArray, others: FloatArray, categorical: BoolArray) -> FloatArray:
-    """(parameters, n, m): how alike a parameter's effects at two points are; not at all if it is inactive at one only."""
+    """(parameters, n, m): how alike a parameter's effects at two points are; not at all if it is
+    inactive at one only.
+    """
     missing, elsewhere = np.isnan(some), np.isnan(others)
     parts = np.empty((some.shape[1], len(some), len(others)))
     for place, part in enumerate(parts):

@@ -1,8 +1,9 @@
-"""The process a Python function is called in: `python _call.py file.py name JSON`, without truecost.
+"""The process a Python function is called in: `python _call.py file.py name JSON`, without
+truecost.
 
-The function is called with those of configuration, instance, seed, cutoff and extras that it names as parameters; it
-returns a number, or a mapping with any of status, value and time. What it returned goes to standard output as a wrapper's
-answer.
+The function is called with those of configuration, instance, seed, cutoff and extras that it names
+as parameters; it returns a number, or a mapping with any of status, value and time. What it
+returned goes to standard output as a wrapper's answer.
 """
 
 import importlib.util
@@ -31,7 +32,9 @@ def main() -> None:
     answer = dict(returned) if hasattr(returned, "keys") else {"value": float(returned)}
     sys.stdout.flush()
     # On a line of its own, whatever the function printed before.
-    sys.stdout.write("\nResult of this algorithm run: " + json.dumps({"status": "SUCCESS", **answer}) + "\n")
+    sys.stdout.write(
+        "\nResult of this algorithm run: " + json.dumps({"status": "SUCCESS", **answer}) + "\n"
+    )
 
 
 if __name__ == "__main__":

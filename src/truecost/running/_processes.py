@@ -1,4 +1,6 @@
-"""The processes of a run: who they are, what they use, and how all of them are ended. Part of the supervisor's script."""
+"""The processes of a run: who they are, what they use, and how all of them are ended. Part of the
+supervisor's script.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ if TYPE_CHECKING:
 PR_SET_PDEATHSIG = 1
 PAGE = os.sysconf("SC_PAGE_SIZE")
 TICK = 1 / os.sysconf("SC_CLK_TCK")
-# So long may killed processes take to be gone (they may hang in the kernel, on a network file system say).
+# So long may killed processes take to be gone (they may hang in the kernel, on a network file
+# system say).
 PATIENCE = 60.0
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -59,7 +62,9 @@ def join(processes: str) -> None:
 
 
 class Group:
-    """A run's processes known by their control group, which counts their CPU time whatever becomes of them."""
+    """A run's processes known by their control group, which counts their CPU time whatever becomes
+    of them.
+    """
 
     def __init__(self, group: str) -> None:
         self.group = group
@@ -107,8 +112,8 @@ class Group:
 class Reaped:
     """A run's processes known by descent, their CPU time by what wait4 tells of each when it ends.
 
-    A process whose parent ignores SIGCHLD is waited for by nobody, and is known only as far as it was looked at while it
-    lived.
+    A process whose parent ignores SIGCHLD is waited for by nobody, and is known only as far as it
+    was looked at while it lived.
     """
 
     def __init__(self, namespace: bool) -> None:
@@ -158,7 +163,9 @@ class Reaped:
 
 
 def reap(child: int | None) -> tuple[int | None, float]:
-    """Put to rest whoever ended: the child's exit code, if it was among them, and the CPU seconds of all of them."""
+    """Put to rest whoever ended: the child's exit code, if it was among them, and the CPU seconds
+    of all of them.
+    """
     code, used = None, 0.0
     with contextlib.suppress(ChildProcessError):
         while True:

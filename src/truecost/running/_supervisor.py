@@ -1,13 +1,15 @@
 """The process that runs solvers for one slot, one after the other, and outlives none of them.
 
-Started by `execute` as a script, with nothing of truecost but `_processes`, so that it is small and forks fast. Two
-processes: a guardian, and its child, the worker, which reads requests from standard input and answers on standard output.
-Where the kernel lets us, the worker is the first process of a PID namespace of its own: then the kernel kills every process
-of a run, whatever it did to get away, the moment the worker is gone; and the worker goes with the guardian. Elsewhere
-worker and guardian are child subreapers and look after each other: whichever is killed, the other kills what is left of the
-run.
+Started by `execute` as a script, with nothing of truecost but `_processes`, so that it is small and
+forks fast. Two processes: a guardian, and its child, the worker, which reads requests from standard
+input and answers on standard output. Where the kernel lets us, the worker is the first process of a
+PID namespace of its own: then the kernel kills every process of a run, whatever it did to get away,
+the moment the worker is gone; and the worker goes with the guardian. Elsewhere worker and guardian
+are child subreapers and look after each other: whichever is killed, the other kills what is left of
+the run.
 
-A request is a line of JSON; the answer is a line of JSON and the bytes of stdout and stderr, as many as the line says.
+A request is a line of JSON; the answer is a line of JSON and the bytes of stdout and stderr, as
+many as the line says.
 """
 
 from __future__ import annotations
@@ -43,15 +45,26 @@ if TYPE_CHECKING:
     )
 else:
     sys.path.append(os.path.dirname(__file__))  # which -I leaves out
-    from _processes import PR_SET_PDEATHSIG, Group, Reaped, descendants, kill_until_gone, libc, make_group, send
+    from _processes import (
+        PR_SET_PDEATHSIG,
+        Group,
+        Reaped,
+        descendants,
+        kill_until_gone,
+        libc,
+        make_group,
+        send,
+    )
 
 PR_SET_CHILD_SUBREAPER = 36
 CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWPID = 0x00020000, 0x10000000, 0x20000000
 MS_REC, MS_SLAVE = 1 << 14, 1 << 19
 F_SETPIPE_SZ = 1031
-# Seconds between looks at a run: the CPU limit is met this sharply, and memory overshoots by what is touched meanwhile.
+# Seconds between looks at a run: the CPU limit is met this sharply, and memory overshoots by what
+# is touched meanwhile.
 OFTEN, SELDOM = 0.01, 0.05
-# How the names begin of the folders that hold scratch folders; with the machine's, since a disk may be shared.
+# How the names begin of the folders that hold scratch folders; with the machine's, since a disk may
+# be shared.
 SCRATCH = f"truecost-scratch-{os.uname().nodename}-"
 
 
@@ -71,7 +84,8 @@ def main() -> None:
         worker = os.fork()
         if worker == 0:
             work(group, options["namespace"], guardian, base)
-        # The worker must see the end of the requests, and the reader the end of the answers, though the guardian lives on.
+        # The worker must see the end of the requests, and the reader the end of the answers, though
+        # the guardian lives on.
         os.close(0)
         os.close(1)
         os.waitpid(worker, 0)
@@ -85,7 +99,9 @@ def main() -> None:
 
 
 def make_base() -> str:
-    """A folder for the scratch folders of runs, held as long as guardian or worker live: so a stale one is told."""
+    """A folder for the scratch folders of runs, held as long as guardian or worker live: so a stale
+    one is told.
+    """
     while True:
         base = tempfile.mkdtemp(prefix=SCRATCH)
         hold(base)
@@ -95,13 +111,17 @@ def make_base() -> str:
 
 
 def hold(base: str) -> None:
-    """Lock a folder until the last process that has it open is gone; without a lock, nobody can find it stale either."""
+    """Lock a folder until the last process that has it open is gone; without a lock, nobody can
+    find it stale either.
+    """
     with contextlib.suppress(OSError):
         fcntl.flock(os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW), fcntl.LOCK_EX)
 
 
 def sweep(parent: str) -> None:
-    """Remove this machine's folders whose supervisors were killed before they could: nobody holds them."""
+    """Remove this machine's folders whose supervisors were killed before they could: nobody holds
+    them.
+    """
     for name in os.listdir(parent):
         if not name.startswith(SCRATCH):
             continue
@@ -124,7 +144,11 @@ def unshare() -> bool:
     if libc.unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS) != 0:
         return False
     try:
-        for name, text in [("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{users} {users} 1")]:
+        for name, text in [
+            ("setgroups", "deny"),
+            ("uid_map", f"{user} {user} 1"),
+            ("gid_map", f"{users} {users} 1"),
+        ]:
             with open(f"/proc/self/{name}", "w") as file:
                 file.write(text)
     except OSError as error:
@@ -152,13 +176,24 @@ def work(group: str | None, namespace: bool, guardian: int, base: str) -> NoRetu
     try:
         if namespace:
             libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-            # /proc must show the namespace, as a solver that looks itself up there by its number expects.
-            if libc.mount(b"none", b"/", None, MS_REC | MS_SLAVE, None) or libc.mount(b"proc", b"/proc", b"proc", 0, None):
-                refuse(f"/proc cannot be mounted in a PID namespace: {os.strerror(ctypes.get_errno())}")
+            # /proc must show the namespace, as a solver that looks itself up there by its number
+            # expects.
+            if libc.mount(b"none", b"/", None, MS_REC | MS_SLAVE, None) or libc.mount(
+                b"proc", b"/proc", b"proc", 0, None
+            ):
+                refuse(
+                    f"/proc cannot be mounted in a PID namespace: {os.strerror(ctypes.get_errno())}"
+                )
             guardian = 0
         libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         tree = Group(group) if group else Reaped(namespace)
-        answer({"method": ("cgroup" if group else "subreaper") + ("+namespace" if namespace else ""), "folder": base})
+        answer(
+            {
+                "method": ("cgroup" if group else "subreaper")
+                + ("+namespace" if namespace else ""),
+                "folder": base,
+            }
+        )
         waiting = b""
         while True:
             while b"\n" not in waiting:
@@ -183,7 +218,9 @@ def run(request: dict[str, Any], tree: Group | Reaped, guardian: int, base: str)
     try:
         os.mkdir(scratch, 0o700)
         environment = {**os.environ, **request["environment"], "TMPDIR": scratch}
-        arguments = [argument.replace(request["scratch"], scratch) for argument in request["arguments"]]
+        arguments = [
+            argument.replace(request["scratch"], scratch) for argument in request["arguments"]
+        ]
         capture: dict[int, Captured] = {}
         ends: dict[str, int] = {}
         for name in ("stdout", "stderr"):
@@ -191,7 +228,9 @@ def run(request: dict[str, Any], tree: Group | Reaped, guardian: int, base: str)
             os.set_blocking(reading, False)
             with contextlib.suppress(OSError):
                 fcntl.fcntl(reading, F_SETPIPE_SZ, 1 << 20)
-            capture[reading] = Captured(request["output"] if name == "stdout" else min(request["output"], 1 << 16))
+            capture[reading] = Captured(
+                request["output"] if name == "stdout" else min(request["output"], 1 << 16)
+            )
         failed, failing = os.pipe()
         tree.begin()
         started = time.monotonic()
@@ -215,9 +254,16 @@ def run(request: dict[str, Any], tree: Group | Reaped, guardian: int, base: str)
 
 
 def start(
-    arguments: list[str], environment: dict[str, str], folder: str, ends: dict[str, int], tree: Group | Reaped, failing: int
+    arguments: list[str],
+    environment: dict[str, str],
+    folder: str,
+    ends: dict[str, int],
+    tree: Group | Reaped,
+    failing: int,
 ) -> NoReturn:
-    """Become the target; what fails on the way is told through `failing`, which closes itself when all went well."""
+    """Become the target; what fails on the way is told through `failing`, which closes itself when
+    all went well.
+    """
     try:
         os.setsid()
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -239,7 +285,12 @@ def start(
 
 
 def watch(
-    request: dict[str, Any], tree: Group | Reaped, guardian: int, child: int, started: float, capture: dict[int, Captured]
+    request: dict[str, Any],
+    tree: Group | Reaped,
+    guardian: int,
+    child: int,
+    started: float,
+    capture: dict[int, Captured],
 ) -> tuple[Any, ...]:
     """Wait for the end of the run or of what it may use up."""
     limits = {name: request[name] for name in ("cpu", "wall", "memory")}
@@ -274,14 +325,24 @@ def watch(
         peak = max(peak, memory)
         used = {"cpu": cpu, "wall": now - started, "memory": memory}
         if exceeded is None:
-            exceeded = next((name for name, limit in limits.items() if limit is not None and used[name] > limit), None)
+            exceeded = next(
+                (
+                    name
+                    for name, limit in limits.items()
+                    if limit is not None and used[name] > limit
+                ),
+                None,
+            )
             if exceeded is not None:
                 stopping = now + request["grace"]
                 if request["grace"]:
                     send(signal.SIGTERM, tree.pids())
         if exceeded is not None and now >= stopping:
             break
-        left = min([limits[name] - used[name] for name in ("cpu", "wall") if limits[name] is not None], default=SELDOM)
+        left = min(
+            [limits[name] - used[name] for name in ("cpu", "wall") if limits[name] is not None],
+            default=SELDOM,
+        )
         step = min(2 * step, OFTEN if limits["memory"] is not None else SELDOM)
         look = now + (min(step, max(left, 0.001)) if exceeded is None else 0.002)
     wall = time.monotonic() - started

@@ -15,9 +15,9 @@ SECONDS: Final = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 class Budget:
     """So many runs, or so many seconds.
 
-    Whose seconds, whoever spends it says. Those of a search are the runs' own wall time, summed and divided by the workers:
-    what is resumed counts as if it had never stopped. What truecost itself takes, and a worker that waits for the last run
-    of a batch, are not in it.
+    Whose seconds, whoever spends it says. Those of a search are the runs' own wall time, summed and
+    divided by the workers: what is resumed counts as if it had never stopped. What truecost itself
+    takes, and a worker that waits for the last run of a batch, are not in it.
     """
 
     amount: float
@@ -26,14 +26,20 @@ class Budget:
     def __post_init__(self) -> None:
         whole = self.unit != "runs" or self.amount == int(self.amount)
         if not (math.isfinite(self.amount) and self.amount > 0 and whole):
-            raise InputError(f"expected a `budget` above 0, whole if it is of runs, got {self.amount:g} {self.unit}.")
+            raise InputError(
+                f"expected a `budget` above 0, whole if it is of runs, got {self.amount:g} {self.unit}."
+            )
 
     @classmethod
     def parse(cls, text: str) -> "Budget":
         """From `5000runs`, `30s`, `90min`, `2h` or `1.5d`; thousands may be separated."""
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(runs?|s|min|h|d)\s*", re.sub(r"[,_]", "", text), re.ASCII)
+        found = re.fullmatch(
+            r"\s*(\d+(?:\.\d+)?)\s*(runs?|s|min|h|d)\s*", re.sub(r"[,_]", "", text), re.ASCII
+        )
         if found is None:
-            raise InputError(f"expected a `budget` such as 5000runs, 30s, 90min, 2h or 1.5d, got {text!r:.40}.")
+            raise InputError(
+                f"expected a `budget` such as 5000runs, 30s, 90min, 2h or 1.5d, got {text!r:.40}."
+            )
         if found[2] in SECONDS:
             return cls(amount=float(found[1]) * SECONDS[found[2]], unit="seconds")
         return cls(amount=float(found[1]), unit="runs")

@@ -1,4 +1,6 @@
-"""Runs on a Dask cluster: tasks go out by a bounded queue, lost workers' tasks go out again, the journal stays here."""
+"""Runs on a Dask cluster: tasks go out by a bounded queue, lost workers' tasks go out again, the
+journal stays here.
+"""
 
 import asyncio
 import gc
@@ -32,7 +34,8 @@ RECOUNT = 1.0
 CONNECT = 10.0
 # How often a client is started anew, on a machine so busy that its thread does not come up.
 STARTS = 6
-# Seconds between looks at what is done; and without workers, which batch systems start when they please, until we give up.
+# Seconds between looks at what is done; and without workers, which batch systems start when they
+# please, until we give up.
 POLL = 0.005
 DESERTED = 600.0
 # A task whose workers die so often is not a matter of bad luck.
@@ -42,14 +45,24 @@ LOSSES = 20
 class DaskPool:
     """The threads of a Dask cluster's workers; `waiting` is told when there are none.
 
-    An address `tls://…` is connected to with the certificates that Dask's own settings name (`distributed.comm.tls`).
+    An address `tls://…` is connected to with the certificates that Dask's own settings name
+    (`distributed.comm.tls`).
     """
 
-    def __init__(self, scenario: Scenario, address: str, *, pin: bool, waiting: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        address: str,
+        *,
+        pin: bool,
+        waiting: Callable[[str], None] | None = None,
+    ) -> None:
         try:
             import distributed
         except ImportError as error:
-            raise InputError("expected the package distributed for `dask`; install truecost[cluster].") from error
+            raise InputError(
+                "expected the package distributed for `dask`; install truecost[cluster]."
+            ) from error
         self._distributed = distributed
         self._scenario = scenario
         self._address = address
@@ -89,7 +102,9 @@ class DaskPool:
                     "Start workers, then the same again."
                 )
             if time.monotonic() - started > POLL:
-                self._say(f"waiting for the cluster's first worker, at most {DESERTED / 60:.0f} minutes")
+                self._say(
+                    f"waiting for the cluster's first worker, at most {DESERTED / 60:.0f} minutes"
+                )
             time.sleep(RECOUNT / 5)
         return threads
 
@@ -158,15 +173,21 @@ class DaskPool:
                 task, losses = self._tasks.pop(future.key)
                 error: BaseException | None = None
                 try:
-                    # A worker may die between finishing a run and handing it over; then there is nothing to wait for.
+                    # A worker may die between finishing a run and handing it over; then there is
+                    # nothing to wait for.
                     outcome, machine = future.result(timeout=CONNECT)
                     finished.append(Finished(task=task, outcome=outcome, machine=machine))
                     continue
                 except (Exception, asyncio.CancelledError) as problem:
                     error = problem
-                # Where the connection broke in the middle of an answer, the client needs a moment to notice it.
+                # Where the connection broke in the middle of an answer, the client needs a moment
+                # to notice it.
                 end = time.monotonic() + CONNECT
-                while isinstance(error, self._broken) and self._client.status == "running" and time.monotonic() < end:
+                while (
+                    isinstance(error, self._broken)
+                    and self._client.status == "running"
+                    and time.monotonic() < end
+                ):
                     time.sleep(POLL)
                 if self._client.status != "running":
                     if finished:
@@ -185,7 +206,9 @@ class DaskPool:
         return finished
 
     def _next_batch(self) -> list[Any]:
-        """Futures that are done one way or the other; a cluster that stays without workers is not waited for without end."""
+        """Futures that are done one way or the other; a cluster that stays without workers is not
+        waited for without end.
+        """
         seen = looked = time.monotonic()
         while not (batch := list(self._completed.next_batch(block=False))):
             if self._client.status != "running":
@@ -217,7 +240,9 @@ class DaskPool:
         """Take back what was sent, and go; a scheduler that is gone must not keep us."""
         with suppress(Exception):
             if self._client.status == "running":
-                self._client.cancel([self._distributed.Future(key, self._client) for key in self._tasks], force=True)
+                self._client.cancel(
+                    [self._distributed.Future(key, self._client) for key in self._tasks], force=True
+                )
         with suppress(Exception):
             self._client.close(timeout=CONNECT)
 
@@ -232,10 +257,12 @@ def _connected(address: str) -> Any:
             # Where nothing listens Dask would try again and again until its time is up.
             with socket.create_connection(get_address_host_port(address), timeout=CONNECT):
                 pass
-        # Dask gives its own thread ten seconds to start, and on a machine that is very busy it takes longer.
+        # Dask gives its own thread ten seconds to start, and on a machine that is very busy it
+        # takes longer.
         for _ in range(STARTS):
-            # A client that failed closes itself when it is collected, for which it needs a lock that the next holds while
-            # its thread starts: collected in that thread, both would wait for ever.
+            # A client that failed closes itself when it is collected, for which it needs a lock
+            # that the next holds while its thread starts: collected in that thread, both would wait
+            # for ever.
             gc.collect()
             with suppress(AssertionError):
                 return distributed.Client(address, timeout=CONNECT, set_as_default=False)
@@ -245,7 +272,9 @@ def _connected(address: str) -> Any:
         if address.startswith("tls:"):
             hint = " Dask's settings distributed.comm.tls must name a ca-file, and a certificate and key of the client."
         what = " ".join(str(error).split()).rstrip(".")
-        raise InputError(f"expected a Dask scheduler with workers at {address!r}, got none: {what}.{hint}") from error
+        raise InputError(
+            f"expected a Dask scheduler with workers at {address!r}, got none: {what}.{hint}"
+        ) from error
 
 
 @contextmanager
@@ -268,7 +297,9 @@ def _silenced() -> Iterator[None]:
 
 def fingerprint_of(scenario: Scenario) -> str:
     """A short name of the scenario's fingerprint, to compare with a worker's."""
-    return hashlib.sha256(json.dumps(scenario.fingerprint(), sort_keys=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(scenario.fingerprint(), sort_keys=True).encode()).hexdigest()[
+        :16
+    ]
 
 
 class _Bench:
@@ -298,7 +329,9 @@ _bench = _Bench()
 def _known(path: str, fingerprint: str) -> tuple[Scenario, Caller, dict[str, Any]]:
     scenario = Scenario.read(path)
     if fingerprint_of(scenario) != fingerprint:
-        raise InputError(f"{path}: expected the scenario that is gathered, got another one on {os.uname().nodename}.")
+        raise InputError(
+            f"{path}: expected the scenario that is gathered, got another one on {os.uname().nodename}."
+        )
     return scenario, Caller(scenario), {instance.name: instance for instance in scenario.instances}
 
 
@@ -317,14 +350,19 @@ def remote_run(
     pin: bool,
     truecost: str,
 ) -> tuple[Outcome, Machine]:
-    """One run, in a worker's thread; the worker reads the scenario for itself and must find the same."""
+    """One run, in a worker's thread; the worker reads the scenario for itself and must find the
+    same.
+    """
     host = os.uname().nodename
     if truecost != version("truecost"):
-        raise InputError(f"expected truecost {truecost} on the worker {host}, got {version('truecost')}.")
+        raise InputError(
+            f"expected truecost {truecost} on the worker {host}, got {version('truecost')}."
+        )
     try:
         scenario, caller, instances = _known(path, fingerprint)
         check_memory(scenario, 1)
-        # As the worker's own scenario has it; what is not in its list was named to the one who sent it.
+        # As the worker's own scenario has it; what is not in its list was named to the one who sent
+        # it.
         here = instances.get(instance.name, instance)
         key = (path, fingerprint, here.name)
         if key not in _digests:

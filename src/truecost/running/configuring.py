@@ -1,14 +1,18 @@
-"""The configurator: propose, decide (`truecost.race.policy`), run, journal; then judge what it chose on fresh instances.
+"""The configurator: propose, decide (`truecost.race.policy`), run, journal; then judge what it
+chose on fresh instances.
 
-A search is batch-synchronous: it decides, has all runs of the batch made in whatever order, and decides again. Everything
-follows from the scenario, the settings the search was begun with and what the runs cost. So it is resumed by going the same
-way again, with the runs that are in the journal; killed at any moment, it ends where it would have ended.
+A search is batch-synchronous: it decides, has all runs of the batch made in whatever order, and
+decides again. Everything follows from the scenario, the settings the search was begun with and what
+the runs cost. So it is resumed by going the same way again, with the runs that are in the journal;
+killed at any moment, it ends where it would have ended.
 
-A third to a half of the instances is held out: never trained on, and a part of the budget is kept for them. When the search
-is over, the incumbent is fixed, and only then it and the default are run there. What is certified rests on these runs alone.
+A third to a half of the instances is held out: never trained on, and a part of the budget is kept
+for them. When the search is over, the incumbent is fixed, and only then it and the default are run
+there. What is certified rests on these runs alone.
 
-With a larger budget a finished search goes on: first the same way again, then beyond it. Held-out costs never decide what
-is tried, only whether somebody asks for more; so each further look at them takes a part of delta, and they stay held out.
+With a larger budget a finished search goes on: first the same way again, then beyond it. Held-out
+costs never decide what is tried, only whether somebody asks for more; so each further look at them
+takes a part of delta, and they stay held out.
 """
 
 import math
@@ -37,7 +41,8 @@ from truecost.runs import Status
 
 # Most runs of a configuration on an instance, where nobody says.
 RUNS = 5
-# At least one instance in so many is held out, and up to half of them where the budget can run them.
+# At least one instance in so many is held out, and up to half of them where the budget can run
+# them.
 HELD_OUT = 3
 # What the choice of these is drawn from, beside the seed.
 SPLIT = 1
@@ -56,12 +61,15 @@ class Configured:
     default
         What it is compared with.
     training_cost, standard_error
-        Mean of the incumbent's instance means on the instances it was chosen by: too good, as a rule.
+        Mean of the incumbent's instance means on the instances it was chosen by: too good, as a
+        rule.
     assessment
-        What may be said of it, from runs on instances it did not train on; `untested` says why there are none.
+        What may be said of it, from runs on instances it did not train on; `untested` says why
+        there are none.
     budget, spent, runs, capped, held_out, configurations, cpu
-        What there was to spend, and what was spent, in the same unit; runs in all, those stopped at a cap, and those on
-        held-out instances; configurations that were tried; CPU seconds of all runs.
+        What there was to spend, and what was spent, in the same unit; runs in all, those stopped at
+        a cap, and those on held-out instances; configurations that were tried; CPU seconds of all
+        runs.
     reason
         Why the search ended.
     notes
@@ -104,24 +112,29 @@ def configure(
     waiting: Callable[[str], None] | None = None,
     policy: Policy = race.decide,
 ) -> Configured:
-    """Search for a better configuration than the default, and say what the one that was found really costs.
+    """Search for a better configuration than the default, and say what the one that was found
+    really costs.
 
     Parameters
     ----------
     scenario
         What is run.
     journal
-        Where runs are kept. A search that is there goes on; one that is finished is only told again.
+        Where runs are kept. A search that is there goes on; one that is finished is only told
+        again.
     budget
-        `"2h"`, `"5000runs"`; None goes on with the one the search has, a larger one goes on when that is spent.
+        `"2h"`, `"5000runs"`; None goes on with the one the search has, a larger one goes on when
+        that is spent.
     runs
-        Most runs of a configuration on an instance, 5 if not given; 1 for a target that is deterministic.
+        Most runs of a configuration on an instance, 5 if not given; 1 for a target that is
+        deterministic.
     delta
         The probability with which each statement about the result may be wrong.
     workers, pin, dask
         As in `gather`. How many runs a batch has at least is fixed when the search begins.
     seed
-        Of proposals, the order of runs and the choice of held-out instances; the scenario's if not given.
+        Of proposals, the order of runs and the choice of held-out instances; the scenario's if not
+        given.
     keep_going
         Whether to go on though all of the first runs crashed.
     progress
@@ -154,20 +167,27 @@ def configure(
         return report_of(scenario, book, search, delta, reason, untested)
 
 
-def settings_for(scenario: Scenario, budget: Budget | None, runs: int | None, seed: int | None, workers: int) -> Settings:
+def settings_for(
+    scenario: Scenario, budget: Budget | None, runs: int | None, seed: int | None, workers: int
+) -> Settings:
     """What a new search is begun with."""
     if budget is None:
-        raise InputError("expected a `budget` for a new search, 2h or 5000runs for instance, got none.")
+        raise InputError(
+            "expected a `budget` for a new search, 2h or 5000runs for instance, got none."
+        )
     if not np.isfinite(scenario.metric.range()).all():
         raise InputError(f"{scenario.path}: metric: expected low and high for a search, got none.")
     runs = RUNS if runs is None else runs
     seed = scenario.seed if seed is None else seed
     if runs < 1 or seed < 0:
-        raise InputError(f"expected at least 1 run per instance and a seed from 0, got {runs} and the seed {seed}.")
+        raise InputError(
+            f"expected at least 1 run per instance and a seed from 0, got {runs} and the seed {seed}."
+        )
     names = [instance.name for instance in scenario.instances]
     order = np.random.default_rng([seed, SPLIT]).permutation(len(names))
     least = max(1, round(len(names) / HELD_OUT)) if len(names) > 1 else 0
-    # More runs on the same instances hardly tighten a limit, more instances do: as many as there will be runs for.
+    # More runs on the same instances hardly tighten a limit, more instances do: as many as there
+    # will be runs for.
     pairs = math.floor(KEPT * budget.amount / 2) if budget.unit == "runs" else least
     hidden = max(least, min(pairs, len(names) // 2))
     return Settings(
@@ -183,7 +203,12 @@ def settings_for(scenario: Scenario, budget: Budget | None, runs: int | None, se
 
 
 def _check_settings(
-    book: Journal, settings: Settings, scenario: Scenario, budget: Budget | None, runs: int | None, seed: int | None
+    book: Journal,
+    settings: Settings,
+    scenario: Scenario,
+    budget: Budget | None,
+    runs: int | None,
+    seed: int | None,
 ) -> None:
     """Whether what is asked for is what the search was begun with."""
     there = Budget(amount=searchlog.budgets_of(book, settings)[-1], unit=settings.unit)
@@ -198,7 +223,9 @@ def _check_settings(
         ("the metric", scenario.metric.model_dump_json(), settings.metric),
     ]
     refuse_changes(book, "search", given, "every decision rests on it")
-    missing = {*settings.training, *settings.held_out} - {instance.name for instance in scenario.instances}
+    missing = {*settings.training, *settings.held_out} - {
+        instance.name for instance in scenario.instances
+    }
     if missing:
         raise InputError(
             f"{book.path}: expected the instances the search was begun with, and {sorted(missing)[0]!r} is not there."
@@ -206,7 +233,12 @@ def _check_settings(
 
 
 def report_of(
-    scenario: Scenario, book: Journal, search: Search, delta: float, reason: str, untested: str | None
+    scenario: Scenario,
+    book: Journal,
+    search: Search,
+    delta: float,
+    reason: str,
+    untested: str | None,
 ) -> Configured:
     """The statements, from the journal alone."""
     settings = search.settings

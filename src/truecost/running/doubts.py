@@ -8,9 +8,11 @@ from truecost.running.metric import Metric
 from truecost.running.runtable import RunTable
 from truecost.runs import Status
 
-# A run that waited for more than half its time, and half a second, did not have its core for itself; some may.
+# A run that waited for more than half its time, and half a second, did not have its core for
+# itself; some may.
 WAITED, WAITED_SECONDS, WAITED_SHARE = 1.5, 0.5, 0.05
-# Two runs are alike when they end alike, print the same and differ in CPU time by no more than the clock's noise.
+# Two runs are alike when they end alike, print the same and differ in CPU time by no more than the
+# clock's noise.
 ALIKE, ALIKE_SECONDS, ALIKE_SHARE, ALIKE_CELLS = 0.05, 0.01, 0.95, 10
 
 
@@ -23,7 +25,9 @@ def doubts(table: RunTable, machines: list[Machine], metric: Metric) -> list[str
         found.append(f"CPUs are mixed ({'; '.join(models)}): their times do not compare.")
     solvers = sorted({machine.solver for machine in used})
     if len(solvers) > 1:
-        found.append(f"the solver's version changed on the way: {'; '.join(text or 'unknown' for text in solvers)}.")
+        found.append(
+            f"the solver's version changed on the way: {'; '.join(text or 'unknown' for text in solvers)}."
+        )
     waited = (table.wall > WAITED * table.cpu + WAITED_SECONDS).mean() if len(table.wall) else 0.0
     if waited > WAITED_SHARE and not (metric.timed and metric.clock == "wall"):
         found.append(
@@ -54,7 +58,9 @@ def doubts(table: RunTable, machines: list[Machine], metric: Metric) -> list[str
 def _alike(table: RunTable) -> tuple[int, int]:
     """In how many cells runs can be compared, and in how many they are all alike."""
     # Where every run ended at a limit, seeds had no chance to show.
-    told = (table.status == Status.SOLVED) & (~np.isnan(table.value) | (table.cpu > 2 * ALIKE_SECONDS))
+    told = (table.status == Status.SOLVED) & (
+        ~np.isnan(table.value) | (table.cpu > 2 * ALIKE_SECONDS)
+    )
     cell = table.configuration * len(table.instances) + table.instance
     number = np.unique(cell, return_inverse=True)[1]
     size = int(number.max(initial=-1)) + 1
@@ -73,4 +79,6 @@ def _alike(table: RunTable) -> tuple[int, int]:
     # NaN, where nothing was printed, equals NaN; the difference of unlike infinities is never 0.
     value = spread(np.nan_to_num(table.value, nan=-1.0))
     same = (value == 0) & (spread(table.status.astype(float)) == 0)
-    return int(several.sum()), int((several & same & (spread(table.cpu) <= ALIKE * most + ALIKE_SECONDS)).sum())
+    return int(several.sum()), int(
+        (several & same & (spread(table.cpu) <= ALIKE * most + ALIKE_SECONDS)).sum()
+    )

@@ -59,7 +59,9 @@ def entry_of(
         else Contestant(against, _configuration(log, scenario, against))
     )
     if winner.configuration.name == rival.configuration.name:
-        raise InputError(f"expected a winner that differs from the default, got {name!r}, which has the same parameters.")
+        raise InputError(
+            f"expected a winner that differs from the default, got {name!r}, which has the same parameters."
+        )
     if isinstance(instances, str):
         found: Sequence[Instance] = matching(instances, Path.cwd())
         found = sorted(found, key=lambda each: (scenario.place(each), each.name))
@@ -83,11 +85,15 @@ def _configuration(log: Import, scenario: Scenario, name: str) -> Configuration:
     try:
         return scenario.space.configuration_of(log.parameters[name])
     except InputError as error:
-        raise InputError(f"configuration {name!r:.80} of the log and the space of {scenario.path}: {error}") from error
+        raise InputError(
+            f"configuration {name!r:.80} of the log and the space of {scenario.path}: {error}"
+        ) from error
 
 
 def _unseen(found: Sequence[Instance], log: Import, folders: Sequence[Path]) -> list[Instance]:
-    """The instances the log has no runs on: by name, by the end of their path, and by content where its files are here."""
+    """The instances the log has no runs on: by name, by the end of their path, and by content where
+    its files are here.
+    """
     names = {*log.matrix.instances, *(() if log.test is None else log.test.instances)}
     ends = {Path(name).parts for name in names if not Path(name).is_absolute()}
     longest = max(map(len, ends), default=0)
@@ -95,7 +101,10 @@ def _unseen(found: Sequence[Instance], log: Import, folders: Sequence[Path]) -> 
     sizes = {path.stat().st_size: path for path in files}
     used = {path.resolve() for path in files}
     contents: set[str] = set()
-    if any(each.is_file and each.recipe is None and Path(each.argument).stat().st_size in sizes for each in found):
+    if any(
+        each.is_file and each.recipe is None and Path(each.argument).stat().st_size in sizes
+        for each in found
+    ):
         contents = {_digest(path) for path in files}
 
     def seen(each: Instance) -> bool:

@@ -1,6 +1,7 @@
 """One run as a process tree under limits: started, watched, measured, dead when it is over.
 
-Slots do the work: each holds a small supervisor process (`_supervisor`) pinned to a core of its own.
+Slots do the work: each holds a small supervisor process (`_supervisor`) pinned to a core of its
+own.
 """
 
 import contextlib
@@ -43,7 +44,9 @@ class LostSlotError(TruecostError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """What a slot tells of a process tree that is over: the limit it went past, if any, and what it used and printed."""
+    """What a slot tells of a process tree that is over: the limit it went past, if any, and what it
+    used and printed.
+    """
 
     exceeded: str | None
     exit_code: int
@@ -63,14 +66,19 @@ class Slot:
     core
         The processor everything here is pinned to; None for any.
     group
-        Whether to measure by a control group where there can be one; else by child subreaper, wait4 and sampling.
+        Whether to measure by a control group where there can be one; else by child subreaper, wait4
+        and sampling.
     namespace
         Whether to hold runs in a PID namespace where there can be one.
     """
 
-    def __init__(self, *, core: int | None = None, group: bool = True, namespace: bool = True) -> None:
+    def __init__(
+        self, *, core: int | None = None, group: bool = True, namespace: bool = True
+    ) -> None:
         if not sys.platform.startswith("linux") or not hasattr(os, "pidfd_open"):
-            raise InputError("expected Linux 5.3 or newer: elsewhere a process tree cannot be held to its limits.")
+            raise InputError(
+                "expected Linux 5.3 or newer: elsewhere a process tree cannot be held to its limits."
+            )
         self.core = core
         self._writing = threading.Lock()
         self._requests = CLOSED
@@ -111,7 +119,12 @@ class Slot:
         return self._process.pid
 
     def run(
-        self, arguments: Sequence[str], *, folder: Path, limits: Limits, environment: Mapping[str, str] | None = None
+        self,
+        arguments: Sequence[str],
+        *,
+        folder: Path,
+        limits: Limits,
+        environment: Mapping[str, str] | None = None,
     ) -> Ended:
         """Execute a command to its end or to its limits."""
         request = {
@@ -160,10 +173,14 @@ class Slot:
 
     def _lost(self) -> LostSlotError:
         self.close()
-        return LostSlotError(f"the supervisor {self._process.pid} ended (code {self._process.returncode}).")
+        return LostSlotError(
+            f"the supervisor {self._process.pid} ended (code {self._process.returncode})."
+        )
 
     def stop(self) -> None:
-        """End the supervisor, and with it whatever runs; may be called while another thread waits in `run`."""
+        """End the supervisor, and with it whatever runs; may be called while another thread waits
+        in `run`.
+        """
         with self._writing:
             if self._requests != CLOSED:
                 os.close(self._requests)
@@ -179,17 +196,27 @@ class Slot:
     def __enter__(self) -> "Slot":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
 
 def execute(
-    slot: Slot, caller: Caller, configuration: Configuration, instance: Instance, seed: int, cap: float | None = None
+    slot: Slot,
+    caller: Caller,
+    configuration: Configuration,
+    instance: Instance,
+    seed: int,
+    cap: float | None = None,
 ) -> Outcome:
     """One run: the target called, its answer read, and checked where the scenario has a check.
 
-    A cap, in seconds of the metric's clock, stops it below the scenario's limit. The target is not told: a run that ends
-    before its cap is the run that would have been without.
+    A cap, in seconds of the metric's clock, stops it below the scenario's limit. The target is not
+    told: a run that ends before its cap is the run that would have been without.
     """
     scenario = caller.scenario
     clock = scenario.metric.clock
@@ -203,7 +230,11 @@ def execute(
     )
     answered = caller.read(ended.exit_code, ended.stdout, ended.stderr, ended.dropped)
     capped = cap is not None and ended.exceeded == clock
-    status, detail = (Status.CENSORED, f"stopped at its cap of {cap:g} s") if capped else verdict(ended, answered)
+    status, detail = (
+        (Status.CENSORED, f"stopped at its cap of {cap:g} s")
+        if capped
+        else verdict(ended, answered)
+    )
     if status == Status.SOLVED and scenario.target.check is not None:
         status, detail = _check(slot, caller, instance, seed, ended.stdout)
     return Outcome(
@@ -229,7 +260,9 @@ def verdict(ended: Ended, answered: Answered) -> tuple[Status, str]:
     return answered.status, answered.detail
 
 
-def _check(slot: Slot, caller: Caller, instance: Instance, seed: int, stdout: bytes) -> tuple[Status, str]:
+def _check(
+    slot: Slot, caller: Caller, instance: Instance, seed: int, stdout: bytes
+) -> tuple[Status, str]:
     scenario = caller.scenario
     # The supervisor tidies its folder when the check is over.
     output = slot.folder / "output"
@@ -240,12 +273,19 @@ def _check(slot: Slot, caller: Caller, instance: Instance, seed: int, stdout: by
     line = caller.check_line(instance, seed, str(output))
     assert line is not None  # noqa: S101 - whoever calls has seen that there is one
     limits = Limits(wall=CHECK_WALL, output=1.0)
-    ended = slot.run(line, folder=scenario.folder, limits=limits, environment=scenario.target.environment)
-    said = [text.strip() for text in (ended.stdout + b"\n" + ended.stderr).decode("utf-8", "replace").splitlines()]
+    ended = slot.run(
+        line, folder=scenario.folder, limits=limits, environment=scenario.target.environment
+    )
+    said = [
+        text.strip()
+        for text in (ended.stdout + b"\n" + ended.stderr).decode("utf-8", "replace").splitlines()
+    ]
     last = next((text[:200] for text in reversed(said) if text), "")
     if ended.exceeded is None and ended.exit_code == 0:
         return Status.SOLVED, ""
-    broke = any(line.startswith(BROKE) for line in ended.stderr.decode("utf-8", "replace").splitlines())
+    broke = any(
+        line.startswith(BROKE) for line in ended.stderr.decode("utf-8", "replace").splitlines()
+    )
     if ended.exceeded is None and ended.exit_code == VETO and not broke:
         return Status.VETOED, last or "vetoed by the check"
     how = f"{ended.exceeded} limit" if ended.exceeded else f"exit code {ended.exit_code}"
@@ -265,7 +305,11 @@ def _cannot_start(arguments: Sequence[str], folder: Path, header: Mapping[str, A
         problem = "there is no such program" if os.sep in program else "it is not on PATH"
     elif header.get("errno") == errno.EACCES:
         place = folder / program
-        problem = "it is a folder" if place.is_dir() else f"it may not be executed; chmod +x {shlex.quote(str(place))}"
+        problem = (
+            "it is a folder"
+            if place.is_dir()
+            else f"it may not be executed; chmod +x {shlex.quote(str(place))}"
+        )
     elif header.get("errno") == errno.ENOEXEC:
         problem = "it is neither a program nor a script with a first line #!"
     return f"cannot start {program!r:.200}: {problem}; try by hand: {_pasted(arguments, folder)}"
@@ -274,10 +318,16 @@ def _cannot_start(arguments: Sequence[str], folder: Path, header: Mapping[str, A
 def by_hand(caller: Caller, configuration: Configuration, instance: Instance, seed: int) -> str:
     """A run as a command line to paste into a shell."""
     scenario = caller.scenario
-    return _pasted(caller.command_line(configuration, instance, seed), scenario.folder, scenario.target.environment)
+    return _pasted(
+        caller.command_line(configuration, instance, seed),
+        scenario.folder,
+        scenario.target.environment,
+    )
 
 
-def by_hand_checked(caller: Caller, configuration: Configuration, instance: Instance, seed: int) -> str:
+def by_hand_checked(
+    caller: Caller, configuration: Configuration, instance: Instance, seed: int
+) -> str:
     """The same, and then its check, on the output that the run left in a file."""
     output = str(Path(tempfile.gettempdir()) / "truecost-output")
     check = caller.check_line(instance, seed, output)
@@ -287,8 +337,13 @@ def by_hand_checked(caller: Caller, configuration: Configuration, instance: Inst
     return f"{run} > {shlex.quote(output)}; {_pasted(check, None, environment)}"
 
 
-def _pasted(arguments: Sequence[str], folder: Path | None, environment: Mapping[str, str] | None = None) -> str:
-    words = [*(["env"] if environment else []), *(f"{name}={value}" for name, value in (environment or {}).items())]
+def _pasted(
+    arguments: Sequence[str], folder: Path | None, environment: Mapping[str, str] | None = None
+) -> str:
+    words = [
+        *(["env"] if environment else []),
+        *(f"{name}={value}" for name, value in (environment or {}).items()),
+    ]
     start = "" if folder is None else f"cd {shlex.quote(str(folder))} && "
     return f"{start}{shlex.join([*words, *arguments])}".replace(SCRATCH, tempfile.gettempdir())
 
@@ -299,7 +354,10 @@ def version_of(slot: Slot, scenario: Scenario, caller: Caller) -> str:
     if line is None:
         return ""
     ended = slot.run(
-        line, folder=scenario.folder, limits=Limits(wall=60.0, output=1.0), environment=scenario.target.environment
+        line,
+        folder=scenario.folder,
+        limits=Limits(wall=60.0, output=1.0),
+        environment=scenario.target.environment,
     )
     text = (ended.stdout + b"\n" + ended.stderr).decode("utf-8", "replace").strip()
     return text.partition("\n")[0].strip()[:200]
@@ -335,7 +393,9 @@ def cores() -> list[int]:
 
 @contextlib.contextmanager
 def claimed_cores(number: int | None) -> Iterator[list[int]]:
-    """So many cores, all that are free for None, that no other truecost on this machine uses meanwhile."""
+    """So many cores, all that are free for None, that no other truecost on this machine uses
+    meanwhile.
+    """
     usable = cores()
     if number is not None and number > len(usable):
         raise InputError(

@@ -1,4 +1,6 @@
-"""What a gathering's first runs say of its scenario: a wrong one stops early, with the reason and a line to try by hand."""
+"""What a gathering's first runs say of its scenario: a wrong one stops early, with the reason and a
+line to try by hand.
+"""
 
 from pathlib import Path
 
@@ -10,7 +12,8 @@ from truecost.running.scenario import Scenario
 from truecost.running.target import Caller
 from truecost.runs import Outcome, Status
 
-# So many of the first runs are given a chance; if none comes through, it is the scenario that is wrong.
+# So many of the first runs are given a chance; if none comes through, it is the scenario that is
+# wrong.
 FIRST_RUNS = 10
 FAILED = {Status.CRASHED: "crashed", Status.VETOED: "were vetoed"}
 
@@ -31,7 +34,9 @@ def outside(metric: Metric, outcome: Outcome) -> bool:
 def none_came_through(scenario: Scenario, journal: Path, failed: list[Finished]) -> str:
     """What to say when all of the first runs failed."""
     default = scenario.space.default().name
-    ordered = sorted(failed, key=lambda run: (run.task.number, run.task.configuration.name != default))
+    ordered = sorted(
+        failed, key=lambda run: (run.task.number, run.task.configuration.name != default)
+    )
     kinds: dict[str, list[Finished]] = {}
     for run in ordered:
         kinds.setdefault(fault(scenario.metric, run.outcome) or "", []).append(run)
@@ -49,7 +54,11 @@ def none_came_through(scenario: Scenario, journal: Path, failed: list[Finished])
 def cost_outside(scenario: Scenario, journal: Path, kind: str, run: Finished) -> str:
     """What to say of a value outside [low, high]."""
     low, high = scenario.metric.range()
-    then = "; no run is lost by it" if kind == "gather" else f" and remove {journal}, whose every decision rests on them"
+    then = (
+        "; no run is lost by it"
+        if kind == "gather"
+        else f" and remove {journal}, whose every decision rests on them"
+    )
     return (
         f"expected costs in [{low:g}, {high:g}], and configuration {run.task.configuration.name} on instance "
         f"{run.task.instance.name!r} cost {run.outcome.value:g}. Change low and high in [metric]{then}. "

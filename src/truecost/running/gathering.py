@@ -1,4 +1,6 @@
-"""Schedule x executor -> journal: a plan's runs executed in S* order, on this machine or on a Dask cluster."""
+"""Schedule x executor -> journal: a plan's runs executed in S* order, on this machine or on a Dask
+cluster.
+"""
 
 import math
 import os
@@ -13,7 +15,14 @@ import numpy as np
 
 from truecost.errors import InputError
 from truecost.running.execute import claimed_cores, cores
-from truecost.running.firstruns import FIRST_RUNS, cost_outside, fault, none_came_through, outside, was_aborted
+from truecost.running.firstruns import (
+    FIRST_RUNS,
+    cost_outside,
+    fault,
+    none_came_through,
+    outside,
+    was_aborted,
+)
 from truecost.running.instances import check_generator
 from truecost.running.journal import Journal, Plan
 from truecost.running.pool import Finished, LocalPool, Pool, Task, check_memory
@@ -25,7 +34,9 @@ PILOT = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatherProgress:
-    """How far the gathering is: runs planned, there already at the start, done since, and the CPU seconds of the latter."""
+    """How far the gathering is: runs planned, there already at the start, done since, and the CPU
+    seconds of the latter.
+    """
 
     planned: int
     before: int
@@ -38,8 +49,8 @@ class GatherProgress:
 class GatherForecast:
     """What the rest of a plan will take, from the runs that are there.
 
-    `cpu` is in seconds, with a 95 % interval for the mean of a run carried over to all of them; `worst` is if every run went
-    to its limit; `wall` is what it takes with so many workers.
+    `cpu` is in seconds, with a 95 % interval for the mean of a run carried over to all of them;
+    `worst` is if every run went to its limit; `wall` is what it takes with so many workers.
     """
 
     planned: int
@@ -54,14 +65,22 @@ class GatherForecast:
 
 
 def plan_of(scenario: Scenario, configurations: int, instances: int | None, runs: int) -> Plan:
-    """The default and random configurations on the first instances of the scenario's order, all of them for None."""
+    """The default and random configurations on the first instances of the scenario's order, all of
+    them for None.
+    """
     if runs < 1:
-        raise InputError(f"expected at least 1 run of each configuration on each instance, got {runs}.")
+        raise InputError(
+            f"expected at least 1 run of each configuration on each instance, got {runs}."
+        )
     available = len(scenario.instances)
     if instances is None and scenario.endless:
-        raise InputError("expected `instances`, how many the generator is to make; or count in [instances].")
+        raise InputError(
+            "expected `instances`, how many the generator is to make; or count in [instances]."
+        )
     if instances is not None and not 1 <= instances <= available:
-        raise InputError(f"expected 1 to {available} instances, as many as the scenario has, got {instances}.")
+        raise InputError(
+            f"expected 1 to {available} instances, as many as the scenario has, got {instances}."
+        )
     return Plan(
         configurations=tuple(scenario.space.configurations(configurations, rng=scenario.seed)),
         instances=scenario.instances[:instances],
@@ -102,9 +121,11 @@ def gather(
     scenario
         What is run; the journal, begun if it is not there, must have been begun with the same.
     configurations, instances, runs
-        The size of the plan; all instances for None. Larger than before in any direction, it adds what is missing.
+        The size of the plan; all instances for None. Larger than before in any direction, it adds
+        what is missing.
     workers, pin
-        How many runs at a time on this machine, each pinned to a core of its own; as many as there are cores for None.
+        How many runs at a time on this machine, each pinned to a core of its own; as many as there
+        are cores for None.
     dask
         The address of a Dask scheduler whose workers execute the runs instead.
     keep_going
@@ -119,7 +140,16 @@ def gather(
         if done.all():
             return
         with pool_for(scenario, workers=workers, pin=pin, dask=dask, waiting=waiting) as pool:
-            _collect(book, pool, tasks(scenario, plan, done), plan.size, int(done.sum()), keep_going, scenario, progress)
+            _collect(
+                book,
+                pool,
+                tasks(scenario, plan, done),
+                plan.size,
+                int(done.sum()),
+                keep_going,
+                scenario,
+                progress,
+            )
 
 
 def forecast(
@@ -136,15 +166,19 @@ def forecast(
     progress: Callable[[GatherProgress], None] | None = None,
     waiting: Callable[[str], None] | None = None,
 ) -> GatherForecast:
-    """What `gather` with the same arguments would take, from a pilot: 20 runs of the plan, drawn at random.
+    """What `gather` with the same arguments would take, from a pilot: 20 runs of the plan, drawn at
+    random.
 
-    They are journaled as any other run, so that nothing is done twice; runs that are there count as pilot.
+    They are journaled as any other run, so that nothing is done twice; runs that are there count as
+    pilot.
     """
     with opened(scenario, journal, configurations, instances, runs) as (book, plan):
         done = book.done(plan)
         short = min(PILOT, plan.size) - int(done.sum())
         if short > 0:
-            chosen = np.random.default_rng(scenario.seed).permutation(np.flatnonzero(~done.ravel()))[:short]
+            chosen = np.random.default_rng(scenario.seed).permutation(
+                np.flatnonzero(~done.ravel())
+            )[:short]
             pilot = np.ones(done.size, dtype=bool)
             pilot[chosen] = False
             with pool_for(scenario, workers=workers, pin=pin, dask=dask, waiting=waiting) as pool:
@@ -158,7 +192,11 @@ def _forecast(scenario: Scenario, book: Journal, plan: Plan, workers: int) -> Ga
     left = int((~book.done(plan)).sum())
     table = book.table()
     mean, wall = float(table.cpu.mean()), float(table.wall.mean())
-    error = 1.96 * float(table.cpu.std(ddof=1)) / math.sqrt(len(table.cpu)) if len(table.cpu) > 1 else math.inf
+    error = (
+        1.96 * float(table.cpu.std(ddof=1)) / math.sqrt(len(table.cpu))
+        if len(table.cpu) > 1
+        else math.inf
+    )
     most = scenario.limits.cpu or scenario.limits.wall or math.inf
     return GatherForecast(
         planned=plan.size,
@@ -175,7 +213,11 @@ def _forecast(scenario: Scenario, book: Journal, plan: Plan, workers: int) -> Ga
 
 @contextmanager
 def opened(
-    scenario: Scenario, journal: str | os.PathLike[str], configurations: int, instances: int | None, runs: int
+    scenario: Scenario,
+    journal: str | os.PathLike[str],
+    configurations: int,
+    instances: int | None,
+    runs: int,
 ) -> Iterator[tuple[Journal, Plan]]:
     """The journal open for writing, with the plan in it."""
     plan = plan_of(scenario, configurations, instances, runs)
@@ -202,7 +244,9 @@ def pool_for(
         return
     with ExitStack() as stack:
         pinned: list[int | None] = (
-            [*stack.enter_context(claimed_cores(workers))] if pin else [None] * (workers or len(cores()))
+            [*stack.enter_context(claimed_cores(workers))]
+            if pin
+            else [None] * (workers or len(cores()))
         )
         check_memory(scenario, len(pinned))
         check_generator(scenario.instances)
@@ -227,7 +271,11 @@ def _collect(
         done += len(finished)
         cpu += sum(run.outcome.cpu for run in finished)
         if progress is not None:
-            progress(GatherProgress(planned=planned, before=before, done=done, cpu=cpu, workers=pool.workers))
+            progress(
+                GatherProgress(
+                    planned=planned, before=before, done=done, cpu=cpu, workers=pool.workers
+                )
+            )
 
     tell([])
     collector = Collector(scenario, book, pool, keep_going=keep_going)
@@ -237,7 +285,9 @@ def _collect(
 
 
 class Collector:
-    """Feeds a pool and writes down what comes back, first of all; remembers whether any run ever came through."""
+    """Feeds a pool and writes down what comes back, first of all; remembers whether any run ever
+    came through.
+    """
 
     def __init__(self, scenario: Scenario, book: Journal, pool: Pool, *, keep_going: bool) -> None:
         self._scenario, self._book, self._pool = scenario, book, pool
@@ -253,14 +303,21 @@ class Collector:
         out = 0
         trouble: str | None = None
         while True:
-            while trouble is None and out < 2 * self._pool.workers and (task := next(waiting, None)) is not None:
+            while (
+                trouble is None
+                and out < 2 * self._pool.workers
+                and (task := next(waiting, None)) is not None
+            ):
                 self._pool.submit(task)
                 out += 1
             if out == 0:
                 break
             finished = self._pool.wait()
             out -= len(finished)
-            self._book.add([(each.run, each.machine) for each in finished], datetime.now(UTC).isoformat(timespec="seconds"))
+            self._book.add(
+                [(each.run, each.machine) for each in finished],
+                datetime.now(UTC).isoformat(timespec="seconds"),
+            )
             for run in finished:
                 trouble = trouble or self._trouble(run)
             tell(finished)
@@ -274,7 +331,11 @@ class Collector:
         if run.outcome.status == Status.ABORTED:
             return was_aborted(scenario, run)
         # Later on, a night of runs is worth more than the news: then the summary tells.
-        if self._seen <= FIRST_RUNS and not self._keep_going and outside(scenario.metric, run.outcome):
+        if (
+            self._seen <= FIRST_RUNS
+            and not self._keep_going
+            and outside(scenario.metric, run.outcome)
+        ):
             return cost_outside(scenario, path, self._book.kind, run)
         if not self._proven:
             self._proven = fault(scenario.metric, run.outcome) is None
@@ -290,10 +351,17 @@ class Collector:
 
 
 class Bench:
-    """Where runs are made; opened when the first one is to be made, since a finished search needs none."""
+    """Where runs are made; opened when the first one is to be made, since a finished search needs
+    none.
+    """
 
     def __init__(
-        self, stack: ExitStack, scenario: Scenario, book: Journal, keep_going: bool, options: dict[str, Any]
+        self,
+        stack: ExitStack,
+        scenario: Scenario,
+        book: Journal,
+        keep_going: bool,
+        options: dict[str, Any],
     ) -> None:
         self._stack, self._scenario, self._book, self._options = stack, scenario, book, options
         self._keep_going = keep_going
@@ -309,6 +377,8 @@ class Bench:
         return Collector(self._scenario, self._book, self.pool, keep_going=self._keep_going)
 
     def refuse_failures(self) -> None:
-        """Refuse a scenario of which no run ever came through, though the runs were too few to say so before."""
+        """Refuse a scenario of which no run ever came through, though the runs were too few to say
+        so before.
+        """
         if "collector" in self.__dict__:
             self.collector.refuse_failures()

@@ -1,4 +1,6 @@
-"""Instances of a scenario: by list, by pattern, from a file that says more of each, or made by a generator from seeds."""
+"""Instances of a scenario: by list, by pattern, from a file that says more of each, or made by a
+generator from seeds.
+"""
 
 import csv
 import glob
@@ -39,20 +41,29 @@ class InstanceTable(TomlTable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How an instance is made: a command, in which {file} stands for what it writes, started in a folder."""
+    """How an instance is made: a command, in which {file} stands for what it writes, started in a
+    folder.
+    """
 
     command: tuple[str, ...]
     folder: Path
 
     def make(self, path: Path) -> None:
-        """Write the instance; whole, or not at all, whoever else makes the same one at the same time."""
+        """Write the instance; whole, or not at all, whoever else makes the same one at the same
+        time.
+        """
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix="new-", suffix=path.suffix)
         os.close(handle)
         words = [word.replace("{file}", name) for word in self.command]
         try:
             ended = subprocess.run(  # noqa: S603 - the scenario's own program, without a shell
-                words, cwd=self.folder, capture_output=True, timeout=MAKING, check=False, stdin=subprocess.DEVNULL
+                words,
+                cwd=self.folder,
+                capture_output=True,
+                timeout=MAKING,
+                check=False,
+                stdin=subprocess.DEVNULL,
             )
             said = ended.stderr.decode("utf-8", "replace").strip().splitlines()
             if ended.returncode:
@@ -61,19 +72,27 @@ class Recipe:
                     f"from {words}."
                 )
             if not Path(name).stat().st_size:
-                raise InputError(f"instances.generator: expected an instance in {{file}}, got an empty one from {words}.")
+                raise InputError(
+                    f"instances.generator: expected an instance in {{file}}, got an empty one from {words}."
+                )
             Path(name).replace(path)
         except OSError as error:
-            raise InputError(f"instances.generator: cannot start {words[0]!r:.200}: {error.strerror}.") from error
+            raise InputError(
+                f"instances.generator: cannot start {words[0]!r:.200}: {error.strerror}."
+            ) from error
         except subprocess.TimeoutExpired:
-            raise InputError(f"instances.generator: expected an end within {MAKING:g} s, got none of {words}.") from None
+            raise InputError(
+                f"instances.generator: expected an end within {MAKING:g} s, got none of {words}."
+            ) from None
         finally:
             Path(name).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instance:
-    """An instance: its name, what the target is told (a path, as a rule), and what else is known of it."""
+    """An instance: its name, what the target is told (a path, as a rule), and what else is known of
+    it.
+    """
 
     name: str
     argument: str
@@ -87,8 +106,12 @@ class Instance:
             self.recipe.make(Path(self.argument))
 
     def digest(self) -> str:
-        """A hash of the content, or of how that is made: the same name with another content is another instance."""
-        hashed = hashlib.sha256(json.dumps(dict(self.extras), sort_keys=True).encode("utf-8", "surrogatepass"))
+        """A hash of the content, or of how that is made: the same name with another content is
+        another instance.
+        """
+        hashed = hashlib.sha256(
+            json.dumps(dict(self.extras), sort_keys=True).encode("utf-8", "surrogatepass")
+        )
         if self.recipe is not None:
             # The name of the folder it is made in stands for generator and program.
             hashed.update(Path(self.argument).parent.name.encode())
@@ -100,8 +123,14 @@ class Instance:
 
 
 def read_instances(table: InstanceTable, folder: Path, seed: int) -> list[Instance]:
-    """The instances that the table names, each checked to be there; generated ones are made when they are needed."""
-    given = [key for key in ("glob", "files", "file", "names", "generator") if getattr(table, key) is not None]
+    """The instances that the table names, each checked to be there; generated ones are made when
+    they are needed.
+    """
+    given = [
+        key
+        for key in ("glob", "files", "file", "names", "generator")
+        if getattr(table, key) is not None
+    ]
     if len(given) != 1:
         raise InputError(
             f"instances: expected one of glob, files, file, names and generator, got {', '.join(given) or 'none'}."
@@ -115,7 +144,9 @@ def read_instances(table: InstanceTable, folder: Path, seed: int) -> list[Instan
         found = sorted(glob.glob(table.glob, root_dir=folder, recursive=True))  # noqa: PTH207 - also takes absolute patterns
         rows = [(name, str(folder / name), {}) for name in found if (folder / name).is_file()]
         if not rows:
-            raise InputError(f"instances.glob: expected files, got none for {table.glob!r:.80} in {folder}.")
+            raise InputError(
+                f"instances.glob: expected files, got none for {table.glob!r:.80} in {folder}."
+            )
     elif table.files is not None:
         rows = [(name, str(folder / name), {}) for name in table.files]
     elif table.file is not None:
@@ -124,26 +155,38 @@ def read_instances(table: InstanceTable, folder: Path, seed: int) -> list[Instan
         rows = [(name, name, {}) for name in table.names or ()]
     key = given[0]
     instances = [
-        Instance(name=name, argument=argument, extras=extras, is_file=table.names is None) for name, argument, extras in rows
+        Instance(name=name, argument=argument, extras=extras, is_file=table.names is None)
+        for name, argument, extras in rows
     ]
     seen: set[str] = set()
     for instance in instances:
         if not instance.name or "\0" in instance.name:
-            raise InputError(f"instances.{key}: expected names of instances, got {instance.name!r:.80}.")
+            raise InputError(
+                f"instances.{key}: expected names of instances, got {instance.name!r:.80}."
+            )
         if not _is_text(instance.name):
-            raise InputError(f"instances.{key}: expected names in UTF-8, got {instance.name!r:.80}: rename it.")
+            raise InputError(
+                f"instances.{key}: expected names in UTF-8, got {instance.name!r:.80}: rename it."
+            )
         if instance.name in seen:
-            raise InputError(f"instances.{key}: expected different instances, got {instance.name!r:.80} twice.")
+            raise InputError(
+                f"instances.{key}: expected different instances, got {instance.name!r:.80} twice."
+            )
         seen.add(instance.name)
         if instance.is_file and not Path(instance.argument).is_file():
-            raise InputError(f"instances.{key}: expected a file, got {instance.name!r:.120}, which is none.")
+            raise InputError(
+                f"instances.{key}: expected a file, got {instance.name!r:.120}, which is none."
+            )
     return instances
 
 
 def matching(pattern: str, folder: Path) -> list[Instance]:
     """The files that a pattern finds from a folder, called as the pattern finds them."""
     found = read_instances(InstanceTable(glob=pattern), folder, 0)
-    return [Instance(name=each.name, argument=str(Path(each.argument).resolve()), extras=each.extras) for each in found]
+    return [
+        Instance(name=each.name, argument=str(Path(each.argument).resolve()), extras=each.extras)
+        for each in found
+    ]
 
 
 def check_generator(instances: Sequence[Instance]) -> None:
@@ -161,13 +204,22 @@ def check_generator(instances: Sequence[Instance]) -> None:
             )
 
 
-def _generated(table: InstanceTable, command: Sequence[str], folder: Path, seed: int) -> list[Instance]:
+def _generated(
+    table: InstanceTable, command: Sequence[str], folder: Path, seed: int
+) -> list[Instance]:
     text = " ".join(command)
     if "{seed}" not in text or "{file}" not in text:
-        raise InputError(f"instances.generator: expected '{{seed}}' and '{{file}}' in it, got {list(command)}.")
+        raise InputError(
+            f"instances.generator: expected '{{seed}}' and '{{file}}' in it, got {list(command)}."
+        )
     if os.sep in table.suffix or "\0" in f"{table.suffix}{text}":
-        raise InputError(f"instances.suffix: expected an ending such as '.cnf', got {table.suffix!r:.60}.")
-    words = [word.replace("{python}", sys.executable).replace("{scenario}", str(folder)) for word in command]
+        raise InputError(
+            f"instances.suffix: expected an ending such as '.cnf', got {table.suffix!r:.60}."
+        )
+    words = [
+        word.replace("{python}", sys.executable).replace("{scenario}", str(folder))
+        for word in command
+    ]
     hashed = hashlib.sha256(json.dumps([*command, table.suffix]).encode())
     for word in words:
         if (folder / word).is_file() and word != sys.executable:
@@ -182,7 +234,9 @@ def _generated(table: InstanceTable, command: Sequence[str], folder: Path, seed:
             name=f"seed-{each}{table.suffix}",
             argument=str(where / f"seed-{each}{table.suffix}"),
             extras={"generator_seed": str(each)},
-            recipe=Recipe(command=tuple(word.replace("{seed}", str(each)) for word in words), folder=folder),
+            recipe=Recipe(
+                command=tuple(word.replace("{seed}", str(each)) for word in words), folder=folder
+            ),
         )
         for each in seeds
     ]
@@ -200,14 +254,20 @@ def _listed(path: Path) -> list[tuple[str, str, dict[str, str]]]:
         return [(name, str(path.parent / name), {}) for name in names]
     rows = []
     try:
-        reader = csv.DictReader(io.StringIO(text.lstrip(), newline=""), strict=True, skipinitialspace=True)
+        reader = csv.DictReader(
+            io.StringIO(text.lstrip(), newline=""), strict=True, skipinitialspace=True
+        )
         columns = [column.strip() for column in reader.fieldnames or ()]
         if len(set(columns)) != len(columns):
-            raise InputError(f"instances.file: {path}: expected different columns, got {', '.join(columns):.80}.")
+            raise InputError(
+                f"instances.file: {path}: expected different columns, got {', '.join(columns):.80}."
+            )
         reader.fieldnames = columns
         for row in reader:
             if None in row or None in row.values():
-                raise InputError(f"instances.file: {path}: line {reader.line_num}: expected {len(columns)} columns.")
+                raise InputError(
+                    f"instances.file: {path}: line {reader.line_num}: expected {len(columns)} columns."
+                )
             name = row.pop("instance")
             rows.append((name, str(path.parent / name), dict(row)))
     except csv.Error as error:

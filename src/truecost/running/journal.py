@@ -1,7 +1,8 @@
 """The store of runs: one SQLite file, append-only, one writer, readable while it is written.
 
-A run is a row of the table `runs`; docs/fields.md defines its columns. Costs are not in it: they are computed from outcomes
-by a metric when a matrix is asked for, so that another factor, clock or lower cutoff can be taken from the same runs later.
+A run is a row of the table `runs`; docs/fields.md defines its columns. Costs are not in it: they
+are computed from outcomes by a metric when a matrix is asked for, so that another factor, clock or
+lower cutoff can be taken from the same runs later.
 """
 
 import contextlib
@@ -60,8 +61,9 @@ class Machine:
 class Plan:
     """What is to be run: every configuration on every instance so many times, in S* order.
 
-    Round by round, instance by instance, all configurations: any prefix of that order gives each configuration an even
-    allocation, and all configurations the same one but for the run that is next.
+    Round by round, instance by instance, all configurations: any prefix of that order gives each
+    configuration an even allocation, and all configurations the same one but for the run that is
+    next.
     """
 
     configurations: tuple[Configuration, ...]
@@ -91,10 +93,12 @@ class Journal:
         path = Path(path)
         check_header(path)
         address = path.absolute().as_uri()
-        # As a reader that may tidy up behind itself; else as one that may not; and in a folder where nothing can be written,
-        # nobody else writes either.
+        # As a reader that may tidy up behind itself; else as one that may not; and in a folder
+        # where nothing can be written, nobody else writes either.
         for mode in ("mode=rw", "mode=ro", "immutable=1"):
-            connection = sqlite3.connect(f"{address}?{mode}", uri=True, isolation_level=None, timeout=30)
+            connection = sqlite3.connect(
+                f"{address}?{mode}", uri=True, isolation_level=None, timeout=30
+            )
             try:
                 connection.execute("PRAGMA query_only = 1")
                 connection.execute("SELECT 1 FROM sqlite_master").fetchone()
@@ -115,26 +119,40 @@ class Journal:
         return journal
 
     @classmethod
-    def write(cls, path: str | os.PathLike[str], scenario: Scenario, kind: Kind = "gather") -> "Journal":
-        """Open a scenario's journal for writing, or begin one; one of another scenario or command is refused."""
+    def write(
+        cls, path: str | os.PathLike[str], scenario: Scenario, kind: Kind = "gather"
+    ) -> "Journal":
+        """Open a scenario's journal for writing, or begin one; one of another scenario or command
+        is refused.
+        """
         path = Path(path)
         if path.exists() and path.stat().st_size:
             check_header(path)
         try:
             lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
-            raise InputError(f"{path}: expected a journal that can be written: {error.strerror}.") from error
+            raise InputError(
+                f"{path}: expected a journal that can be written: {error.strerror}."
+            ) from error
         connection = None
         try:
             try:
-                # The lock belongs to this opened file, not to the process: SQLite's own closing does not undo it.
-                fcntl.fcntl(lock, fcntl.F_OFD_SETLK, struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, LOCKED_BYTE, 1, 0))
+                # The lock belongs to this opened file, not to the process: SQLite's own closing
+                # does not undo it.
+                fcntl.fcntl(
+                    lock,
+                    fcntl.F_OFD_SETLK,
+                    struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, LOCKED_BYTE, 1, 0),
+                )
             except OSError as error:
-                raise InputError(f"{path}: expected a journal nobody writes to, and another truecost does.") from error
+                raise InputError(
+                    f"{path}: expected a journal nobody writes to, and another truecost does."
+                ) from error
             with told(path):
                 connection = sqlite3.connect(path, isolation_level=None, timeout=30)
                 connection.execute("PRAGMA journal_mode = WAL")
-                # Each commit is on the disk before it is answered: nothing that was reported done is lost with the power.
+                # Each commit is on the disk before it is answered: nothing that was reported done
+                # is lost with the power.
                 connection.execute("PRAGMA synchronous = FULL")
                 journal = cls(path, connection, lock)
                 journal._begin(scenario, kind)
@@ -156,9 +174,12 @@ class Journal:
                 f"{self.path}: expected a journal of truecost {kind}, got one of truecost {self.kind}, which chose its runs "
                 "otherwise: begin another `journal`."
             )
-        before = self._connection.execute("SELECT value FROM meta WHERE key = 'fingerprint'").fetchone()[0]
+        before = self._connection.execute(
+            "SELECT value FROM meta WHERE key = 'fingerprint'"
+        ).fetchone()[0]
         if before != fingerprint and not self._has_runs():
-            # The first run could not even be started, and the scenario was mended since: nothing is there to be mixed.
+            # The first run could not even be started, and the scenario was mended since: nothing is
+            # there to be mixed.
             self._create(scenario, kind, fingerprint)
         elif before != fingerprint:
             raise InputError(
@@ -169,7 +190,9 @@ class Journal:
 
     def _create(self, scenario: Scenario, kind: Kind, fingerprint: str) -> None:
         with self.transaction() as connection:
-            old = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+            old = connection.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table'"
+            ).fetchall()
             for (table,) in old:
                 connection.execute(f"DROP TABLE {table}")
             for statement in statements(SCHEMAS[kind]):
@@ -180,13 +203,20 @@ class Journal:
 
     def _has_runs(self) -> bool:
         tables = ["runs", "capped"] if self.kind == "configure" else ["runs"]
-        return any(self._connection.execute(f"SELECT EXISTS (SELECT 1 FROM {table})").fetchone()[0] for table in tables)  # noqa: S608
+        return any(
+            self._connection.execute(
+                f"SELECT EXISTS (SELECT 1 FROM {table})"  # noqa: S608 - one of the two above
+            ).fetchone()[0]
+            for table in tables
+        )
 
     def _check_kind(self) -> None:
         application = self._connection.execute("PRAGMA application_id").fetchone()[0]
         version = self._connection.execute("PRAGMA user_version").fetchone()[0]
         if application != APPLICATION:
-            raise InputError(f"{self.path}: expected a journal of truecost, got another SQLite file.")
+            raise InputError(
+                f"{self.path}: expected a journal of truecost, got another SQLite file."
+            )
         kinds: list[Kind] = [kind for kind in get_args(Kind) if VERSIONS[kind] == version]
         if not kinds:
             newest = max(VERSIONS.values())
@@ -223,7 +253,9 @@ class Journal:
                     )
                 extras = json.dumps(dict(instance.extras))
                 row = (instance.name, digest, extras)
-                connection.execute("INSERT OR IGNORE INTO instances (name, digest, extras) VALUES (?, ?, ?)", row)
+                connection.execute(
+                    "INSERT OR IGNORE INTO instances (name, digest, extras) VALUES (?, ?, ?)", row
+                )
             configurations, instances = self._ids(plan)
             cells = (json.dumps(configurations), json.dumps(instances), plan.runs)
             last = connection.execute(
@@ -235,26 +267,35 @@ class Journal:
             row_of_plan = (*cells, metric.model_dump_json(), after)
             if last != row_of_plan:
                 connection.execute(
-                    "INSERT INTO plans (configurations, instances, runs, metric, after) VALUES (?, ?, ?, ?, ?)", row_of_plan
+                    "INSERT INTO plans (configurations, instances, runs, metric, after) VALUES (?, ?, ?, ?, ?)",
+                    row_of_plan,
                 )
 
     def done(self, plan: Plan) -> NDArray[np.bool_]:
-        """Which of the plan's runs are there: (runs, instances, configurations), in the plan's order."""
+        """Which of the plan's runs are there: (runs, instances, configurations), in the plan's
+        order.
+        """
         configurations, instances = self._ids(plan)
         done = np.zeros((plan.runs, len(instances), len(configurations)), dtype=bool)
         query = "SELECT configuration, instance, number FROM runs WHERE status <> ?"
         with told(self.path):
-            rows = np.array(self._connection.execute(query, (int(Status.ABORTED),)).fetchall(), dtype=np.int64).reshape(
-                -1, 3
-            )
-        places = [places_of(ids, rows[:, column]) for column, ids in enumerate((configurations, instances))]
+            rows = np.array(
+                self._connection.execute(query, (int(Status.ABORTED),)).fetchall(), dtype=np.int64
+            ).reshape(-1, 3)
+        places = [
+            places_of(ids, rows[:, column])
+            for column, ids in enumerate((configurations, instances))
+        ]
         inside = (places[0] >= 0) & (places[1] >= 0) & (rows[:, 2] < plan.runs)
         done[rows[inside, 2], places[1][inside], places[0][inside]] = True
         return done
 
     def _ids(self, plan: Plan) -> tuple[list[int], list[int]]:
         return (
-            [self._id("configurations", configuration.name) for configuration in plan.configurations],
+            [
+                self._id("configurations", configuration.name)
+                for configuration in plan.configurations
+            ],
             [self._id("instances", instance.name) for instance in plan.instances],
         )
 
@@ -265,7 +306,9 @@ class Journal:
         return known[name]
 
     def add(self, runs: Iterable[tuple[Run, Machine]], ended: str) -> None:
-        """Write finished runs and where they were made; on disk when this returns. Those stopped at a cap are kept apart."""
+        """Write finished runs and where they were made; on disk when this returns. Those stopped at
+        a cap are kept apart.
+        """
         with self.transaction() as connection:
             for run, machine in runs:
                 outcome = run.outcome
@@ -317,38 +360,62 @@ class Journal:
     def scenario(self) -> str:
         """The name of the scenario."""
         with told(self.path):
-            return str(self._connection.execute("SELECT value FROM meta WHERE key = 'scenario'").fetchone()[0])
+            return str(
+                self._connection.execute(
+                    "SELECT value FROM meta WHERE key = 'scenario'"
+                ).fetchone()[0]
+            )
 
     def fingerprint(self) -> dict[str, Any]:
         """What the scenario was when the journal was begun."""
         with told(self.path):
             found: dict[str, Any] = json.loads(
-                self._connection.execute("SELECT value FROM meta WHERE key = 'fingerprint'").fetchone()[0]
+                self._connection.execute(
+                    "SELECT value FROM meta WHERE key = 'fingerprint'"
+                ).fetchone()[0]
             )
         return found
 
-    def metric(self, *, par: float | None = None, cutoff: float | None = None, utility: str | None = None) -> Metric:
-        """The metric of the latest plan, or PARk with another factor, a lower cutoff, or a utility of the running times."""
+    def metric(
+        self, *, par: float | None = None, cutoff: float | None = None, utility: str | None = None
+    ) -> Metric:
+        """The metric of the latest plan, or PARk with another factor, a lower cutoff, or a utility
+        of the running times.
+        """
         with told(self.path):
-            row = self._connection.execute("SELECT metric FROM plans ORDER BY id DESC LIMIT 1").fetchone()
+            row = self._connection.execute(
+                "SELECT metric FROM plans ORDER BY id DESC LIMIT 1"
+            ).fetchone()
         if row is None:
-            raise InputError(f"{self.path}: expected runs, got a journal in which none was planned.")
+            raise InputError(
+                f"{self.path}: expected runs, got a journal in which none was planned."
+            )
         try:
             metric = Metric.model_validate_json(row[0])
         except pydantic.ValidationError as error:
-            raise InputError(f"{self.path}: expected a metric that this truecost knows, got {row[0]!r:.80}.") from error
+            raise InputError(
+                f"{self.path}: expected a metric that this truecost knows, got {row[0]!r:.80}."
+            ) from error
         if par is None and cutoff is None and utility is None:
             return metric
         if par is not None and utility is not None:
             raise InputError("expected either `par` or `utility`, got both.")
         if not metric.timed or (par is not None and metric.kind == "utility"):
-            metric = Metric(kind="par", clock=metric.clock if metric.timed else "cpu", cutoff=metric.cutoff)
-        most = self.fingerprint()["limits"][{"cpu": "cpu", "wall": "wall", "reported": "cutoff"}[metric.clock]]
+            metric = Metric(
+                kind="par", clock=metric.clock if metric.timed else "cpu", cutoff=metric.cutoff
+            )
+        most = self.fingerprint()["limits"][
+            {"cpu": "cpu", "wall": "wall", "reported": "cutoff"}[metric.clock]
+        ]
         if most is None:
-            raise InputError(f"{self.path}: expected a journal with a CPU limit for running times, got one without.")
+            raise InputError(
+                f"{self.path}: expected a journal with a CPU limit for running times, got one without."
+            )
         cutoff = cutoff if cutoff is not None else metric.cutoff or most
         if not 0 < cutoff <= most:
-            raise InputError(f"expected a cutoff of at most {most:g} seconds, where the runs were stopped, got {cutoff:g}.")
+            raise InputError(
+                f"expected a cutoff of at most {most:g} seconds, where the runs were stopped, got {cutoff:g}."
+            )
         factor = par if par is not None else metric.factor
         if not 1 <= factor < math.inf:
             raise InputError(f"expected a factor for PARk of at least 1, got {factor:g}.")
@@ -363,14 +430,18 @@ class Journal:
     def noted(self, key: str) -> Any:
         """What was kept so; None where nothing was."""
         with told(self.path):
-            row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+            row = self._connection.execute(
+                "SELECT value FROM meta WHERE key = ?", (key,)
+            ).fetchone()
         return None if row is None else row[0]
 
     def order(self) -> tuple[str, ...]:
         """The instances of the latest plan, in its order."""
         with self.transaction(reading=True) as connection:
             names = dict(connection.execute("SELECT id, name FROM instances"))
-            row = connection.execute("SELECT instances FROM plans ORDER BY id DESC LIMIT 1").fetchone()
+            row = connection.execute(
+                "SELECT instances FROM plans ORDER BY id DESC LIMIT 1"
+            ).fetchone()
         return () if row is None else tuple(names[identity] for identity in json.loads(row[0]))
 
     def planned(self) -> tuple[int, int, int] | None:
@@ -379,12 +450,16 @@ class Journal:
             row = self._connection.execute(
                 "SELECT configurations, instances, runs FROM plans ORDER BY id DESC LIMIT 1"
             ).fetchone()
-        return None if row is None else (len(json.loads(row[0])), len(json.loads(row[1])), int(row[2]))
+        return (
+            None if row is None else (len(json.loads(row[0])), len(json.loads(row[1])), int(row[2]))
+        )
 
     def configurations(self) -> dict[str, dict[str, Any]]:
         """The values of every configuration, by name."""
         with told(self.path):
-            rows = self._connection.execute('SELECT name, "values" FROM configurations ORDER BY id').fetchall()
+            rows = self._connection.execute(
+                'SELECT name, "values" FROM configurations ORDER BY id'
+            ).fetchall()
         return {name: json.loads(values) for name, values in rows}
 
     def machines(self) -> list[Machine]:
@@ -403,7 +478,9 @@ class Journal:
                 return read_table(connection, self.kind)
         except (TypeError, ValueError, OverflowError, IndexError, KeyError) as error:
             # Whatever SQLite let through and is not what we write.
-            raise InputError(f"{self.path}: expected a sound journal, got damaged rows ({error}).") from error
+            raise InputError(
+                f"{self.path}: expected a sound journal, got damaged rows ({error})."
+            ) from error
 
     def held_out(self) -> tuple[str, ...]:
         """The instances that a search was not to see; none in a journal of `gather`."""
@@ -421,10 +498,10 @@ class Journal:
     ) -> CostMatrix:
         """The costs by the journal's own metric or another.
 
-        Runs that are still out count as not there, and so do the runs that were begun after one of them and are finished:
-        else what is there would be the quick part of what was begun. `ahead` takes those in as well. `held_out` gives the
-        runs on the instances a search held out, which are not in the matrix else. `table` is for those who have read it
-        already.
+        Runs that are still out count as not there, and so do the runs that were begun after one of
+        them and are finished: else what is there would be the quick part of what was begun. `ahead`
+        takes those in as well. `held_out` gives the runs on the instances a search held out, which
+        are not in the matrix else. `table` is for those who have read it already.
         """
         metric = self.metric() if metric is None else metric
         table = self.table() if table is None else table
@@ -432,10 +509,18 @@ class Journal:
         asked = np.array([(name in hidden) == held_out for name in table.instances], dtype=bool)
         keep = asked[table.instance] & (ahead | ~table.ahead)
         status = table.status[keep]
-        configuration, instance, number = (column[keep] for column in (table.configuration, table.instance, table.number))
+        configuration, instance, number = (
+            column[keep] for column in (table.configuration, table.instance, table.number)
+        )
         if not len(status):
             raise InputError(f"{self.path}: expected runs, got none so far.")
-        measured = (table.cpu[keep], table.wall[keep], table.time[keep], table.value[keep], table.cap[keep])
+        measured = (
+            table.cpu[keep],
+            table.wall[keep],
+            table.time[keep],
+            table.value[keep],
+            table.cap[keep],
+        )
         costs_of_runs, status = metric.charge(status, *measured)
         low, high = metric.range()
         outside = np.flatnonzero((costs_of_runs < low) | (costs_of_runs > high))
@@ -448,7 +533,11 @@ class Journal:
             )
         present = [np.unique(places) for places in (configuration, instance)]
         shape = len(present[0]), len(present[1]), int(number.max()) + 1
-        where = np.searchsorted(present[0], configuration), np.searchsorted(present[1], instance), number
+        where = (
+            np.searchsorted(present[0], configuration),
+            np.searchsorted(present[1], instance),
+            number,
+        )
         costs = np.full(shape, np.nan)
         costs[where] = costs_of_runs
         statuses = np.full(shape, NO_STATUS, dtype=np.int8)
@@ -476,7 +565,12 @@ class Journal:
     def __enter__(self) -> "Journal":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
 
@@ -487,8 +581,12 @@ def _digest(instance: Instance) -> str:
         raise InputError(f"instance {instance.name!r}: {error.strerror or error}.") from error
 
 
-def refuse_changes(journal: Journal, begun: str, given: Iterable[tuple[str, Any, Any]], why: str) -> None:
-    """Refuse what differs from what was begun in a journal: (what, now, before), None for what was not asked for."""
+def refuse_changes(
+    journal: Journal, begun: str, given: Iterable[tuple[str, Any, Any]], why: str
+) -> None:
+    """Refuse what differs from what was begun in a journal: (what, now, before), None for what was
+    not asked for.
+    """
     for what, now, before in given:
         if now is not None and now != before:
             raise InputError(

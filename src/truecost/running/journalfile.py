@@ -1,4 +1,6 @@
-"""A journal as a file: its schema, how it is told from other files, and SQLite's errors in our words."""
+"""A journal as a file: its schema, how it is told from other files, and SQLite's errors in our
+words.
+"""
 
 import contextlib
 import difflib
@@ -90,9 +92,13 @@ def told(path: Path) -> Iterator[None]:
                 f"{path}: {text}: what is in the journal stays readable; make room and start again, nothing is run twice."
             ) from error
         if "readonly" in text or "unable to open" in text:
-            raise InputError(f"{path}: expected a journal in a folder that can be written: {text}.") from error
+            raise InputError(
+                f"{path}: expected a journal in a folder that can be written: {text}."
+            ) from error
         if "locked" in text:
-            raise InputError(f"{path}: expected a journal nobody else holds locked: {text}.") from error
+            raise InputError(
+                f"{path}: expected a journal nobody else holds locked: {text}."
+            ) from error
         if isinstance(error, sqlite3.DatabaseError) and not isinstance(
             error, sqlite3.IntegrityError | sqlite3.ProgrammingError
         ):
@@ -101,7 +107,9 @@ def told(path: Path) -> Iterator[None]:
 
 
 def statements(script: str) -> list[str]:
-    """The statements of a script, one by one: executescript would end the transaction they belong to."""
+    """The statements of a script, one by one: executescript would end the transaction they belong
+    to.
+    """
     statements, waiting = [], ""
     for line in script.strip().splitlines():
         waiting += line + "\n"
@@ -125,9 +133,13 @@ def what_changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
         if old.get(key) == new.get(key):
             continue
         if key == "space":
-            lines = difflib.unified_diff(str(old[key]).splitlines(), str(new[key]).splitlines(), n=0, lineterm="")
+            lines = difflib.unified_diff(
+                str(old[key]).splitlines(), str(new[key]).splitlines(), n=0, lineterm=""
+            )
             changed = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
-            parts.append(f"space: {'; '.join(changed[:2])}" if changed else "space: other line ends")
+            parts.append(
+                f"space: {'; '.join(changed[:2])}" if changed else "space: other line ends"
+            )
         elif key.startswith("programs."):
             parts.append(f"the file {key.removeprefix('programs.')} has changed")
         else:

@@ -1,7 +1,9 @@
-"""What a search learns from its runs: a model of the costs, and the configurations that it offers to be tried.
+"""What a search learns from its runs: a model of the costs, and the configurations that it offers
+to be tried.
 
-The model (`truecost.race.surrogate`) looks at hundreds of random configurations and neighbours of the best. An offer is the
-best of them by one sample of what the model knows (Thompson sampling): the surer it is, the more it keeps to what it found.
+The model (`truecost.race.surrogate`) looks at hundreds of random configurations and neighbours of
+the best. An offer is the best of them by one sample of what the model knows (Thompson sampling):
+the surer it is, the more it keeps to what it found.
 """
 
 from collections.abc import Sequence
@@ -18,8 +20,8 @@ from truecost.running.space import Configuration, Space
 
 FloatArray = NDArray[np.float64]
 
-# A model learns from so many configurations at least, and at most; it looks at so many candidates, half of them neighbours,
-# and samples the effects of the most promising.
+# A model learns from so many configurations at least, and at most; it looks at so many candidates,
+# half of them neighbours, and samples the effects of the most promising.
 FIRST, MOST = 12, 250
 CANDIDATES, PROMISING = 600, 100
 # How much of what is not known enters a sample: in many dimensions all of it would drown what is.
@@ -40,7 +42,9 @@ class Learner:
         self._model: Surrogate | None = None
 
     def learn(self, configurations: Sequence[Configuration], costs: FloatArray) -> bool:
-        """From (C, J) costs on the common order of runs, NaN where there is none; whether they say anything."""
+        """From (C, J) costs on the common order of runs, NaN where there is none; whether they say
+        anything.
+        """
         runs = np.count_nonzero(~np.isnan(costs), axis=1)
         self._model, tried = None, np.flatnonzero(runs)
         if tried.size < FIRST:
@@ -58,18 +62,28 @@ class Learner:
             self._model = Surrogate(points, effects[tried], runs[tried], self._points.categorical)
         return True
 
-    def offers(self, parents: Sequence[Configuration], spent: float, rng: np.random.Generator) -> list[Configuration]:
+    def offers(
+        self, parents: Sequence[Configuration], spent: float, rng: np.random.Generator
+    ) -> list[Configuration]:
         """What to try, the best of several candidates each; nothing before there is a model."""
         if self._model is None or not parents:
             return []
-        near = self._points.of(parents)[np.minimum(rng.geometric(0.5, CANDIDATES // 2), len(parents)) - 1]
+        near = self._points.of(parents)[
+            np.minimum(rng.geometric(0.5, CANDIDATES // 2), len(parents)) - 1
+        ]
         spread, keep = nearness(spent)
-        around = self._points.around(near, rng, spread=np.full(len(near), spread), keep=np.full(len(near), keep))
+        around = self._points.around(
+            near, rng, spread=np.full(len(near), spread), keep=np.full(len(near), keep)
+        )
         points = np.concatenate([around, self._points.random(CANDIDATES - len(near), rng)])
         with threadpool_limits(**ONE_THREAD):
             points = points[np.argsort(self._model.promise(points), kind="stable")[:PROMISING]]
             samples = self._model.sampled(points, min(BATCH, len(points)), rng, temper=TEMPER)
         taken: list[int] = []
         for sample in samples:
-            taken.append(next(int(place) for place in np.argsort(sample, kind="stable") if place not in taken))
+            taken.append(
+                next(
+                    int(place) for place in np.argsort(sample, kind="stable") if place not in taken
+                )
+            )
         return [self._points.configuration(points[place]) for place in taken]

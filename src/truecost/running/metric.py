@@ -24,10 +24,11 @@ class TomlTable(pydantic.BaseModel):
 class Metric(TomlTable):
     """What a run costs.
 
-    "par": the time of a solved run, `factor` times the cutoff of any other. "utility": 1 − the utility of that time, 1 if a
-    run was not solved. "quality": the value the target reported, also when it was stopped at a limit. "value": the value it
-    reported with a solved run. Runs without one cost `failed`, or `high`. Without `low` and `high` nothing can be guaranteed
-    of means, but of wins.
+    "par": the time of a solved run, `factor` times the cutoff of any other. "utility": 1 − the
+    utility of that time, 1 if a run was not solved. "quality": the value the target reported, also
+    when it was stopped at a limit. "value": the value it reported with a solved run. Runs without
+    one cost `failed`, or `high`. Without `low` and `high` nothing can be guaranteed of means, but
+    of wins.
     """
 
     kind: Literal["par", "utility", "quality", "value"]
@@ -47,7 +48,9 @@ class Metric(TomlTable):
     def worth(self) -> Utility:
         """What a time is worth, for kind = "utility"."""
         if self.utility is None:
-            raise InputError("expected a utility, half-life=60 for instance, with kind = 'utility'.")
+            raise InputError(
+                "expected a utility, half-life=60 for instance, with kind = 'utility'."
+            )
         return Utility.parse(self.utility)
 
     def range(self) -> tuple[float, float]:
@@ -83,9 +86,11 @@ class Metric(TomlTable):
         value: NDArray[np.float64],
         cap: NDArray[np.float64] | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-        """The costs of runs with these outcomes, NaN for an aborted run; and their statuses under this metric's cutoff.
+        """The costs of runs with these outcomes, NaN for an aborted run; and their statuses under
+        this metric's cutoff.
 
-        A run that was stopped at a `cap` below the cutoff stays censored and has the cap as its cost.
+        A run that was stopped at a `cap` below the cutoff stays censored and has the cap as its
+        cost.
         """
         if self.timed:
             clock = {"cpu": cpu, "wall": wall, "reported": time}[self.clock]
@@ -95,7 +100,9 @@ class Metric(TomlTable):
             late |= (statuses == Status.CENSORED) & (cap >= _given(self.cutoff))
             statuses = np.where(late, np.int8(Status.TIMEOUT), statuses)
             worst = math.inf if self.kind == "utility" else self.range()[1]
-            costs = np.where(statuses == Status.SOLVED, clock, np.where(statuses == Status.CENSORED, cap, worst))
+            costs = np.where(
+                statuses == Status.SOLVED, clock, np.where(statuses == Status.CENSORED, cap, worst)
+            )
             if self.kind == "utility":
                 costs = self.worth().cost(costs)
         else:

@@ -1,7 +1,7 @@
 """Configurations as points, by the hundred: what a model of the costs looks at.
 
-A point has a coordinate a parameter, in ConfigSpace's order: a number's place in its range, on its scale, from 0 to 1; the
-place of a category among its choices; NaN for what is inactive.
+A point has a coordinate a parameter, in ConfigSpace's order: a number's place in its range, on its
+scale, from 0 to 1; the place of a category among its choices; NaN for what is inactive.
 """
 
 from collections.abc import Sequence
@@ -25,18 +25,26 @@ class Coordinates:
         self._space = space
         self._parameters = list(space.configspace.values())
         self.categorical = np.array(
-            [isinstance(each, ConfigSpace.CategoricalHyperparameter | ConfigSpace.Constant) for each in self._parameters]
+            [
+                isinstance(each, ConfigSpace.CategoricalHyperparameter | ConfigSpace.Constant)
+                for each in self._parameters
+            ]
         )
         # ConfigSpace counts the places of ordinals; here they lie in [0, 1] as numbers do.
         self._size = np.array(
-            [1.0 if kind else _reach(each) for each, kind in zip(self._parameters, self.categorical, strict=True)]
+            [
+                1.0 if kind else _reach(each)
+                for each, kind in zip(self._parameters, self.categorical, strict=True)
+            ]
         )
 
     def of(self, configurations: Sequence[Configuration]) -> FloatArray:
         """The points of configurations."""
         points = np.full((len(configurations), len(self._parameters)), np.nan)
         for place, parameter in enumerate(self._parameters):
-            there = [row for row, each in enumerate(configurations) if parameter.name in each.values]
+            there = [
+                row for row, each in enumerate(configurations) if parameter.name in each.values
+            ]
             values = [configurations[row].values[parameter.name] for row in there]
             points[there, place] = [float(parameter.to_vector(value)) for value in values]
         return np.asarray(points / self._size)
@@ -45,13 +53,19 @@ class Coordinates:
         """Random points, forbidden ones left out."""
         return self._settled(self._drawn(number, rng))
 
-    def around(self, points: FloatArray, rng: np.random.Generator, *, spread: FloatArray, keep: FloatArray) -> FloatArray:
-        """A random point near each of these, as `Space.around` has it, with a spread and a keep of its own."""
+    def around(
+        self, points: FloatArray, rng: np.random.Generator, *, spread: FloatArray, keep: FloatArray
+    ) -> FloatArray:
+        """A random point near each of these, as `Space.around` has it, with a spread and a keep of
+        its own.
+        """
         drawn = self._drawn(len(points), rng)
         spread = spread[:, np.newaxis]
         # The normal distribution between the ends, by the inverse of its distribution function.
         low, high = ndtr((0 - points) / spread), ndtr((1 - points) / spread)
-        near = np.clip(points + spread * ndtri(low + (high - low) * rng.random(points.shape)), 0.0, 1.0)
+        near = np.clip(
+            points + spread * ndtri(low + (high - low) * rng.random(points.shape)), 0.0, 1.0
+        )
         stays = rng.random(points.shape) < keep[:, np.newaxis]
         moved = np.where(self.categorical, np.where(stays, points, drawn), near)
         return self._settled(np.where(np.isnan(points), drawn, moved))
@@ -62,19 +76,26 @@ class Coordinates:
         for parameter, coordinate in zip(self._parameters, point * self._size, strict=True):
             if not np.isnan(coordinate):
                 value = plain(parameter.to_value(float(coordinate)))
-                values[parameter.name] = round(value, self._space.decimals) if isinstance(value, float) else value
+                values[parameter.name] = (
+                    round(value, self._space.decimals) if isinstance(value, float) else value
+                )
         ordered = {name: values[name] for name in self._space.parameters if name in values}
         return Configuration(name=name_of(ordered), values=ordered)
 
     def _drawn(self, number: int, rng: np.random.Generator) -> FloatArray:
         """Random coordinates, of inactive parameters too."""
         state = np.random.RandomState(rng.bit_generator)
-        drawn = np.stack([each.sample_vector(number, seed=state) for each in self._parameters], axis=1)
+        drawn = np.stack(
+            [each.sample_vector(number, seed=state) for each in self._parameters], axis=1
+        )
         return np.asarray(drawn / self._size, np.float64)
 
     def _settled(self, points: FloatArray) -> FloatArray:
         """With what conditions switch off left out, and without forbidden points."""
-        conditions, vectors = self._space.configspace.parent_conditions_of, (points * self._size).T.copy()
+        conditions, vectors = (
+            self._space.configspace.parent_conditions_of,
+            (points * self._size).T.copy(),
+        )
         # Between two whole numbers, or two places of an ordinal, there is nothing.
         for parameter, row in zip(self._parameters, vectors, strict=True):
             if isinstance(parameter, ConfigSpace.OrdinalHyperparameter):

@@ -100,7 +100,9 @@ class LocalPool:
         except BaseException:
             self._close_slots()
             raise
-        self._threads = [threading.Thread(target=self._work, args=(place,), daemon=True) for place in self._slots]
+        self._threads = [
+            threading.Thread(target=self._work, args=(place,), daemon=True) for place in self._slots
+        ]
         for thread in self._threads:
             thread.start()
 
@@ -139,15 +141,22 @@ class LocalPool:
         lost = False
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                slot = self._slots[place] = Slot(core=self._slots[place].core) if lost else self._slots[place]
-                outcome = execute(slot, self._caller, task.configuration, task.instance, task.seed, task.cap)
+                slot = self._slots[place] = (
+                    Slot(core=self._slots[place].core) if lost else self._slots[place]
+                )
+                outcome = execute(
+                    slot, self._caller, task.configuration, task.instance, task.seed, task.cap
+                )
             except LostSlotError:
-                # Somebody killed the supervisor, be it while it started: what it ran is gone with it, and is done again.
+                # Somebody killed the supervisor, be it while it started: what it ran is gone with
+                # it, and is done again.
                 if self._closing or attempt == ATTEMPTS:
                     raise
                 lost = True
                 continue
-            return Finished(task=task, outcome=outcome, machine=this_machine(slot.method, self._solver))
+            return Finished(
+                task=task, outcome=outcome, machine=this_machine(slot.method, self._solver)
+            )
         raise AssertionError
 
     def _close_slots(self) -> None:
@@ -189,6 +198,8 @@ def _cpu_model() -> str:
     except OSError:
         return platform.machine()
     models = [
-        line.partition(":")[2].strip() for line in lines if line.lower().startswith(("model name", "cpu model", "hardware"))
+        line.partition(":")[2].strip()
+        for line in lines
+        if line.lower().startswith(("model name", "cpu model", "hardware"))
     ]
     return models[0] if models else platform.machine()

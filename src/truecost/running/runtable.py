@@ -18,7 +18,8 @@ STOPPED = "stopped"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTable:
-    """The runs of a journal as columns; `configuration` and `instance` are places in the lists of names.
+    """The runs of a journal as columns; `configuration` and `instance` are places in the lists of
+    names.
 
     `cap` says where a censored run was stopped, NaN for the others.
     """
@@ -41,9 +42,13 @@ class RunTable:
 
 def read_table(connection: sqlite3.Connection, kind: str) -> RunTable:
     """All runs that are not aborted, of a journal of a kind; inside one transaction."""
-    configurations = connection.execute("SELECT id, name FROM configurations ORDER BY id").fetchall()
+    configurations = connection.execute(
+        "SELECT id, name FROM configurations ORDER BY id"
+    ).fetchall()
     instances = connection.execute("SELECT id, name FROM instances ORDER BY id").fetchall()
-    plan = connection.execute("SELECT configurations, instances, runs, after FROM plans ORDER BY id DESC LIMIT 1").fetchone()
+    plan = connection.execute(
+        "SELECT configurations, instances, runs, after FROM plans ORDER BY id DESC LIMIT 1"
+    ).fetchone()
     columns = _columns(connection, kind)
     counted, made = None, 0
     if kind == "configure":
@@ -53,16 +58,22 @@ def read_table(connection: sqlite3.Connection, kind: str) -> RunTable:
     order = [[identity for identity, _ in named] for named in (configurations, instances)]
     if plan is not None:
         # The plan's order first: the default configuration leads, whatever the journal met first.
-        order = [first_of(json.loads(first), ids) for first, ids in zip(plan[:2], order, strict=True)]
+        order = [
+            first_of(json.loads(first), ids) for first, ids in zip(plan[:2], order, strict=True)
+        ]
     names = [dict(named) for named in (configurations, instances)]
     configuration, instance = (
-        places_of(ids, columns[key]) for ids, key in zip(order, ("configuration", "instance"), strict=True)
+        places_of(ids, columns[key])
+        for ids, key in zip(order, ("configuration", "instance"), strict=True)
     )
     ahead = np.zeros(len(columns["id"]), dtype=bool)
     if counted is not None:
-        # A search counts a batch of runs when all of it is there; those stopped at a cap have numbers of their own.
+        # A search counts a batch of runs when all of it is there; those stopped at a cap have
+        # numbers of their own.
         censored = columns["status"] == Status.CENSORED
-        ahead = columns["id"] > np.where(censored, made - (~censored & (columns["id"] <= counted)).sum(), counted)
+        ahead = columns["id"] > np.where(
+            censored, made - (~censored & (columns["id"] <= counted)).sum(), counted
+        )
     elif plan is not None:
         size = len(json.loads(plan[0])), len(json.loads(plan[1])), int(plan[2])
         recent = columns["id"] > (0 if kind == "validate" else plan[3])
@@ -89,19 +100,29 @@ def read_table(connection: sqlite3.Connection, kind: str) -> RunTable:
 def _columns(connection: sqlite3.Connection, kind: str) -> dict[str, NDArray[Any]]:
     whole = ("id", "configuration", "instance", "number", "seed", "status", "machine")
     real = ("cpu", "wall", "time", "value", "cap")
-    # Read as one stream of numbers, since a million rows as Python objects take their time and their memory: whole
-    # numbers here are far below 2⁵³, and 9e999, SQLite's infinity, stands for what is not there.
+    # Read as one stream of numbers, since a million rows as Python objects take their time and
+    # their memory: whole numbers here are far below 2⁵³, and 9e999, SQLite's infinity, stands for
+    # what is not there.
     parts = [f"*, NULL AS cap FROM runs WHERE status <> {int(Status.ABORTED)}"]
     if kind == "configure":
         parts.append(f"*, {int(Status.CENSORED)} AS status FROM capped")
-    names, width = ", ".join((*whole, *(f"ifnull({name}, 9e999)" for name in real))), len(whole) + len(real)
+    names, width = (
+        ", ".join((*whole, *(f"ifnull({name}, 9e999)" for name in real))),
+        len(whole) + len(real),
+    )
     read = []
     for part in parts:
         size = connection.execute(f"SELECT count(*) FROM (SELECT {part})").fetchone()[0]  # noqa: S608 - our own
         rows = connection.execute(f"SELECT {names} FROM (SELECT {part}) ORDER BY id")  # noqa: S608
-        read.append(np.fromiter(chain.from_iterable(rows), dtype=np.float64, count=size * width).reshape(size, width))
+        read.append(
+            np.fromiter(chain.from_iterable(rows), dtype=np.float64, count=size * width).reshape(
+                size, width
+            )
+        )
     flat = np.concatenate(read)
-    columns: dict[str, NDArray[Any]] = {name: flat[:, place].astype(np.int64) for place, name in enumerate(whole)}
+    columns: dict[str, NDArray[Any]] = {
+        name: flat[:, place].astype(np.int64) for place, name in enumerate(whole)
+    }
     for place, name in enumerate(real, len(whole)):
         columns[name] = np.where(np.isinf(flat[:, place]), np.nan, flat[:, place])
     return columns
@@ -109,7 +130,9 @@ def _columns(connection: sqlite3.Connection, kind: str) -> dict[str, NDArray[Any
 
 def places_of(ids: Sequence[int], values: NDArray[np.int64]) -> NDArray[np.int64]:
     """The place of each value in a list of ids, -1 where it is not in it."""
-    lookup = np.full(max([0, *ids, *(values.max(initial=0, keepdims=True))]) + 1, -1, dtype=np.int64)
+    lookup = np.full(
+        max([0, *ids, *(values.max(initial=0, keepdims=True))]) + 1, -1, dtype=np.int64
+    )
     lookup[list(ids)] = np.arange(len(ids))
     return lookup[values]
 
@@ -128,7 +151,9 @@ def ahead_of(
     recent: NDArray[np.bool_],
     last: int | None = None,
 ) -> NDArray[np.bool_]:
-    """Which runs of the plan under way come after one that is not there yet, or after the last that counts."""
+    """Which runs of the plan under way come after one that is not there yet, or after the last that
+    counts.
+    """
     configurations, instances, runs = size
     inside = (configuration < configurations) & (instance < instances) & (number < runs)
     place = (number * instances + instance) * configurations + configuration

@@ -23,7 +23,17 @@ from truecost.running.space import STYLES, Space
 # Stands in a scenario that was written from a log which does not say what it ran.
 FILL_IN = "FILL_IN_YOUR_SOLVER"
 # What a command may ask for, beside the instance's own columns.
-PLACEHOLDERS = ("arguments", "cutoff", "instance", "output", "program", "python", "scenario", "scratch", "seed")
+PLACEHOLDERS = (
+    "arguments",
+    "cutoff",
+    "instance",
+    "output",
+    "program",
+    "python",
+    "scenario",
+    "scratch",
+    "seed",
+)
 
 
 class Target(TomlTable):
@@ -48,7 +58,9 @@ class Target(TomlTable):
 
 
 class AnswerFormat(TomlTable):
-    """How the output of a command is read: the exit codes that count, and regular expressions with one group."""
+    """How the output of a command is read: the exit codes that count, and regular expressions with
+    one group.
+    """
 
     exit: Annotated[tuple[int, ...], Field(strict=False)] = (0,)
     solved: str | None = None
@@ -57,10 +69,11 @@ class AnswerFormat(TomlTable):
 
 
 class Limits(TomlTable):
-    """What a run may use: seconds of CPU time of the whole tree, seconds passed, MB resident; MB of output kept.
+    """What a run may use: seconds of CPU time of the whole tree, seconds passed, MB resident; MB of
+    output kept.
 
-    `cutoff` is the time the target is told, `cpu` (or `wall`) where it is not given; `grace` the seconds between SIGTERM and
-    SIGKILL, none as a rule.
+    `cutoff` is the time the target is told, `cpu` (or `wall`) where it is not given; `grace` the
+    seconds between SIGTERM and SIGKILL, none as a rule.
     """
 
     cpu: Seconds | None = None
@@ -97,12 +110,15 @@ class Scenario:
     path
         The file; relative paths start at its folder, and so do the target's processes.
     name, seed
-        What it is called; where configurations, the order of instances and the seeds of runs come from.
+        What it is called; where configurations, the order of instances and the seeds of runs come
+        from.
     instances
-        In the order in which they are used: shuffled by the seed, so that the first P are a sample of all of them, and
-        adding one moves none of the others. Generated ones come in the order of their numbers.
+        In the order in which they are used: shuffled by the seed, so that the first P are a sample
+        of all of them, and adding one moves none of the others. Generated ones come in the order of
+        their numbers.
     generator, endless
-        The command that makes the instances, where there is one; and whether it makes as many as are asked for.
+        The command that makes the instances, where there is one; and whether it makes as many as
+        are asked for.
     """
 
     path: Path
@@ -130,7 +146,9 @@ class Scenario:
         try:
             written = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
         except UnicodeDecodeError as error:
-            raise InputError(f"{path}: expected UTF-8 text, got {error.object[error.start :][:1]!r}.") from error
+            raise InputError(
+                f"{path}: expected UTF-8 text, got {error.object[error.start :][:1]!r}."
+            ) from error
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise InputError(f"{path}: expected TOML: {_reason(error)}.") from error
         try:
@@ -141,11 +159,16 @@ class Scenario:
             raise InputError(f"{path}: {error}") from error
 
     def fingerprint(self) -> dict[str, Any]:
-        """What must stay the same for runs to belong together; the metric is not in it, nor the list of instances."""
+        """What must stay the same for runs to belong together; the metric is not in it, nor the
+        list of instances.
+        """
         return {
             "seed": self.seed,
-            # Where no function finds the program, fingerprints are as they were before there were such functions.
-            "target": self.target.model_dump(mode="json", exclude={"version"} | ({"program"} - set(self.target.given()))),
+            # Where no function finds the program, fingerprints are as they were before there were
+            # such functions.
+            "target": self.target.model_dump(
+                mode="json", exclude={"version"} | ({"program"} - set(self.target.given()))
+            ),
             "programs": self._programs(),
             "answer": self.answer.model_dump(mode="json"),
             "space": self.space_text,
@@ -154,23 +177,38 @@ class Scenario:
         }
 
     def _programs(self) -> dict[str, str]:
-        """Hashes of the programs that the scenario names by a path: a solver that was built anew is another solver."""
+        """Hashes of the programs that the scenario names by a path: a solver that was built anew is
+        another solver.
+        """
         words = [*(self.target.command or ()), *(self.target.check or ()), *(self.generator or ())]
         words += [reference.rpartition(":")[0] for reference in self.target.given().values()]
         found = {}
         for word in words:
             word = word.replace("{scenario}", str(self.folder))
             path = self.folder / word
-            # What stands on PATH is the system's: its version is recorded, its updates are not ours to refuse.
+            # What stands on PATH is the system's: its version is recorded, its updates are not ours
+            # to refuse.
             local = os.sep in word or path.parent == self.folder
-            if local and "{" not in word and "\0" not in word and len(word) < 4096 and path.is_file():
+            if (
+                local
+                and "{" not in word
+                and "\0" not in word
+                and len(word) < 4096
+                and path.is_file()
+            ):
                 with path.open("rb") as file:
-                    name = os.path.relpath(path, self.folder) if path.is_relative_to(self.folder) else str(path)
+                    name = (
+                        os.path.relpath(path, self.folder)
+                        if path.is_relative_to(self.folder)
+                        else str(path)
+                    )
                     found[name] = hashlib.file_digest(file, "sha256").hexdigest()[:16]
         return found
 
     def run_seed(self, instance: str, number: int) -> int:
-        """The seed of an instance's run, 1 … 2³¹ − 1: the same for every configuration, on every machine."""
+        """The seed of an instance's run, 1 … 2³¹ − 1: the same for every configuration, on every
+        machine.
+        """
         return 1 + self._hash(f"run {number}", instance) % (2**31 - 1)
 
     def _hash(self, purpose: str, name: str) -> int:
@@ -189,7 +227,9 @@ def _from_file(file: _File, path: Path) -> Scenario:
     metric = _complete_metric(file.metric, limits)
     answer = file.answer
     if answer is not None and file.target.kind != "command":
-        raise InputError(f"answer: expected only with target.kind = 'command', which {file.target.kind!r} is not.")
+        raise InputError(
+            f"answer: expected only with target.kind = 'command', which {file.target.kind!r} is not."
+        )
     answer = answer or AnswerFormat()
     for key in ("solved", "time", "value"):
         _check_expression(f"answer.{key}", getattr(answer, key), groups=key != "solved")
@@ -226,8 +266,11 @@ def _from_file(file: _File, path: Path) -> Scenario:
 
 def _complete_limits(limits: Limits) -> Limits:
     if limits.cpu is None and limits.wall is None:
-        raise InputError("limits: expected cpu or wall, in seconds: a run without a limit may never end.")
-    # A tree that sleeps uses no CPU time; and a busy machine must not turn a solved run into a timeout.
+        raise InputError(
+            "limits: expected cpu or wall, in seconds: a run without a limit may never end."
+        )
+    # A tree that sleeps uses no CPU time; and a busy machine must not turn a solved run into a
+    # timeout.
     wall = limits.wall if limits.wall is not None else 10 * (limits.cpu or 0) + 10
     cutoff = limits.cutoff or min(limits.cpu or wall, wall)
     if cutoff > min(wall, limits.cpu or wall):
@@ -237,7 +280,9 @@ def _complete_limits(limits: Limits) -> Limits:
 
 def _complete_metric(metric: Metric, limits: Limits) -> Metric:
     if (metric.utility is None) == (metric.kind == "utility"):
-        raise InputError("metric.utility: expected one, half-life=60 for instance, with kind = 'utility', and none else.")
+        raise InputError(
+            "metric.utility: expected one, half-life=60 for instance, with kind = 'utility', and none else."
+        )
     if metric.timed:
         if metric.kind == "utility":
             metric.worth()
@@ -247,9 +292,15 @@ def _complete_metric(metric: Metric, limits: Limits) -> Metric:
         usual = limits.wall if metric.clock == "wall" else limits.cutoff
         assert longest is not None  # noqa: S101 - _complete_limits filled it in
         if metric.cutoff is not None and metric.cutoff > longest:
-            raise InputError(f"metric.cutoff: expected at most {longest:g}, where runs were stopped, got {metric.cutoff:g}.")
-        if surplus := [key for key in ("low", "high", "failed") if getattr(metric, key) is not None]:
-            raise InputError(f"metric.{surplus[0]}: expected none with kind = '{metric.kind}': it follows.")
+            raise InputError(
+                f"metric.cutoff: expected at most {longest:g}, where runs were stopped, got {metric.cutoff:g}."
+            )
+        if surplus := [
+            key for key in ("low", "high", "failed") if getattr(metric, key) is not None
+        ]:
+            raise InputError(
+                f"metric.{surplus[0]}: expected none with kind = '{metric.kind}': it follows."
+            )
         return metric.model_copy(update={"cutoff": metric.cutoff or usual})
     low, high = metric.range()
     if not low < high or (metric.high is None and metric.failed is None):
@@ -258,7 +309,9 @@ def _complete_metric(metric: Metric, limits: Limits) -> Metric:
             "Where nobody knows them, say what a run that fails costs: failed."
         )
     if metric.failed is not None and not low <= metric.failed <= high:
-        raise InputError(f"metric.failed: expected a cost in [{low:g}, {high:g}], got {metric.failed:g}.")
+        raise InputError(
+            f"metric.failed: expected a cost in [{low:g}, {high:g}], got {metric.failed:g}."
+        )
     return metric
 
 
@@ -270,22 +323,32 @@ def _check_expression(key: str, pattern: str | None, *, groups: bool) -> None:
     except (re.error, RecursionError, OverflowError) as error:
         raise InputError(f"{key}: expected a regular expression: {_reason(error)}.") from error
     if groups and compiled.groups != 1:
-        raise InputError(f"{key}: expected a regular expression with one group (…), the number, got {compiled.groups}.")
+        raise InputError(
+            f"{key}: expected a regular expression with one group (…), the number, got {compiled.groups}."
+        )
 
 
 def _check_target(scenario: Scenario) -> None:
     target = scenario.target
     for word in target.command or ():
         if FILL_IN in word:
-            raise InputError(f"target.command: expected your solver in the place of {FILL_IN}, got it as it was written.")
-    if (target.command is None) == (target.kind != "python") or (target.function is None) == (target.kind == "python"):
-        wanted, other = ("function", "command") if target.kind == "python" else ("command", "function")
+            raise InputError(
+                f"target.command: expected your solver in the place of {FILL_IN}, got it as it was written."
+            )
+    if (target.command is None) == (target.kind != "python") or (target.function is None) == (
+        target.kind == "python"
+    ):
+        wanted, other = (
+            ("function", "command") if target.kind == "python" else ("command", "function")
+        )
         raise InputError(f"target: expected {wanted}, and no {other}, with kind = {target.kind!r}.")
     for key, value in target.given().items():
         if not re.fullmatch(r"[^\0]+\.py:[A-Za-z_]\w*", value):
             raise InputError(f"target.{key}: expected 'file.py:name', got {value!r:.80}.")
         if not (scenario.folder / value.rpartition(":")[0]).is_file():
-            raise InputError(f"target.{key}: expected a file, got {value.rpartition(':')[0]!r:.80}, which is none.")
+            raise InputError(
+                f"target.{key}: expected a file, got {value.rpartition(':')[0]!r:.80}, which is none."
+            )
     if target.style is not None and target.builder is not None:
         raise InputError("target: expected style or builder, got both.")
     if target.style is not None and target.style not in STYLES and "{value}" not in target.style:
@@ -297,7 +360,9 @@ def _check_target(scenario: Scenario) -> None:
         )
     columns = {column for instance in scenario.instances for column in instance.extras}
     if taken := sorted(columns & set(PLACEHOLDERS)):
-        raise InputError(f"instances: expected columns other than {', '.join(PLACEHOLDERS)}, got {taken[0]!r}.")
+        raise InputError(
+            f"instances: expected columns other than {', '.join(PLACEHOLDERS)}, got {taken[0]!r}."
+        )
     everywhere = {"python", "scenario"} | ({"program"} if target.program is not None else set())
     allowed = {
         "command": everywhere | {"scratch"},
@@ -322,12 +387,18 @@ def _check_target(scenario: Scenario) -> None:
                 )
             for several in ("{arguments}", "{program}"):
                 if several in word and word != several:
-                    raise InputError(f"target.{key}: expected {several!r} as a word of its own, got {word!r:.80}.")
+                    raise InputError(
+                        f"target.{key}: expected {several!r} as a word of its own, got {word!r:.80}."
+                    )
     if target.kind == "command" and not {"{arguments}", "{instance}"} <= set(
         re.findall(r"\{\w+\}", " ".join(target.command or ()))
     ):
         raise InputError("target.command: expected the words '{instance}' and '{arguments}' in it.")
-    if any("\0" in text or "=" in key or not key for key, value in target.environment.items() for text in (key, value)):
+    if any(
+        "\0" in text or "=" in key or not key
+        for key, value in target.environment.items()
+        for text in (key, value)
+    ):
         raise InputError("target.environment: expected names without '=', and no NUL characters.")
 
 
@@ -337,9 +408,13 @@ def _check_reports(scenario: Scenario) -> None:
     if scenario.target.kind != "command":
         return
     if not metric.timed and answer.value is None:
-        raise InputError(f"answer.value: expected a regular expression for the {metric.kind} that the metric needs.")
+        raise InputError(
+            f"answer.value: expected a regular expression for the {metric.kind} that the metric needs."
+        )
     if metric.timed and metric.clock == "reported" and answer.time is None:
-        raise InputError("answer.time: expected a regular expression for the time that metric.clock = 'reported' needs.")
+        raise InputError(
+            "answer.time: expected a regular expression for the time that metric.clock = 'reported' needs."
+        )
 
 
 def placeholders(word: str) -> list[str]:
@@ -348,7 +423,9 @@ def placeholders(word: str) -> list[str]:
 
 
 def fill(word: str, values: Mapping[str, str]) -> str:
-    """A word of a command with its placeholders filled in, in one pass, so that values are never looked into."""
+    """A word of a command with its placeholders filled in, in one pass, so that values are never
+    looked into.
+    """
 
     def replacement(match: re.Match[str]) -> str:
         text = match.group()
@@ -358,15 +435,23 @@ def fill(word: str, values: Mapping[str, str]) -> str:
 
 
 def _first_problem(error: pydantic.ValidationError) -> str:
-    """The first thing wrong, with the key it is wrong at, in one line; a misspelt name before the one that is missing."""
-    problem = min(error.errors(include_url=False), key=lambda each: each["type"] != "extra_forbidden")
+    """The first thing wrong, with the key it is wrong at, in one line; a misspelt name before the
+    one that is missing.
+    """
+    problem = min(
+        error.errors(include_url=False), key=lambda each: each["type"] != "extra_forbidden"
+    )
     place = [str(part) for part in problem["loc"]]
     key = ".".join(place)
     given = problem.get("input")
     if problem["type"] == "extra_forbidden":
         near = difflib.get_close_matches(place[-1], _keys(place[:-1]), 1)
         brackets = "[{}]" if isinstance(given, dict) else "'{}'"
-        hint = f"did you mean {brackets.format(near[0])}?" if near else f"known are {', '.join(_keys(place[:-1]))}."
+        hint = (
+            f"did you mean {brackets.format(near[0])}?"
+            if near
+            else f"known are {', '.join(_keys(place[:-1]))}."
+        )
         return f"{key}: unknown {'table' if isinstance(given, dict) else 'key'}; {hint}"
     if problem["type"] == "missing":
         return f"{key}: expected, and not there."
@@ -393,7 +478,11 @@ def _keys(place: Sequence[str]) -> list[str]:
     for part in place:
         options = [model.model_fields[part].annotation] if part in model.model_fields else []
         options += list(getattr(options[0], "__args__", ())) if options else []
-        found = [option for option in options if isinstance(option, type) and issubclass(option, pydantic.BaseModel)]
+        found = [
+            option
+            for option in options
+            if isinstance(option, type) and issubclass(option, pydantic.BaseModel)
+        ]
         if not found:
             return []
         model = found[0]

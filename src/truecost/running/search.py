@@ -1,7 +1,8 @@
-"""The loop of a search: propose, decide, run, journal; then run what it chose where it was not trained.
+"""The loop of a search: propose, decide, run, journal; then run what it chose where it was not
+trained.
 
-Everything follows from the scenario, the settings and what the runs cost, batch by batch: a search that is resumed goes the
-same way again, with the runs that are in the journal.
+Everything follows from the scenario, the settings and what the runs cost, batch by batch: a search
+that is resumed goes the same way again, with the runs that are in the journal.
 """
 
 import math
@@ -41,7 +42,9 @@ ORDER = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchProgress:
-    """How far a search is: spent in the budget's unit and in CPU seconds; the incumbent and its training cost so far."""
+    """How far a search is: spent in the budget's unit and in CPU seconds; the incumbent and its
+    training cost so far.
+    """
 
     phase: Literal["training", "held out"]
     spent: float
@@ -81,7 +84,10 @@ class Search:
         self._training: list[Instance] = [by_name[name] for name in settings.training]
         self._held_out: list[Instance] = [by_name[name] for name in settings.held_out]
         book.begin(
-            Plan(configurations=(), instances=(*self._training, *self._held_out), runs=settings.runs), scenario.metric
+            Plan(
+                configurations=(), instances=(*self._training, *self._held_out), runs=settings.runs
+            ),
+            scenario.metric,
         )
         self._seen = searchlog.recorded(book)
         self._proposed = searchlog.proposed_in(book)
@@ -96,7 +102,8 @@ class Search:
         self._heats: list[int] = []
         self._granted: tuple[float, ...] = ()
         self._led: int | None = None
-        # What the model of the costs offers in the heat it was made for, and where runs were stopped at a cap.
+        # What the model of the costs offers in the heat it was made for, and where runs were
+        # stopped at a cap.
         self._learner = Learner(scenario.space)
         self._offered: tuple[int, int, list[Configuration]] = (0, 0, [])
         self._stopped: dict[tuple[int, int], float] = {}
@@ -108,10 +115,11 @@ class Search:
         self._phase: Literal["training", "held out"] = "training"
         # What there is to spend now, and the heats that a smaller budget paid.
         self._amount, self._earlier = settings.budget, 0
-        # Runs on held-out instances, and what they took: nothing that comes after may depend on the latter.
+        # Runs on held-out instances, and what they took: nothing that comes after may depend on the
+        # latter.
         self._tested: dict[Cell, Recorded] = {}
 
-    # ---- the search ----------------------------------------------------------------------------------------------------
+    # ---- the search ------------------------------------------------------------------------------
 
     @property
     def budget(self) -> Budget:
@@ -168,11 +176,13 @@ class Search:
         settings = self.settings
         if settings.unit == "runs":
             return budget - self.made
-        # Runs on held-out instances count as training runs do: how long they took must not decide what is tried next.
+        # Runs on held-out instances count as training runs do: how long they took must not decide
+        # what is tried next.
         wall = self.made * self._mean_wall() if self._tested else self.wall
         worker_seconds = budget * settings.workers - wall
         if mean is None and not self.made:
-            # Nothing is known yet: the default's first run is made in any case, and no more than surely fit.
+            # Nothing is known yet: the default's first run is made in any case, and no more than
+            # surely fit.
             return max(1.0, worker_seconds / (self._scenario.limits.wall or worker_seconds))
         mean = self._mean_wall() if mean is None else mean
         return worker_seconds / max(mean, 1e-6)
@@ -205,18 +215,24 @@ class Search:
                 continue
             row = self._costs[: len(self.configurations)][stretch.configuration]
             if stretch.start != np.count_nonzero(~np.isnan(row)):
-                raise TruecostError(f"expected a stretch that goes on where a configuration stands, got {stretch}.")
+                raise TruecostError(
+                    f"expected a stretch that goes on where a configuration stands, got {stretch}."
+                )
             allowed -= stop - stretch.start
-            taken.append(Stretch(configuration=stretch.configuration, start=stretch.start, stop=stop))
+            taken.append(
+                Stretch(configuration=stretch.configuration, start=stretch.start, stop=stop)
+            )
         if len(self._proposed) > noted:
             searchlog.note_proposals(self._book, noted, self._proposed[noted:])
         return taken
 
     def _can_cap(self) -> bool:
-        """Only where a cost is a time that we measure does a run that is stopped early still say something."""
+        """Only where a cost is a time that we measure does a run that is stopped early still say
+        something.
+        """
         return self._scenario.metric.kind == "par" and self._scenario.metric.clock != "reported"
 
-    # ---- proposals -----------------------------------------------------------------------------------------------------
+    # ---- proposals -------------------------------------------------------------------------------
 
     def _proposals_left(self) -> float:
         return 0.0 if self._exhausted else max(0.0, self._size - len(self.configurations))
@@ -256,7 +272,9 @@ class Search:
         return True
 
     def _offer(self) -> Configuration | None:
-        """The next configuration that the model offers, which learns before every heat; None if it has nothing to say."""
+        """The next configuration that the model offers, which learns before every heat; None if it
+        has nothing to say.
+        """
         heat, number = len(self._granted), len(self.configurations)
         before, first, offers = self._offered
         if heat != before:
@@ -266,7 +284,9 @@ class Search:
             self._learner.learn(self.configurations, costs)
         # Once for a proposal: in a small space the model may offer nothing but what is known.
         if heat != before or (not offers and number != first):
-            rng = np.random.default_rng(np.random.SeedSequence(self.settings.seed, spawn_key=(number, SAMPLES)))
+            rng = np.random.default_rng(
+                np.random.SeedSequence(self.settings.seed, spawn_key=(number, SAMPLES))
+            )
             offers = self._learner.offers(self._parents(), self._share(), rng)[::-1]
             self._offered = heat, number, offers
         return offers.pop() if offers else None
@@ -274,11 +294,17 @@ class Search:
     def _share(self) -> float:
         """How much of the budget for training is spent."""
         settings = self.settings
-        spent = self.made if settings.unit == "runs" or not self.made else self.made * self._mean_wall() / settings.workers
+        spent = (
+            self.made
+            if settings.unit == "runs" or not self.made
+            else self.made * self._mean_wall() / settings.workers
+        )
         return min(1.0, spent / max(self._training_budget(), 1e-9))
 
     def _parents(self) -> list[Configuration]:
-        """The best configurations: by the difference to the incumbent on common runs, at least half of its runs."""
+        """The best configurations: by the difference to the incumbent on common runs, at least half
+        of its runs.
+        """
         counts = np.count_nonzero(~np.isnan(self._costs), axis=1)
         own = counts[self.incumbent]
         places = [
@@ -291,14 +317,18 @@ class Search:
             place: float((self._costs[place, :both] - self._costs[self.incumbent, :both]).mean())
             for place, both in common.items()
         }
-        return [self.configurations[place] for place in sorted(places, key=lambda place: (apart[place], place))[:PARENTS]]
+        return [
+            self.configurations[place]
+            for place in sorted(places, key=lambda place: (apart[place], place))[:PARENTS]
+        ]
 
-    # ---- runs ----------------------------------------------------------------------------------------------------------
+    # ---- runs ------------------------------------------------------------------------------------
 
     def _run(self, taken: Sequence[Stretch], decision: Decision) -> None:
         """All runs of a decision: the batch at once, then, in waves, those who have to pass a cut.
 
-        How large a wave is must depend on nothing that another machine, or another day, would do otherwise.
+        How large a wave is must depend on nothing that another machine, or another day, would do
+        otherwise.
         """
         later = {each.configuration for each in decision.then}
         self._run_wave(
@@ -309,7 +339,11 @@ class Search:
                 for position in range(each.start, each.stop)
             ]
         )
-        waiting = {each.configuration: range(each.start, each.stop) for each in taken if each.configuration in later}
+        waiting = {
+            each.configuration: range(each.start, each.stop)
+            for each in taken
+            if each.configuration in later
+        }
         while decision.cut is not None and waiting:
             limit = decision.cut.limit(self._costs)
             width = -(-self.settings.workers // len(waiting))
@@ -318,9 +352,17 @@ class Search:
                 allowed = limit - float(np.nansum(self._costs[place]))
                 # A run costs more than nothing: who may not spend anything is out without one.
                 self._out[place] |= allowed <= 0
-                wave += [_Item(place, position, allowed) for position in positions[:width] if not self._out[place]]
+                wave += [
+                    _Item(place, position, allowed)
+                    for position in positions[:width]
+                    if not self._out[place]
+                ]
             self._run_wave(wave)
-            rest = {place: positions[width:] for place, positions in waiting.items() if not self._out[place]}
+            rest = {
+                place: positions[width:]
+                for place, positions in waiting.items()
+                if not self._out[place]
+            }
             waiting = {place: positions for place, positions in rest.items() if positions}
 
     def _run_wave(self, wave: Sequence[_Item]) -> None:
@@ -347,9 +389,13 @@ class Search:
             item.cap if item.cap < cutoff else None,
         )
 
-    def _run_of(self, configuration: Configuration, instance: Instance, number: int, cap: float | None) -> Task:
+    def _run_of(
+        self, configuration: Configuration, instance: Instance, number: int, cap: float | None
+    ) -> Task:
         seed = self._scenario.run_seed(instance.name, number)
-        return Task(configuration=configuration, instance=instance, number=number, seed=seed, cap=cap)
+        return Task(
+            configuration=configuration, instance=instance, number=number, seed=seed, cap=cap
+        )
 
     def _make(self, tasks: Sequence[Task]) -> list[Recorded]:
         """What these runs came to: from the journal, else made now."""
@@ -377,7 +423,9 @@ class Search:
     def _charged(self, runs: Sequence[Recorded]) -> FloatArray:
         """What runs cost; NaN for those stopped at a cap."""
         metric = self._scenario.metric
-        real = np.array([(run.cpu, run.wall, run.time, run.value) for run in runs], dtype=np.float64)
+        real = np.array(
+            [(run.cpu, run.wall, run.time, run.value) for run in runs], dtype=np.float64
+        )
         costs, _ = metric.charge(np.array([run.status for run in runs], dtype=np.int8), *real.T)
         low, high = metric.range()
         outside = costs[(costs < low) | (costs > high)]
@@ -423,9 +471,10 @@ class Search:
     def judge(self) -> str | None:
         """Run the incumbent and the default on held-out instances; why not, where that cannot be.
 
-        How many instances and rounds is fixed here, before any of their costs is seen: as many instances as the rest of the
-        budget has runs for, then as many rounds. So is the rule: the incumbent is recommended if it costs less there than
-        the default, by more than a standard error; the default otherwise.
+        How many instances and rounds is fixed here, before any of their costs is seen: as many
+        instances as the rest of the budget has runs for, then as many rounds. So is the rule: the
+        incumbent is recommended if it costs less there than the default, by more than a standard
+        error; the default otherwise.
         """
         self._bench.refuse_failures()
         self._phase, self.recommended = "held out", self.incumbent
@@ -472,7 +521,9 @@ class Search:
 
 
 def _favoured(gains: FloatArray) -> bool:
-    """Whether the incumbent gains over the default, on these instances, by more than a standard error."""
+    """Whether the incumbent gains over the default, on these instances, by more than a standard
+    error.
+    """
     error = float(gains.std(ddof=1)) / math.sqrt(len(gains)) if len(gains) > 1 else 0.0
     return float(gains.mean()) > error
 

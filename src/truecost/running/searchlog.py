@@ -1,7 +1,9 @@
-"""What the journal of a search has beyond its runs: its settings, who was proposed and why, capped runs, the way it went.
+"""What the journal of a search has beyond its runs: its settings, who was proposed and why, capped
+runs, the way it went.
 
-Everything a search does follows from its settings and its runs. So it is resumed by going the same way again, with the
-runs that are there; what is noted here is compared on the way, and another outcome refused.
+Everything a search does follows from its settings and its runs. So it is resumed by going the same
+way again, with the runs that are there; what is noted here is compared on the way, and another
+outcome refused.
 """
 
 import json
@@ -29,9 +31,11 @@ class Settings:
     Parameters
     ----------
     budget, unit
-        How many runs, or seconds with all workers at work; `budgets_of` has the larger ones it went on with.
+        How many runs, or seconds with all workers at work; `budgets_of` has the larger ones it went
+        on with.
     workers
-        How many there were at the beginning: the search decides for so many at a time, whoever executes the runs later.
+        How many there were at the beginning: the search decides for so many at a time, whoever
+        executes the runs later.
     runs
         Most runs of a configuration on an instance.
     seed
@@ -65,7 +69,9 @@ class Recorded(NamedTuple):
     @classmethod
     def of(cls, outcome: Outcome) -> "Recorded":
         """The same of a run that was made just now."""
-        return cls(int(outcome.status), outcome.cpu, outcome.wall, outcome.time, outcome.value, outcome.cap)
+        return cls(
+            int(outcome.status), outcome.cpu, outcome.wall, outcome.time, outcome.value, outcome.cap
+        )
 
 
 Cell = tuple[str, str, int]
@@ -82,7 +88,9 @@ def settings_of(journal: Journal) -> Settings | None:
         known = {field.name: stored[field.name] for field in fields(Settings)}
         lists = {name: tuple(known[name]) for name in ("training", "held_out")}
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{journal.path}: expected the settings of a search, and they cannot be read ({error}).") from error
+        raise InputError(
+            f"{journal.path}: expected the settings of a search, and they cannot be read ({error})."
+        ) from error
     return Settings(**{**known, **lists})
 
 
@@ -106,7 +114,9 @@ def extend(journal: Journal, number: int, budget: float) -> None:
 
 
 def recorded(journal: Journal) -> dict[Cell, Recorded]:
-    """All runs there are, by configuration, instance and number; those aborted are to be done again."""
+    """All runs there are, by configuration, instance and number; those aborted are to be done
+    again.
+    """
     query = (
         "SELECT c.name, i.name, r.number, {status}, r.cpu, r.wall, r.time, r.value, {cap} FROM {table} r"
         " JOIN configurations c ON c.id = r.configuration JOIN instances i ON i.id = r.instance WHERE {status} <> ?"
@@ -114,8 +124,13 @@ def recorded(journal: Journal) -> dict[Cell, Recorded]:
     with journal.transaction(reading=True) as connection:
         rows = [
             row
-            for table, status, cap in (("runs", "r.status", "NULL"), ("capped", str(int(Status.CENSORED)), "r.cap"))
-            for row in connection.execute(query.format(table=table, status=status, cap=cap), (int(Status.ABORTED),))
+            for table, status, cap in (
+                ("runs", "r.status", "NULL"),
+                ("capped", str(int(Status.CENSORED)), "r.cap"),
+            )
+            for row in connection.execute(
+                query.format(table=table, status=status, cap=cap), (int(Status.ABORTED),)
+            )
         ]
     return {row[:3]: Recorded(*row[3:]) for row in rows}
 
@@ -123,7 +138,8 @@ def recorded(journal: Journal) -> dict[Cell, Recorded]:
 def proposed_in(journal: Journal) -> list[Proposal]:
     """Who was proposed, in the order of proposals.
 
-    A search that goes on takes them as they are: a model of the costs may differ by a rounding on another machine.
+    A search that goes on takes them as they are: a model of the costs may differ by a rounding on
+    another machine.
     """
     query = (
         'SELECT c.name, c."values", p.origin FROM proposals p'
@@ -138,7 +154,9 @@ def proposed_in(journal: Journal) -> list[Proposal]:
 
 
 def note_proposals(journal: Journal, first: int, proposals: Sequence[Proposal]) -> None:
-    """New configurations, in the order of proposals; all of a heat at once, since one model offers them."""
+    """New configurations, in the order of proposals; all of a heat at once, since one model offers
+    them.
+    """
     with journal.transaction() as connection:
         for number, proposal in enumerate(proposals, first):
             configuration = proposal.configuration
@@ -149,7 +167,9 @@ def note_proposals(journal: Journal, first: int, proposals: Sequence[Proposal]) 
             )
 
 
-def note_step(journal: Journal, number: int, *, runs: int, incumbent: str | None, reason: str) -> None:
+def note_step(
+    journal: Journal, number: int, *, runs: int, incumbent: str | None, reason: str
+) -> None:
     """A decision, by all runs so far: which of them count from now on, and who is the incumbent."""
     with journal.transaction() as connection:
         there = connection.execute(
@@ -164,7 +184,10 @@ def note_step(journal: Journal, number: int, *, runs: int, incumbent: str | None
             )
         elif there != (runs, incumbent):
             before = f"{there[1]} after {there[0]} runs"
-            raise _elsewhere(journal, f"the incumbent of step {number} was {before} and is now {incumbent} after {runs}")
+            raise _elsewhere(
+                journal,
+                f"the incumbent of step {number} was {before} and is now {incumbent} after {runs}",
+            )
 
 
 def _elsewhere(journal: Journal, how: str) -> InputError:
@@ -183,7 +206,9 @@ def trajectory_of(journal: Journal) -> Trajectory:
         default = connection.execute(
             "SELECT c.name FROM proposals p JOIN configurations c ON c.id = p.configuration WHERE p.number = 0"
         ).fetchone()
-        looks = connection.execute("SELECT count(*) FROM steps WHERE reason LIKE ?", (f"{JUDGED}%",)).fetchone()[0]
+        looks = connection.execute(
+            "SELECT count(*) FROM steps WHERE reason LIKE ?", (f"{JUDGED}%",)
+        ).fetchone()[0]
     steps: list[Step] = []
     for runs, name in rows:
         if not steps or steps[-1].configurations != (name,):

@@ -1,13 +1,15 @@
-"""Parameter spaces on ConfigSpace: read from a file, default and seeded random configurations, printed as arguments.
+"""Parameter spaces on ConfigSpace: read from a file, default and seeded random configurations,
+printed as arguments.
 
-Three kinds of files are read, told apart by their content: PCS, old and new, also mixed; irace's parameters.txt with its
-sections [forbidden] and [global]; ConfigSpace JSON. Conditions and forbidden combinations of the first two are comparisons
-(in, %in%, =, ==, !=, <, <=, >, >=) joined by !, &, |, &&, || and parentheses. A comparison with a parameter that is not
-active does not hold, nor does its opposite.
+Three kinds of files are read, told apart by their content: PCS, old and new, also mixed; irace's
+parameters.txt with its sections [forbidden] and [global]; ConfigSpace JSON. Conditions and
+forbidden combinations of the first two are comparisons (in, %in%, =, ==, !=, <, <=, >, >=) joined
+by !, &, |, &&, || and parentheses. A comparison with a parameter that is not active does not hold,
+nor does its opposite.
 
-irace's tables have no default: the middle of every range, on its scale, and the first of every list of values stand for it,
-or where that is forbidden, the first random configuration that is not. Reals have as many decimals as [global] digits says,
-else the 13 that ConfigSpace keeps.
+irace's tables have no default: the middle of every range, on its scale, and the first of every list
+of values stand for it, or where that is forbidden, the first random configuration that is not.
+Reals have as many decimals as [global] digits says, else the 13 that ConfigSpace keeps.
 """
 
 import hashlib
@@ -45,13 +47,19 @@ from truecost.running.spacefiles import (
 )
 from truecost.stats.random import Rng, generator, seed_of
 
-STYLES = {"-name value": "-{name} {value}", "--name value": "--{name} {value}", "--name=value": "--{name}={value}"}
+STYLES = {
+    "-name value": "-{name} {value}",
+    "--name value": "--{name} {value}",
+    "--name=value": "--{name}={value}",
+}
 ATTEMPTS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """The values of the active parameters, in the order of the space's file, and their name, `name_of(values)`."""
+    """The values of the active parameters, in the order of the space's file, and their name,
+    `name_of(values)`.
+    """
 
     name: str
     values: Mapping[str, Value]
@@ -62,7 +70,9 @@ class Configuration:
 
 
 def name_of(values: Mapping[str, Value]) -> str:
-    """The name of the configuration with these active values: ten hexadecimal digits, whatever the order of parameters."""
+    """The name of the configuration with these active values: ten hexadecimal digits, whatever the
+    order of parameters.
+    """
     canonical = json.dumps(dict(values), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:10]
 
@@ -75,24 +85,34 @@ def arguments(configuration: Configuration, style: str | Mapping[str, str]) -> l
     configuration
         Its parameters are printed in their order; a real so that it reads back as the same number.
     style
-        "-name value", "--name value" or "--name=value"; or a template with {value} and, as a rule, {name}, split into
-        arguments at its own blanks before names and values, with whatever blanks they have, are put in; or `Space.switches`:
-        irace's switch and value are glued together and then split at blanks, so that a switch that ends in a blank, an empty
-        value, and a value that is several arguments give what irace's command line gives.
+        "-name value", "--name value" or "--name=value"; or a template with {value} and, as a rule,
+        {name}, split into arguments at its own blanks before names and values, with whatever blanks
+        they have, are put in; or `Space.switches`: irace's switch and value are glued together and
+        then split at blanks, so that a switch that ends in a blank, an empty value, and a value
+        that is several arguments give what irace's command line gives.
     """
     if not isinstance(style, str):
         if missing := [name for name in configuration.values if name not in style]:
             raise InputError(f"expected a switch for every parameter, got none for {missing[0]!r}.")
-        return [word for name, value in configuration.values.items() for word in f"{style[name]}{value}".split()]
+        return [
+            word
+            for name, value in configuration.values.items()
+            for word in f"{style[name]}{value}".split()
+        ]
     template = STYLES.get(style, style)
     if "{value}" not in template or set(re.findall(r"\{.*?\}", template)) - {"{name}", "{value}"}:
         known = ", ".join(map(repr, STYLES))
-        raise InputError(f"expected {known} or a template with {{name}} and {{value}}, got {style!r:.80}.")
+        raise InputError(
+            f"expected {known} or a template with {{name}} and {{value}}, got {style!r:.80}."
+        )
     printed = []
     for name, value in configuration.values.items():
         texts = {"{name}": name, "{value}": str(value)}
         # In one pass, so that a value that reads {name} stays one.
-        printed += ["".join(texts.get(part, part) for part in re.split(r"(\{\w+\})", word)) for word in template.split()]
+        printed += [
+            "".join(texts.get(part, part) for part in re.split(r"(\{\w+\})", word))
+            for word in template.split()
+        ]
     return printed
 
 
@@ -119,7 +139,9 @@ class Space:
 
     def __post_init__(self) -> None:
         if not self.parameters or set(self.parameters) != set(self.configspace):
-            raise InputError(f"expected the names of all parameters, at least one, got {self.parameters!r:.80}.")
+            raise InputError(
+                f"expected the names of all parameters, at least one, got {self.parameters!r:.80}."
+            )
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Space":
@@ -127,7 +149,9 @@ class Space:
         try:
             return cls.parse(Path(path).read_bytes().decode("utf-8-sig"))
         except UnicodeDecodeError as error:
-            raise InputError(f"{path}: expected UTF-8 text, got {error.object[error.start :][:1]!r}.") from error
+            raise InputError(
+                f"{path}: expected UTF-8 text, got {error.object[error.start :][:1]!r}."
+            ) from error
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
 
@@ -135,44 +159,65 @@ class Space:
     def parse(cls, text: str) -> "Space":
         """The space that this text, in one of the formats that `read` reads, describes."""
         if "\0" in text:
-            raise InputError(f"line {text.partition(chr(0))[0].count(chr(10)) + 1}: expected text, got a NUL character.")
+            raise InputError(
+                f"line {text.partition(chr(0))[0].count(chr(10)) + 1}: expected text, got a NUL character."
+            )
         if re.match(r'\s*\{\s*("|\}|$)', text):
             configspace, parameters = parse_json(text)
             return cls(configspace=configspace, parameters=parameters)
-        lines = [(number, line.partition("#")[0].strip()) for number, line in enumerate(text.split("\n"), 1)]
+        lines = [
+            (number, line.partition("#")[0].strip())
+            for number, line in enumerate(text.split("\n"), 1)
+        ]
         lines = [(number, line) for number, line in lines if line]
-        return _assemble(parse_irace(lines) if any(IRACE_LINE.match(line) for _, line in lines) else parse_pcs(lines))
+        return _assemble(
+            parse_irace(lines)
+            if any(IRACE_LINE.match(line) for _, line in lines)
+            else parse_pcs(lines)
+        )
 
     def default(self) -> Configuration:
         """The default configuration."""
         return self._configuration(lambda parameter: plain(parameter.default_value))
 
     def configuration_of(self, values: Mapping[str, Any]) -> Configuration:
-        """The configuration with these values, as a log has them; what conditions switch off is left out."""
+        """The configuration with these values, as a log has them; what conditions switch off is
+        left out.
+        """
         if unknown := [name for name in values if name not in self.configspace]:
-            raise InputError(f"expected parameters of the space, got {unknown[0]!r:.80}, which it does not have.")
+            raise InputError(
+                f"expected parameters of the space, got {unknown[0]!r:.80}, which it does not have."
+            )
 
         def choose(parameter: Parameter) -> Any:
             if values.get(parameter.name) is None:
-                raise InputError(f"expected a value of the parameter {parameter.name!r}, which is active, got none.")
+                raise InputError(
+                    f"expected a value of the parameter {parameter.name!r}, which is active, got none."
+                )
             return _taken(parameter, values[parameter.name])
 
         return self._configuration(choose)
 
     def configurations(self, number: int, *, rng: Rng = None) -> list[Configuration]:
-        """The default and number - 1 different random configurations: a longer list begins with the shorter ones.
+        """The default and number - 1 different random configurations: a longer list begins with the
+        shorter ones.
 
-        Each is drawn from generators of its own, made of `rng`, its place and the attempt; what is forbidden or was there
-        already is drawn again.
+        Each is drawn from generators of its own, made of `rng`, its place and the attempt; what is
+        forbidden or was there already is drawn again.
         """
         if number < 1:
             raise InputError(f"expected at least 1 configuration, got {number}.")
         first = seed_of(rng)
         found = {(default := self.default()).name: default}
         while len(found) < number:
-            seeds = (np.random.SeedSequence(first, spawn_key=(len(found), attempt)) for attempt in range(ATTEMPTS))
+            seeds = (
+                np.random.SeedSequence(first, spawn_key=(len(found), attempt))
+                for attempt in range(ATTEMPTS)
+            )
             draws = (self.draw(np.random.default_rng(seed)) for seed in seeds)
-            new = next((draw for draw in draws if draw.name not in found and self.allows(draw)), None)
+            new = next(
+                (draw for draw in draws if draw.name not in found and self.allows(draw)), None
+            )
             if new is None:
                 raise InputError(
                     f"expected a space with at least {number} different configurations, got one with {len(found)}, "
@@ -186,12 +231,15 @@ class Space:
         rng = generator(rng)
         return self._configuration(lambda parameter: _sample(parameter, rng, self.decimals))
 
-    def around(self, configuration: Configuration, rng: Rng = None, *, spread: float, keep: float) -> Configuration:
+    def around(
+        self, configuration: Configuration, rng: Rng = None, *, spread: float, keep: float
+    ) -> Configuration:
         """A random configuration near this one, which may be forbidden, or the same.
 
-        Every number (and the place in an ordinal's list) comes from a normal distribution around its value, of `spread`
-        times its range on its scale, cut at the ends; every categorical parameter keeps its value with probability `keep`,
-        and is drawn afresh otherwise, as is what becomes active. What becomes inactive is left out.
+        Every number (and the place in an ordinal's list) comes from a normal distribution around
+        its value, of `spread` times its range on its scale, cut at the ends; every categorical
+        parameter keeps its value with probability `keep`, and is drawn afresh otherwise, as is what
+        becomes active. What becomes inactive is left out.
         """
         rng = generator(rng)
 
@@ -206,17 +254,22 @@ class Space:
         return self._configuration(choose)
 
     def size(self) -> float:
-        """No more different configurations than this; infinite with a real parameter, or beyond what a float holds."""
+        """No more different configurations than this; infinite with a real parameter, or beyond
+        what a float holds.
+        """
         return math.prod(float(parameter.size) for parameter in self.configspace.values())
 
     def allows(self, configuration: Configuration) -> bool:
         """Whether no forbidden combination is among the values."""
         try:
             return not any(
-                clause.is_forbidden_value(dict(configuration.values)) for clause in self.configspace.forbidden_clauses
+                clause.is_forbidden_value(dict(configuration.values))
+                for clause in self.configspace.forbidden_clauses
             )
         except TypeError as error:
-            raise InputError(f"expected forbidden values that can be compared, got others ({reason(error)}).") from error
+            raise InputError(
+                f"expected forbidden values that can be compared, got others ({reason(error)})."
+            ) from error
 
     def _configuration(self, choose: Callable[[Parameter], Any]) -> Configuration:
         """Choose a value for every parameter that the values chosen before make active."""
@@ -243,7 +296,9 @@ def _taken(parameter: Any, value: Any) -> Any:
         legal = parameter.lower <= number <= parameter.upper and (number.is_integer() or not whole)
         found = [int(number) if whole else number] if legal else []
     if not found:
-        raise InputError(f"expected a value of the space for the parameter {parameter.name!r}, got {value!r:.80}.")
+        raise InputError(
+            f"expected a value of the space for the parameter {parameter.name!r}, got {value!r:.80}."
+        )
     return found[0]
 
 
@@ -256,7 +311,9 @@ def _number_in(value: Any) -> float:
 
 
 def _sample(parameter: Parameter, rng: np.random.Generator, decimals: int) -> Any:
-    """A random value; computed here where that is simple, so that names survive a new version of ConfigSpace."""
+    """A random value; computed here where that is simple, so that names survive a new version of
+    ConfigSpace.
+    """
     match parameter:
         case ConfigSpace.Constant():
             return parameter.value
@@ -267,24 +324,33 @@ def _sample(parameter: Parameter, rng: np.random.Generator, decimals: int) -> An
         case ConfigSpace.UniformIntegerHyperparameter(lower=low, upper=high, log=log):
             if not log:
                 return int(rng.integers(low, high, endpoint=True))
-            # Each whole number has the stretch around it that rounds to it: the ends are not drawn half as often.
+            # Each whole number has the stretch around it that rounds to it: the ends are not drawn
+            # half as often.
             value = math.exp(rng.uniform(math.log(low - 0.5), math.log(high + 0.5)))
             return min(max(round(value), low), high)
         case ConfigSpace.UniformFloatHyperparameter(lower=low, upper=high, log=log):
-            value = math.exp(rng.uniform(math.log(low), math.log(high))) if log else rng.uniform(low, high)
+            value = (
+                math.exp(rng.uniform(math.log(low), math.log(high)))
+                if log
+                else rng.uniform(low, high)
+            )
             return min(max(round(float(value), decimals), low), high)
         case _:
             value = plain(parameter.sample_value(seed=np.random.RandomState(rng.bit_generator)))
             return round(value, decimals) if isinstance(value, float) else value
 
 
-def _stepped(parameter: Parameter, value: Any, spread: float, rng: np.random.Generator, decimals: int) -> Any:
+def _stepped(
+    parameter: Parameter, value: Any, spread: float, rng: np.random.Generator, decimals: int
+) -> Any:
     match parameter:
         case ConfigSpace.Constant():
             return value
         case ConfigSpace.OrdinalHyperparameter():
             places = len(parameter.sequence)
-            return parameter.sequence[_whole_step(parameter.sequence.index(value), 0, places - 1, False, spread, rng)]
+            return parameter.sequence[
+                _whole_step(parameter.sequence.index(value), 0, places - 1, False, spread, rng)
+            ]
         case ConfigSpace.UniformIntegerHyperparameter(lower=low, upper=high, log=log):
             return _whole_step(value, low, high, log, spread, rng)
         case ConfigSpace.UniformFloatHyperparameter(lower=low, upper=high, log=log):
@@ -293,12 +359,16 @@ def _stepped(parameter: Parameter, value: Any, spread: float, rng: np.random.Gen
             return _sample(parameter, rng, decimals)
 
 
-def _whole_step(value: int, low: int, high: int, log: bool, spread: float, rng: np.random.Generator) -> int:
+def _whole_step(
+    value: int, low: int, high: int, log: bool, spread: float, rng: np.random.Generator
+) -> int:
     # As in _sample, each whole number has the stretch that rounds to it.
     return min(max(round(_step(value, low - 0.5, high + 0.5, log, spread, rng)), low), high)
 
 
-def _step(value: float, low: float, high: float, log: bool, spread: float, rng: np.random.Generator) -> float:
+def _step(
+    value: float, low: float, high: float, log: bool, spread: float, rng: np.random.Generator
+) -> float:
     """A draw from the normal distribution around the value, cut at the ends of the range."""
     if log:
         return math.exp(_step(math.log(value), math.log(low), math.log(high), False, spread, rng))
@@ -317,24 +387,43 @@ def _assemble(draft: Draft) -> Space:
                 if child not in draft.parameters:
                     raise InputError(f"expected a parameter before '|', got {child!r:.80}.")
                 parts.append(expression(text, draft.parameters, CONDITION, draft.parameters[child]))
-        # Several lines for one parameter must all hold. The last stands for them, where a circle of conditions closes.
+        # Several lines for one parameter must all hold. The last stands for them, where a circle of
+        # conditions closes.
         with at_line(number):
             conditions.append((number, joined(CONDITION["and"], parts)))
     space = _with_conditions(draft, conditions)
-    made = Space(configspace=space, parameters=tuple(draft.parameters), switches=draft.switches, decimals=draft.decimals)
+    made = Space(
+        configspace=space,
+        parameters=tuple(draft.parameters),
+        switches=draft.switches,
+        decimals=draft.decimals,
+    )
     default, clauses = made.default(), []
     for number, text in draft.forbidden:
         with at_line(number):
             clauses.append(expression(text, draft.parameters, FORBIDDEN))
             if draft.switches is None and clauses[-1].is_forbidden_value(dict(default.values)):
-                raise InputError("expected a default configuration that is not forbidden, got one that is.")
+                raise InputError(
+                    "expected a default configuration that is not forbidden, got one that is."
+                )
     if any(clause.is_forbidden_value(dict(default.values)) for clause in clauses):
         seeds = (np.random.SeedSequence(0, spawn_key=(attempt,)) for attempt in range(ATTEMPTS))
         draws = (dict(made.draw(np.random.default_rng(seed)).values) for seed in seeds)
-        values = next((draw for draw in draws if not any(clause.is_forbidden_value(draw) for clause in clauses)), None)
+        values = next(
+            (
+                draw
+                for draw in draws
+                if not any(clause.is_forbidden_value(draw) for clause in clauses)
+            ),
+            None,
+        )
         if values is None:
-            raise InputError(f"expected configurations that are not forbidden, got none in {ATTEMPTS:,} draws.")
-        draft.parameters |= {name: with_default(draft.parameters[name], value) for name, value in values.items()}
+            raise InputError(
+                f"expected configurations that are not forbidden, got none in {ATTEMPTS:,} draws."
+            )
+        draft.parameters |= {
+            name: with_default(draft.parameters[name], value) for name, value in values.items()
+        }
         return _assemble(draft)
     for (number, _), clause in zip(draft.forbidden, clauses, strict=True):
         with at_line(number):
@@ -342,8 +431,12 @@ def _assemble(draft: Draft) -> Space:
     return made
 
 
-def _with_conditions(draft: Draft, conditions: list[tuple[int, Any]]) -> ConfigSpace.ConfigurationSpace:
-    """The parameters and their conditions, added at once: ConfigSpace looks through all of them with every call."""
+def _with_conditions(
+    draft: Draft, conditions: list[tuple[int, Any]]
+) -> ConfigSpace.ConfigurationSpace:
+    """The parameters and their conditions, added at once: ConfigSpace looks through all of them
+    with every call.
+    """
     try:
         space = ConfigSpace.ConfigurationSpace()
         space.add([*draft.parameters.values(), *(condition for _, condition in conditions)])

@@ -1,4 +1,6 @@
-"""Files of parameter spaces: PCS old and new, irace tables, ConfigSpace JSON; conditions and forbidden combinations."""
+"""Files of parameter spaces: PCS old and new, irace tables, ConfigSpace JSON; conditions and
+forbidden combinations.
+"""
 
 import ast
 import difflib
@@ -40,7 +42,17 @@ TOKEN = re.compile(
     r"""|(?P<mark>%in%|&&|\|\||[=!<>]=|[&|=!<>(){},])|(?P<bare>[^\s&|=!<>(){},%"'`]+))"""
 )
 # R and Python bind these alike, so that Python's parser reads them.
-PYTHON = {"%in%": "in", "=": "==", "&": "and", "&&": "and", "|": "or", "||": "or", "!": "not", "{": "(", "}": ")"}
+PYTHON = {
+    "%in%": "in",
+    "=": "==",
+    "&": "and",
+    "&&": "and",
+    "|": "or",
+    "||": "or",
+    "!": "not",
+    "{": "(",
+    "}": ")",
+}
 OPERATORS = {ast.In: "in", ast.Eq: "in", ast.NotIn: "not in", ast.NotEq: "not in"}
 OPERATORS |= {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 OPPOSITE = {"in": "not in", "not in": "in", "<": ">=", ">": "<=", "<=": ">", ">=": "<"}
@@ -76,7 +88,9 @@ def parse_pcs(lines: Sequence[tuple[int, str]]) -> Draft:
                 child, _, condition = line.partition("|")
                 draft.conditions.setdefault(child.strip(), []).append((number, condition))
             elif not PCS_HEADING.fullmatch(line):
-                raise InputError(f"expected a parameter, a condition or a {{forbidden combination}}, got {line!r:.80}.")
+                raise InputError(
+                    f"expected a parameter, a condition or a {{forbidden combination}}, got {line!r:.80}."
+                )
     return draft
 
 
@@ -86,15 +100,25 @@ def _pcs_parameter(match: re.Match[str]) -> Parameter:
     default = default.strip().strip("\"'")
     listed = domain.startswith("{")
     if kind and listed != (kind in ("categorical", "ordinal")):
-        raise InputError(f"expected {'a [range]' if listed else '{values}'} of the {kind} {name!r}, got {domain!r:.80}.")
+        raise InputError(
+            f"expected {'a [range]' if listed else '{values}'} of the {kind} {name!r}, got {domain!r:.80}."
+        )
     if "" in values:
         raise InputError(f"expected a value at every comma, got {domain!r:.80}.")
     scales = ("",) if listed else ("", "log") if kind else ("", "i", "l", "il", "li")
     if scale not in scales:
-        raise InputError(f"expected {' or '.join(map(repr, scales))} after the default of {name!r}, got {scale!r:.80}.")
+        raise InputError(
+            f"expected {' or '.join(map(repr, scales))} after the default of {name!r}, got {scale!r:.80}."
+        )
     if listed:
         return _listed(name, values, default, ordinal=kind == "ordinal")
-    return _ranged(name, values, default, whole=kind == "integer" or (not kind and "i" in scale), log="l" in scale)
+    return _ranged(
+        name,
+        values,
+        default,
+        whole=kind == "integer" or (not kind and "i" in scale),
+        log="l" in scale,
+    )
 
 
 def parse_irace(lines: Sequence[tuple[int, str]]) -> Draft:
@@ -110,7 +134,9 @@ def parse_irace(lines: Sequence[tuple[int, str]]) -> Draft:
                 draft.forbidden.append((number, line))
             elif section == "[global]":
                 if not IRACE_DIGITS.fullmatch(line):
-                    raise InputError(f"expected 'digits = NUMBER' in the section [global], got {line!r:.80}.")
+                    raise InputError(
+                        f"expected 'digits = NUMBER' in the section [global], got {line!r:.80}."
+                    )
             elif match := IRACE_PARAMETER.fullmatch(line):
                 name = match["name"]
                 draft.add(_irace_parameter(match, draft.decimals))
@@ -118,7 +144,9 @@ def parse_irace(lines: Sequence[tuple[int, str]]) -> Draft:
                 if match["condition"] is not None:
                     draft.conditions[name] = [(number, match["condition"])]
             else:
-                raise InputError(f'expected name "switch" type (values) [| condition], got {line!r:.80}.')
+                raise InputError(
+                    f'expected name "switch" type (values) [| condition], got {line!r:.80}.'
+                )
     return draft
 
 
@@ -127,7 +155,9 @@ def _irace_parameter(match: re.Match[str], decimals: int) -> Parameter:
     # A comma inside of quotes does not separate.
     values = [value.strip() for value in re.split(r',(?=(?:[^"]*"[^"]*")*[^"]*$)', match["values"])]
     if "" in values or (log and kind in "co"):
-        raise InputError(f"expected a value at every comma, and log for numbers only, got {match[0]!r:.80}.")
+        raise InputError(
+            f"expected a value at every comma, and log for numbers only, got {match[0]!r:.80}."
+        )
     values = [value.strip('"') for value in values]
     if kind in "co":
         return _listed(name, values, values[0], ordinal=kind == "o")
@@ -136,22 +166,34 @@ def _irace_parameter(match: re.Match[str], decimals: int) -> Parameter:
 
 def _listed(name: str, values: list[str], default: str, *, ordinal: bool) -> Parameter:
     if again := [value for value in values if values.count(value) > 1]:
-        raise InputError(f"expected every value of {name!r} once, got {again[0]!r:.80} {values.count(again[0])} times.")
+        raise InputError(
+            f"expected every value of {name!r} once, got {again[0]!r:.80} {values.count(again[0])} times."
+        )
     if default not in values:
-        raise InputError(f"expected a default of {name!r} out of {', '.join(map(repr, values)):.80}, got {default!r:.80}.")
+        raise InputError(
+            f"expected a default of {name!r} out of {', '.join(map(repr, values)):.80}, got {default!r:.80}."
+        )
     made = ConfigSpace.OrdinalHyperparameter if ordinal else ConfigSpace.CategoricalHyperparameter
     return made(name, values, default_value=default)
 
 
 def _ranged(
-    name: str, ends: Sequence[str], default: str | None, *, whole: bool, log: bool, decimals: int = DECIMALS
+    name: str,
+    ends: Sequence[str],
+    default: str | None,
+    *,
+    whole: bool,
+    log: bool,
+    decimals: int = DECIMALS,
 ) -> Parameter:
     if len(ends) != 2:
         raise InputError(f"expected the two ends of the range of {name!r}, got {len(ends)} values.")
     low, high = (_number(end, whole=whole) for end in ends)
     if not (low < high and math.isfinite(high - low) and (low > 0 or not log)):
         above = " above 0" if log else ""
-        raise InputError(f"expected a range of {name!r}{above} whose first end is below its second, got {low} and {high}.")
+        raise InputError(
+            f"expected a range of {name!r}{above} whose first end is below its second, got {low} and {high}."
+        )
     if default is None:
         value = math.sqrt(low) * math.sqrt(high) if log else (low + high) / 2
         value = round(value) if whole else round(value, decimals)
@@ -159,16 +201,28 @@ def _ranged(
         value = _number(default, whole=whole)
     if not low <= value <= high:
         raise InputError(f"expected a default of {name!r} in [{low}, {high}], got {value}.")
-    if rounded := [number for number in (low, high, value) if not math.isclose(round(number, decimals), number)]:
-        raise InputError(f"expected at most {decimals} decimals in the range and default of {name!r}, got {rounded[0]}.")
-    made = ConfigSpace.UniformIntegerHyperparameter if whole else ConfigSpace.UniformFloatHyperparameter
+    if rounded := [
+        number for number in (low, high, value) if not math.isclose(round(number, decimals), number)
+    ]:
+        raise InputError(
+            f"expected at most {decimals} decimals in the range and default of {name!r}, got {rounded[0]}."
+        )
+    made = (
+        ConfigSpace.UniformIntegerHyperparameter
+        if whole
+        else ConfigSpace.UniformFloatHyperparameter
+    )
     return made(name, low, high, default_value=value, log=log)
 
 
 def _number(text: str, *, whole: bool) -> int | float:
     number = float(text) if NUMBER.fullmatch(text) else math.nan
-    if not math.isfinite(number) or (whole and not (number.is_integer() and abs(number) <= LARGEST_WHOLE)):
-        raise InputError(f"expected {f'a whole number up to {LARGEST_WHOLE}' if whole else 'a number'}, got {text!r:.80}.")
+    if not math.isfinite(number) or (
+        whole and not (number.is_integer() and abs(number) <= LARGEST_WHOLE)
+    ):
+        raise InputError(
+            f"expected {f'a whole number up to {LARGEST_WHOLE}' if whole else 'a number'}, got {text!r:.80}."
+        )
     return int(number) if whole else number
 
 
@@ -176,7 +230,9 @@ def with_default(parameter: Any, value: Any) -> Any:
     """The same parameter with another default."""
     if values := _values_of(parameter):
         return type(parameter)(parameter.name, values, default_value=value)
-    return type(parameter)(parameter.name, parameter.lower, parameter.upper, default_value=value, log=parameter.log)
+    return type(parameter)(
+        parameter.name, parameter.lower, parameter.upper, default_value=value, log=parameter.log
+    )
 
 
 def _values_of(parameter: Any) -> tuple[Any, ...]:
@@ -189,24 +245,37 @@ def parse_json(text: str) -> tuple[ConfigSpace.ConfigurationSpace, tuple[str, ..
     try:
         content = json.loads(text)
         if not isinstance(content.get("hyperparameters"), list):
-            raise InputError("expected ConfigSpace JSON, with a list 'hyperparameters', got other JSON.")
+            raise InputError(
+                "expected ConfigSpace JSON, with a list 'hyperparameters', got other JSON."
+            )
         with warnings.catch_warnings():
-            # ConfigSpace only warns of what it leaves out; that "default" was renamed is all we can do without.
+            # ConfigSpace only warns of what it leaves out; that "default" was renamed is all we can
+            # do without.
             warnings.simplefilter("error")
             warnings.filterwarnings("ignore", "The field 'default' should be")
             space = ConfigSpace.ConfigurationSpace.from_serialized_dict(content)
         for name, parameter in space.items():
             for value in (*_values_of(parameter), plain(parameter.default_value)):
                 text_only = isinstance(name, str) and b"\0" not in f"{name}{value}".encode()
-                if not isinstance(value, str | int | float | None) or value in (math.inf, -math.inf) or not text_only:
-                    raise InputError(f"expected text, finite numbers, true, false or null for {name!r}, got {value!r:.80}.")
+                if (
+                    not isinstance(value, str | int | float | None)
+                    or value in (math.inf, -math.inf)
+                    or not text_only
+                ):
+                    raise InputError(
+                        f"expected text, finite numbers, true, false or null for {name!r}, got {value!r:.80}."
+                    )
         return space, tuple(item["name"] for item in content["hyperparameters"])
     except InputError:
         raise
     except json.JSONDecodeError as error:
-        raise InputError(f"line {error.lineno}: expected JSON ({error.msg}), got {text[error.pos :][:20]!r}.") from error
+        raise InputError(
+            f"line {error.lineno}: expected JSON ({error.msg}), got {text[error.pos :][:20]!r}."
+        ) from error
     except Exception as error:  # whatever a space written by hand makes ConfigSpace raise
-        raise InputError(f"expected a space as ConfigSpace writes it, and it cannot be read ({reason(error)}).") from error
+        raise InputError(
+            f"expected a space as ConfigSpace writes it, and it cannot be read ({reason(error)})."
+        ) from error
 
 
 CONDITION: dict[str, Any] = {
@@ -237,7 +306,9 @@ def joined(conjunction: Any, parts: Sequence[Any]) -> Any:
     return parts[0] if len(parts) == 1 else conjunction(*parts)
 
 
-def expression(text: str, parameters: Mapping[str, Parameter], kinds: Mapping[str, Any], *child: Parameter) -> Any:
+def expression(
+    text: str, parameters: Mapping[str, Parameter], kinds: Mapping[str, Any], *child: Parameter
+) -> Any:
     """A condition of the child, or without one a forbidden combination, as ConfigSpace has it."""
     words: list[str] = []
     python: list[str] = []
@@ -248,7 +319,9 @@ def expression(text: str, parameters: Mapping[str, Parameter], kinds: Mapping[st
         position = match.end()
         if mark := match["mark"] or (match["bare"] == "in" and "in"):
             python.append(PYTHON.get(mark, mark))
-        elif match["bare"] != "c" or not text[position:].lstrip().startswith("("):  # R's c(...) is a list like any other
+        elif match["bare"] != "c" or not text[position:].lstrip().startswith(
+            "("
+        ):  # R's c(...) is a list like any other
             # Words become names that Python accepts, whatever letters they have.
             python.append(f"_{len(words)}")
             words.append(next(group for group in match.groups() if group is not None))
@@ -265,16 +338,34 @@ def expression(text: str, parameters: Mapping[str, Parameter], kinds: Mapping[st
                 words[int(name[1:])] in parameters
             ):
                 operands = right.elts if isinstance(right, ast.Tuple) else [right]
-                texts = [words[int(operand.id[1:])] for operand in operands if isinstance(operand, ast.Name)]
-                if texts and len(texts) == len(operands) and (len(texts) == 1 or isinstance(operation, ast.In | ast.NotIn)):
+                texts = [
+                    words[int(operand.id[1:])]
+                    for operand in operands
+                    if isinstance(operand, ast.Name)
+                ]
+                if (
+                    texts
+                    and len(texts) == len(operands)
+                    and (len(texts) == 1 or isinstance(operation, ast.In | ast.NotIn))
+                ):
                     operator = OPERATORS[type(operation)]
                     operator = OPPOSITE[operator] if negated else operator
-                    return _comparison((*child, parameters[words[int(name[1:])]]), operator, texts, parameters, kinds)
-            case ast.Compare(left=ast.Name(id=name), ops=[_]) if words[int(name[1:])] not in parameters:
+                    return _comparison(
+                        (*child, parameters[words[int(name[1:])]]),
+                        operator,
+                        texts,
+                        parameters,
+                        kinds,
+                    )
+            case ast.Compare(left=ast.Name(id=name), ops=[_]) if (
+                words[int(name[1:])] not in parameters
+            ):
                 word = words[int(name[1:])]
                 near = difflib.get_close_matches(word, parameters, 1)
                 hint = f"; did you mean {near[0]!r}?" if near else "."
-                raise InputError(f"expected a parameter of this file in {text!r:.80}, got {word!r:.80}{hint}")
+                raise InputError(
+                    f"expected a parameter of this file in {text!r:.80}, got {word!r:.80}{hint}"
+                )
         raise InputError(f"expected comparisons of parameters with values, got {text!r:.80}.")
 
     try:
@@ -287,11 +378,22 @@ def expression(text: str, parameters: Mapping[str, Parameter], kinds: Mapping[st
 
 
 def _comparison(
-    sides: tuple[Parameter, ...], operator: str, texts: list[str], parameters: Mapping[str, Any], kinds: Mapping[str, Any]
+    sides: tuple[Parameter, ...],
+    operator: str,
+    texts: list[str],
+    parameters: Mapping[str, Any],
+    kinds: Mapping[str, Any],
 ) -> Any:
-    """Of <, > and = only: ConfigSpace's other comparisons hold for parameters that are not active, or do not exist."""
+    """Of <, > and = only: ConfigSpace's other comparisons hold for parameters that are not active,
+    or do not exist.
+    """
     atoms, listed, values = kinds, _values_of(sides[-1]), list[Any]()
-    if len(sides) == 1 and texts[0] in parameters and not listed and not _values_of(parameters[texts[0]]):
+    if (
+        len(sides) == 1
+        and texts[0] in parameters
+        and not listed
+        and not _values_of(parameters[texts[0]])
+    ):
         atoms, values = RELATION, [parameters[texts[0]]]
     else:
         values = [_legal(sides[-1], text) for text in texts]
@@ -300,7 +402,10 @@ def _comparison(
     if operator == "in":
         return atoms["in"](*sides, values) if len(values) != 1 else atoms["=="](*sides, values[0])
     if operator == "not in":
-        return joined(kinds["and"], [kinds["or"](atoms["<"](*sides, v), atoms[">"](*sides, v)) for v in values])
+        return joined(
+            kinds["and"],
+            [kinds["or"](atoms["<"](*sides, v), atoms[">"](*sides, v)) for v in values],
+        )
     if operator in ("<", ">"):
         return atoms[operator](*sides, values[0])
     return kinds["or"](atoms[operator[0]](*sides, values[0]), atoms["=="](*sides, values[0]))
@@ -334,7 +439,9 @@ def at_line(number: int) -> Iterator[None]:
     except InputError as error:
         raise InputError(f"line {number}: {error}") from error
     except Exception as error:
-        raise InputError(f"line {number}: expected a space that ConfigSpace can hold ({reason(error)}).") from error
+        raise InputError(
+            f"line {number}: expected a space that ConfigSpace can hold ({reason(error)})."
+        ) from error
 
 
 def plain(value: Any) -> Any:

@@ -1,4 +1,6 @@
-"""How a solver is called and its answer read: a command template, a wrapper, irace's target-runner, a Python function."""
+"""How a solver is called and its answer read: a command template, a wrapper, irace's target-runner,
+a Python function.
+"""
 
 import ast
 import importlib.util
@@ -34,7 +36,10 @@ WORDS = {
     "CRASHED": Status.CRASHED,
     "ABORT": Status.ABORTED,
 }
-ANSWER_LINE = re.compile(r"^[ \t]*Result (?:for (?:SMAC|ParamILS|HAL)|of (?:this )?algorithm run)[ \t]*:[ \t]*(.*)$", re.M)
+ANSWER_LINE = re.compile(
+    r"^[ \t]*Result (?:for (?:SMAC|ParamILS|HAL)|of (?:this )?algorithm run)[ \t]*:[ \t]*(.*)$",
+    re.M,
+)
 # Stands for the scratch folder until the supervisor has made one; nobody's file is called that.
 SCRATCH = f"scratch-{secrets.token_hex(16)}"
 # No answer is longer; and what reads it must not be led astray by one that is.
@@ -60,7 +65,9 @@ class Caller:
         self._style: str | Mapping[str, str] = target.style or STYLE.get(target.kind, "")
         if target.kind == "irace" and target.style is None and scenario.space.switches is not None:
             self._style = scenario.space.switches
-        self._build = None if target.builder is None else _load(scenario.folder, "builder", target.builder)
+        self._build = (
+            None if target.builder is None else _load(scenario.folder, "builder", target.builder)
+        )
 
     def arguments(self, configuration: Configuration) -> list[str]:
         """The configuration as the target's arguments."""
@@ -70,12 +77,18 @@ class Caller:
         try:
             words = self._build(dict(configuration.values))
         except Exception as error:  # whatever somebody else's code raises
-            raise InputError(f"{builder}: expected arguments, got {type(error).__name__}: {error}.") from error
-        if not isinstance(words, list) or not all(isinstance(word, str) and "\0" not in word for word in words):
+            raise InputError(
+                f"{builder}: expected arguments, got {type(error).__name__}: {error}."
+            ) from error
+        if not isinstance(words, list) or not all(
+            isinstance(word, str) and "\0" not in word for word in words
+        ):
             raise InputError(f"{builder}: expected a list of texts, got {words!r:.80}.")
         return words
 
-    def command_line(self, configuration: Configuration, instance: Instance, seed: int) -> list[str]:
+    def command_line(
+        self, configuration: Configuration, instance: Instance, seed: int
+    ) -> list[str]:
         """What is executed for a run; no shell ever sees it."""
         scenario, target = self.scenario, self.scenario.target
         cutoff = f"{scenario.limits.cutoff:.12g}"
@@ -92,26 +105,46 @@ class Caller:
         values = self._values(instance, seed)
         words = []
         for word in target.command or ():
-            words += self.arguments(configuration) if word == "{arguments}" else self._filled(word, values)
+            words += (
+                self.arguments(configuration)
+                if word == "{arguments}"
+                else self._filled(word, values)
+            )
         if target.kind == "wrapper":
             specifics = instance.extras.get("specifics", "0")
             words += [instance.argument, specifics, cutoff, str(target.runlength), str(seed)]
         if target.kind == "irace":
             number = scenario.place(instance) % 10**6 + 1
-            words += [configuration.name, str(number), str(seed), instance.argument, *([cutoff] if target.bound else [])]
+            words += [
+                configuration.name,
+                str(number),
+                str(seed),
+                instance.argument,
+                *([cutoff] if target.bound else []),
+            ]
         return words if target.kind == "command" else [*words, *self.arguments(configuration)]
 
     def check_line(self, instance: Instance, seed: int, output: str) -> list[str] | None:
-        """What is executed to check a solved run, whose output is in this file; None where nothing is."""
+        """What is executed to check a solved run, whose output is in this file; None where nothing
+        is.
+        """
         values = {**self._values(instance, seed), "output": output}
         check = self.scenario.target.check
-        return None if check is None else [text for word in check for text in self._filled(word, values)]
+        return (
+            None
+            if check is None
+            else [text for word in check for text in self._filled(word, values)]
+        )
 
     def version_line(self) -> list[str] | None:
         """What is executed to learn the solver's version; None where nothing is."""
         values = {"python": sys.executable, "scenario": str(self.scenario.folder)}
         version = self.scenario.target.version
-        return None if version is None else [text for word in version for text in self._filled(word, values)]
+        return (
+            None
+            if version is None
+            else [text for word in version for text in self._filled(word, values)]
+        )
 
     def _filled(self, word: str, values: Mapping[str, str]) -> list[str]:
         return self.program if word == "{program}" else [fill(word, values)]
@@ -125,9 +158,17 @@ class Caller:
         except InputError:
             raise
         except Exception as error:  # whatever somebody else's code raises
-            raise InputError(f"target.program: {reference}: {type(error).__name__}: {error}.") from error
-        if not isinstance(words, list) or not words or not all(isinstance(word, str) and "\0" not in word for word in words):
-            raise InputError(f"target.program: {reference}: expected a list of texts, got {words!r:.80}.")
+            raise InputError(
+                f"target.program: {reference}: {type(error).__name__}: {error}."
+            ) from error
+        if (
+            not isinstance(words, list)
+            or not words
+            or not all(isinstance(word, str) and "\0" not in word for word in words)
+        ):
+            raise InputError(
+                f"target.program: {reference}: expected a list of texts, got {words!r:.80}."
+            )
         return words
 
     def _values(self, instance: Instance, seed: int) -> dict[str, str]:
@@ -141,7 +182,9 @@ class Caller:
             "seed": str(seed),
         }
 
-    def read(self, exit_code: int, stdout: bytes, stderr: bytes = b"", dropped: int = 0) -> Answered:
+    def read(
+        self, exit_code: int, stdout: bytes, stderr: bytes = b"", dropped: int = 0
+    ) -> Answered:
         """The target's answer; one that cannot be read is a crash, with what there is to say of it.
 
         So many bytes of the output were dropped, and the answer may have been among them.
@@ -181,12 +224,18 @@ class Caller:
             )
         metric = self.scenario.metric
         needed = "value" if not metric.timed else "time" if metric.clock == "reported" else None
-        if (needed == "value" and value is None) or (needed == "time" and (time is None or time < 0)):
+        if (needed == "value" and value is None) or (
+            needed == "time" and (time is None or time < 0)
+        ):
             found = said[needed]
             detail = (
-                f"no {needed} in the output" if found is None else f"the {needed} {found[:80]!r} is no number that can be"
+                f"no {needed} in the output"
+                if found is None
+                else f"the {needed} {found[:80]!r} is no number that can be"
             )
-            return Answered(status=Status.CRASHED, detail=f"no answer: {detail}", time=time, value=value)
+            return Answered(
+                status=Status.CRASHED, detail=f"no answer: {detail}", time=time, value=value
+            )
         return Answered(status=Status.SOLVED, time=time, value=value)
 
 
@@ -201,7 +250,8 @@ def read_wrapper(text: str) -> Answered:
     lines = ANSWER_LINE.findall(text)
     if not lines:
         return Answered(
-            status=Status.CRASHED, detail="no answer: no line 'Result for SMAC: …' or 'Result of this algorithm run: …'"
+            status=Status.CRASHED,
+            detail="no answer: no line 'Result for SMAC: …' or 'Result of this algorithm run: …'",
         )
     line = lines[-1].strip()
     unreadable = Answered(status=Status.CRASHED, detail=f"no answer: cannot read {line[:80]!r}")
@@ -212,7 +262,10 @@ def read_wrapper(text: str) -> Answered:
         if fields is None:
             return unreadable
         word, time = fields.get("status"), fields.get("runtime", fields.get("time"))
-        value = next((fields[key] for key in ("value", "quality", "cost") if fields.get(key) is not None), None)
+        value = next(
+            (fields[key] for key in ("value", "quality", "cost") if fields.get(key) is not None),
+            None,
+        )
     else:
         parts = [part.strip() for part in line.split(",")]
         if len(parts) < 5:
@@ -221,7 +274,9 @@ def read_wrapper(text: str) -> Answered:
     status = WORDS.get(word.strip().upper()) if isinstance(word, str) else None
     seconds, number = _number(time), _number(value)
     given = [(time, seconds), (value, number)]
-    if status is None or (status == Status.SOLVED and any(raw is not None and read is None for raw, read in given)):
+    if status is None or (
+        status == Status.SOLVED and any(raw is not None and read is None for raw, read in given)
+    ):
         return unreadable
     if seconds is not None and seconds < 0:
         return unreadable
@@ -230,16 +285,24 @@ def read_wrapper(text: str) -> Answered:
 
 
 def read_irace(text: str) -> Answered:
-    """The last line of a target-runner, `cost [time]`; a cost of Inf is irace's word for a configuration to reject."""
+    """The last line of a target-runner, `cost [time]`; a cost of Inf is irace's word for a
+    configuration to reject.
+    """
     lines = [line.split() for line in text.splitlines() if line.strip()]
     if not lines or len(lines[-1]) > 2:
-        return Answered(status=Status.CRASHED, detail="no answer: expected the last line to be 'cost [time]'")
+        return Answered(
+            status=Status.CRASHED, detail="no answer: expected the last line to be 'cost [time]'"
+        )
     numbers = [_number(word) for word in lines[-1]]
     if lines[-1][0].lower().lstrip("+") in ("inf", "infinity"):
         return Answered(status=Status.CRASHED, detail="the target says Inf")
     if None in numbers or (len(numbers) == 2 and (numbers[1] or 0) < 0):
-        return Answered(status=Status.CRASHED, detail=f"no answer: cannot read {' '.join(lines[-1])[:80]!r}")
-    return Answered(status=Status.SOLVED, value=numbers[0], time=numbers[1] if len(numbers) == 2 else None)
+        return Answered(
+            status=Status.CRASHED, detail=f"no answer: cannot read {' '.join(lines[-1])[:80]!r}"
+        )
+    return Answered(
+        status=Status.SOLVED, value=numbers[0], time=numbers[1] if len(numbers) == 2 else None
+    )
 
 
 def _mapping(line: str) -> dict[str, Any] | None:
@@ -276,7 +339,9 @@ def _finite(text: str) -> float | None:
 
 
 def _explained(detail: str, exit_code: int, stderr: bytes) -> str:
-    lines = [line.strip() for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+    lines = [
+        line.strip() for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()
+    ]
     how = f"exit code {exit_code}" if exit_code >= 0 else f"signal {-exit_code}"
     parts = [detail, how if exit_code != 0 or not detail else "", lines[-1][:200] if lines else ""]
     return "; ".join(part for part in parts if part)

@@ -1,12 +1,14 @@
-"""The winner of a search and its default on instances the search never saw, until what is to be shown is shown.
+"""The winner of a search and its default on instances the search never saw, until what is to be
+shown is shown.
 
-Both run on the same instances, each with seeds of its own, in S* order: round by round, instance by instance. After every
-instance the statement that decides is looked at, by limits that hold at all times, so that one may stop as soon as it is
-shown, or shown false, and it stays as sure as it says. It also stops where the budget is spent, where instances are used up,
-and where the rest of the budget hardly has a chance to show it any more: the last is a forecast.
+Both run on the same instances, each with seeds of its own, in S* order: round by round, instance by
+instance. After every instance the statement that decides is looked at, by limits that hold at all
+times, so that one may stop as soon as it is shown, or shown false, and it stays as sure as it says.
+It also stops where the budget is spent, where instances are used up, and where the rest of the
+budget hardly has a chance to show it any more: the last is a forecast.
 
-What is decided rests on the runs in their order and on nothing else. A validation that was killed goes the same way again,
-and one that stopped for want of budget may go on with a larger one.
+What is decided rests on the runs in their order and on nothing else. A validation that was killed
+goes the same way again, and one that stopped for want of budget may go on with a larger one.
 """
 
 import math
@@ -44,7 +46,8 @@ PLANNED = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationProgress:
-    """How far it is: instances that count, runs done, CPU seconds, what is spent of the budget, and the lead observed.
+    """How far it is: instances that count, runs done, CPU seconds, what is spent of the budget, and
+    the lead observed.
 
     `lead` is the mean difference to the default, or the share of wins.
     """
@@ -110,7 +113,8 @@ def validate(
     progress: Callable[[ValidationProgress], None] | None = None,
     waiting: Callable[[str], None] | None = None,
 ) -> Validated:
-    """Run the winner and the default on instances the log knows nothing of, until what is to be shown is shown.
+    """Run the winner and the default on instances the log knows nothing of, until what is to be
+    shown is shown.
 
     Parameters
     ----------
@@ -119,16 +123,19 @@ def validate(
     scenario
         How they are run. Its metric says what a run costs, and must be the log's.
     journal
-        Where runs are kept. A validation that is there goes on; one that is finished is only told again.
+        Where runs are kept. A validation that is there goes on; one that is finished is only told
+        again.
     instances
-        A pattern of files from here; instances themselves; None takes those of the scenario. What the log has runs on is
-        left out.
+        A pattern of files from here; instances themselves; None takes those of the scenario. What
+        the log has runs on is left out.
     configuration, default
-        Their names in the log, where not what it says. The scenario's default where it says nothing.
+        Their names in the log, where not what it says. The scenario's default where it says
+        nothing.
     budget
         `"2h"`, `"500runs"`; None goes on with the last one.
     runs
-        Most runs of each on an instance: by default 5, and fewer where the budget does not reach so far.
+        Most runs of each on an instance: by default 5, and fewer where the budget does not reach so
+        far.
     delta, primary
         As in `assess`.
     workers, pin, dask, keep_going, progress, waiting
@@ -140,8 +147,12 @@ def validate(
         raise InputError(f"expected `primary` to be mean or wins, got {primary!r}.")
     if runs is not None and runs < 1:
         raise InputError(f"expected at least 1 of `runs` on an instance, got {runs}.")
-    read = log if isinstance(log, Import) else Import(kind="matrix", matrix=log, trajectory=_UNKNOWN)
-    entry = entry_of(read, scenario, instances=instances, configuration=configuration, default=default)
+    read = (
+        log if isinstance(log, Import) else Import(kind="matrix", matrix=log, trajectory=_UNKNOWN)
+    )
+    entry = entry_of(
+        read, scenario, instances=instances, configuration=configuration, default=default
+    )
     asked = Budget.parse(budget) if isinstance(budget, str) else budget
     if asked is not None and asked.unit == "runs" and asked.amount < 2:
         raise InputError(f"expected a `budget` for 2 runs at least, got {asked}.")
@@ -152,14 +163,20 @@ def validate(
         if asked is None and last is not None:
             asked = Budget(amount=last.budget, unit=last.unit)
         if asked is None:
-            raise InputError("expected a `budget` for a new validation, 2h or 500runs for instance, got none.")
+            raise InputError(
+                "expected a `budget` for a new validation, 2h or 500runs for instance, got none."
+            )
         entry = replace(entry, instances=_in_order(book, entry))
         terms = validationlog.terms_of(book)
         started: Pool | None = None
         if terms is None:
-            started = stack.enter_context(pool_for(scenario, workers=workers, pin=pin, dask=dask, waiting=waiting))
+            started = stack.enter_context(
+                pool_for(scenario, workers=workers, pin=pin, dask=dask, waiting=waiting)
+            )
             terms = _terms(scenario, entry, asked, runs, delta, primary, started.workers)
-            trajectory = replace(read.trajectory, incumbent=entry.winner.name, default=entry.default.name)
+            trajectory = replace(
+                read.trajectory, incumbent=entry.winner.name, default=entry.default.name
+            )
             validationlog.agree(book, terms, training, trajectory)
         _check_terms(book, terms, scenario, entry, runs, delta, primary)
         plan = Plan(
@@ -170,7 +187,9 @@ def validate(
         book.begin(plan, scenario.metric)
         watch = _Watch(scenario, book, plan, terms, asked, progress)
         if watch.stop is None:
-            pool = started or stack.enter_context(pool_for(scenario, workers=workers, pin=pin, dask=dask, waiting=waiting))
+            pool = started or stack.enter_context(
+                pool_for(scenario, workers=workers, pin=pin, dask=dask, waiting=waiting)
+            )
             collector = Collector(scenario, book, pool, keep_going=keep_going)
             collector.collect(watch.tasks(), watch.take)
             collector.refuse_failures()
@@ -189,7 +208,9 @@ def validate(
 
 
 def _training(log: Import, scenario: Scenario, entry: Entry) -> CostMatrix:
-    """The log's runs with the range of the scenario's metric; a row without runs for a default that has none."""
+    """The log's runs with the range of the scenario's metric; a row without runs for a default that
+    has none.
+    """
     matrix, (low, high) = log.matrix, scenario.metric.range()
     seen = matrix.costs[~np.isnan(matrix.costs)]
     known = math.isfinite(matrix.width) and (matrix.low, matrix.high) != (low, high)
@@ -205,7 +226,11 @@ def _training(log: Import, scenario: Scenario, entry: Entry) -> CostMatrix:
             f"[{matrix.low:g}, {matrix.high:g}], got one with costs in [{low:g}, {high:g}]: change [metric], or say what "
             "the log's costs are (`low`, `high`, `cutoff`, `par`)."
         )
-    new = [each.name for each in (entry.winner, entry.default) if each.name not in matrix.configurations]
+    new = [
+        each.name
+        for each in (entry.winner, entry.default)
+        if each.name not in matrix.configurations
+    ]
     more = ((0, len(new)), (0, 0), (0, 0))
     return CostMatrix(
         np.pad(matrix.costs, more, constant_values=np.nan),
@@ -213,7 +238,9 @@ def _training(log: Import, scenario: Scenario, entry: Entry) -> CostMatrix:
         matrix.instances,
         low,
         high,
-        statuses=None if matrix.statuses is None else np.pad(matrix.statuses, more, constant_values=NO_STATUS),
+        statuses=None
+        if matrix.statuses is None
+        else np.pad(matrix.statuses, more, constant_values=NO_STATUS),
         seeds=None if matrix.seeds is None else np.pad(matrix.seeds, more, constant_values=NO_SEED),
         cutoff=matrix.cutoff,
         utility=utility,
@@ -248,7 +275,9 @@ def _terms(
     planned = int(budget.amount // 2) if budget.unit == "runs" else PLANNED
     known = bool(np.isfinite(scenario.metric.range()).all())
     if primary == "mean" and not known:
-        raise InputError("expected low and high in [metric], which a limit of the mean needs, or wins as `primary`.")
+        raise InputError(
+            "expected low and high in [metric], which a limit of the mean needs, or wins as `primary`."
+        )
     return Terms(
         winner=entry.winner.configuration.name,
         default=entry.default.configuration.name,
@@ -285,7 +314,9 @@ def _check_terms(
 
 
 class _Watch:
-    """Looks at the runs in their order, and says when to stop; `stop` is None as long as it goes on."""
+    """Looks at the runs in their order, and says when to stop; `stop` is None as long as it goes
+    on.
+    """
 
     def __init__(
         self,
@@ -318,9 +349,14 @@ class _Watch:
         self.stop: Stop | None = None
         self.done, self.cpu, self._pairs = 0, 0.0, 0
         table = book.table()
-        costs, _ = scenario.metric.charge(table.status, table.cpu, table.wall, table.time, table.value)
+        costs, _ = scenario.metric.charge(
+            table.status, table.cpu, table.wall, table.time, table.value
+        )
         for place, cost in enumerate(costs.tolist()):
-            name, instance = table.configurations[table.configuration[place]], table.instances[table.instance[place]]
+            name, instance = (
+                table.configurations[table.configuration[place]],
+                table.instances[table.instance[place]],
+            )
             cell = (name, instance, int(table.number[place]))
             self._enter(*cell, cost, float(table.wall[place]), float(table.cpu[place]))
         self._look()
@@ -340,9 +376,12 @@ class _Watch:
         """Take in runs that are written down."""
         for each in finished:
             outcome = each.outcome
-            columns = [[np.nan if value is None else value] for value in (outcome.time, outcome.value)]
+            columns = [
+                [np.nan if value is None else value] for value in (outcome.time, outcome.value)
+            ]
             costs, _ = self._scenario.metric.charge(
-                np.array([outcome.status], dtype=np.int8), *map(np.array, ([outcome.cpu], [outcome.wall], *columns))
+                np.array([outcome.status], dtype=np.int8),
+                *map(np.array, ([outcome.cpu], [outcome.wall], *columns)),
             )
             cell = (each.task.configuration.name, each.task.instance.name, each.task.number)
             self._enter(*cell, float(costs[0]), outcome.wall, outcome.cpu)
@@ -368,7 +407,9 @@ class _Watch:
             return 2.0 * pairs
         return float(self._wall.reshape(-1, 2)[:pairs].sum()) / self._terms.workers
 
-    def _enter(self, name: str, instance: str, number: int, cost: float, wall: float, cpu: float) -> None:
+    def _enter(
+        self, name: str, instance: str, number: int, cost: float, wall: float, cpu: float
+    ) -> None:
         self.done, self.cpu = self.done + (not math.isnan(cost)), self.cpu + cpu
         if (name, instance) in self._where and number < self._plan.runs:
             i, c = self._where[name, instance]

@@ -1,7 +1,8 @@
-"""What the journal of a validation has beyond its runs: who is compared, what was fixed beforehand, the log, the end.
+"""What the journal of a validation has beyond its runs: who is compared, what was fixed beforehand,
+the log, the end.
 
-The runs of the log are kept in it too: what training looked like and what came out then stand together, and the journal says
-by itself what `truecost validate` said of it.
+The runs of the log are kept in it too: what training looked like and what came out then stand
+together, and the journal says by itself what `truecost validate` said of it.
 """
 
 import json
@@ -57,7 +58,9 @@ class Terms:
 
 
 class Stop(NamedTuple):
-    """Where a validation ended: the runs that count, on so many instances, and why; with the budget it had by then."""
+    """Where a validation ended: the runs that count, on so many instances, and why; with the budget
+    it had by then.
+    """
 
     runs: int
     instances: int
@@ -106,7 +109,9 @@ def import_of(journal: Journal, metric: Metric | None = None) -> Import:
     terms = terms_of(journal)
     content = journal.noted(LOG)
     if terms is None or content is None:
-        raise InputError(f"{journal.path}: expected a validation with runs, got one that has not begun.")
+        raise InputError(
+            f"{journal.path}: expected a validation with runs, got one that has not begun."
+        )
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "log.npz"
         file.write_bytes(content)
@@ -126,7 +131,11 @@ def import_of(journal: Journal, metric: Metric | None = None) -> Import:
         utility=found.utility,
     )
     stop, late = stop_of(journal), int(table.ahead.sum())
-    reason = "finished before a slower run that was begun earlier" if stop is None else "finished after it had stopped"
+    reason = (
+        "finished before a slower run that was begun earlier"
+        if stop is None
+        else "finished after it had stopped"
+    )
     watched = Watched(terms.runs, terms.primary, terms.planned)
     return Import(
         kind="journal",
@@ -135,5 +144,7 @@ def import_of(journal: Journal, metric: Metric | None = None) -> Import:
         parameters={names[name]: values for name, values in journal.configurations().items()},
         test=test,
         left_out={reason: late} if late else {},
-        notes=(f"{terms.used:,} instances were left out of the validation: the log has runs on them.",),
+        notes=(
+            f"{terms.used:,} instances were left out of the validation: the log has runs on them.",
+        ),
     )

@@ -1,7 +1,9 @@
-"""What a document is made of before it is drawn: sections of sentences, numbers, tables, figures and commands.
+"""What a document is made of before it is drawn: sections of sentences, numbers, tables, figures
+and commands.
 
-The terminal and the page draw the same blocks. A block may be for one of them only, and what is folded is one click away on
-the page, printed on paper, and in the terminal shown where details are asked for.
+The terminal and the page draw the same blocks. A block may be for one of them only, and what is
+folded is one click away on the page, printed on paper, and in the terminal shown where details are
+asked for.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -70,7 +72,9 @@ class Points:
 
 
 class Cell(NamedTuple):
-    """What a table is sorted by, what it shows, words beside a name, "default" for instance, and what it says of it."""
+    """What a table is sorted by, what it shows, words beside a name, "default" for instance, and
+    what it says of it.
+    """
 
     value: float | str
     shown: str
@@ -79,7 +83,9 @@ class Cell(NamedTuple):
 
 
 class Column(NamedTuple):
-    """Its head, the term that explains it ("" for what needs none), whether numbers stand in it, and where it is shown."""
+    """Its head, the term that explains it ("" for what needs none), whether numbers stand in it,
+    and where it is shown.
+    """
 
     label: str
     term: str
@@ -162,7 +168,9 @@ Block: TypeAlias = Facts | Text | Points | Table | Figure | Commands | Fold
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Section:
-    """A question, its answer in a sentence, and what the answer rests on; all of it may be folded under the question."""
+    """A question, its answer in a sentence, and what the answer rests on; all of it may be folded
+    under the question.
+    """
 
     name: str
     title: str

@@ -21,8 +21,16 @@ TERMS: Final[dict[str, Term]] = {
             "One configuration on one instance with one seed. Runs that timed out or crashed count, with their penalty as "
             "cost.",
         ),
-        ("runs-each", "runs on an instance", "The largest number of runs that a configuration has on an instance."),
-        ("missing", "missing runs", "Places of the matrix (configuration, instance, run) that have no run."),
+        (
+            "runs-each",
+            "runs on an instance",
+            "The largest number of runs that a configuration has on an instance.",
+        ),
+        (
+            "missing",
+            "missing runs",
+            "Places of the matrix (configuration, instance, run) that have no run.",
+        ),
         (
             "cost",
             "cost",
@@ -34,7 +42,11 @@ TERMS: Final[dict[str, Term]] = {
             "The least and the largest cost a run can have at all. Every valid limit rests on it: the narrower, the "
             "tighter.",
         ),
-        ("ended", "how runs ended", "Solved, timed out, crashed and so on, before any cost was computed from it."),
+        (
+            "ended",
+            "how runs ended",
+            "Solved, timed out, crashed and so on, before any cost was computed from it.",
+        ),
         ("share-of-runs", "share of the runs", "How many of all runs there are, in per cent."),
         (
             "proposed",
@@ -47,7 +59,11 @@ TERMS: Final[dict[str, Term]] = {
             "a race",
             "Whether the number of runs of a configuration depended on what they cost. Limits must then hold at all times.",
         ),
-        ("incumbent", "incumbent", "The configuration this report is about: the one that was chosen."),
+        (
+            "incumbent",
+            "incumbent",
+            "The configuration this report is about: the one that was chosen.",
+        ),
         ("default", "default", "The configuration the incumbent should be better than."),
         ("used", "instances with runs", "On how many instances the configuration has runs."),
         ("rank", "rank", "The place by training cost: 1 has the least."),
@@ -70,8 +86,16 @@ TERMS: Final[dict[str, Term]] = {
             "How far a training cost typically lies from the true cost by chance, for a configuration that was not chosen "
             "by it.",
         ),
-        ("within", "within", "The variance of the cost between runs on the same instance: what the seed alone changes."),
-        ("across", "across", "The variance of the expected cost between instances: some are hard, some are easy."),
+        (
+            "within",
+            "within",
+            "The variance of the cost between runs on the same instance: what the seed alone changes.",
+        ),
+        (
+            "across",
+            "across",
+            "The variance of the expected cost between instances: some are hard, some are easy.",
+        ),
         (
             "within-share",
             "share of within",
@@ -103,7 +127,11 @@ TERMS: Final[dict[str, Term]] = {
             "as many runs again, same instances",
             "The standard error after as many runs again on the same instances.",
         ),
-        ("new-again", "as many runs again, new instances", "The standard error after as many runs again on new instances."),
+        (
+            "new-again",
+            "as many runs again, new instances",
+            "The standard error after as many runs again on new instances.",
+        ),
         (
             "over-even",
             "variance over even spread",
@@ -174,7 +202,11 @@ TERMS: Final[dict[str, Term]] = {
             "incumbent − default",
             "The mean difference of costs on common instances, instance by instance: below 0 the incumbent costs less.",
         ),
-        ("share", "share of the difference", "What this instance adds to the sum of all differences."),
+        (
+            "share",
+            "share of the difference",
+            "What this instance adds to the sum of all differences.",
+        ),
         (
             "flips",
             "instances that decide",
@@ -187,7 +219,11 @@ TERMS: Final[dict[str, Term]] = {
             "How many instances to run on, if you can have as many as you like: the cheapest plan for half of the present "
             "standard error.",
         ),
-        ("plan-runs", "N, runs", "How many runs of the configuration, spread evenly over the K instances (S*)."),
+        (
+            "plan-runs",
+            "N, runs",
+            "How many runs of the configuration, spread evenly over the K instances (S*).",
+        ),
         (
             "floor",
             "least error on these instances",
@@ -219,13 +255,21 @@ TERMS: Final[dict[str, Term]] = {
         ),
         ("delta", "δ", "The probability with which a statement may be wrong."),
         ("splits", "splits", "How many times the instances were split into two random halves."),
-        ("seed", "seed", "Where the random numbers of this report start: the same seed gives the same page, byte for byte."),
+        (
+            "seed",
+            "seed",
+            "Where the random numbers of this report start: the same seed gives the same page, byte for byte.",
+        ),
         ("version", "version", "Of truecost, which made this page."),
         (
             "uniform-error",
             "uniform error",
             "The largest estimation error (true − training cost) of a set of configurations.",
         ),
-        ("allocation", "allocation", "How many runs each instance gets; S* spreads them as evenly as can be."),
+        (
+            "allocation",
+            "allocation",
+            "How many runs each instance gets; S* spreads them as evenly as can be.",
+        ),
     )
 }

@@ -1,7 +1,8 @@
-"""A document as one HTML file: escaped text, charts as data, and nothing that is loaded from elsewhere.
+"""A document as one HTML file: escaped text, charts as data, and nothing that is loaded from
+elsewhere.
 
-Names come from files and are data: in the page they are escaped text, in the charts JSON that no script runs. Only the two
-scripts whose hashes the page's policy has are run at all.
+Names come from files and are data: in the page they are escaped text, in the charts JSON that no
+script runs. Only the two scripts whose hashes the page's policy has are run at all.
 """
 
 import hashlib
@@ -21,7 +22,8 @@ from truecost.show.saving import bundle, script_json, specification
 from truecost.show.text import visible
 from truecost.show.theme import AMBER, BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, Chart
 
-# What a chart's colours become: variables of the style sheet, which has a light and a dark value for each.
+# What a chart's colours become: variables of the style sheet, which has a light and a dark value
+# for each.
 COLOURS = {
     BLACK: "var(--ink)",
     BLUE: "var(--blue)",
@@ -76,7 +78,11 @@ def page(document: Document) -> str:
 def fragment(what: Document | Sequence[Section]) -> str:
     """Sentences, numbers and tables without scripts and charts, as a notebook shows them."""
     document, sections = (what, what.sections) if isinstance(what, Document) else (None, what)
-    return _templates().get_template("fragment.html.j2").render(document=document, sections=_shown(sections))
+    return (
+        _templates()
+        .get_template("fragment.html.j2")
+        .render(document=document, sections=_shown(sections))
+    )
 
 
 def _shown(sections: Sequence[Section]) -> list[Section]:
@@ -84,11 +90,15 @@ def _shown(sections: Sequence[Section]) -> list[Section]:
 
 
 def chart_spec(chart: Chart) -> dict[str, Any]:
-    """The chart's specification in the colours of the page, without its title, which is text of the page."""
+    """The chart's specification in the colours of the page, without its title, which is text of the
+    page.
+    """
     spec: dict[str, Any] = _recoloured(specification(chart, validate=False))
     spec.pop("title", None)
     for name, value in _PLAIN.items():
-        spec["config"][name] = {**spec["config"].get(name, {}), **value} if isinstance(value, dict) else value
+        spec["config"][name] = (
+            {**spec["config"].get(name, {}), **value} if isinstance(value, dict) else value
+        )
     return spec
 
 
@@ -102,7 +112,9 @@ def _recoloured(value: Any) -> Any:
         # A title is words, or words with a colour of theirs.
         words = ("data", "datasets", "from", *(("text", "subtitle") if "text" in value else ()))
         return {
-            key: item if key in words or (key == "title" and not isinstance(item, dict)) else _recoloured(item)
+            key: item
+            if key in words or (key == "title" and not isinstance(item, dict))
+            else _recoloured(item)
             for key, item in value.items()
         }
     return value
@@ -114,14 +126,21 @@ def _templates() -> Environment:
     found = Environment(
         loader=PackageLoader("truecost", "show"),
         autoescape=True,
-        finalize=lambda value: visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value,
+        finalize=lambda value: (
+            visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+        ),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
     found.filters["unbroken"] = unbroken
-    found.globals |= {"terms": TERMS, "long": LONG, "zip": zip, "kind_of": lambda block: type(block).__name__}
+    found.globals |= {
+        "terms": TERMS,
+        "long": LONG,
+        "zip": zip,
+        "kind_of": lambda block: type(block).__name__,
+    }
     return found
 
 

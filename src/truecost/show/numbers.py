@@ -5,7 +5,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 
 def number(value: float, digits: int = 3) -> str:
-    """So many significant digits, thousands separated, a proper minus; a dash for what is not a number."""
+    """So many significant digits, thousands separated, a proper minus; a dash for what is not a
+    number.
+    """
     if not math.isfinite(value):
         return "–"
     if value == 0:
@@ -14,7 +16,11 @@ def number(value: float, digits: int = 3) -> str:
     mantissa, _, size = f"{value:.{digits - 1}e}".partition("e")
     if int(size) >= digits and not float(value).is_integer():  # counts keep all their digits
         value = float(f"{mantissa}e{size}")
-    shown = f"{value:,.{max(0, digits - 1 - int(size))}f}" if -4 < int(size) < 7 else f"{mantissa}e{int(size)}"
+    shown = (
+        f"{value:,.{max(0, digits - 1 - int(size))}f}"
+        if -4 < int(size) < 7
+        else f"{mantissa}e{int(size)}"
+    )
     return shown.replace("-", "−")
 
 
@@ -29,22 +35,37 @@ def at_least(value: float, digits: int = 3) -> str:
 
 
 def _rounded(value: float, digits: int, how: str) -> float:
-    return float(Context(prec=digits, rounding=how).create_decimal_from_float(value)) if math.isfinite(value) else value
+    return (
+        float(Context(prec=digits, rounding=how).create_decimal_from_float(value))
+        if math.isfinite(value)
+        else value
+    )
 
 
 def signed(value: float, digits: int = 3) -> str:
     """The same with its sign."""
-    return f"+{number(value, digits)}" if math.isfinite(value) and value > 0 else number(value, digits)
+    return (
+        f"+{number(value, digits)}" if math.isfinite(value) and value > 0 else number(value, digits)
+    )
 
 
 def given(value: float) -> str:
     """A number that somebody chose, a limit or a level: all its digits and none besides."""
-    return f"{value:,.10g}".replace("e+0", "e").replace("e+", "e").replace("-", "−") if math.isfinite(value) else "–"
+    return (
+        f"{value:,.10g}".replace("e+0", "e").replace("e+", "e").replace("-", "−")
+        if math.isfinite(value)
+        else "–"
+    )
 
 
 def between(low: float, high: float, digits: int = 3) -> str:
     """A range, with as many digits more as it takes to tell its ends apart."""
-    while low != high and number(low, digits) == number(high, digits) and math.isfinite(low) and digits < 15:
+    while (
+        low != high
+        and number(low, digits) == number(high, digits)
+        and math.isfinite(low)
+        and digits < 15
+    ):
         digits += 1
     return f"{number(low, digits)} to {number(high, digits)}"
 
@@ -70,7 +91,9 @@ def share_at_most(share: float) -> str:
 
 
 def confidence(delta: float) -> str:
-    """The probability with which a statement holds that is wrong with probability delta: 0.05 is 95 %."""
+    """The probability with which a statement holds that is wrong with probability delta: 0.05 is 95
+    %.
+    """
     return f"{given(100 * (1 - delta))} %"
 
 

@@ -35,11 +35,13 @@ def report(
     Parameters
     ----------
     runs
-        As in `assess`, or an assessment. What cannot be computed is left out, with a sentence that says why.
+        As in `assess`, or an assessment. What cannot be computed is left out, with a sentence that
+        says why.
     path
         The file; what was there stays until the new one is whole.
     name, title, unit
-        What the runs are called, the title of the page if it is to be another one, and what a unit of cost is called.
+        What the runs are called, the title of the page if it is to be another one, and what a unit
+        of cost is called.
     progress
         Told what is being done, and the share of all work that is done.
     asked
@@ -58,7 +60,13 @@ def write_page(
 ) -> Document:
     """The page about an assessment; `typed` writes its parameters as the reader types them."""
     tell = progress or _nobody
-    for part, share in (("optimism", 0.0), ("certificate", 0.1), ("comparison", 0.2), ("bounds", 0.3), ("outlook", 0.4)):
+    for part, share in (
+        ("optimism", 0.0),
+        ("certificate", 0.1),
+        ("comparison", 0.2),
+        ("bounds", 0.3),
+        ("outlook", 0.4),
+    ):
         tell(part, share)
         getattr(found, part)
     made = document(found, setting)

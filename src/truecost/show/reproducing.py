@@ -1,4 +1,6 @@
-"""The paper's experimental section on any matrix: figures, data, and a page that answers claim by claim whether it holds."""
+"""The paper's experimental section on any matrix: figures, data, and a page that answers claim by
+claim whether it holds.
+"""
 
 import os
 from collections.abc import Callable, Sequence
@@ -58,18 +60,20 @@ def reproduce(
 ) -> Reproduction:
     """Run the paper's experiments on a matrix; figures, data and `results.md` go into a folder.
 
-    Every file is written whole. Data that are there from the same matrix, splits, seed and version are kept, so that a call
-    that was interrupted goes on where it stopped. The page comes last: where it is, everything is.
+    Every file is written whole. Data that are there from the same matrix, splits, seed and version
+    are kept, so that a call that was interrupted goes on where it stopped. The page comes last:
+    where it is, everything is.
 
     Parameters
     ----------
     matrix
-        Every configuration needs a run on every instance; at least 4 configurations and 8 instances.
+        Every configuration needs a run on every instance; at least 4 configurations and 8
+        instances.
     out
         The folder, made if it is not there.
     splits, seed
-        Random splits into training and test instances, and where every experiment's random numbers start: the numbers are
-        those of `truecost experiment` with the same.
+        Random splits into training and test instances, and where every experiment's random numbers
+        start: the numbers are those of `truecost experiment` with the same.
     name, unit
         What the page calls the matrix, and what figures call a unit of cost.
     delta
@@ -89,7 +93,9 @@ def reproduce(
     store = Store(folder / "data", setting.about)
     found = paper.run(setting, store, progress)
     charts = _charts(setting, found, store, unit)
-    drawn = {shown: [folder / "figures" / f"{shown}.{ending}" for ending in formats] for shown in charts}
+    drawn = {
+        shown: [folder / "figures" / f"{shown}.{ending}" for ending in formats] for shown in charts
+    }
     for shown, paths in drawn.items():
         if paths:  # a chart takes long to make, and is made where it is wanted only
             spec = specification(charts[shown]())
@@ -99,7 +105,13 @@ def reproduce(
     ending = "png" if "png" in formats else next(iter(formats), None)
     links = {shown: f"figures/{shown}.{ending}" for shown in charts if ending}
     said = results_page.Said(
-        name=name, unit=unit, splits=splits, seed=seed, delta=delta, version=metadata.version("truecost"), figures=links
+        name=name,
+        unit=unit,
+        splits=splits,
+        seed=seed,
+        delta=delta,
+        version=metadata.version("truecost"),
+        figures=links,
     )
     with whole_file(page) as file:
         file.write(results_page.results(matrix, said, found).encode())
@@ -107,14 +119,28 @@ def reproduce(
     return Reproduction(claims=found.claims, page=page, files=files, kept=store.kept)
 
 
-def _charts(setting: paper.Setting, found: paper.Results, store: Store, unit: str) -> dict[str, Callable[[], Chart]]:
-    """How to draw every figure, by its name; the tables of those that need no experiment go into the store too."""
+def _charts(
+    setting: paper.Setting, found: paper.Results, store: Store, unit: str
+) -> dict[str, Callable[[], Chart]]:
+    """How to draw every figure, by its name; the tables of those that need no experiment go into
+    the store too.
+    """
     matrix, delta = setting.matrix, setting.delta
-    charts: dict[str, Callable[[], Chart]] = {"matrix": lambda: figures.matrix_chart(figures.matrix_data(matrix), unit=unit)}
+    charts: dict[str, Callable[[], Chart]] = {
+        "matrix": lambda: figures.matrix_chart(figures.matrix_data(matrix), unit=unit)
+    }
     if matrix.counts().max() > 1:
         noise = found.components
-        numbers = {"costs": found.costs, "within": noise.within, "across": noise.across, "share": noise.within_share}
-        shares = store.table("variance-shares", lambda: figures.variance_shares_data(matrix.configurations, **numbers))
+        numbers = {
+            "costs": found.costs,
+            "within": noise.within,
+            "across": noise.across,
+            "share": noise.within_share,
+        }
+        shares = store.table(
+            "variance-shares",
+            lambda: figures.variance_shares_data(matrix.configurations, **numbers),
+        )
         charts["variance-shares"] = partial(figures.variance_shares_chart, shares, unit=unit)
     split = store.table("over-tuning", lambda: figures.overtuning_data(found.split))
     charts["over-tuning"] = partial(figures.overtuning_chart, split, unit=unit)
@@ -122,8 +148,12 @@ def _charts(setting: paper.Setting, found: paper.Results, store: Store, unit: st
     for error in figures.ERRORS:
         data = figures.error_curves_data(swept, found.fits[error], error)
         charts[f"{error}-error"] = partial(figures.error_curves_chart, data, error=error, unit=unit)
-    charts["bounds"] = partial(figures.bounds_chart, figures.bounds_data(swept, delta=delta), delta=delta, unit=unit)
+    charts["bounds"] = partial(
+        figures.bounds_chart, figures.bounds_data(swept, delta=delta), delta=delta, unit=unit
+    )
     shown = figures.estimators_data(found.simulated)
-    charts["estimators"] = partial(figures.estimators_chart, shown.filter(pl.col("k") == pl.col("k").max()), unit=unit)
+    charts["estimators"] = partial(
+        figures.estimators_chart, shown.filter(pl.col("k") == pl.col("k").max()), unit=unit
+    )
     charts["estimators-all"] = partial(figures.estimators_chart, shown, unit=unit)
     return charts

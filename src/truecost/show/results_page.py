@@ -50,11 +50,22 @@ class Said:
 def results(matrix: CostMatrix, said: Said, found: Results) -> str:
     """The page as Markdown."""
     numbered = list(enumerate(found.claims, 1))
-    blocks = [f"# The paper's experiments on {escaped(said.name)}", _head(matrix, said, found.components.within_share)]
-    blocks += [_table(["", "claim", "verdict"], [[str(place), c.says, f"**{c.verdict}**"] for place, c in numbered])]
+    blocks = [
+        f"# The paper's experiments on {escaped(said.name)}",
+        _head(matrix, said, found.components.within_share),
+    ]
+    blocks += [
+        _table(
+            ["", "claim", "verdict"],
+            [[str(place), c.says, f"**{c.verdict}**"] for place, c in numbered],
+        )
+    ]
     blocks += _shown(("matrix", "variance-shares"), said.figures)
     for place, claim in numbered:
-        blocks += [f"## {place}. {claim.says}", f"**{claim.verdict.capitalize()}.** {claim.finding}"]
+        blocks += [
+            f"## {place}. {claim.says}",
+            f"**{claim.verdict.capitalize()}.** {claim.finding}",
+        ]
         if claim.name == "best":
             blocks.append(_estimators(found.simulated))
         if claim.name == "fits":
@@ -65,7 +76,9 @@ def results(matrix: CostMatrix, said: Said, found: Results) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text that Markdown shows as it is: control characters visible, everything that could be markup escaped."""
+    """Text that Markdown shows as it is: control characters visible, everything that could be
+    markup escaped.
+    """
     return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", visible(text))
 
 
@@ -88,7 +101,10 @@ def _estimators(simulated: pl.DataFrame) -> str:
     names = last["estimator"].unique(maintain_order=True).to_list()
     rows = []
     for (n,), part in last.group_by("n", maintain_order=True):
-        cells = [f"{row['absolute']:.4g} ± {row['absolute_spread']:.2g}" for row in part.iter_rows(named=True)]
+        cells = [
+            f"{row['absolute']:.4g} ± {row['absolute_spread']:.2g}"
+            for row in part.iter_rows(named=True)
+        ]
         rows.append([f"{n:,}", f"{n / part['k'][0]:.2f}", *cells])
     head = f"Absolute error at K = {last['k'][0]:,}, mean ± standard deviation over splits:"
     return f"{head}\n\n{_table(['N', 'N/K', *(claims.NAMES[name] for name in names)], rows)}"
@@ -96,7 +112,13 @@ def _estimators(simulated: pl.DataFrame) -> str:
 
 def _fits(found: Results) -> str:
     rows = [
-        [error, FORMULAS[each.kind], f"{each.a:.4g}", f"{each.b:.4g}", claims.shown(each.r_squared, ".4f")]
+        [
+            error,
+            FORMULAS[each.kind],
+            f"{each.a:.4g}",
+            f"{each.b:.4g}",
+            claims.shown(each.r_squared, ".4f"),
+        ]
         for error, fits in found.fits.items()
         for each in fits
     ]
@@ -118,9 +140,13 @@ def _method(matrix: CostMatrix, said: Said) -> str:
         "* Every number is in `data/`, every figure in `figures/`.",
     ]
     if np.isnan(matrix.costs).any():
-        lines.append("* Runs are missing: S† is not defined and left out, and N ends where the first cell has no more runs.")
+        lines.append(
+            "* Runs are missing: S† is not defined and left out, and N ends where the first cell has no more runs."
+        )
     if matrix.shape[2] == 1:
-        lines.append("* With one run an instance, S† is S*, and within and across cannot be told apart.")
+        lines.append(
+            "* With one run an instance, S† is S*, and within and across cannot be told apart."
+        )
     return "\n".join(lines)
 
 

@@ -1,4 +1,6 @@
-"""Charts as files: HTML with everything in it, SVG, PNG and PDF, without a browser and without the network."""
+"""Charts as files: HTML with everything in it, SVG, PNG and PDF, without a browser and without the
+network.
+"""
 
 import json
 import os
@@ -24,7 +26,8 @@ VEGA_LITE = alt.SCHEMA_VERSION.rpartition(".")[0]
 # Pixels of a PNG for one of the chart: sharp in print and on dense screens.
 SCALE = 2.0
 
-# The page may run the scripts and styles it carries and load nothing, whatever a name in the data says.
+# The page may run the scripts and styles it carries and load nothing, whatever a name in the data
+# says.
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -40,30 +43,43 @@ _PAGE = """<!DOCTYPE html>
 </body>
 </html>
 """
-_OPTIONS = {"renderer": "svg", "actions": {"export": True, "source": False, "compiled": False, "editor": False}}
+_OPTIONS = {
+    "renderer": "svg",
+    "actions": {"export": True, "source": False, "compiled": False, "editor": False},
+}
 
 
 def save(chart: Chart, path: str | os.PathLike[str]) -> None:
-    """Write the chart as .html, .svg, .png or .pdf, by the ending; what was there stays until the new file is whole."""
+    """Write the chart as .html, .svg, .png or .pdf, by the ending; what was there stays until the
+    new file is whole.
+    """
     ending = Path(path).suffix.removeprefix(".")
     if ending not in FORMATS:
-        raise InputError(f"{path}: expected a name that ends in {', '.join('.' + each for each in FORMATS)}.")
+        raise InputError(
+            f"{path}: expected a name that ends in {', '.join('.' + each for each in FORMATS)}."
+        )
     content = render(specification(chart), ending)
     with whole_file(path) as file:
         file.write(content)
 
 
 def render(spec: dict[str, Any], kind: Format) -> bytes:
-    """The content of the file; the same chart gives the same bytes, but for PDF, whose parts come in any order."""
+    """The content of the file; the same chart gives the same bytes, but for PDF, whose parts come
+    in any order.
+    """
     if kind == "html":
         page = _PAGE.format(bundle=bundle(), spec=script_json(spec), options=script_json(_OPTIONS))
         return page.encode()
     # No address is allowed, so that nothing is fetched even if a specification asked for it.
     if kind == "png":
-        return vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=SCALE, allowed_base_urls=[])
+        return vl_convert.vegalite_to_png(
+            spec, vl_version=VEGA_LITE, scale=SCALE, allowed_base_urls=[]
+        )
     if kind == "pdf":
         return vl_convert.vegalite_to_pdf(spec, vl_version=VEGA_LITE, allowed_base_urls=[])
-    return _numbered(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE, allowed_base_urls=[])).encode()
+    return _numbered(
+        vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE, allowed_base_urls=[])
+    ).encode()
 
 
 def specification(chart: Chart, *, validate: bool = True) -> dict[str, Any]:
@@ -78,7 +94,11 @@ def bundle() -> str:
 
     To put it together takes seconds: it is kept where Python keeps what it has compiled.
     """
-    kept = Path(__file__).parent / "__pycache__" / f"vega-{metadata.version('vl-convert-python')}-{VEGA_LITE}.js"
+    kept = (
+        Path(__file__).parent
+        / "__pycache__"
+        / f"vega-{metadata.version('vl-convert-python')}-{VEGA_LITE}.js"
+    )
     with suppress(OSError):
         return kept.read_text(encoding="utf-8")
     made = vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;", vl_version=VEGA_LITE)
@@ -96,7 +116,9 @@ def script_json(value: object) -> str:
 
 
 def _numbered(svg: str) -> str:
-    """The SVG with its clips and gradients numbered from 0: the renderer counts on from one figure to the next."""
+    """The SVG with its clips and gradients numbered from 0: the renderer counts on from one figure
+    to the next.
+    """
     found = re.findall(r'<(?:clipPath|linearGradient|radialGradient) id="(\w+)"', svg)
     names = {old: f"part{place}" for place, old in enumerate(dict.fromkeys(found))}
     # Only inside a tag, where < cannot stand: what a name says stays as it is.

@@ -1,1 +1,3 @@
-"""Arrays in, named results out: allocations, variance components, estimates, bounds, and matrices with known truth."""
+"""Arrays in, named results out: allocations, variance components, estimates, bounds, and matrices
+with known truth.
+"""

@@ -43,22 +43,34 @@ class Allocation:
     counts: IntArray
 
     def __post_init__(self) -> None:
-        if not isinstance(self.counts, np.ndarray) or self.counts.dtype != np.int64 or self.counts.ndim != 1:
-            raise InputError("Expected counts as a flat int64 array; Allocation.of(...) takes any list of whole numbers.")
+        if (
+            not isinstance(self.counts, np.ndarray)
+            or self.counts.dtype != np.int64
+            or self.counts.ndim != 1
+        ):
+            raise InputError(
+                "Expected counts as a flat int64 array; Allocation.of(...) takes any list of whole numbers."
+            )
         if self.counts.size == 0:
             raise InputError("Expected a count for at least one instance, got none.")
         if self.counts.min() < 0:
-            raise InputError(f"Expected counts of 0 or more, got {self.counts.min()} for instance {self.counts.argmin()}.")
+            raise InputError(
+                f"Expected counts of 0 or more, got {self.counts.min()} for instance {self.counts.argmin()}."
+            )
         if self.counts.max() == 0:
             raise InputError("Expected at least one run, got counts that are all 0.")
-        _check_runs(sum(self.counts.tolist()) if self.counts.max() > MOST_RUNS else int(self.counts.sum()))
+        _check_runs(
+            sum(self.counts.tolist()) if self.counts.max() > MOST_RUNS else int(self.counts.sum())
+        )
 
     @classmethod
     def of(cls, counts: ArrayLike) -> "Allocation":
         """A hand-made allocation from any list of whole numbers."""
         given = np.asarray(counts)
         if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
-            raise InputError(f"Expected counts as a flat list of whole numbers, got {given.dtype} of shape {given.shape}.")
+            raise InputError(
+                f"Expected counts as a flat list of whole numbers, got {given.dtype} of shape {given.shape}."
+            )
         return cls(given.astype(np.int64))
 
     @property
@@ -106,11 +118,16 @@ class AllocationSizes:
         return cls(runs=counts.sum(axis=-1), largest=counts.max(axis=-1), sum_of_squares=squares)
 
     def __getitem__(self, row: int) -> "AllocationSizes":
-        return AllocationSizes(runs=self.runs[[row]], largest=self.largest[[row]], sum_of_squares=self.sum_of_squares[[row]])
+        return AllocationSizes(
+            runs=self.runs[[row]],
+            largest=self.largest[[row]],
+            sum_of_squares=self.sum_of_squares[[row]],
+        )
 
 
 def even(runs: int, instances: int, rng: Rng = None) -> Allocation:
-    """S*: counts that differ by at most one (Theorem 1: both Σ n_i² and max n_i are as small as they can be).
+    """S*: counts that differ by at most one (Theorem 1: both Σ n_i² and max n_i are as small as
+    they can be).
 
     Parameters
     ----------
@@ -150,14 +167,20 @@ def scattered(runs: int, instances: int, rng: Rng = None) -> Allocation:
 
 
 def even_sizes(runs: ArrayLike, instances: ArrayLike) -> AllocationSizes:
-    """The sizes of `even(runs, instances)` for whole arrays of N and K, broadcast against each other."""
+    """The sizes of `even(runs, instances)` for whole arrays of N and K, broadcast against each
+    other.
+    """
     try:
         for given in (np.asarray(runs), np.asarray(instances)):
             if given.dtype.kind not in "iu":
                 raise InputError(f"Expected whole numbers of runs and instances, got {given}.")
-        many_runs, many_instances = np.broadcast_arrays(np.asarray(runs, np.int64), np.asarray(instances, np.int64))
+        many_runs, many_instances = np.broadcast_arrays(
+            np.asarray(runs, np.int64), np.asarray(instances, np.int64)
+        )
     except OverflowError:
-        raise InputError(f"Expected at most {MOST_RUNS:,} runs, and as many instances, got more.") from None
+        raise InputError(
+            f"Expected at most {MOST_RUNS:,} runs, and as many instances, got more."
+        ) from None
     _check_runs(int(many_runs.min(initial=1)))
     _check_runs(int(many_runs.max(initial=1)))
     _check_instances(int(many_instances.min(initial=1)))

@@ -1,11 +1,13 @@
-"""Approximate intervals for means without a known range: paired t of the difference, Fieller's of the ratio.
+"""Approximate intervals for means without a known range: paired t of the difference, Fieller's of
+the ratio.
 
-No guarantee: both take the mean of the instances' differences for normal. Right for many instances, unless rare large costs
-were never seen; no look at the runs can tell. Bootstraps (studentised, BCa) and empirical likelihood covered no better. Two
-conditions keep the worst cases out: 25 instances at least; and where runs time out, discordant timeouts, those of exactly
-one of the two, on at least 5 instances and at most n − 5; for the ratio also timeouts of the first, the divisor, on 5.
-Without them there is a reason instead of an interval. There is no other look that helps: samples that seem clean are the
-ones that missed the rare timeout. docs/confidence.md has the measured coverage.
+No guarantee: both take the mean of the instances' differences for normal. Right for many instances,
+unless rare large costs were never seen; no look at the runs can tell. Bootstraps (studentised, BCa)
+and empirical likelihood covered no better. Two conditions keep the worst cases out: 25 instances at
+least; and where runs time out, discordant timeouts, those of exactly one of the two, on at least 5
+instances and at most n − 5; for the ratio also timeouts of the first, the divisor, on 5. Without
+them there is a reason instead of an interval. There is no other look that helps: samples that seem
+clean are the ones that missed the rare timeout. docs/confidence.md has the measured coverage.
 """
 
 import math
@@ -25,7 +27,8 @@ DISCORDANT = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Approximate:
-    """Approximately, with probability about 1 − delta, lower ≤ true value ≤ upper; or the reason why that is not said.
+    """Approximately, with probability about 1 − delta, lower ≤ true value ≤ upper; or the reason
+    why that is not said.
 
     Attributes
     ----------
@@ -49,9 +52,14 @@ class Approximate:
 
 
 def mean_difference(
-    first: ArrayLike, second: ArrayLike, delta: float = 0.05, *, timeouts: tuple[ArrayLike, ArrayLike] | None = None
+    first: ArrayLike,
+    second: ArrayLike,
+    delta: float = 0.05,
+    *,
+    timeouts: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> Approximate:
-    """u(first) − u(second) by the paired t interval of the differences of instance means, two-sided.
+    """u(first) − u(second) by the paired t interval of the differences of instance means,
+    two-sided.
 
     Parameters
     ----------
@@ -78,9 +86,14 @@ def mean_difference(
 
 
 def mean_ratio(
-    first: ArrayLike, second: ArrayLike, delta: float = 0.05, *, timeouts: tuple[ArrayLike, ArrayLike] | None = None
+    first: ArrayLike,
+    second: ArrayLike,
+    delta: float = 0.05,
+    *,
+    timeouts: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> Approximate:
-    """u(second)/u(first) by Fieller's interval: the ratios r at which the t test does not reject r·u(first) = u(second).
+    """u(second)/u(first) by Fieller's interval: the ratios r at which the t test does not reject
+    r·u(first) = u(second).
 
     Parameters as in `mean_difference`; costs are not negative.
     """
@@ -96,9 +109,13 @@ def mean_ratio(
         square, linear, constant = a * a - q * v_a, a * b - q * c, b * b - q * v_b
         root = linear * linear - square * constant
         if square <= 0 or root < 0:
-            reason = "the mean cost of the first cannot be told from 0, so that every ratio is possible"
+            reason = (
+                "the mean cost of the first cannot be told from 0, so that every ratio is possible"
+            )
         else:
-            lower, upper = (max(0.0, float((linear + sign * math.sqrt(root)) / square)) for sign in (-1, 1))
+            lower, upper = (
+                max(0.0, float((linear + sign * math.sqrt(root)) / square)) for sign in (-1, 1)
+            )
     return Approximate(
         what="ratio of means",
         estimate=b / a if a > 0 else math.nan,
@@ -117,7 +134,9 @@ def _read(
     timeouts: tuple[ArrayLike, ArrayLike] | None,
     each: bool = False,
 ) -> tuple[FloatArray, FloatArray, str]:
-    """Instance means, and the reason against an interval; `each` asks for timeouts of the first, the divisor, too."""
+    """Instance means, and the reason against an interval; `each` asks for timeouts of the first,
+    the divisor, too.
+    """
     if not 0 < delta < 1:
         raise InputError(f"Expected delta between 0 and 1, got {delta}.")
     one, two = limits.read_pair(first, second)
@@ -128,7 +147,10 @@ def _read(
     if n < FEWEST:
         reason = f"{n} instances are too few; it takes {FEWEST}"
     elif timeouts is not None:
-        shares = [_timeout_shares(costs, which) for costs, which in zip((first, second), timeouts, strict=True)]
+        shares = [
+            _timeout_shares(costs, which)
+            for costs, which in zip((first, second), timeouts, strict=True)
+        ]
         both = ~np.isnan(shares[0]) & ~np.isnan(shares[1])
         discordant = int((shares[0] != shares[1])[both].sum())
         if not DISCORDANT <= discordant <= n - DISCORDANT:
@@ -147,7 +169,9 @@ def _timeout_shares(costs: ArrayLike, which: ArrayLike) -> FloatArray:
     runs = limits.Ends.of(costs).lower
     mask = np.asarray(which, dtype=bool)
     if mask.size != runs.size:
-        raise InputError(f"Expected timeouts to be shaped as the costs, got {mask.shape} and {runs.shape}.")
+        raise InputError(
+            f"Expected timeouts to be shaped as the costs, got {mask.shape} and {runs.shape}."
+        )
     return limits.row_means(np.where(np.isnan(runs), np.nan, mask.reshape(runs.shape)))
 
 

@@ -1,26 +1,31 @@
-"""The capital of a gambler who bets against a mean: compiled loops, arrays in, arrays out, nothing else.
+"""The capital of a gambler who bets against a mean: compiled loops, arrays in, arrays out, nothing
+else.
 
-The gambler says that numbers x_1, x_2, … in [0, 1] have a mean above m, and bets: W_0 = 1, W_t = W_{t-1}·(1 + λ_t·(x_t − m))
-with 0 ≤ λ_t ≤ 1/m. If λ_t rests on x_1 … x_{t-1} alone and E[x_t | past] ≤ m, W is a nonnegative supermartingale that
-starts at 1, so the chance that it *ever* reaches 1/δ is at most δ (Ville). The means at which it was reached are rejected;
-the largest number below which all are rejected is a lower limit of the true mean. An upper limit is the lower one of 1 − x.
+The gambler says that numbers x_1, x_2, … in [0, 1] have a mean above m, and bets: W_0 = 1, W_t =
+W_{t-1}·(1 + λ_t·(x_t − m)) with 0 ≤ λ_t ≤ 1/m. If λ_t rests on x_1 … x_{t-1} alone and E[x_t |
+past] ≤ m, W is a nonnegative supermartingale that starts at 1, so the chance that it *ever* reaches
+1/δ is at most δ (Ville). The means at which it was reached are rejected; the largest number below
+which all are rejected is a lower limit of the true mean. An upper limit is the lower one of 1 − x.
 `tests/naive.py` has the twins in plain Python.
 
 Two ways to bet:
 
-* plug-in (Waudby-Smith and Ramdas 2024): the bets rest on the numbers seen, and not on m but for a ceiling of `SHARE`/m.
-  Every factor falls in m, hence so does the capital, and halving finds the limit.
-* STaR-Bets (Voráček and Orabona 2025, Algorithm 4): λ = √(2·ln(wealth still missing)/(rounds left·variance about m)).
-  Nothing says that the capital of such bets falls in m. So [0, 1] is cut into cells before any number is seen, and all m of
-  a cell (a, b] share the bets made against b. These are allowed against every m ≤ b, and inside a cell the capital falls in
-  m. The cells are gone through from below until one is not rejected whole; halving finds the limit in it. For the true mean
-  this is one test with one capital, whatever happens in other cells: neither the search nor the cells cost any δ. The
-  published program rejects at a random threshold, which is valid and a little tighter; here it is 1/δ, so that the same
-  runs give the same answer.
+* plug-in (Waudby-Smith and Ramdas 2024): the bets rest on the numbers seen, and not on m but for a
+  ceiling of `SHARE`/m. Every factor falls in m, hence so does the capital, and halving finds the
+  limit.
+* STaR-Bets (Voráček and Orabona 2025, Algorithm 4): λ = √(2·ln(wealth still missing)/(rounds
+  left·variance about m)). Nothing says that the capital of such bets falls in m. So [0, 1] is cut
+  into cells before any number is seen, and all m of a cell (a, b] share the bets made against b.
+  These are allowed against every m ≤ b, and inside a cell the capital falls in m. The cells are
+  gone through from below until one is not rejected whole; halving finds the limit in it. For the
+  true mean this is one test with one capital, whatever happens in other cells: neither the search
+  nor the cells cost any δ. The published program rejects at a random threshold, which is valid and
+  a little tighter; here it is 1/δ, so that the same runs give the same answer.
 
 
-Where one watches the numbers come in, both share the capital, half each: STaR-Bets planned for a number of rounds, which are
-best where it takes that many, and plug-in bets, which see a large difference early. The sum is a supermartingale as well.
+Where one watches the numbers come in, both share the capital, half each: STaR-Bets planned for a
+number of rounds, which are best where it takes that many, and plug-in bets, which see a large
+difference early. The sum is a supermartingale as well.
 
 A number that is NaN is passed over.
 """
@@ -51,13 +56,17 @@ LANES = 8
 
 @compiled
 def cells_for(rounds):
-    """The number of cells, so that they shrink with what is to be resolved; it depends on no number seen."""
+    """The number of cells, so that they shrink with what is to be resolved; it depends on no number
+    seen.
+    """
     return math.ceil(CELLS * math.sqrt(max(rounds, 10)))
 
 
 @compiled
 def cell_end(j, cells):
-    """The upper end of the j-th cell, the lower one of the next: narrow where a mean has little room to vary."""
+    """The upper end of the j-th cell, the lower one of the next: narrow where a mean has little
+    room to vary.
+    """
     return math.sin(math.pi / 2 * j / cells) ** 2
 
 
@@ -75,7 +84,8 @@ def cell_of(mean, cells):
 @compiled
 def _star_bet(capital, squares, t, left, rounds, end, target):
     """The bet against the mean `end` after t of so many rounds."""
-    # The variance about `end`: its largest possible value at first, then what was seen and a prior that fades as 1/t².
+    # The variance about `end`: its largest possible value at first, then what was seen and a prior
+    # that fades as 1/t².
     variance = 0.001 + end * (1 - end)
     if t > 0:
         variance = min(variance, squares / t + end * rounds / t**2)
@@ -85,9 +95,11 @@ def _star_bet(capital, squares, t, left, rounds, end, target):
 
 @compiled
 def star_bets(x, end, target, bets, planned=0):
-    """Fill in the bets made against the mean `end`, all of them unless the capital reaches the target: whether it did.
+    """Fill in the bets made against the mean `end`, all of them unless the capital reaches the
+    target: whether it did.
 
-    `planned` is for how many rounds, where that is not how many there are; beyond them, for as many as there were.
+    `planned` is for how many rounds, where that is not how many there are; beyond them, for as many
+    as there were.
     """
     rounds = planned if planned > 0 else x.size
     steady = max(1, rounds // STEADY)
@@ -110,7 +122,9 @@ def star_bets(x, end, target, bets, planned=0):
 
 @compiled
 def plug_in_bets(x, target, sequence, bets):
-    """Fill in √(2·ln(1/δ)/(n·σ²_{t-1})), n the sample size; t·ln(t + 1) instead of n for a sequence that has no end."""
+    """Fill in √(2·ln(1/δ)/(n·σ²_{t-1})), n the sample size; t·ln(t + 1) instead of n for a sequence
+    that has no end.
+    """
     total, squares = 0.5, 0.25
     doubled = 2 * math.log(target)
     for t in range(x.size):
@@ -147,9 +161,11 @@ def _halve(x, bets, share, target, rejected, kept):
 
 @compiled
 def star_reach(x, ends, means, target, reached):
-    """Fill in for each column whether bets made against its end reach the target against its mean, which is not larger.
+    """Fill in for each column whether bets made against its end reach the target against its mean,
+    which is not larger.
 
-    The same as `star_bets(…) or reaches(…)` of each: against the smaller mean the capital is never less.
+    The same as `star_bets(…) or reaches(…)` of each: against the smaller mean the capital is never
+    less.
     """
     rounds, lanes = x.shape
     steady, until = max(1, rounds // STEADY), 0
@@ -159,7 +175,11 @@ def star_reach(x, ends, means, target, reached):
         if t == until:
             for i in range(lanes):
                 over = reached[i] or ahead[i] < BROKE
-                bets[i] = 0.0 if over else _star_bet(ahead[i], squares[i], t, rounds - t, rounds, ends[i], target)
+                bets[i] = (
+                    0.0
+                    if over
+                    else _star_bet(ahead[i], squares[i], t, rounds - t, rounds, ends[i], target)
+                )
             until += steady
         for i in range(lanes):
             ahead[i] *= 1 + bets[i] * (x[t, i] - ends[i])
@@ -200,16 +220,24 @@ def star_lower(rows, target):
             if place < LANES:
                 bets = np.empty(x.size)
                 star_bets(x, ends[place], target, bets)
-                limits[i] = _halve(x, bets, 1.0, target, cell_end(first + place - 1, cells), ends[place])
+                limits[i] = _halve(
+                    x, bets, 1.0, target, cell_end(first + place - 1, cells), ends[place]
+                )
                 break
     return limits
 
 
 @compiled
 def star_reaches(rows, mean, target, in_cells):
-    """Whether STaR-Bets against the mean, or against the end of the cell that it lies in, reach the target on each row."""
+    """Whether STaR-Bets against the mean, or against the end of the cell that it lies in, reach the
+    target on each row.
+    """
     reached, (number, most) = np.zeros(rows.shape[0], np.bool_), rows.shape
-    sizes, places, order = np.zeros(number, np.int64), np.zeros(most + 2, np.int64), np.empty(number, np.int64)
+    sizes, places, order = (
+        np.zeros(number, np.int64),
+        np.zeros(most + 2, np.int64),
+        np.empty(number, np.int64),
+    )
     # Rows with equally many numbers come one after the other, and are bet on together.
     for i in range(number):
         for k in range(most):
@@ -241,7 +269,9 @@ def star_reaches(rows, mean, target, in_cells):
 
 @compiled
 def star_rejects(rows, mean, target):
-    """Whether STaR-Bets reject this mean on each row; where they do not, `star_lower` is at most the mean."""
+    """Whether STaR-Bets reject this mean on each row; where they do not, `star_lower` is at most
+    the mean.
+    """
     return star_reaches(rows, mean, target, True)
 
 
@@ -271,7 +301,9 @@ def plug_in_rejects(rows, mean, target, sequence):
 
 @compiled
 def _reached_after(x, bets, mean, target):
-    """After how many numbers the capital of plug-in bets reaches the target; one more than there are if never."""
+    """After how many numbers the capital of plug-in bets reaches the target; one more than there
+    are if never.
+    """
     capital, most = 1.0, SHARE / mean
     for t in range(x.size):
         capital *= 1 + min(bets[t], most) * (x[t] - mean)
@@ -282,13 +314,15 @@ def _reached_after(x, bets, mean, target):
 
 @compiled
 def _plug_in_steps(x, target, steps):
-    """Fill in the limits after 1, 2, … numbers: to the last digit at first, later as close as `CLOSE` asks for.
+    """Fill in the limits after 1, 2, … numbers: to the last digit at first, later as close as
+    `CLOSE` asks for.
 
-    The capital falls in the mean, so that a larger one is rejected later. For means that are rejected after the first
-    `EXACT` numbers, intervals of means are halved from below until both ends are rejected at the same time, or are closer
-    than a part of the distance between the limit and the mean of the numbers by then. Every limit is a mean that was
-    rejected by its time, hence as valid as the exact one, which it is at most; and it rests on no later number. About as
-    many means are tried while the numbers double as before, which makes the time grow as their number.
+    The capital falls in the mean, so that a larger one is rejected later. For means that are
+    rejected after the first `EXACT` numbers, intervals of means are halved from below until both
+    ends are rejected at the same time, or are closer than a part of the distance between the limit
+    and the mean of the numbers by then. Every limit is a mean that was rejected by its time, hence
+    as valid as the exact one, which it is at most; and it rests on no later number. About as many
+    means are tried while the numbers double as before, which makes the time grow as their number.
     """
     bets = np.empty(x.size)
     plug_in_bets(x, target, True, bets)
@@ -307,7 +341,10 @@ def _plug_in_steps(x, target, steps):
         middle = (best + end) / 2
         close = max((total / time - best) * CLOSE, CLOSE / time)
         if later > time and end - best > close and best < middle < end and open_ends < ends.size:
-            ends[open_ends], times[open_ends] = middle, max(time, _reached_after(x, bets, middle, target))
+            ends[open_ends], times[open_ends] = (
+                middle,
+                max(time, _reached_after(x, bets, middle, target)),
+            )
             open_ends += 1
             continue
         if later > x.size:
@@ -323,7 +360,9 @@ def _plug_in_steps(x, target, steps):
 
 @compiled
 def plug_in_lower_sequence(rows, target):
-    """The lower limits after the first, the second … number of each row, by plug-in bets that know no end."""
+    """The lower limits after the first, the second … number of each row, by plug-in bets that know
+    no end.
+    """
     limits = np.zeros(rows.shape)
     for i in range(rows.shape[0]):
         there = ~np.isnan(rows[i])
@@ -351,16 +390,21 @@ def shared_reaches(x, star, plug_in, mean, target):
 
 @compiled
 def watched_shows(x, mean, target, planned, star, plug_in):
-    """Whether both together, with bets made against `mean`, show a mean above it; fills in the bets of STaR-Bets.
+    """Whether both together, with bets made against `mean`, show a mean above it; fills in the bets
+    of STaR-Bets.
 
     Those of `plug_in_bets` are the same against every mean, for twice the target.
     """
-    return star_bets(x, mean, 2 * target, star, planned) or shared_reaches(x, star, plug_in, mean, target)
+    return star_bets(x, mean, 2 * target, star, planned) or shared_reaches(
+        x, star, plug_in, mean, target
+    )
 
 
 @compiled
 def watched_lower(rows, target, planned):
-    """The lower limit of the mean of each row while it comes in, planned for so many numbers; as `star_lower`, of both."""
+    """The lower limit of the mean of each row while it comes in, planned for so many numbers; as
+    `star_lower`, of both.
+    """
     limits = np.zeros(rows.shape[0])
     for i in range(rows.shape[0]):
         x = rows[i][~np.isnan(rows[i])]
@@ -384,7 +428,9 @@ def watched_lower(rows, target, planned):
 
 @compiled
 def watched_rejects(rows, mean, target, planned):
-    """Whether both together reject this mean on each row; where they do not, `watched_lower` is at most the mean."""
+    """Whether both together reject this mean on each row; where they do not, `watched_lower` is at
+    most the mean.
+    """
     rejected = np.zeros(rows.shape[0], np.bool_)
     for i in range(rows.shape[0]):
         x = rows[i][~np.isnan(rows[i])]
@@ -392,16 +438,20 @@ def watched_rejects(rows, mean, target, planned):
         plug_in_bets(x, 2 * target, True, plug_in)
         cells = cells_for(planned)
         end = cell_end(cell_of(mean, cells), cells)
-        rejected[i] = watched_shows(x, end, target, planned, star, plug_in) or shared_reaches(x, star, plug_in, mean, target)
+        rejected[i] = watched_shows(x, end, target, planned, star, plug_in) or shared_reaches(
+            x, star, plug_in, mean, target
+        )
     return rejected
 
 
 @compiled
 def bernstein_lower_sequence(rows, target):
-    """The lower limits after each number, by the predictable plug-in empirical Bernstein inequality, in closed form.
+    """The lower limits after each number, by the predictable plug-in empirical Bernstein
+    inequality, in closed form.
 
-    Waudby-Smith and Ramdas (2024), Theorem 2: exp(Σ λ_t·(x_t − m) − (x_t − m_{t-1})²·(−ln(1 − λ_t) − λ_t)) is a
-    supermartingale for any guess m_{t-1} that rests on the past; the bets are the plug-in ones, at most 1/2.
+    Waudby-Smith and Ramdas (2024), Theorem 2: exp(Σ λ_t·(x_t − m) − (x_t − m_{t-1})²·(−ln(1 − λ_t)
+    − λ_t)) is a supermartingale for any guess m_{t-1} that rests on the past; the bets are the
+    plug-in ones, at most 1/2.
     """
     limits = np.zeros(rows.shape)
     needed = math.log(target)

@@ -1,11 +1,12 @@
 """The paper's bounds on u − û, corrected, and as printed.
 
-All of them hold with probability at least 1 − δ if the instances are independent draws from one distribution, the seeds are
-independent, the costs lie in [low, high], the components are the true ones (or upper limits of them), and the counts were
-fixed independently of the costs seen. With components estimated from runs they are plug-ins, not guaranteed, and the result
-says so.
+All of them hold with probability at least 1 − δ if the instances are independent draws from one
+distribution, the seeds are independent, the costs lie in [low, high], the components are the true
+ones (or upper limits of them), and the counts were fixed independently of the costs seen. With
+components estimated from runs they are plug-ins, not guaranteed, and the result says so.
 
-Four forms of one exponential inequality, tightest first, with Λ = ln(m/δ), n the largest count, C = high − low:
+Four forms of one exponential inequality, tightest first, with Λ = ln(m/δ), n the largest count, C =
+high − low:
 
 * ``bennett``: the root of (V/b²)·((1+x)·ln(1+x) − x) = Λ, x = bNε/V, V = Nτ², b = nC;
 * ``sub-gamma``: nCΛ/(3N) + √(2τ²Λ/N);
@@ -24,7 +25,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from truecost.errors import InputError
 from truecost.stats.allocation import MOST_RUNS, AllocationSizes, Sizes, even, even_sizes
-from truecost.stats.concentration import cover_epsilon, epsilon_at, exponent_at, printed_epsilon, solved_epsilon
+from truecost.stats.concentration import (
+    cover_epsilon,
+    epsilon_at,
+    exponent_at,
+    printed_epsilon,
+    solved_epsilon,
+)
 from truecost.stats.variance import VarianceComponents
 
 FloatArray = NDArray[np.float64]
@@ -52,7 +59,9 @@ PLUG_IN = "plug-in, not guaranteed: within and across are estimates"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Answer:
-    """What was asked for, and whether it is guaranteed if what it `rests_on` holds; `caveat` says why not."""
+    """What was asked for, and whether it is guaranteed if what it `rests_on` holds; `caveat` says
+    why not.
+    """
 
     value: Any
     guaranteed: bool
@@ -62,7 +71,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bound:
-    """With probability at least 1 − delta, u − û ≤ epsilon, if what it `rests_on` holds; û is the plain mean of the runs.
+    """With probability at least 1 − delta, u − û ≤ epsilon, if what it `rests_on` holds; û is the
+    plain mean of the runs.
 
     Attributes
     ----------
@@ -73,7 +83,8 @@ class Bound:
     theorem
         Where in the paper the statement stands.
     guaranteed
-        False for plug-ins and for the printed Theorem 3 outside the range in which it holds; `caveat` says why.
+        False for plug-ins and for the printed Theorem 3 outside the range in which it holds;
+        `caveat` says why.
     rests_on
         The assumptions.
     """
@@ -88,11 +99,17 @@ class Bound:
 
 
 def single(
-    *, allocation: Sizes, components: VarianceComponents, width: float, delta: float, form: Form = "bennett"
+    *,
+    allocation: Sizes,
+    components: VarianceComponents,
+    width: float,
+    delta: float,
+    form: Form = "bennett",
 ) -> Bound:
     """Lemma 4: u − û of one configuration chosen before its runs were seen.
 
-    Components of M configurations give M separate statements, each with probability 1 − delta of its own.
+    Components of M configurations give M separate statements, each with probability 1 − delta of
+    its own.
     """
     tau_squared = _tau_squared(components, allocation)
     epsilon = epsilon_at(_log_inverse(delta), allocation, tau_squared, _checked_width(width), form)
@@ -120,20 +137,28 @@ def finite(
     width
         C = high − low.
     configurations
-        m, the size of the set, which must have been fixed before any cost was seen; discarded ones count. As many as there
-        are components if these are several. An array of m gives an array of bounds, with the worst case only.
+        m, the size of the set, which must have been fixed before any cost was seen; discarded ones
+        count. As many as there are components if these are several. An array of m gives an array of
+        bounds, with the worst case only.
     tau
-        "worst-case" uses the largest τ² for all, as the paper does: one epsilon. The components must cover all m. With
-        "per-configuration" each has its own, all valid at once: an array over configurations.
+        "worst-case" uses the largest τ² for all, as the paper does: one epsilon. The components
+        must cover all m. With "per-configuration" each has its own, all valid at once: an array
+        over configurations.
     """
     if tau not in get_args(Tau):
         raise InputError(f"Expected tau to be one of {', '.join(get_args(Tau))}, got {tau!r}.")
     if configurations is None and components.within.size == 1:
-        raise InputError("Expected configurations (m), since the components are one pair for all; single(...) is for m = 1.")
+        raise InputError(
+            "Expected configurations (m), since the components are one pair for all; single(...) is for m = 1."
+        )
     m = _checked_number(components.within.size if configurations is None else configurations)
     if tau == "per-configuration" and (m.size > 1 or m < components.within.size):
-        raise InputError(f"Expected one m of at least {components.within.size}, the number of components, got {m}.")
-    tau_squared = (_worst_tau_squared if tau == "worst-case" else _tau_squared)(components, allocation)
+        raise InputError(
+            f"Expected one m of at least {components.within.size}, the number of components, got {m}."
+        )
+    tau_squared = (_worst_tau_squared if tau == "worst-case" else _tau_squared)(
+        components, allocation
+    )
     log_term = np.log(m) + _log_inverse(delta)
     epsilon = epsilon_at(log_term, allocation, tau_squared, _checked_width(width), form)
     return _bound(epsilon, delta, form, "Theorem 2", components, FIXED_SET)
@@ -175,24 +200,27 @@ def infinite(
     lipschitz: float,
     form: SpaceForm = "cover",
 ) -> Bound:
-    """Theorem 3: u − û of every configuration in a ball of R^h at once, if costs are Lipschitz in the configuration.
+    """Theorem 3: u − û of every configuration in a ball of R^h at once, if costs are Lipschitz in
+    the configuration.
 
     Parameters
     ----------
     allocation
-        Common to all configurations, and so must be the instances and seeds: the cover argument compares configurations run
-        by run. Theorem 2 does not need that.
+        Common to all configurations, and so must be the instances and seeds: the cover argument
+        compares configurations run by run. Theorem 2 does not need that.
     components
-        Upper limits for every configuration of the space, not only for those tried; of several the largest τ² is taken.
+        Upper limits for every configuration of the space, not only for those tried; of several the
+        largest τ² is taken.
     dimension, radius
         h and R (Assumption a).
     lipschitz
-        L_f in cost units per unit of distance, for every instance and seed, known beforehand (Assumption b). Implausible for
-        categorical parameters.
+        L_f in cost units per unit of distance, for every instance and seed, known beforehand
+        (Assumption b). Implausible for categorical parameters.
     form
-        "cover", the tightest: the least 2η + ε of Theorem 2 in Bennett's form over the cover radius η. "solved": the root ε
-        of h·ln(1 + 8·R·L_f/ε) + ln(1/δ) = Nε²/(8τ² + 4nCε/3), as the paper's proof goes. "printed": the paper's formula,
-        which holds only for costs scaled to width 1 and under the conditions its `caveat` names.
+        "cover", the tightest: the least 2η + ε of Theorem 2 in Bennett's form over the cover radius
+        η. "solved": the root ε of h·ln(1 + 8·R·L_f/ε) + ln(1/δ) = Nε²/(8τ² + 4nCε/3), as the
+        paper's proof goes. "printed": the paper's formula, which holds only for costs scaled to
+        width 1 and under the conditions its `caveat` names.
     """
     _checked_space(dimension, radius, lipschitz)
     width = _checked_width(width)
@@ -205,9 +233,13 @@ def infinite(
     elif form == "cover":
         epsilon = cover_epsilon(allocation, tau_squared, width, log_inverse, dimension, reach)
     elif form == "printed":
-        epsilon, caveat = printed_epsilon(allocation, tau_squared, width, log_inverse, dimension, reach)
+        epsilon, caveat = printed_epsilon(
+            allocation, tau_squared, width, log_inverse, dimension, reach
+        )
     else:
-        raise InputError(f"Expected form to be one of {', '.join(get_args(SpaceForm))}, got {form!r}.")
+        raise InputError(
+            f"Expected form to be one of {', '.join(get_args(SpaceForm))}, got {form!r}."
+        )
     return _bound(epsilon, delta, form, "Theorem 3", components, *WHOLE_SPACE, caveat=caveat)
 
 
@@ -220,7 +252,8 @@ def probability(
     configurations: int | None = None,
     form: Form = "bennett",
 ) -> Answer:
-    """Lemma 4 the other way, and Theorem 2: the most probable it can be that u − û reaches epsilon for any of m.
+    """Lemma 4 the other way, and Theorem 2: the most probable it can be that u − û reaches epsilon
+    for any of m.
 
     m is the number of components if not given.
     """
@@ -244,11 +277,13 @@ def highest_true_cost(
     configurations: int | None = None,
     form: Form = "bennett",
 ) -> Answer:
-    """The largest true cost that agrees with a training cost, the plain mean of the runs: tighter than û + ε.
+    """The largest true cost that agrees with a training cost, the plain mean of the runs: tighter
+    than û + ε.
 
-    What an instance adds to u − û is at most u − low, so the bound may be taken with C = u − low; the largest u with
-    u ≤ û + ε(u − low) is the answer. Valid as Theorem 2 is, for each of the m configurations with its own τ²; m is the
-    number of training costs or components, whichever are more, if not given, and must count those that were discarded.
+    What an instance adds to u − û is at most u − low, so the bound may be taken with C = u − low;
+    the largest u with u ≤ û + ε(u − low) is the answer. Valid as Theorem 2 is, for each of the m
+    configurations with its own τ²; m is the number of training costs or components, whichever are
+    more, if not given, and must count those that were discarded.
     """
     estimate = np.asarray(training_cost, dtype=np.float64)
     _checked_width(high - low)
@@ -259,16 +294,19 @@ def highest_true_cost(
     tau_squared = _tau_squared(components, allocation)
     log_term = np.log(m) + _log_inverse(delta)
     highest = np.full(np.broadcast_shapes(estimate.shape, np.shape(tau_squared)), float(high))
-    # The map grows with u, so that iterating from the top falls to its largest fixed point, never below it.
+    # The map grows with u, so that iterating from the top falls to its largest fixed point, never
+    # below it.
     for _ in range(1000):
-        lower = np.minimum(highest, estimate + epsilon_at(log_term, allocation, tau_squared, highest - low, form))
+        lower = np.minimum(
+            highest, estimate + epsilon_at(log_term, allocation, tau_squared, highest - low, form)
+        )
         if (highest - lower <= 1e-13 * (high - low)).all():
             break
         highest = lower
     return _answer(highest, components, FIXED_SET)
 
 
-# ---- the inverse questions ---------------------------------------------------------------------------------------------
+# ---- the inverse questions -----------------------------------------------------------------------
 
 
 def delta_for(epsilon: float, *, bound: Callable[..., Bound]) -> Answer:
@@ -277,7 +315,8 @@ def delta_for(epsilon: float, *, bound: Callable[..., Bound]) -> Answer:
     Parameters
     ----------
     bound
-        One of this module's bounds with all but `delta` filled in, by `functools.partial` for instance.
+        One of this module's bounds with all but `delta` filled in, by `functools.partial` for
+        instance.
     """
     _check_epsilon(epsilon)
     log_low, log_high = -690.0, -1e-12
@@ -295,9 +334,11 @@ def delta_for(epsilon: float, *, bound: Callable[..., Bound]) -> Answer:
 
 
 def configurations_for(epsilon: float, *, bound: Callable[..., Bound]) -> Answer:
-    """The largest m at which a bound still reaches epsilon; 0 if it does not for a single configuration.
+    """The largest m at which a bound still reaches epsilon; 0 if it does not for a single
+    configuration.
 
-    `bound` is `finite` with all but `configurations` filled in. Numbers above 10^300 are answered by 10^300.
+    `bound` is `finite` with all but `configurations` filled in. Numbers above 10^300 are answered
+    by 10^300.
     """
     _check_epsilon(epsilon)
     most = 10**300
@@ -311,14 +352,17 @@ def configurations_for(epsilon: float, *, bound: Callable[..., Bound]) -> Answer
 
     # How many binary digits it has comes first: to halve all numbers would take a thousand bounds.
     digits = _least(lambda digits: not reaches(2.0**digits), 1, most.bit_length())
-    return _as_in(one, -_least(lambda m: reaches(float(-m)), -min(2**digits, most), -(2 ** (digits - 1))))
+    return _as_in(
+        one, -_least(lambda m: reaches(float(-m)), -min(2**digits, most), -(2 ** (digits - 1)))
+    )
 
 
 def runs_for(epsilon: float, *, instances: int, bound: Callable[..., Bound]) -> Answer:
-    """The least N at which a bound reaches epsilon under S* on K instances; None if a million runs on each do not.
+    """The least N at which a bound reaches epsilon under S* on K instances; None if a million runs
+    on each do not.
 
-    `bound` has all but `allocation` filled in. One run more can take it above epsilon again, since the largest count jumps
-    when N passes a multiple of K.
+    `bound` has all but `allocation` filled in. One run more can take it above epsilon again, since
+    the largest count jumps when N passes a multiple of K.
     """
     _check_epsilon(epsilon)
 
@@ -330,8 +374,8 @@ def runs_for(epsilon: float, *, instances: int, bound: Callable[..., Bound]) -> 
     if not _reached(at(most), epsilon):
         return _as_in(at(most), None)
     rounds = _least(lambda number: _reached(at(number), epsilon), 1, most)
-    # Before the last round no N reaches it: each is worse than the full round it lies in. Inside a round the bound can rise
-    # before it falls, so that all of it is looked at.
+    # Before the last round no N reaches it: each is worse than the full round it lies in. Inside a
+    # round the bound can rise before it falls, so that all of it is looked at.
     first, last = (rounds - 1) * instances + 1, rounds * instances
     for start in range(first, last + 1, 4096):
         some = np.arange(start, min(start + 4096, last + 1))
@@ -344,7 +388,8 @@ def runs_for(epsilon: float, *, instances: int, bound: Callable[..., Bound]) -> 
 
 
 def instances_for(epsilon: float, *, runs_per_instance: int, bound: Callable[..., Bound]) -> Answer:
-    """The least K at which a bound reaches epsilon with the same number of runs on each; None if 3·10^9 runs do not.
+    """The least K at which a bound reaches epsilon with the same number of runs on each; None if
+    3·10^9 runs do not.
 
     `bound` has all but `allocation` filled in.
     """
@@ -370,7 +415,9 @@ def _reached(bound: Bound, epsilon: float) -> bool:
 
 
 def _as_in(bound: Bound, value: float | None) -> Answer:
-    return Answer(value=value, guaranteed=bound.guaranteed, caveat=bound.caveat, rests_on=bound.rests_on)
+    return Answer(
+        value=value, guaranteed=bound.guaranteed, caveat=bound.caveat, rests_on=bound.rests_on
+    )
 
 
 def _least(holds: Callable[[int], bool], low: int, high: int) -> int:
@@ -384,7 +431,7 @@ def _least(holds: Callable[[int], bool], low: int, high: int) -> int:
     return high
 
 
-# ---- lemmas ------------------------------------------------------------------------------------------------------------
+# ---- lemmas --------------------------------------------------------------------------------------
 
 
 def log_covering_number(
@@ -395,10 +442,11 @@ def log_covering_number(
     lipschitz: float = 1.0,
     form: Literal["corrected", "printed"] = "corrected",
 ) -> FloatArray:
-    """Lemmas 5 and 6: ln of how many configurations come within eta, in cost units, of every one in the ball.
+    """Lemmas 5 and 6: ln of how many configurations come within eta, in cost units, of every one in
+    the ball.
 
-    "corrected" is h·ln(1 + 2·R·L_f/η), valid for every η and for covers inside any subset of the ball. "printed" is
-    h·ln(3·R·L_f/η), which is negative for η > 3·R·L_f and not valid for subsets.
+    "corrected" is h·ln(1 + 2·R·L_f/η), valid for every η and for covers inside any subset of the
+    ball. "printed" is h·ln(3·R·L_f/η), which is negative for η > 3·R·L_f and not valid for subsets.
     """
     _checked_space(dimension, radius, lipschitz)
     if not (np.asarray(eta) > 0).all():
@@ -414,15 +462,23 @@ def log_covering_number(
 def power_log_solution(*, k: float, l: float, b: float, c: float) -> float:
     """Lemma 7: an ε with l·ε^k + b·ln ε ≥ c, for positive constants."""
     if min(k, l, b, c) <= 0:
-        raise InputError(f"Expected positive constants, got k = {k:g}, l = {l:g}, b = {b:g}, c = {c:g}.")
+        raise InputError(
+            f"Expected positive constants, got k = {k:g}, l = {l:g}, b = {b:g}, c = {c:g}."
+        )
     return float(((c + b * max(math.log(l) - math.log(c), 0) / k) / l) ** (1 / k))
 
 
-# ---- doors ---------------------------------------------------------------------------------------------------------------
+# ---- doors ---------------------------------------------------------------------------------------
 
 
 def _bound(
-    epsilon: FloatArray, delta: float, form: str, theorem: str, components: VarianceComponents, *more: str, caveat: str = ""
+    epsilon: FloatArray,
+    delta: float,
+    form: str,
+    theorem: str,
+    components: VarianceComponents,
+    *more: str,
+    caveat: str = "",
 ) -> Bound:
     if components.estimated:
         caveat = f"{caveat}; {PLUG_IN}" if caveat else PLUG_IN
@@ -439,7 +495,12 @@ def _bound(
 
 def _answer(value: FloatArray, components: VarianceComponents, *more: str) -> Answer:
     caveat = PLUG_IN if components.estimated else ""
-    return Answer(value=np.asarray(value), guaranteed=not caveat, caveat=caveat, rests_on=(*ASSUMPTIONS, *more))
+    return Answer(
+        value=np.asarray(value),
+        guaranteed=not caveat,
+        caveat=caveat,
+        rests_on=(*ASSUMPTIONS, *more),
+    )
 
 
 def _checked_number(configurations: ArrayLike) -> FloatArray:
@@ -462,9 +523,12 @@ def _tau_squared(components: VarianceComponents, allocation: Sizes) -> FloatArra
 def _worst_tau_squared(components: VarianceComponents, allocation: Sizes) -> FloatArray:
     """The largest τ² over configurations, for each allocation of an array of them."""
     runs, largest, squares = (
-        np.asarray(size)[..., np.newaxis] for size in (allocation.runs, allocation.largest, allocation.sum_of_squares)
+        np.asarray(size)[..., np.newaxis]
+        for size in (allocation.runs, allocation.largest, allocation.sum_of_squares)
     )
-    each = _tau_squared(components, AllocationSizes(runs=runs, largest=largest, sum_of_squares=squares))
+    each = _tau_squared(
+        components, AllocationSizes(runs=runs, largest=largest, sum_of_squares=squares)
+    )
     return np.asarray(each.max(axis=-1))
 
 
@@ -484,7 +548,9 @@ def _checked_space(dimension: int, radius: float, lipschitz: float) -> None:
     if not dimension >= 1:
         raise InputError(f"Expected a dimension of at least 1, got {dimension}.")
     if not (radius > 0 and lipschitz > 0 and 0 < radius * lipschitz < math.inf):
-        raise InputError(f"Expected a radius and a Lipschitz constant above 0, got {radius} and {lipschitz}.")
+        raise InputError(
+            f"Expected a radius and a Lipschitz constant above 0, got {radius} and {lipschitz}."
+        )
 
 
 def _check_epsilon(epsilon: float) -> None:

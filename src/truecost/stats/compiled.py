@@ -1,4 +1,6 @@
-"""How kernels are compiled: by Numba, once, and from then on loaded from its cache without loading its compiler."""
+"""How kernels are compiled: by Numba, once, and from then on loaded from its cache without loading
+its compiler.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +11,8 @@ from numba.core.runtime.nrt import rtsys
 
 
 def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Decorates a function: compiled when first called, kept in the cache, and run without the interpreter's lock.
+    """Decorates a function: compiled when first called, kept in the cache, and run without the
+    interpreter's lock.
 
     `options` are those of `numba.njit`.
     """
@@ -21,9 +24,13 @@ def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 
 class _Cache(FunctionCache):
-    """Numba's, which loads all that is needed to compile a kernel before it loads a finished one: 0.3 s of every command."""
+    """Numba's, which loads all that is needed to compile a kernel before it loads a finished one:
+    0.3 s of every command.
+    """
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The kernel for a signature, or None if it has to be compiled; the compiler then loads by itself what it needs."""
+        """The kernel for a signature, or None if it has to be compiled; the compiler then loads by
+        itself what it needs.
+        """
         rtsys.initialize(target_context)
         return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]

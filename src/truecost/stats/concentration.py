@@ -1,6 +1,7 @@
 """Exponential inequalities behind the bounds: arrays in, arrays out, no checks.
 
-Λ = ln(m/δ), N runs, n the largest count, C the width of the cost range, b = nC, V = Nτ² the variance of Σ X_i.
+Λ = ln(m/δ), N runs, n the largest count, C the width of the cost range, b = nC, V = Nτ² the
+variance of Σ X_i.
 """
 
 import math
@@ -15,9 +16,14 @@ FloatArray = NDArray[np.float64]
 FORMS = ("bennett", "sub-gamma", "bernstein", "printed")
 
 
-def epsilon_at(log_term: ArrayLike, allocation: Sizes, tau_squared: FloatArray, width: ArrayLike, form: str) -> FloatArray:
+def epsilon_at(
+    log_term: ArrayLike, allocation: Sizes, tau_squared: FloatArray, width: ArrayLike, form: str
+) -> FloatArray:
     """ε at Λ = log_term."""
-    lam, runs = np.asarray(log_term, dtype=np.float64), np.asarray(allocation.runs, dtype=np.float64)
+    lam, runs = (
+        np.asarray(log_term, dtype=np.float64),
+        np.asarray(allocation.runs, dtype=np.float64),
+    )
     reach = np.asarray(allocation.largest) * np.asarray(width, dtype=np.float64)
     if form == "bennett":
         return _bennett_epsilon(lam, runs, runs * tau_squared, reach)
@@ -31,7 +37,9 @@ def epsilon_at(log_term: ArrayLike, allocation: Sizes, tau_squared: FloatArray, 
     raise InputError(f"Expected form to be one of {', '.join(FORMS)}, got {form!r}.")
 
 
-def exponent_at(epsilon: FloatArray, allocation: Sizes, tau_squared: FloatArray, width: float, form: str) -> FloatArray:
+def exponent_at(
+    epsilon: FloatArray, allocation: Sizes, tau_squared: FloatArray, width: float, form: str
+) -> FloatArray:
     """Λ at which `epsilon_at` is epsilon."""
     runs = np.asarray(allocation.runs, dtype=np.float64)
     reach = np.asarray(allocation.largest) * width
@@ -42,9 +50,12 @@ def exponent_at(epsilon: FloatArray, allocation: Sizes, tau_squared: FloatArray,
             # The same as V/b²·h(x), by a form that does not overflow where x is large.
             large = runs * epsilon / reach * ((1 + 1 / x) * np.log1p(x) - 1)
             exponent = np.where(x < 1, variance / reach**2 * _h(x), large)
-        # As in `_bennett_epsilon`: where a variance next to nothing leaves the range of floats, the looser form stands in.
+        # As in `_bennett_epsilon`: where a variance next to nothing leaves the range of floats, the
+        # looser form stands in.
         exponent = np.where(
-            np.isfinite(exponent), exponent, exponent_at(epsilon, allocation, tau_squared, width, "sub-gamma")
+            np.isfinite(exponent),
+            exponent,
+            exponent_at(epsilon, allocation, tau_squared, width, "sub-gamma"),
         )
         return np.where(variance > 0, exponent, np.inf)
     if form == "bernstein":
@@ -52,15 +63,20 @@ def exponent_at(epsilon: FloatArray, allocation: Sizes, tau_squared: FloatArray,
     if form in ("sub-gamma", "printed"):
         linear = reach / (3 * runs) * (2 if form == "printed" else 1)
         root = 2 * tau_squared / runs
-        return np.asarray((2 * epsilon / (np.sqrt(root) + np.sqrt(root + 4 * linear * epsilon))) ** 2)
+        return np.asarray(
+            (2 * epsilon / (np.sqrt(root) + np.sqrt(root + 4 * linear * epsilon))) ** 2
+        )
     raise InputError(f"Expected form to be one of {', '.join(FORMS)}, got {form!r}.")
 
 
-def _bennett_epsilon(lam: FloatArray, runs: FloatArray, variance: FloatArray, reach: FloatArray) -> FloatArray:
+def _bennett_epsilon(
+    lam: FloatArray, runs: FloatArray, variance: FloatArray, reach: FloatArray
+) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         y = lam * reach**2 / variance
         epsilon = variance / (reach * runs) * _h_inverse(y)
-    # Never above its upper limit, and that limit itself where a variance next to nothing leaves the range of floats.
+    # Never above its upper limit, and that limit itself where a variance next to nothing leaves the
+    # range of floats.
     epsilon = np.fmin(epsilon, reach * lam / (3 * runs) + np.sqrt(2 * variance * lam) / runs)
     # Without variance u = û; without reach there is nothing to vary.
     return np.where((variance > 0) & (reach > 0), epsilon, 0.0)
@@ -73,7 +89,9 @@ def _h(x: FloatArray) -> FloatArray:
 
 
 def _h_inverse(y: FloatArray) -> FloatArray:
-    """The x ≥ 0 with _h(x) = y: Newton from above, which a convex function never lets fall below the root."""
+    """The x ≥ 0 with _h(x) = y: Newton from above, which a convex function never lets fall below
+    the root.
+    """
     x = np.asarray(y / 3 + np.sqrt(2 * y))
     for _ in range(100):
         step = (_h(x) - y) / np.log1p(x)
@@ -85,9 +103,16 @@ def _h_inverse(y: FloatArray) -> FloatArray:
 
 
 def solved_epsilon(
-    allocation: Sizes, tau_squared: FloatArray, width: float, log_inverse: float, dimension: int, reach: float
+    allocation: Sizes,
+    tau_squared: FloatArray,
+    width: float,
+    log_inverse: float,
+    dimension: int,
+    reach: float,
 ) -> FloatArray:
-    """The root of h·ln(1 + 8·R·L_f/ε) + ln(1/δ) = Nε²/(8τ² + 4nCε/3), where reach = R·L_f: one side falls, one grows."""
+    """The root of h·ln(1 + 8·R·L_f/ε) + ln(1/δ) = Nε²/(8τ² + 4nCε/3), where reach = R·L_f: one side
+    falls, one grows.
+    """
     runs = np.asarray(allocation.runs, dtype=np.float64)
     largest = np.asarray(allocation.largest)
 
@@ -109,9 +134,16 @@ def solved_epsilon(
 
 
 def cover_epsilon(
-    allocation: Sizes, tau_squared: FloatArray, width: float, log_inverse: float, dimension: int, reach: float
+    allocation: Sizes,
+    tau_squared: FloatArray,
+    width: float,
+    log_inverse: float,
+    dimension: int,
+    reach: float,
 ) -> FloatArray:
-    """The least 2η + ε of Bennett at Λ = h·ln(1 + 2·R·L_f/η) + ln(1/δ) over cover radii η in cost units."""
+    """The least 2η + ε of Bennett at Λ = h·ln(1 + 2·R·L_f/η) + ln(1/δ) over cover radii η in cost
+    units.
+    """
     runs, largest, tau = np.broadcast_arrays(
         np.asarray(allocation.runs)[..., np.newaxis],
         np.asarray(allocation.largest)[..., np.newaxis],
@@ -122,7 +154,8 @@ def cover_epsilon(
         lam = dimension * np.log1p(2 * reach / eta) + log_inverse
         return 2 * eta + _bennett_epsilon(lam, runs.astype(float), runs * tau, largest * width)
 
-    # η depends on nothing seen, so that the best of any grid is valid; finer grids around the best only tighten it.
+    # η depends on nothing seen, so that the best of any grid is valid; finer grids around the best
+    # only tighten it.
     low = np.full((*runs.shape[:-1], 1), math.log(max(1e-9 * min(width, reach), 1e-300)))
     high = np.full((*runs.shape[:-1], 1), math.log(max(width, reach)))
     best = np.full(runs.shape[:-1], np.inf)
@@ -138,7 +171,12 @@ def cover_epsilon(
 
 
 def printed_epsilon(
-    allocation: Sizes, tau_squared: FloatArray, width: float, log_inverse: float, dimension: int, reach: float
+    allocation: Sizes,
+    tau_squared: FloatArray,
+    width: float,
+    log_inverse: float,
+    dimension: int,
+    reach: float,
 ) -> tuple[FloatArray, str]:
     """Theorem 3 as printed, and what of the conditions for it to hold is broken."""
     runs = np.asarray(allocation.runs, dtype=np.float64)

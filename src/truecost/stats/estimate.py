@@ -1,4 +1,6 @@
-"""The training cost of every configuration: the mean of its runs, the mean of its instance means, or best linear weights."""
+"""The training cost of every configuration: the mean of its runs, the mean of its instance means,
+or best linear weights.
+"""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -8,7 +10,12 @@ from numpy.typing import NDArray
 
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
-from truecost.stats.variance import InstanceSummaries, VarianceComponents, instance_summaries, variance_components
+from truecost.stats.variance import (
+    InstanceSummaries,
+    VarianceComponents,
+    instance_summaries,
+    variance_components,
+)
 
 FloatArray = NDArray[np.float64]
 Weights = Literal["runs", "instances", "best"]
@@ -23,16 +30,19 @@ class TrainingCost:
     cost
         The estimate of the true cost; NaN for a configuration without runs.
     variance
-        By Lemma 2 for weights "runs", Σ w_i²·(across + within/n_i) in general; NaN where the components are not known.
+        By Lemma 2 for weights "runs", Σ w_i²·(across + within/n_i) in general; NaN where the
+        components are not known.
     standard_error
-        From the scatter of the instance means alone, without the components; NaN with fewer than two instances. Its square
-        is unbiased where instance means vary alike; with very uneven counts and little `across` it is too large.
+        From the scatter of the instance means alone, without the components; NaN with fewer than
+        two instances. Its square is unbiased where instance means vary alike; with very uneven
+        counts and little `across` it is too large.
     runs, instances
         N, and the number of instances with a run.
     weights
         How the runs were weighted.
     plug_in
-        Whether `variance` (and, for "best", the weights) rest on components estimated from the same runs.
+        Whether `variance` (and, for "best", the weights) rest on components estimated from the same
+        runs.
     """
 
     cost: FloatArray
@@ -47,36 +57,54 @@ class TrainingCost:
 def training_cost(
     matrix: CostMatrix, *, weights: Weights = "runs", components: VarianceComponents | None = None
 ) -> TrainingCost:
-    """Estimate the true cost of every configuration (Definition 3 and its generalisation to weighted instance means).
+    """Estimate the true cost of every configuration (Definition 3 and its generalisation to
+    weighted instance means).
 
     Parameters
     ----------
     matrix
-        M configurations; missing runs allowed, as long as they are not missing because of what they would have cost.
+        M configurations; missing runs allowed, as long as they are not missing because of what they
+        would have cost.
     weights
-        "runs" weighs every run alike, the paper's estimator and the one the bounds speak of. "instances" weighs every
-        instance alike; it stays unbiased when the number of runs, one at least, depends on the instance. "best" has weights
-        ∝ 1/(across + within/n_i), the least variance a linear unbiased estimate can have if the components are the true
-        ones. With equal counts the three agree.
+        "runs" weighs every run alike, the paper's estimator and the one the bounds speak of.
+        "instances" weighs every instance alike; it stays unbiased when the number of runs, one at
+        least, depends on the instance. "best" has weights ∝ 1/(across + within/n_i), the least
+        variance a linear unbiased estimate can have if the components are the true ones. With equal
+        counts the three agree.
     components
         Known components, M or one for all. Without them they are estimated from the matrix.
     """
     if weights not in get_args(Weights):
-        raise InputError(f"Expected weights out of {', '.join(get_args(Weights))}, got {weights!r}.")
+        raise InputError(
+            f"Expected weights out of {', '.join(get_args(Weights))}, got {weights!r}."
+        )
     used = variance_components(matrix) if components is None else components
     configurations = matrix.shape[0]
     if used.within.size not in (1, configurations):
-        raise InputError(f"Expected components for 1 or {configurations} configurations, got {used.within.size}.")
+        raise InputError(
+            f"Expected components for 1 or {configurations} configurations, got {used.within.size}."
+        )
     within, across, total = (
-        np.broadcast_to(np.maximum(values, 0), (configurations,)) for values in (used.within, used.across, used.total)
+        np.broadcast_to(np.maximum(values, 0), (configurations,))
+        for values in (used.within, used.across, used.total)
     )
     parts = []
     start = 0
     for block in instance_summaries(matrix):
         rows = slice(start, start + len(block.counts))
-        parts.append(_weighted(block, within[rows, np.newaxis], across[rows, np.newaxis], total[rows, np.newaxis], weights))
+        parts.append(
+            _weighted(
+                block,
+                within[rows, np.newaxis],
+                across[rows, np.newaxis],
+                total[rows, np.newaxis],
+                weights,
+            )
+        )
         start = rows.stop
-    cost, variance, standard_error, runs, instances = (np.concatenate([part[i] for part in parts]) for i in range(5))
+    cost, variance, standard_error, runs, instances = (
+        np.concatenate([part[i] for part in parts]) for i in range(5)
+    )
     return TrainingCost(
         cost=cost,
         variance=variance,
@@ -89,12 +117,17 @@ def training_cost(
 
 
 def _weighted(
-    block: InstanceSummaries, within: FloatArray, across: FloatArray, total: FloatArray, weights: Weights
+    block: InstanceSummaries,
+    within: FloatArray,
+    across: FloatArray,
+    total: FloatArray,
+    weights: Weights,
 ) -> tuple[FloatArray, ...]:
     counts, means, _ = block
     there = counts > 0
     with np.errstate(invalid="ignore", divide="ignore"):
-        # Of an instance with a single run only the sum of both components matters, and that is known from single runs too.
+        # Of an instance with a single run only the sum of both components matters, and that is
+        # known from single runs too.
         apart = across + within / np.maximum(counts, 1)
         of_mean = np.where((counts == 1) & np.isnan(apart), total, apart)
         if weights == "runs":
@@ -107,7 +140,8 @@ def _weighted(
         cost = (weight * means).sum(axis=1)
         variance = np.where(there, weight**2 * of_mean, 0).sum(axis=1)
         residuals = np.where(there, means - cost[:, np.newaxis], 0)
-        # E(ȳ_i − û)² = v·(1 − 2w_i + Σw²) for instance means of equal variance v: dividing makes it unbiased there.
+        # E(ȳ_i − û)² = v·(1 − 2w_i + Σw²) for instance means of equal variance v: dividing makes it
+        # unbiased there.
         share = 1 - 2 * weight + (weight**2).sum(axis=1, keepdims=True)
         scatter = np.where(there, weight**2 * residuals**2 / share, 0).sum(axis=1)
         standard_error = np.where(there.sum(axis=1) >= 2, np.sqrt(scatter), np.nan)
@@ -116,6 +150,8 @@ def _weighted(
 
 
 def _precision(of_mean: FloatArray) -> FloatArray:
-    """Weights ∝ 1/variance, the largest 1; all 1 where nothing varies or nothing is known of what varies."""
+    """Weights ∝ 1/variance, the largest 1; all 1 where nothing varies or nothing is known of what
+    varies.
+    """
     least = of_mean.min(axis=1, keepdims=True)
     return np.where((least > 0) & np.isfinite(least), least / of_mean, 1.0)

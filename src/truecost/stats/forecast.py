@@ -1,7 +1,8 @@
 """Where the width of a limit comes from, and how many instances would show what is not shown yet.
 
-The latter is a forecast, not a promise. Every statement is a test of a mean: the instances' values lie in [0, 1], and it is
-shown when their mean is shown to exceed a number. The functions of this module make these of the runs of a pilot:
+The latter is a forecast, not a promise. Every statement is a test of a mean: the instances' values
+lie in [0, 1], and it is shown when their mean is shown to exceed a number. The functions of this
+module make these of the runs of a pilot:
 
 | statement | values | mean above |
 | --- | --- | --- |
@@ -32,15 +33,17 @@ MOST = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Width:
-    """How far a limit of the mean lies from its estimate, and how much of that is there for what was never seen.
+    """How far a limit of the mean lies from its estimate, and how much of that is there for what
+    was never seen.
 
     Attributes
     ----------
     total
         The distance between the limit and the estimate.
     unseen
-        The part that is there because so few instances cannot rule out something rare: with a probability of `chance` a cost
-        at the end of the range could have stayed unseen in all n instances with probability delta.
+        The part that is there because so few instances cannot rule out something rare: with a
+        probability of `chance` a cost at the end of the range could have stayed unseen in all n
+        instances with probability delta.
     rest
         What is left: the spread of the costs that were seen.
     chance
@@ -55,7 +58,8 @@ class Width:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Goal:
-    """Shown when the mean of `values`, one number in [0, 1] of each instance, is shown to exceed `above`.
+    """Shown when the mean of `values`, one number in [0, 1] of each instance, is shown to exceed
+    `above`.
 
     `exact` says that each value is 0 or 1 from one run, so that the binomial test applies.
     """
@@ -67,15 +71,17 @@ class Goal:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Forecast:
-    """How many instances it takes if new ones are as those of the pilot; a forecast, not guaranteed.
+    """How many instances it takes if new ones are as those of the pilot; a forecast, not
+    guaranteed.
 
     Attributes
     ----------
     instances
-        The least number found at which the statement is shown with the power asked for; None if the pilot's own mean does
-        not reach the goal, or not with 20,000 instances.
+        The least number found at which the statement is shown with the power asked for; None if the
+        pilot's own mean does not reach the goal, or not with 20,000 instances.
     power
-        The share of simulated samples of that size in which it was shown; of the largest size tried where there is none.
+        The share of simulated samples of that size in which it was shown; of the largest size tried
+        where there is none.
     pilot
         The number of instances that the forecast rests on.
     observed, above
@@ -89,15 +95,23 @@ class Forecast:
     above: float
 
 
-def width(estimate: float, limit: float, low: float, high: float, *, instances: int, delta: float = 0.05) -> Width:
-    """The parts of the distance between the estimate of a mean cost and its limit, on the side on which the limit lies.
+def width(
+    estimate: float, limit: float, low: float, high: float, *, instances: int, delta: float = 0.05
+) -> Width:
+    """The parts of the distance between the estimate of a mean cost and its limit, on the side on
+    which the limit lies.
 
-    `delta` is that of this one limit: half of an interval's, or that shared out among several configurations.
+    `delta` is that of this one limit: half of an interval's, or that shared out among several
+    configurations.
     """
     if not (low <= min(estimate, limit) and max(estimate, limit) <= high and low < high):
-        raise InputError(f"Expected the estimate and its limit in [{low:g}, {high:g}], got {estimate:g} and {limit:g}.")
+        raise InputError(
+            f"Expected the estimate and its limit in [{low:g}, {high:g}], got {estimate:g} and {limit:g}."
+        )
     if not (instances >= 1 and 0 < delta < 1):
-        raise InputError(f"Expected at least 1 instance and delta between 0 and 1, got {instances} and {delta}.")
+        raise InputError(
+            f"Expected at least 1 instance and delta between 0 and 1, got {instances} and {delta}."
+        )
     chance = -math.expm1(math.log(delta) / instances)
     total = abs(limit - estimate)
     unseen = min(total, chance * ((high - estimate) if limit >= estimate else (estimate - low)))
@@ -120,7 +134,12 @@ def quantile(costs: ArrayLike | Ends, share: float, cost: float) -> Goal:
 
 
 def speed_up(
-    first: ArrayLike | Ends, second: ArrayLike | Ends, factor: float, *, share: float = 0.5, resolution: float = 0.01
+    first: ArrayLike | Ends,
+    second: ArrayLike | Ends,
+    factor: float,
+    *,
+    share: float = 0.5,
+    resolution: float = 0.01,
 ) -> Goal:
     """The first is at least so many times faster in the median, or another quantile of the ratio."""
     pairs = quantiles.ratios(first, second, resolution)
@@ -136,11 +155,14 @@ def difference(first: ArrayLike, second: ArrayLike, low: float, high: float) -> 
     return Goal(values=np.clip(0.5 - differences / (2 * (high - low)), 0, 1), above=0.5)
 
 
-def instances_needed(goal: Goal, delta: float = 0.05, *, power: float = 0.8, rng: int | np.random.Generator = 0) -> Forecast:
-    """With how many instances the statement is expected to be shown, from samples drawn out of the pilot.
+def instances_needed(
+    goal: Goal, delta: float = 0.05, *, power: float = 0.8, rng: int | np.random.Generator = 0
+) -> Forecast:
+    """With how many instances the statement is expected to be shown, from samples drawn out of the
+    pilot.
 
-    Sizes double until the power is reached, then halving finds the least; the same seed is used for all of them. A pilot
-    that is small, or better than the truth by luck, makes it optimistic.
+    Sizes double until the power is reached, then halving finds the least; the same seed is used for
+    all of them. A pilot that is small, or better than the truth by luck, makes it optimistic.
     """
     if not (0 < delta < 1 and 0 < power < 1):
         raise InputError(f"Expected delta and power between 0 and 1, got {delta} and {power}.")
@@ -150,11 +172,19 @@ def instances_needed(goal: Goal, delta: float = 0.05, *, power: float = 0.8, rng
     observed, seed = float(values.mean()), int(generator(rng).integers(1 << 62))
     shown: Callable[[int], float] = lambda n: _power(goal, n, delta, seed)  # noqa: E731
     if observed <= goal.above:
-        return Forecast(instances=None, power=0.0, pilot=values.size, observed=observed, above=goal.above)
+        return Forecast(
+            instances=None, power=0.0, pilot=values.size, observed=observed, above=goal.above
+        )
     few, many = 0, 1
     while (reached := shown(many)) < power:
         if many == MOST:
-            return Forecast(instances=None, power=reached, pilot=values.size, observed=observed, above=goal.above)
+            return Forecast(
+                instances=None,
+                power=reached,
+                pilot=values.size,
+                observed=observed,
+                above=goal.above,
+            )
         few, many = many, min(2 * many, MOST)
     while many - few > max(1, many // 100):
         middle = (few + many) // 2
@@ -162,23 +192,32 @@ def instances_needed(goal: Goal, delta: float = 0.05, *, power: float = 0.8, rng
             many = middle
         else:
             few = middle
-    return Forecast(instances=many, power=shown(many), pilot=values.size, observed=observed, above=goal.above)
+    return Forecast(
+        instances=many, power=shown(many), pilot=values.size, observed=observed, above=goal.above
+    )
 
 
-def chance_to_show(goal: Goal, more: int, delta: float = 0.05, *, planned: int, rng: int | np.random.Generator = 0) -> float:
-    """With which chance so many more instances show the statement, as `is_shown` has it, if they are like those seen.
+def chance_to_show(
+    goal: Goal, more: int, delta: float = 0.05, *, planned: int, rng: int | np.random.Generator = 0
+) -> float:
+    """With which chance so many more instances show the statement, as `is_shown` has it, if they
+    are like those seen.
 
-    A forecast, not guaranteed. Pólya's urn, the predictive side of the Bayesian bootstrap (Rubin 1981), draws what comes
-    next, so that a small pilot is not taken for the truth.
+    A forecast, not guaranteed. Pólya's urn, the predictive side of the Bayesian bootstrap (Rubin
+    1981), draws what comes next, so that a small pilot is not taken for the truth.
     """
     if not goal.values.size or more < 0 or not 0 < delta < 1:
-        raise InputError("Expected a goal with values, a number of instances from 0, and delta between 0 and 1.")
+        raise InputError(
+            "Expected a goal with values, a number of instances from 0, and delta between 0 and 1."
+        )
     draws = generator(rng).random((DRAWS, more))
     return float(np.mean(scanning.urn_shows(goal.values, draws, goal.above, 1 / delta, planned)))
 
 
 def is_shown(goal: Goal, delta: float = 0.05, *, planned: int) -> bool:
-    """Whether it is shown while instances come in, so many planned: one may look after each; see `confidence.watched`."""
+    """Whether it is shown while instances come in, so many planned: one may look after each; see
+    `confidence.watched`.
+    """
     rows, target = goal.values[np.newaxis], 1 / delta
     # The first is quick, and never true where the second is false.
     return bool(
@@ -196,8 +235,14 @@ def _power(goal: Goal, n: int, delta: float, seed: int) -> float:
     """The share of samples of n instances of the pilot in which the statement is shown."""
     if goal.exact:
         successes = np.arange(n + 1)
-        least = successes[(scipy.special.bdtrc(successes - 1, n, goal.above) <= delta) & (successes > 0)]
-        return float(scipy.special.bdtrc(least.min() - 1, n, goal.values.mean())) if least.size else 0.0
+        least = successes[
+            (scipy.special.bdtrc(successes - 1, n, goal.above) <= delta) & (successes > 0)
+        ]
+        return (
+            float(scipy.special.bdtrc(least.min() - 1, n, goal.values.mean()))
+            if least.size
+            else 0.0
+        )
     # Fewer samples where each is large: a share of 100 is known to 4 %.
     draws = DRAWS if n <= 2000 else 100
     samples = np.random.default_rng(seed).choice(goal.values, (draws, n))
@@ -207,4 +252,6 @@ def _power(goal: Goal, n: int, delta: float, seed: int) -> float:
 def _shares(ends: Ends, above: float) -> Goal:
     if not 0 < above < 1:
         raise InputError(f"Expected a share between 0 and 1, got {above}.")
-    return Goal(values=limits.row_means(ends.lower), above=above, exact=bool((ends.counts == 1).all()))
+    return Goal(
+        values=limits.row_means(ends.lower), above=above, exact=bool((ends.counts == 1).all())
+    )

@@ -1,4 +1,6 @@
-"""What statements beyond the mean have in common: what is known of a run, the limit itself, and what it rests on."""
+"""What statements beyond the mean have in common: what is known of a run, the limit itself, and
+what it rests on.
+"""
 
 import math
 from collections.abc import Callable
@@ -22,14 +24,13 @@ ASKED = "what is asked, and of which side, was fixed before any of these costs w
 BASE = (INDEPENDENT, SEEDS, COUNTS, FIXED, ASKED)
 # Hoeffding (1963), binomial limits and order statistics never fall when a run rises.
 ANY_CAPS = "a run that was stopped early would have cost at least what it had; what decided when does not matter"
-CENSORED = (
-    "where a run was stopped early, when was fixed beforehand, or by instances that come earlier in an order kept as it is"
-)
+CENSORED = "where a run was stopped early, when was fixed beforehand, or by instances that come earlier in an order kept as it is"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Limit:
-    """With probability at least 1 − delta the true value is at least (`side` "lower") or at most `value`.
+    """With probability at least 1 − delta the true value is at least (`side` "lower") or at most
+    `value`.
 
     Attributes
     ----------
@@ -38,7 +39,8 @@ class Limit:
     value
         The limit. Where nothing can be said it is the end of what is possible: 0 or 1, −inf or inf.
     observed
-        The same quantity of the runs, with the ends of censored runs that the limit rests on: on the safe side.
+        The same quantity of the runs, with the ends of censored runs that the limit rests on: on
+        the safe side.
     side, delta
         As asked for.
     instances, runs
@@ -62,7 +64,8 @@ class Limit:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LimitSequence:
-    """With probability at least 1 − delta all of these limits hold: one may look after every instance, and stop.
+    """With probability at least 1 − delta all of these limits hold: one may look after every
+    instance, and stop.
 
     Attributes
     ----------
@@ -83,27 +86,37 @@ class LimitSequence:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ends:
-    """What is known of runs: each is at least `lower` and at most `upper`, arrays (n, R), NaN in both where there is no run.
+    """What is known of runs: each is at least `lower` and at most `upper`, arrays (n, R), NaN in
+    both where there is no run.
 
-    A run that was stopped before its end is known from below only. Limits use the end that is safe for them.
+    A run that was stopped before its end is known from below only. Limits use the end that is safe
+    for them.
     """
 
     lower: FloatArray
     upper: FloatArray
 
     @classmethod
-    def of(cls, values: "ArrayLike | Ends", *, cutoff: float = math.inf, capped: ArrayLike | None = None) -> Self:
+    def of(
+        cls,
+        values: "ArrayLike | Ends",
+        *,
+        cutoff: float = math.inf,
+        capped: ArrayLike | None = None,
+    ) -> Self:
         """Runs (n,) or (n, R), NaN where there is none.
 
-        Those that reach the cutoff, and those marked in `capped`, were stopped: they are known to be at least the cutoff, or
-        what they have, and at most infinity.
+        Those that reach the cutoff, and those marked in `capped`, were stopped: they are known to
+        be at least the cutoff, or what they have, and at most infinity.
         """
         if isinstance(values, cls):
             return values
         try:
             read = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError):
-            raise InputError("Expected runs as numbers, (n,) or (n, R), NaN where there is none.") from None
+            raise InputError(
+                "Expected runs as numbers, (n,) or (n, R), NaN where there is none."
+            ) from None
         if read.ndim not in (1, 2):
             raise InputError(f"Expected runs as (n,) or (n, R), got {read.ndim} dimensions.")
         read = read.reshape(len(read), -1)
@@ -111,7 +124,9 @@ class Ends:
         if capped is not None:
             mask = np.asarray(capped, dtype=bool)
             if mask.size != read.size:
-                raise InputError(f"Expected capped to be shaped as the runs, got {mask.shape} and {read.shape}.")
+                raise InputError(
+                    f"Expected capped to be shaped as the runs, got {mask.shape} and {read.shape}."
+                )
             stopped |= mask.reshape(read.shape) & ~np.isnan(read)
         lower = np.minimum(read, cutoff)
         return cls(lower=lower, upper=np.where(stopped, np.inf, read) if stopped.any() else lower)
@@ -149,11 +164,15 @@ class Ends:
 
     def __post_init__(self) -> None:
         if self.lower.shape != self.upper.shape or self.lower.ndim != 2:
-            raise InputError(f"Expected both ends as (n, R), got {self.lower.shape} and {self.upper.shape}.")
+            raise InputError(
+                f"Expected both ends as (n, R), got {self.lower.shape} and {self.upper.shape}."
+            )
         if self.lower is self.upper:
             return
         if not ((np.isnan(self.lower) & np.isnan(self.upper)) | (self.lower <= self.upper)).all():
-            raise InputError("Expected every lower end to be at most the upper one, and both NaN where there is no run.")
+            raise InputError(
+                "Expected every lower end to be at most the upper one, and both NaN where there is no run."
+            )
 
 
 def read(values: ArrayLike | Ends) -> Ends:
@@ -169,7 +188,9 @@ def read_pair(first: ArrayLike | Ends, second: ArrayLike | Ends) -> tuple[Ends, 
     """The instances on which both have runs; at least one."""
     one, two = Ends.of(first), Ends.of(second)
     if len(one.lower) != len(two.lower):
-        raise InputError(f"Expected both on the same instances, got {len(one.lower)} and {len(two.lower)}.")
+        raise InputError(
+            f"Expected both on the same instances, got {len(one.lower)} and {len(two.lower)}."
+        )
     both = (one.counts > 0) & (two.counts > 0)
     if not both.any():
         raise InputError("Expected at least one instance on which both have runs, got none.")
@@ -189,7 +210,9 @@ def target(delta: float, configurations: int, side: Side) -> float:
         raise InputError(f"Expected side to be one of {', '.join(get_args(Side))}, got {side!r}.")
     number = checked_number(configurations)
     if delta / number < 1e-290:
-        raise InputError(f"Expected delta over the number of limits to be 1e-290 at least, got {delta} over {number}.")
+        raise InputError(
+            f"Expected delta over the number of limits to be 1e-290 at least, got {delta} over {number}."
+        )
     return number / delta
 
 
@@ -212,4 +235,10 @@ def caps_rest_on(ends: Ends, monotone: bool) -> tuple[str, ...]:
 
 def order_of(shuffle: bool, seeded: bool) -> str:
     """What the order of the instances rests on."""
-    return confidence.UNSHUFFLED if not shuffle else confidence.SHUFFLED if seeded else confidence.DRAWN
+    return (
+        confidence.UNSHUFFLED
+        if not shuffle
+        else confidence.SHUFFLED
+        if seeded
+        else confidence.DRAWN
+    )

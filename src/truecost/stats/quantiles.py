@@ -1,22 +1,26 @@
-"""Limits of quantiles, which need no range: "nine in ten runs cost at most x", "at least r times faster in the median".
+"""Limits of quantiles, which need no range: "nine in ten runs cost at most x", "at least r times
+faster in the median".
 
-The p-quantile is Q = inf{t : P(X ≤ t) ≥ p}, X being a run on a new instance with a new seed. Hence P(X < Q) ≤ p ≤ P(X ≤ Q),
-with ties and without. Two methods, and the numbers of runs alone decide which:
+The p-quantile is Q = inf{t : P(X ≤ t) ≥ p}, X being a run on a new instance with a new seed. Hence
+P(X < Q) ≤ p ≤ P(X ≤ Q), with ties and without. Two methods, and the numbers of runs alone decide
+which:
 
-* ``order-statistics``, where there is one run on every instance: the k-th smallest cost, k from the binomial distribution;
-* ``star-bets`` otherwise (``hoeffding`` where `monotone` asks for it), on the instances' shares of runs that cost at most t.
-  For an upper limit: if the share is shown to exceed p, then Q ≤ t. t goes down from infinity, value by value, and stops
-  at the first one that is not shown.
+* ``order-statistics``, where there is one run on every instance: the k-th smallest cost, k from the
+  binomial distribution;
+* ``star-bets`` otherwise (``hoeffding`` where `monotone` asks for it), on the instances' shares of
+  runs that cost at most t. For an upper limit: if the share is shown to exceed p, then Q ≤ t. t
+  goes down from infinity, value by value, and stops at the first one that is not shown.
 
-Why the observed values may serve as the grid, though they are random: the shares change at observed values only, so that to
-go through these is to go through all numbers. Suppose the upper limit is wrong, below Q. Then t = the largest observed value
-below Q was passed, and the runs that cost at most t are exactly those that cost less than Q. So the test of the shares of
-runs below Q, a number that is not random, against p has rejected, and since P(X < Q) ≤ p it does so with probability δ at
-most. For the lower limit take the runs that cost at most Q, and p ≤ P(X ≤ Q). The scan must not skip values, or bisect: the
-test need not be monotone.
+Why the observed values may serve as the grid, though they are random: the shares change at observed
+values only, so that to go through these is to go through all numbers. Suppose the upper limit is
+wrong, below Q. Then t = the largest observed value below Q was passed, and the runs that cost at
+most t are exactly those that cost less than Q. So the test of the shares of runs below Q, a number
+that is not random, against p has rejected, and since P(X < Q) ≤ p it does so with probability δ at
+most. For the lower limit take the runs that cost at most Q, and p ≤ P(X ≤ Q). The scan must not
+skip values, or bisect: the test need not be monotone.
 
-With more than 20,000 values they are rounded first, to the safe side, to eight binary digits: to half a percent. A quantile
-rounds as its runs do, so that the limit stays one.
+With more than 20,000 values they are rounded first, to the safe side, to eight binary digits: to
+half a percent. A quantile rounds as its runs do, so that the limit stays one.
 """
 
 import math
@@ -51,22 +55,40 @@ def quantile(
     Parameters
     ----------
     costs
-        Of one configuration: (n,) or (n, R), NaN where there is no run. `Ends.of(times, cutoff=…)` for running times: a
-        limit of inf then reads "above the cutoff", where the penalty of a timeout would pass for a running time.
+        Of one configuration: (n,) or (n, R), NaN where there is no run. `Ends.of(times, cutoff=…)`
+        for running times: a limit of inf then reads "above the cutoff", where the penalty of a
+        timeout would pass for a running time.
     share
         p: 0.5 for the median, 0.9 for "nine in ten".
     delta
         The probability with which the limit may be wrong.
     side
-        "upper": at most; "lower": at least. inf or −inf where the instances are too few to say anything.
+        "upper": at most; "lower": at least. inf or −inf where the instances are too few to say
+        anything.
     configurations, shuffle, rng, monotone
         As in `truecost.stats.rates.solved`.
     """
-    return _limit("quantile", limits.read(costs), share, delta, side, configurations, shuffle, rng, monotone, ())
+    return _limit(
+        "quantile",
+        limits.read(costs),
+        share,
+        delta,
+        side,
+        configurations,
+        shuffle,
+        rng,
+        monotone,
+        (),
+    )
 
 
 def quantile_sequence(
-    costs: ArrayLike | Ends, share: float, delta: float = 0.05, *, side: Side = "upper", configurations: int = 1
+    costs: ArrayLike | Ends,
+    share: float,
+    delta: float = 0.05,
+    *,
+    side: Side = "upper",
+    configurations: int = 1,
 ) -> LimitSequence:
     """Limits of a quantile after each instance, at all times at once. Parameters as in `quantile`."""
     return _sequence("quantile", limits.read(costs), share, delta, side, configurations, ())
@@ -75,12 +97,16 @@ def quantile_sequence(
 def ratios(first: ArrayLike | Ends, second: ArrayLike | Ends, resolution: float) -> Ends:
     """Second over first, of all pairs of runs of each instance on which both have some: (n, pairs).
 
-    A timeout of the first makes it 0 for sure, also where both timed out; a timeout of the second leaves it at least the
-    cutoff over the first. Times below the resolution of the clock count as the resolution.
+    A timeout of the first makes it 0 for sure, also where both timed out; a timeout of the second
+    leaves it at least the cutoff over the first. Times below the resolution of the clock count as
+    the resolution.
     """
     if not 0 < resolution < math.inf:
         raise InputError(f"Expected the clock's resolution to be above 0, got {resolution}.")
-    one, two = (ends.map(lambda end: np.maximum(end, resolution)) for ends in limits.read_pair(first, second))
+    one, two = (
+        ends.map(lambda end: np.maximum(end, resolution))
+        for ends in limits.read_pair(first, second)
+    )
     with np.errstate(invalid="ignore"):
         pairs = [
             (two.lower / a[:, np.newaxis], two.upper / b[:, np.newaxis])
@@ -88,8 +114,13 @@ def ratios(first: ArrayLike | Ends, second: ArrayLike | Ends, resolution: float)
         ]
     lower, upper = (np.concatenate(each, axis=1) for each in zip(*pairs, strict=True))
     # inf/inf: nobody knows, so anything is possible.
-    both = ~np.isnan(np.concatenate([two.lower + 0 * a[:, np.newaxis] for a in one.lower.T], axis=1))
-    return Ends(lower=np.where(both & np.isnan(lower), 0.0, lower), upper=np.where(both & np.isnan(upper), np.inf, upper))
+    both = ~np.isnan(
+        np.concatenate([two.lower + 0 * a[:, np.newaxis] for a in one.lower.T], axis=1)
+    )
+    return Ends(
+        lower=np.where(both & np.isnan(lower), 0.0, lower),
+        upper=np.where(both & np.isnan(upper), np.inf, upper),
+    )
 
 
 def speed_up(
@@ -105,17 +136,19 @@ def speed_up(
     rng: Rng = None,
     monotone: bool = False,
 ) -> Limit:
-    """How many times faster the first is than the second in the median: a quantile of second/first over instance and seeds.
+    """How many times faster the first is than the second in the median: a quantile of second/first
+    over instance and seeds.
 
-    A lower limit r says that with probability 1 − share at least, a half by default, the first is at least r times faster on
-    a new instance with new seeds; an upper limit below 1 that it is slower in the median. The median of ratios of instance
-    means would depend on how many runs there are; this does not.
+    A lower limit r says that with probability 1 − share at least, a half by default, the first is
+    at least r times faster on a new instance with new seeds; an upper limit below 1 that it is
+    slower in the median. The median of ratios of instance means would depend on how many runs there
+    are; this does not.
 
     Parameters
     ----------
     first, second
-        Running times on the same instances in the same order, (n,) or (n, R), NaN where there is no run; `Ends.of(times,
-        cutoff=…)` where runs were stopped. See `ratios`.
+        Running times on the same instances in the same order, (n,) or (n, R), NaN where there is no
+        run; `Ends.of(times, cutoff=…)` where runs were stopped. See `ratios`.
     share
         Which quantile.
     resolution
@@ -150,10 +183,14 @@ def speed_up_sequence(
     side: Side = "lower",
     configurations: int = 1,
 ) -> LimitSequence:
-    """Limits of the speed-up after each instance, at all times at once. Parameters as in `speed_up`."""
+    """Limits of the speed-up after each instance, at all times at once. Parameters as in
+    `speed_up`.
+    """
     one, two = limits.read_pair(first, second)
     ends, more = ratios(one, two, resolution), (confidence.SAME_INSTANCES,)
-    return _sequence("speed-up", ends, share, delta, side, configurations, more, limits.runs_of(one, two))
+    return _sequence(
+        "speed-up", ends, share, delta, side, configurations, more, limits.runs_of(one, two)
+    )
 
 
 def _limit(
@@ -176,7 +213,8 @@ def _limit(
     if single:
         value = _order_statistic(values[~np.isnan(values)], share, 1 / reached, side)
     elif monotone:
-        # By the argument of the module, with Hoeffding's test of the shares, which is the same at every value.
+        # By the argument of the module, with Hoeffding's test of the shares, which is the same at
+        # every value.
         slack = limits.hoeffding(len(values), reached)
         shifted = share + slack if side == "upper" else share - slack
         value = _observed(values, shifted) if 0 < shifted <= 1 else _nothing(side)
@@ -247,7 +285,9 @@ def _nothing(side: Side) -> float:
 
 
 def _order_statistic(values: FloatArray, share: float, delta: float, side: Side) -> float:
-    """The k-th smallest: the least k with P(Bin(n, p) ≥ k) ≤ δ above, the largest with P(Bin(n, p) ≤ k − 1) ≤ δ below."""
+    """The k-th smallest: the least k with P(Bin(n, p) ≥ k) ≤ δ above, the largest with P(Bin(n, p)
+    ≤ k − 1) ≤ δ below.
+    """
     n, k = values.size, np.arange(1, values.size + 1)
     above, below = scipy.special.bdtrc(k - 1, n, share), scipy.special.bdtr(k - 1, n, share)
     good = k[(above if side == "upper" else below) <= delta]
@@ -257,7 +297,9 @@ def _order_statistic(values: FloatArray, share: float, delta: float, side: Side)
 
 
 def _scan(values: FloatArray, side: Side) -> tuple[FloatArray, IntArray, IntArray, FloatArray]:
-    """The distinct values in the order of the scan; of each value its instance and which distinct one it is; counts."""
+    """The distinct values in the order of the scan; of each value its instance and which distinct
+    one it is; counts.
+    """
     there = ~np.isnan(values)
     counts = there.sum(axis=1).astype(np.float64)
     instances, numbers = np.nonzero(there)[0], values[there]

@@ -9,11 +9,15 @@ Rng = int | np.random.Generator | None
 
 
 def generator(rng: Rng) -> np.random.Generator:
-    """The Generator that is drawn from: a new one for an int or for None, which is different every time; else itself."""
+    """The Generator that is drawn from: a new one for an int or for None, which is different every
+    time; else itself.
+    """
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
-        raise InputError(f"Expected `rng` to be a number from 0, a Generator or None, got {rng!r:.60}.") from None
+        raise InputError(
+            f"Expected `rng` to be a number from 0, a Generator or None, got {rng!r:.60}."
+        ) from None
 
 
 def seed_of(rng: Rng) -> int:

@@ -1,9 +1,10 @@
 """Limits of the ratio of two mean costs: "the default costs at least r times as much on average".
 
-u(second)/u(first) is above r if and only if r·u(first) − u(second) is below 0. The differences r·x_i − y_i of instance
-means, independent and in [r·low − high, r·high − low], are bet on as costs are (`truecost.stats.betting`), and r goes up
-from 0 over a grid fixed beforehand until a cell of it is not rejected. This is tighter than the ratio of two separate
-limits: what makes an instance hard for both cancels. It needs low ≥ 0 and, as every mean does, a range known beforehand.
+u(second)/u(first) is above r if and only if r·u(first) − u(second) is below 0. The differences
+r·x_i − y_i of instance means, independent and in [r·low − high, r·high − low], are bet on as costs
+are (`truecost.stats.betting`), and r goes up from 0 over a grid fixed beforehand until a cell of it
+is not rejected. This is tighter than the ratio of two separate limits: what makes an instance hard
+for both cancels. It needs low ≥ 0 and, as every mean does, a range known beforehand.
 """
 
 import math
@@ -32,13 +33,15 @@ def ratio_of_means(
     shuffle: bool = True,
     rng: Rng = None,
 ) -> Limit:
-    """The true cost of the second over that of the first; a lower limit above 1 shows that the first is better on average.
+    """The true cost of the second over that of the first; a lower limit above 1 shows that the
+    first is better on average.
 
     Parameters
     ----------
     first, second
-        Costs on the same instances in the same order, (n,) or (n, R), NaN where there is no run. Crashes and timeouts are
-        charged their penalty. Where a run was stopped early (`Ends`), its cost is between what it had and `high`.
+        Costs on the same instances in the same order, (n,) or (n, R), NaN where there is no run.
+        Crashes and timeouts are charged their penalty. Where a run was stopped early (`Ends`), its
+        cost is between what it had and `high`.
     low, high
         The least and the largest cost a run can have, known beforehand, 0 ≤ low < high.
     delta, side, configurations, shuffle, rng
@@ -84,7 +87,9 @@ def ratio_of_means_sequence(
     side: Side = "lower",
     configurations: int = 1,
 ) -> LimitSequence:
-    """Limits of the ratio of means after each instance, at all times at once. Parameters as in `ratio_of_means`."""
+    """Limits of the ratio of means after each instance, at all times at once. Parameters as in
+    `ratio_of_means`.
+    """
     reached = limits.target(delta, configurations, side)
     low, high = float(low), float(high)  # for whole numbers the loops would be compiled once more
     one, two = _read(first, second, low, high)
@@ -92,7 +97,9 @@ def ratio_of_means_sequence(
     if side == "lower":
         value = np.asarray(scanning.ratio_sequence(x, y, low, high, reached))
     else:
-        value = np.array([_inverse(float(each)) for each in scanning.ratio_sequence(y, x, low, high, reached)])
+        value = np.array(
+            [_inverse(float(each)) for each in scanning.ratio_sequence(y, x, low, high, reached)]
+        )
     return LimitSequence(
         what="ratio of means",
         value=value,
@@ -112,21 +119,29 @@ def ratio_of_means_sequence(
     )
 
 
-def _read(first: ArrayLike | Ends, second: ArrayLike | Ends, low: float, high: float) -> tuple[Ends, Ends]:
+def _read(
+    first: ArrayLike | Ends, second: ArrayLike | Ends, low: float, high: float
+) -> tuple[Ends, Ends]:
     if not 0 <= low < high < math.inf:
-        raise InputError(f"Expected a cost range with 0 ≤ low < high, got low {low:g} and high {high:g}.")
+        raise InputError(
+            f"Expected a cost range with 0 ≤ low < high, got low {low:g} and high {high:g}."
+        )
     one, two = limits.read_pair(first, second)
     slack = 2.0**-23 * high
     for ends in (one, two):
         capped = np.where(np.isinf(ends.upper), high, ends.upper)
         least, most = np.nanmin(ends.lower), np.nanmax(capped)
         if least < low - slack or most > high + slack:
-            raise InputError(f"Expected costs in [{low:g}, {high:g}], got costs from {least:g} to {most:g}.")
+            raise InputError(
+                f"Expected costs in [{low:g}, {high:g}], got costs from {least:g} to {most:g}."
+            )
     return tuple(ends.map(lambda end: np.clip(end, low, high)) for ends in (one, two))  # type: ignore[return-value]
 
 
 def _means(one: Ends, two: Ends, side: Side) -> tuple[FloatArray, FloatArray]:
-    """Instance means by the ends that are safe: second/first is least where the first is dear and the second cheap."""
+    """Instance means by the ends that are safe: second/first is least where the first is dear and
+    the second cheap.
+    """
     other: Side = "upper" if side == "lower" else "lower"
     return limits.row_means(one.pick(other)), limits.row_means(two.pick(side))
 

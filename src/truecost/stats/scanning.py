@@ -1,7 +1,9 @@
-"""Compiled loops that turn tests of one mean into limits of quantiles and of ratios: arrays in, arrays out, nothing else.
+"""Compiled loops that turn tests of one mean into limits of quantiles and of ratios: arrays in,
+arrays out, nothing else.
 
-A limit comes from a scan: from the safe end on, one point after the other is tested until one is not rejected. Nothing says
-that a test that rejects a point rejects the points before it, so that the scan must not skip any, and never bisects.
+A limit comes from a scan: from the safe end on, one point after the other is tested until one is
+not rejected. Nothing says that a test that rejects a point rejects the points before it, so that
+the scan must not skip any, and never bisects.
 """
 
 import math
@@ -29,13 +31,17 @@ OCTAVES = 20
 
 @compiled
 def star_shows(rows, mean, target):
-    """Whether STaR-Bets show that the mean of each row is above `mean`: one point, so that the bets are made against it."""
+    """Whether STaR-Bets show that the mean of each row is above `mean`: one point, so that the bets
+    are made against it.
+    """
     return star_reaches(rows, mean, target, False)
 
 
 @compiled
 def plug_in_time(x, mean, target):
-    """After how many numbers plug-in bets that know no end show a mean above `mean`; one more than there are if never."""
+    """After how many numbers plug-in bets that know no end show a mean above `mean`; one more than
+    there are if never.
+    """
     capital, most = 1.0, SHARE / mean
     total, squares = 0.5, 0.25
     doubled = 2 * math.log(target)
@@ -51,9 +57,11 @@ def plug_in_time(x, mean, target):
 
 @compiled
 def urn_shows(x, draws, mean, target, planned):
-    """Whether watching shows a mean above `mean` by the end, when x goes on by draws from Pólya's urn.
+    """Whether watching shows a mean above `mean` by the end, when x goes on by draws from Pólya's
+    urn.
 
-    Each row of `draws`, numbers in [0, 1), is one way to go on: every next number is one of those seen or drawn before.
+    Each row of `draws`, numbers in [0, 1), is one way to go on: every next number is one of those
+    seen or drawn before.
     """
     shown = np.zeros(draws.shape[0], np.bool_)
     whole = np.empty(x.size + draws.shape[1])
@@ -69,7 +77,9 @@ def urn_shows(x, draws, mean, target, planned):
 
 @compiled
 def _remove(instances, groups, at, left, counts, x):
-    """Take the values of the next group away from the shares of their instances; where the group after it begins."""
+    """Take the values of the next group away from the shares of their instances; where the group
+    after it begins.
+    """
     group = groups[at]
     while at < groups.size and groups[at] == group:
         i = instances[at]
@@ -81,10 +91,11 @@ def _remove(instances, groups, at, left, counts, x):
 
 @compiled
 def shares_shown(instances, groups, counts, mean, target):
-    """How many distinct values are passed, from the safe end, while the share not yet passed is shown to exceed `mean`.
+    """How many distinct values are passed, from the safe end, while the share not yet passed is
+    shown to exceed `mean`.
 
-    `instances` and `groups` say of each value, in the order of the scan, whose it is and which of the distinct values;
-    `counts` how many an instance has.
+    `instances` and `groups` say of each value, in the order of the scan, whose it is and which of
+    the distinct values; `counts` how many an instance has.
     """
     left, x, bets = counts.copy(), np.ones(counts.size), np.empty(counts.size)
     at, passed = 0, 0
@@ -96,7 +107,9 @@ def shares_shown(instances, groups, counts, mean, target):
 
 @compiled
 def share_times(instances, groups, counts, mean, target):
-    """As `shares_shown`, at all times: after how many instances each distinct value, and all before it, are passed."""
+    """As `shares_shown`, at all times: after how many instances each distinct value, and all before
+    it, are passed.
+    """
     left, x = counts.copy(), np.ones(counts.size)
     times = np.full(groups[-1] + 1, counts.size + 1)
     at, latest = 0, 0
@@ -111,8 +124,8 @@ def share_times(instances, groups, counts, mean, target):
 def running_quantiles(instances, numbers, counts, share):
     """The quantile of the first 1, 2, … instances, each with the same weight; `numbers` ascend.
 
-    Sums of weights up to each number are kept in a tree (Fenwick 1994), so that to add one or to look one up takes the
-    logarithm of how many there are.
+    Sums of weights up to each number are kept in a tree (Fenwick 1994), so that to add one or to
+    look one up takes the logarithm of how many there are.
     """
     found, size = np.empty(counts.size), numbers.size
     # Where the numbers of each instance stand.
@@ -146,21 +159,27 @@ def running_quantiles(instances, numbers, counts, share):
 
 @compiled
 def _against(first, second, ratio, low, high):
-    """Numbers in [0, 1] whose mean is above the second result if and only if u(second)/u(first) is above the ratio."""
+    """Numbers in [0, 1] whose mean is above the second result if and only if u(second)/u(first) is
+    above the ratio.
+    """
     width = (ratio + 1) * (high - low)
     return (ratio * high - low + second - ratio * first) / width, (ratio * high - low) / width
 
 
 @compiled
 def ratio_ends(low, high):
-    """The grid of ratios that are possible: nothing below low/high can be wrong, nothing above high/low true."""
+    """The grid of ratios that are possible: nothing below low/high can be wrong, nothing above
+    high/low true.
+    """
     ends = 2.0 ** (np.arange(-OCTAVES * STEPS, OCTAVES * STEPS + 1) / STEPS)
     return ends[(ends * high > low) & ((low <= 0) | (ends * low < high))]
 
 
 @compiled
 def ratio_reaches(first, second, bets, ratio, end, width, target):
-    """Whether bets made against the ratio `end` reach the target against a smaller one: its capital falls in the ratio."""
+    """Whether bets made against the ratio `end` reach the target against a smaller one: its capital
+    falls in the ratio.
+    """
     capital, scale = 1.0, 1 / ((end + 1) * width)
     for t in range(first.size):
         capital *= 1 + bets[t] * scale * (second[t] - ratio * first[t])
@@ -171,17 +190,24 @@ def ratio_reaches(first, second, bets, ratio, end, width, target):
 
 @compiled
 def ratio_lower(first, second, low, high, target):
-    """The lower limit of u(second)/u(first) by STaR-Bets, from instance means in [low, high] with low ≥ 0.
+    """The lower limit of u(second)/u(first) by STaR-Bets, from instance means in [low, high] with
+    low ≥ 0.
 
-    As `betting.star_lower`: all ratios of a cell of the grid share the bets made against its upper end, so that inside a
-    cell the capital falls in the ratio and may be halved.
+    As `betting.star_lower`: all ratios of a cell of the grid share the bets made against its upper
+    end, so that inside a cell the capital falls in the ratio and may be halved.
     """
     below, ends = low / high, ratio_ends(low, high)
-    columns, means, reached = np.empty((first.size, LANES)), np.empty(LANES), np.empty(LANES, np.bool_)
+    columns, means, reached = (
+        np.empty((first.size, LANES)),
+        np.empty(LANES),
+        np.empty(LANES, np.bool_),
+    )
     for start in range(0, ends.size, LANES):
         # Behind the last one, it stands once more.
         for k in range(LANES):
-            columns[:, k], means[k] = _against(first, second, ends[min(start + k, ends.size - 1)], low, high)
+            columns[:, k], means[k] = _against(
+                first, second, ends[min(start + k, ends.size - 1)], low, high
+            )
         star_reach(columns, means, means, target, reached)
         place = start + first_open(reached)
         if place < start + LANES:
@@ -203,7 +229,9 @@ def ratio_lower(first, second, low, high, target):
 
 @compiled
 def ratio_rejects(first, second, low, high, ratio, target):
-    """Whether the test at one ratio rejects, for each row; where it does not, `ratio_lower` is at most this ratio."""
+    """Whether the test at one ratio rejects, for each row; where it does not, `ratio_lower` is at
+    most this ratio.
+    """
     rejected = np.zeros(first.shape[0], np.bool_)
     bets = np.empty(first.shape[1])
     ends = ratio_ends(low, high)

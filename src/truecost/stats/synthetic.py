@@ -26,7 +26,8 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RuntimeModel:
-    """ln runtime = location[configuration] + hardness of the instance + interaction of the two + noise of the run.
+    """ln runtime = location[configuration] + hardness of the instance + interaction of the two +
+    noise of the run.
 
     The last three are normal. A run that reaches the cutoff costs factor × cutoff.
 
@@ -35,8 +36,8 @@ class RuntimeModel:
     locations
         Mean ln seconds of each configuration, (M,).
     hardness, interaction, noise
-        Standard deviations of the three effects. `hardness` is common to all configurations, which makes their costs on an
-        instance go together as in practice.
+        Standard deviations of the three effects. `hardness` is common to all configurations, which
+        makes their costs on an instance go together as in practice.
     cutoff, factor
         Seconds, and the k of PARk.
     """
@@ -49,9 +50,15 @@ class RuntimeModel:
     factor: float
 
     def __post_init__(self) -> None:
-        if self.locations.ndim != 1 or self.locations.size == 0 or not np.isfinite(self.locations).all():
+        if (
+            self.locations.ndim != 1
+            or self.locations.size == 0
+            or not np.isfinite(self.locations).all()
+        ):
             raise InputError("Expected locations as a flat array of at least one finite number.")
-        if not all(0 <= effect <= WIDEST for effect in (self.hardness, self.interaction, self.noise)):
+        if not all(
+            0 <= effect <= WIDEST for effect in (self.hardness, self.interaction, self.noise)
+        ):
             raise InputError(f"Expected hardness, interaction and noise from 0 to {WIDEST:g}.")
         _check_metric(self.cutoff, self.factor)
 
@@ -63,7 +70,10 @@ class RuntimeModel:
     @property
     def components(self) -> VarianceComponents:
         """The true `within` and `across` of every configuration, by integration over the instances."""
-        pairs = [_components(location, self._across, self.noise, self.cutoff, self.factor) for location in self.locations]
+        pairs = [
+            _components(location, self._across, self.noise, self.cutoff, self.factor)
+            for location in self.locations
+        ]
         within, across = np.array(pairs).T
         return VarianceComponents.known(within=within, across=across)
 
@@ -83,12 +93,23 @@ class RuntimeModel:
         rng = generator(rng)
         log_seconds = self.noise * rng.standard_normal((configurations, instances, runs))
         cell = self.hardness * rng.standard_normal(instances)
-        cell = self.locations[:, np.newaxis] + cell + self.interaction * rng.standard_normal((configurations, instances))
+        cell = (
+            self.locations[:, np.newaxis]
+            + cell
+            + self.interaction * rng.standard_normal((configurations, instances))
+        )
         log_seconds += cell[:, :, np.newaxis]
         timeout = log_seconds >= math.log(self.cutoff)
         return CostMatrix(
-            np.where(timeout, self.factor * self.cutoff, np.exp(np.minimum(log_seconds, math.log(self.cutoff)))),
-            ["default", *(f"random-{i:0{len(str(configurations))}d}" for i in range(1, configurations))],
+            np.where(
+                timeout,
+                self.factor * self.cutoff,
+                np.exp(np.minimum(log_seconds, math.log(self.cutoff))),
+            ),
+            [
+                "default",
+                *(f"random-{i:0{len(str(configurations))}d}" for i in range(1, configurations)),
+            ],
             [f"instance-{i:0{len(str(instances))}d}" for i in range(1, instances + 1)],
             0.0,
             self.factor * self.cutoff,
@@ -125,7 +146,8 @@ def runtime_model(
     quality
         Standard deviation of mean ln runtime between configurations.
     interaction_share
-        Share of the variance over instances, on the logarithmic scale, in which configurations disagree.
+        Share of the variance over instances, on the logarithmic scale, in which configurations
+        disagree.
     """
     if configurations < 1:
         raise InputError(f"Expected at least 1 configuration, got {configurations}.")
@@ -134,7 +156,9 @@ def runtime_model(
             raise InputError(f"Expected {name} between 0 and 1, got {value}.")
     _check_metric(cutoff, factor)
     if not 1e-9 <= timeout_rate <= 1 - 1e-9:
-        raise InputError(f"Expected timeout_rate between 0 and 1, by 10^-9 at least, got {timeout_rate}.")
+        raise InputError(
+            f"Expected timeout_rate between 0 and 1, by 10^-9 at least, got {timeout_rate}."
+        )
     if not (0 < spread <= WIDEST and 0 <= quality <= WIDEST):
         raise InputError(
             f"Expected a spread above 0 and a quality of 0 or more, up to {WIDEST:g}, got {spread} and {quality}."
@@ -165,12 +189,17 @@ class _Moments(NamedTuple):
 
 
 def _moments(location: ArrayLike, spread: float, cutoff: float, factor: float) -> _Moments:
-    """Mean and variance of the cost if ln runtime is normal: partial moments of the lognormal below the cutoff."""
+    """Mean and variance of the cost if ln runtime is normal: partial moments of the lognormal below
+    the cutoff.
+    """
     location = np.asarray(location, dtype=np.float64)
     penalty = factor * cutoff
     if spread == 0:
         solved = location < math.log(cutoff)
-        return _Moments(np.where(solved, np.exp(np.minimum(location, math.log(cutoff))), penalty), np.zeros_like(location))
+        return _Moments(
+            np.where(solved, np.exp(np.minimum(location, math.log(cutoff))), penalty),
+            np.zeros_like(location),
+        )
     z = (math.log(cutoff) - location) / spread
     # One exponent each: apart, the factors of a wide spread leave the range of floats.
     first = np.exp(location + spread**2 / 2 + log_ndtr(z - spread))
@@ -180,16 +209,25 @@ def _moments(location: ArrayLike, spread: float, cutoff: float, factor: float) -
     return _Moments(mean, np.maximum(second + penalty**2 * late - mean**2, 0))
 
 
-def _components(location: float, across: float, noise: float, cutoff: float, factor: float) -> tuple[float, float]:
-    """within and across of one configuration: the mean of the conditional variance, the variance of the conditional mean."""
+def _components(
+    location: float, across: float, noise: float, cutoff: float, factor: float
+) -> tuple[float, float]:
+    """within and across of one configuration: the mean of the conditional variance, the variance of
+    the conditional mean.
+    """
     whole = _moments(location, math.hypot(across, noise), cutoff, factor)
     if across == 0:
         return float(whole.variance), 0.0
     if noise == 0:
         return 0.0, float(whole.variance)
-    # Gauss-Legendre on panels that are narrow around the cutoff, where the conditional mean turns within noise/across.
+    # Gauss-Legendre on panels that are narrow around the cutoff, where the conditional mean turns
+    # within noise/across.
     edge, turn = (math.log(cutoff) - location) / across, noise / across
-    ends = np.unique(np.clip(np.concatenate([np.linspace(-12, 12, 49), edge + turn * np.arange(-12, 13)]), -12, 12))
+    ends = np.unique(
+        np.clip(
+            np.concatenate([np.linspace(-12, 12, 49), edge + turn * np.arange(-12, 13)]), -12, 12
+        )
+    )
     half = np.diff(ends)[:, np.newaxis] / 2
     z = (ends[:-1, np.newaxis] + half + half * NODES).ravel()
     density = (half * WEIGHTS).ravel() * np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
@@ -197,13 +235,19 @@ def _components(location: float, across: float, noise: float, cutoff: float, fac
     return float(density @ given.variance), float(density @ (given.mean - whole.mean) ** 2)
 
 
-def _noise_share(within_share: float, location: float, spread: float, cutoff: float, factor: float) -> float:
-    """The share of noise in the variance of ln runtime that gives this share of `within` in cost units."""
+def _noise_share(
+    within_share: float, location: float, spread: float, cutoff: float, factor: float
+) -> float:
+    """The share of noise in the variance of ln runtime that gives this share of `within` in cost
+    units.
+    """
     if within_share in (0.0, 1.0):
         return within_share
     low, high = 0.0, 1.0
     for _ in range(50):
         middle = (low + high) / 2
-        within, across = _components(location, spread * math.sqrt(1 - middle), spread * math.sqrt(middle), cutoff, factor)
+        within, across = _components(
+            location, spread * math.sqrt(1 - middle), spread * math.sqrt(middle), cutoff, factor
+        )
         low, high = (middle, high) if within / (within + across) < within_share else (low, middle)
     return (low + high) / 2

@@ -1,14 +1,17 @@
-"""What a running time is worth: a number from 1 (at once) down to 0 (never), as in utilitarian algorithm configuration.
+"""What a running time is worth: a number from 1 (at once) down to 0 (never), as in utilitarian
+algorithm configuration.
 
-A mean of running times is decided by the few longest runs, and no number of runs rules out longer ones. Whoever waits for an
-answer does not feel that way: after a point it does not matter how much later it comes. A utility says so, and, being
-bounded, it has limits from runs alone. Graham, Leyton-Brown and Roughgarden, "Utilitarian algorithm configuration" (NeurIPS
-2023), argue for it and use these functions; t₀ is `at` and a is `shape`:
+A mean of running times is decided by the few longest runs, and no number of runs rules out longer
+ones. Whoever waits for an answer does not feel that way: after a point it does not matter how much
+later it comes. A utility says so, and, being bounded, it has limits from runs alone. Graham,
+Leyton-Brown and Roughgarden, "Utilitarian algorithm configuration" (NeurIPS 2023), argue for it and
+use these functions; t₀ is `at` and a is `shape`:
 
 * ``step``: 1 up to t₀, 0 after: what counts is to be solved within t₀;
 * ``linear``: 1 − t/t₀, and 0 from t₀ on (their uniform deadline);
 * ``half-life``: 2^(−t/t₀): worth half as much after every t₀ (their exponential deadline);
-* ``log-laplace``: 1 − ½(t/t₀)^a before t₀, ½(t₀/t)^a after: half at t₀, with a tail that falls as a power of t.
+* ``log-laplace``: 1 − ½(t/t₀)^a before t₀, ½(t₀/t)^a after: half at t₀, with a tail that falls as a
+  power of t.
 
 The cost is 1 − utility.
 """
@@ -46,16 +49,24 @@ class Utility:
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
-            raise InputError(f"Expected a utility of kind {', '.join(get_args(Kind))}, got {self.kind!r}.")
+            raise InputError(
+                f"Expected a utility of kind {', '.join(get_args(Kind))}, got {self.kind!r}."
+            )
         for name, value in (("time", self.at), ("shape", self.shape)):
             if not (0 < value < math.inf):
-                raise InputError(f"Expected the {name} of a utility to be above 0 and finite, got {value}.")
+                raise InputError(
+                    f"Expected the {name} of a utility to be above 0 and finite, got {value}."
+                )
         if self.shape != 1 and self.kind != "log-laplace":
-            raise InputError(f"Expected a shape for log-laplace only, got {self.shape:g} for {self.kind}.")
+            raise InputError(
+                f"Expected a shape for log-laplace only, got {self.shape:g} for {self.kind}."
+            )
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """From "half-life=60", "step=10", "linear=300", "log-laplace=60" or, with its shape, "log-laplace=60,2"."""
+        """From "half-life=60", "step=10", "linear=300", "log-laplace=60" or, with its shape,
+        "log-laplace=60,2".
+        """
         kind, _, rest = text.partition("=")
         try:
             numbers = [float(word) for word in rest.split(",")]
@@ -65,16 +76,24 @@ class Utility:
             raise InputError(
                 f"Expected a utility such as half-life=60, step=10, linear=300 or log-laplace=60,1, got {text!r}."
             )
-        return cls(kind=cast(Kind, kind), at=numbers[0], shape=numbers[1] if len(numbers) == 2 else 1.0)
+        return cls(
+            kind=cast(Kind, kind), at=numbers[0], shape=numbers[1] if len(numbers) == 2 else 1.0
+        )
 
     def __str__(self) -> str:
-        return f"{self.kind}={_written(self.at)}" + (f",{_written(self.shape)}" if self.shape != 1 else "")
+        return f"{self.kind}={_written(self.at)}" + (
+            f",{_written(self.shape)}" if self.shape != 1 else ""
+        )
 
     def of(self, times: ArrayLike) -> FloatArray:
-        """The utility of running times of 0 or more; inf for an answer that never comes, NaN stays NaN."""
+        """The utility of running times of 0 or more; inf for an answer that never comes, NaN stays
+        NaN.
+        """
         t = np.asarray(times, dtype=np.float64) / self.at
         if (t < 0).any():
-            raise InputError(f"Expected running times of 0 or more, got {np.nanmin(t) * self.at:g}.")
+            raise InputError(
+                f"Expected running times of 0 or more, got {np.nanmin(t) * self.at:g}."
+            )
         if self.kind == "step":
             worth = np.where(t <= 1, 1.0, 0.0)
         elif self.kind == "linear":
@@ -92,5 +111,7 @@ class Utility:
 
 
 def _written(value: float) -> str:
-    """As short as it can be without becoming another number: a matrix remembers its utility by these words."""
+    """As short as it can be without becoming another number: a matrix remembers its utility by
+    these words.
+    """
     return short if float(short := f"{value:g}") == value else repr(value)

@@ -1,4 +1,6 @@
-"""Where the noise comes from: the within- and across-instance variance of every configuration (Definitions 4 and 5)."""
+"""Where the noise comes from: the within- and across-instance variance of every configuration
+(Definitions 4 and 5).
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +16,8 @@ from truecost.stats.random import Rng, generator
 
 FloatArray = NDArray[np.float64]
 
-# Costs looked at in one go: a few MB keep the temporaries of a large matrix small against the matrix, and in the cache.
+# Costs looked at in one go: a few MB keep the temporaries of a large matrix small against the
+# matrix, and in the cache.
 BLOCK = 500_000
 
 
@@ -25,14 +28,16 @@ class VarianceComponents:
     Attributes
     ----------
     within, across
-        Unbiased, raw: an estimated `across` may be negative. NaN where the runs cannot tell (see `variance_components`).
+        Unbiased, raw: an estimated `across` may be negative. NaN where the runs cannot tell (see
+        `variance_components`).
     total
-        The variance of a single run on a random instance: within + across, if every instance has as many runs. Estimated
-        from all instances, so known also where the two cannot be told apart.
+        The variance of a single run on a random instance: within + across, if every instance has as
+        many runs. Estimated from all instances, so known also where the two cannot be told apart.
     within_error, across_error
         Standard errors over instances; NaN for known components.
     estimated
-        Whether they come from runs. A bound that uses estimated components is a plug-in, not guaranteed.
+        Whether they come from runs. A bound that uses estimated components is a plug-in, not
+        guaranteed.
     """
 
     within: FloatArray
@@ -45,10 +50,14 @@ class VarianceComponents:
     @classmethod
     def known(cls, *, within: ArrayLike, across: ArrayLike) -> "VarianceComponents":
         """Components known or assumed beforehand, not taken from the runs they will be used on."""
-        both = np.broadcast_arrays(np.atleast_1d(np.asarray(within, float)), np.atleast_1d(np.asarray(across, float)))
+        both = np.broadcast_arrays(
+            np.atleast_1d(np.asarray(within, float)), np.atleast_1d(np.asarray(across, float))
+        )
         for values, name in zip(both, ("within", "across"), strict=True):
             if values.ndim != 1 or not (np.isfinite(values) & (values >= 0)).all():
-                raise InputError(f"Expected {name} of 0 or more, one number or a flat list, got {values}.")
+                raise InputError(
+                    f"Expected {name} of 0 or more, one number or a flat list, got {values}."
+                )
         unknown = np.full(both[0].shape, np.nan)
         return cls(
             within=both[0],
@@ -72,7 +81,9 @@ class VarianceComponents:
 
     @property
     def within_share(self) -> FloatArray:
-        """within/(within + across), negative estimates as 0; NaN where the runs cannot tell, or nothing varies."""
+        """within/(within + across), negative estimates as 0; NaN where the runs cannot tell, or
+        nothing varies.
+        """
         within, across = np.maximum(self.within, 0), np.maximum(self.across, 0)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(within / (within + across))
@@ -80,21 +91,25 @@ class VarianceComponents:
     def tau_squared(self, allocation: Sizes) -> FloatArray:
         """τ² = within + (Σ n_i²/N)·across of Lemma 4, N times the variance of Lemma 2.
 
-        Negative estimates count as 0. The sizes of many allocations broadcast against the M configurations. With at most one
-        run an instance `total` stands in where the two cannot be told apart.
+        Negative estimates count as 0. The sizes of many allocations broadcast against the M
+        configurations. With at most one run an instance `total` stands in where the two cannot be
+        told apart.
         """
         concentration = np.asarray(allocation.sum_of_squares) / np.asarray(allocation.runs)
         apart = np.maximum(self.within, 0) + concentration * np.maximum(self.across, 0)
-        return np.where(concentration == 1, np.where(np.isnan(apart), np.maximum(self.total, 0), apart), apart)
+        return np.where(
+            concentration == 1, np.where(np.isnan(apart), np.maximum(self.total, 0), apart), apart
+        )
 
 
 def variance_components(matrix: CostMatrix) -> VarianceComponents:
     """Unbiased `within` and `across` of every configuration, also with missing runs.
 
-    within = mean of s_i² over the instances with two runs or more, and across = total − within, total over all instances:
-    where each has two, that is Var(ȳ_i) − mean of s_i²/n_i. Unbiased even if the number of runs depends on the instance, as
-    long as which instances have two does not, nor anything on the costs. `within` needs one instance with two runs, `across`
-    two: NaN else. With single runs everywhere neither is identifiable, only `total` is.
+    within = mean of s_i² over the instances with two runs or more, and across = total − within,
+    total over all instances: where each has two, that is Var(ȳ_i) − mean of s_i²/n_i. Unbiased even
+    if the number of runs depends on the instance, as long as which instances have two does not, nor
+    anything on the costs. `within` needs one instance with two runs, `across` two: NaN else. With
+    single runs everywhere neither is identifiable, only `total` is.
     """
     parts = [_components(block) for block in instance_summaries(matrix)]
     return VarianceComponents(
@@ -123,8 +138,8 @@ def bootstrap_components(
 ) -> ComponentIntervals:
     """Percentile intervals from resampling whole instances, the independent unit.
 
-    An approximation for large numbers of instances, no guarantee: costs with rare timeouts make variances that few
-    instances decide, and the intervals come out too short then.
+    An approximation for large numbers of instances, no guarantee: costs with rare timeouts make
+    variances that few instances decide, and the intervals come out too short then.
     """
     if resamples < 100:
         raise InputError(f"Expected at least 100 resamples, got {resamples}.")
@@ -132,19 +147,30 @@ def bootstrap_components(
         raise InputError(f"Expected a level between 0 and 1, got {level}.")
     instances = matrix.shape[1]
     # One set of draws for all configurations: rows are how often each instance is in a resample.
-    weights = generator(rng).multinomial(instances, np.full(instances, 1 / instances), size=resamples).astype(np.float64)
+    weights = (
+        generator(rng)
+        .multinomial(instances, np.full(instances, 1 / instances), size=resamples)
+        .astype(np.float64)
+    )
     tails = [(1 - level) / 2, (1 + level) / 2]
-    quantiles = [_bootstrap_quantiles(block, weights, tails) for block in instance_summaries(matrix)]
+    quantiles = [
+        _bootstrap_quantiles(block, weights, tails) for block in instance_summaries(matrix)
+    ]
     within, across = (np.concatenate([pair[i] for pair in quantiles], axis=1) for i in (0, 1))
     return ComponentIntervals(
-        within_low=within[0], within_high=within[1], across_low=across[0], across_high=across[1], level=level
+        within_low=within[0],
+        within_high=within[1],
+        across_low=across[0],
+        across_high=across[1],
+        level=level,
     )
 
 
 class InstanceSummaries(NamedTuple):
     """Runs of some configurations summed up by instance, each (configurations, instances).
 
-    `deviations` is the sum of squared deviations from the mean of the runs, so s_i² = deviations/(counts − 1).
+    `deviations` is the sum of squared deviations from the mean of the runs, so s_i² =
+    deviations/(counts − 1).
     """
 
     counts: FloatArray
@@ -153,7 +179,8 @@ class InstanceSummaries(NamedTuple):
 
 
 def instance_summaries(matrix: CostMatrix, *, caps: bool = False) -> Iterator[InstanceSummaries]:
-    """The matrix summed up by instance, some configurations at a time; `means` is 0 where there is no run.
+    """The matrix summed up by instance, some configurations at a time; `means` is 0 where there is
+    no run.
 
     Censored runs are charged the most they can cost, or with `caps` the least.
     """
@@ -186,19 +213,28 @@ def _components(block: InstanceSummaries) -> _Components:
     centred = np.where(used, means - _rows(_masked_mean(means, used)), 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         within = np.where(twice >= 1, within_each.sum(axis=1) / twice, np.nan)
-        # Unbiased for within + across whatever the counts: squares of runs less products of different instances' means.
-        total_each = np.where(used, deviations / np.maximum(counts, 1) + centred**2 * _rows(number / (number - 1)), 0)
+        # Unbiased for within + across whatever the counts: squares of runs less products of
+        # different instances' means.
+        total_each = np.where(
+            used, deviations / np.maximum(counts, 1) + centred**2 * _rows(number / (number - 1)), 0
+        )
         total = np.where(number >= 2, total_each.sum(axis=1) / number, np.nan)
-        # What each instance adds to within and to total − within; their spread gives the standard errors.
+        # What each instance adds to within and to total − within; their spread gives the standard
+        # errors.
         to_within = np.where(repeated, within_each - _rows(within), 0) / _rows(twice)
         to_across = np.where(used, total_each - _rows(total), 0) / _rows(number) - to_within
     # One instance that was run twice is too little to tell the two apart by.
     known = twice >= 2
-    across, across_error = (np.where(known, values, np.nan) for values in (total - within, _error_of_sum(to_across, number)))
+    across, across_error = (
+        np.where(known, values, np.nan)
+        for values in (total - within, _error_of_sum(to_across, number))
+    )
     return _Components(within, across, total, _error_of_sum(to_within, twice), across_error)
 
 
-def _bootstrap_quantiles(block: InstanceSummaries, weights: FloatArray, tails: list[float]) -> tuple[FloatArray, FloatArray]:
+def _bootstrap_quantiles(
+    block: InstanceSummaries, weights: FloatArray, tails: list[float]
+) -> tuple[FloatArray, FloatArray]:
     counts, means, deviations = block
     used, repeated = counts >= 1, counts >= 2
     within_each = np.where(repeated, deviations / np.maximum(counts - 1, 1), 0)
@@ -209,7 +245,8 @@ def _bootstrap_quantiles(block: InstanceSummaries, weights: FloatArray, tails: l
         noise = (weights @ (deviations / np.maximum(counts, 1)).T) / number
         spread = (weights @ (centred**2).T - (weights @ centred.T) ** 2 / number) / (number - 1)
         across = np.where(twice >= 2, noise + spread - within, np.nan)
-    # NaN for a configuration whose resamples could not all be computed: too few instances have two runs.
+    # NaN for a configuration whose resamples could not all be computed: too few instances have two
+    # runs.
     return np.quantile(within, tails, axis=0), np.quantile(across, tails, axis=0)
 
 
@@ -220,7 +257,9 @@ def _masked_mean(values: FloatArray, mask: NDArray[np.bool_]) -> FloatArray:
 def _error_of_sum(parts: FloatArray, number: FloatArray) -> FloatArray:
     """Of a sum of independent parts, given less their means."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(number >= 2, np.sqrt((parts**2).sum(axis=1) * number / (number - 1)), np.nan)
+        return np.where(
+            number >= 2, np.sqrt((parts**2).sum(axis=1) * number / (number - 1)), np.nan
+        )
 
 
 def _rows(values: FloatArray) -> FloatArray:

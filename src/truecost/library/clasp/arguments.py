@@ -42,11 +42,18 @@ COMPOSED = {
 
 def build(values: Mapping[str, object]) -> list[str]:
     """The options of clasp; an option none of whose parameters is active is left out."""
-    known = {name: str(value).replace("+", ",") if len(str(value)) > 1 else str(value) for name, value in values.items()}
+    known = {
+        name: str(value).replace("+", ",") if len(str(value)) > 1 else str(value)
+        for name, value in values.items()
+    }
     if known.get("opt-strategy") == "usc":
         known["oll:usc"] = "oll"
     words = [f"--{name}" for name in FLAGS if known.get(name) == "yes"]
-    words += [f"--{name}" if known[name] == "yes" else f"--no-{name}" for name in SWITCHES if name in known]
+    words += [
+        f"--{name}" if known[name] == "yes" else f"--no-{name}"
+        for name in SWITCHES
+        if name in known
+    ]
     words += [f"--{name}={known[name]}" for name in PLAIN if name in known]
     for option, (switch, parts) in COMPOSED.items():
         if known.get(switch) == "no":
@@ -58,4 +65,6 @@ def build(values: Mapping[str, object]) -> list[str]:
         words.append("--sat-prepro=" + ",".join([known["sat-prepro:level"], *limits, "time=0"]))
     else:
         words.append("--sat-prepro=no")
-    return words + ([] if known["opt-heuristic"] == "no" else [f"--opt-heuristic={known['opt-heuristic']}"])
+    return words + (
+        [] if known["opt-heuristic"] == "no" else [f"--opt-heuristic={known['opt-heuristic']}"]
+    )

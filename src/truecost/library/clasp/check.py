@@ -2,9 +2,9 @@
 
 check.py INSTANCE OUTPUT
 
-The leaves, m and the optimum stand in comments of the instance. A satisfiable answer must order all leaves and colour all
-but the first with a total of at most m; an unsatisfiable one must not be given where m is the optimum or more. Exit code 0:
-accepted. 1: vetoed, with the reason.
+The leaves, m and the optimum stand in comments of the instance. A satisfiable answer must order all
+leaves and colour all but the first with a total of at most m; an unsatisfiable one must not be
+given where m is the optimum or more. Exit code 0: accepted. 1: vetoed, with the reason.
 """
 
 import re
@@ -18,7 +18,9 @@ def total_cost(leaves: list[tuple[int, int]], order: list[int], colours: list[st
     cost, total = leaves[order[0]][0], 0
     for leaf, colour in zip(order[1:], colours, strict=True):
         weight, cardinality = leaves[leaf]
-        cost = {"green": weight + cardinality, "red": cost + weight, "blue": cost + cardinality}[colour]
+        cost = {"green": weight + cardinality, "red": cost + weight, "blue": cost + cardinality}[
+            colour
+        ]
         total += cost
     return total
 
@@ -26,16 +28,35 @@ def total_cost(leaves: list[tuple[int, int]], order: list[int], colours: list[st
 def fault(program: str, output: str) -> str | None:
     """What is wrong with the answer, None if nothing is."""
     known = dict(re.findall(r"^10 (leaves|m|optimum) (.*)$", program, re.MULTILINE))
-    leaves = [(int(weight), int(cardinality)) for weight, cardinality in re.findall(r"(\d+),(\d+)", known["leaves"])]
+    leaves = [
+        (int(weight), int(cardinality))
+        for weight, cardinality in re.findall(r"(\d+),(\d+)", known["leaves"])
+    ]
     most, optimum = int(known["m"]), int(known["optimum"])
     if re.search(r"^UNSATISFIABLE$", output, re.MULTILINE):
-        return None if most < optimum else f"said to be unsatisfiable, but the optimum {optimum} is at most m = {most}"
+        return (
+            None
+            if most < optimum
+            else f"said to be unsatisfiable, but the optimum {optimum} is at most m = {most}"
+        )
     places = {int(place): int(leaf) for leaf, place in re.findall(r"\bat\((\d+),(\d+)\)", output)}
-    colours = {int(place): colour for place, colour in re.findall(r"\bcolour\((\d+),(\w+)\)", output)}
+    colours = {
+        int(place): colour for place, colour in re.findall(r"\bcolour\((\d+),(\w+)\)", output)
+    }
     everything = list(range(len(leaves)))
-    if sorted(places) != everything or sorted(places.values()) != everything or sorted(colours) != everything[1:]:
-        return "expected every leaf in a place of its own, and a colour for every place but the first"
-    total = total_cost(leaves, [places[place] for place in everything], [colours[place] for place in everything[1:]])
+    if (
+        sorted(places) != everything
+        or sorted(places.values()) != everything
+        or sorted(colours) != everything[1:]
+    ):
+        return (
+            "expected every leaf in a place of its own, and a colour for every place but the first"
+        )
+    total = total_cost(
+        leaves,
+        [places[place] for place in everything],
+        [colours[place] for place in everything[1:]],
+    )
     return None if total <= most else f"the total cost is {total}, above m = {most}"
 
 

@@ -1,7 +1,7 @@
 """Where kissat is, as the package passagemath-kissat carries it.
 
-A scenario calls `find` and then kissat itself: the start of Python would take longer than many a run. For others,
-`launch.py WORD ...` becomes kissat.
+A scenario calls `find` and then kissat itself: the start of Python would take longer than many a
+run. For others, `launch.py WORD ...` becomes kissat.
 """
 
 import os

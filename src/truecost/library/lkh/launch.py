@@ -1,10 +1,12 @@
-"""Run LKH 3, as the package LKHpy carries it, on one instance until a tour as short as the reference is found.
+"""Run LKH 3, as the package LKHpy carries it, on one instance until a tour as short as the
+reference is found.
 
 launch.py INSTANCE REFERENCE CUTOFF RUNS SEED [-PARAMETER value ...]
 
-The wrapper convention of AClib. The tour is measured here, not taken from LKH, and the run is a success when it is no longer
-than the reference; one that beats the reference is a success too, and said so. The time is the CPU time of LKH without the
-start of Python; after CUTOFF seconds of it, 0 for none, the run is ended. REFERENCE 0: just the best of so many runs of LKH.
+The wrapper convention of AClib. The tour is measured here, not taken from LKH, and the run is a
+success when it is no longer than the reference; one that beats the reference is a success too, and
+said so. The time is the CPU time of LKH without the start of Python; after CUTOFF seconds of it, 0
+for none, the run is ended. REFERENCE 0: just the best of so many runs of LKH.
 """
 
 import itertools
@@ -28,14 +30,22 @@ def coordinates(text: str) -> list[tuple[int, int]]:
 
 
 def tour_length(cities: list[tuple[int, int]], tour: list[int]) -> int:
-    """The length of a closed tour in TSPLIB's EUC_2D, each distance rounded; refused if it is no tour of all cities."""
-    if len(tour) != len(cities) + 1 or tour[0] != tour[-1] or sorted(tour[1:]) != list(range(len(cities))):
+    """The length of a closed tour in TSPLIB's EUC_2D, each distance rounded; refused if it is no
+    tour of all cities.
+    """
+    if (
+        len(tour) != len(cities) + 1
+        or tour[0] != tour[-1]
+        or sorted(tour[1:]) != list(range(len(cities)))
+    ):
         raise ValueError(f"expected a tour of all cities, got {tour[:10]}…")
     points = [cities[city] for city in tour]
     return sum(int(math.dist(a, b) + 0.5) for a, b in itertools.pairwise(points))
 
 
-def parameter_file(instance: Path, reference: int, runs: int, seed: int, parameters: list[str]) -> str:
+def parameter_file(
+    instance: Path, reference: int, runs: int, seed: int, parameters: list[str]
+) -> str:
     """What LKH reads; parameters of the configuration come last."""
     lines = {
         "PROBLEM_FILE": str(instance),
@@ -75,7 +85,9 @@ def solve(file: Path, cities: list[tuple[int, int]], reference: int, cutoff: flo
 
 
 def main(words: list[str]) -> None:
-    """Read the command line and let a child do the work, so that there is an answer however that ends."""
+    """Read the command line and let a child do the work, so that there is an answer however that
+    ends.
+    """
     if words == ["--version"]:
         from importlib.metadata import version
 

@@ -1,1 +1,3 @@
-"""What the scenarios on quasigroup completion share: the files of an exported scenario, which never import truecost."""
+"""What the scenarios on quasigroup completion share: the files of an exported scenario, which never
+import truecost.
+"""

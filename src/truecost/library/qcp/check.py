@@ -2,7 +2,8 @@
 
 check.py INSTANCE OUTPUT
 
-Exit code 0: accepted. 1: vetoed, with the reason; every instance here is satisfiable, so UNSATISFIABLE is wrong.
+Exit code 0: accepted. 1: vetoed, with the reason; every instance here is satisfiable, so
+UNSATISFIABLE is wrong.
 """
 
 import sys

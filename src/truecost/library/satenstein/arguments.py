@@ -1,7 +1,7 @@
 """A configuration as SATenstein's arguments.
 
-Some of SATenstein's parameters stand in the space more than once, since their conditions differ: there their names begin
-with CON or DLS, which SATenstein does not know.
+Some of SATenstein's parameters stand in the space more than once, since their conditions differ:
+there their names begin with CON or DLS, which SATenstein does not know.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,6 @@
-"""An assessment in words: sections of plain sentences, tables and figures. Every sentence stands here, once."""
+"""An assessment in words: sections of plain sentences, tables and figures. Every sentence stands
+here, once.
+"""
 
 from dataclasses import replace
 
@@ -35,7 +37,10 @@ def document(found: Assessment, setting: Context) -> Document:
         what_is_shown(found),
         instance_by_instance(found, setting),
         what_next(found, setting),
-        *(None if (made := section(found, setting)) is None else replace(made, folded=True) for section in folded),
+        *(
+            None if (made := section(found, setting)) is None else replace(made, folded=True)
+            for section in folded
+        ),
         how_made(found),
     ]
     return replace(
@@ -74,7 +79,9 @@ def _of(found: Assessment, setting: Context, sections: list[Section | None]) -> 
 
 
 def _version() -> str:
-    from importlib import metadata  # here, since it takes long to load, and the terminal does not say it
+    from importlib import (
+        metadata,
+    )  # here, since it takes long to load, and the terminal does not say it
 
     return metadata.version("truecost")
 

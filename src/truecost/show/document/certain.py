@@ -13,7 +13,12 @@ from truecost.show.numbers import counted, ends, number, percent
 if TYPE_CHECKING:  # records that came here with what they are computed with
     from truecost.judge.bounds import PaperBounds
 
-FORMS: Final = {"bennett": "Bennett", "sub-gamma": "sub-gamma", "bernstein": "Bernstein", "printed": "printed"}
+FORMS: Final = {
+    "bennett": "Bennett",
+    "sub-gamma": "sub-gamma",
+    "bernstein": "Bernstein",
+    "printed": "printed",
+}
 CHOSEN: Final = {
     "test": "These are test runs",
     "before": "The configuration was fixed beforehand",
@@ -27,13 +32,22 @@ WIDE: Final = "A bound as wide as the cost range says nothing: more instances ar
 
 
 def how_sure(found: Assessment, setting: Context) -> Section:
-    """The section of a report: the certificate, what more instances would bring, the paper's bounds folded."""
+    """The section of a report: the certificate, what more instances would bring, the paper's bounds
+    folded.
+    """
     blocks = [*_certificate(found, setting), *_width(found, setting)]
     if isinstance(found.bounds, str):
-        blocks.append(Fold(title="And the paper's bounds?", blocks=(Text(text=found.bounds, aside=True),)))
+        blocks.append(
+            Fold(title="And the paper's bounds?", blocks=(Text(text=found.bounds, aside=True),))
+        )
     else:
         blocks.append(Fold(title="And the paper's bounds?", blocks=tuple(_bounds(found.bounds))))
-    return Section(name="sure", title="How sure is that?", lead=certificate_lead(found, setting), blocks=tuple(blocks))
+    return Section(
+        name="sure",
+        title="How sure is that?",
+        lead=certificate_lead(found, setting),
+        blocks=tuple(blocks),
+    )
 
 
 def certificate_section(found: Assessment, setting: Context) -> Section:
@@ -61,7 +75,9 @@ def _certificate(found: Assessment, setting: Context) -> list[Block]:
     if certificate is None:
         if found.evidence is not None:
             return []
-        return [Text(text="Runs on instances that nobody used to choose would give one.", aside=True)]
+        return [
+            Text(text="Runs on instances that nobody used to choose would give one.", aside=True)
+        ]
     blocks: list[Block] = []
     if certificate.configuration != found.incumbent:
         text = (
@@ -87,7 +103,11 @@ def _apart(found: Assessment, setting: Context) -> list[Block]:
         f"{counted(certificate.instances, 'instance')} cannot rule out that {rare}, the most there is; the rest is the "
         "spread that was seen. "
     )
-    text += "Only more instances narrow the first part." if width.unseen > width.rest else "More instances narrow both."
+    text += (
+        "Only more instances narrow the first part."
+        if width.unseen > width.rest
+        else "More instances narrow both."
+    )
     return [Text(text=text)]
 
 
@@ -106,13 +126,25 @@ def _basis(certificate: Certificate, setting: Context) -> list[Block]:
             settle = "say that they did (`raced`), or that costs did not decide who got which runs (`raced=False`),"
         text = f"Whether {certificate.condition} nobody has said; {settle} to settle it."
         blocks.append(Text(text=text, tone="open"))
-    return [*blocks, Fold(title="What does it rest on?", blocks=(Points(title="", points=certificate.rests_on),))]
+    return [
+        *blocks,
+        Fold(
+            title="What does it rest on?", blocks=(Points(title="", points=certificate.rests_on),)
+        ),
+    ]
 
 
 def _width(found: Assessment, setting: Context) -> list[Block]:
-    """Limits against K on the instances and with the part of δ that the certificate has; nothing where there is none."""
+    """Limits against K on the instances and with the part of δ that the certificate has; nothing
+    where there is none.
+    """
     evidence, certificate = found.evidence, found.certificate
-    if evidence is None or certificate is None or evidence.at_all_times or certificate.instances < 2:
+    if (
+        evidence is None
+        or certificate is None
+        or evidence.at_all_times
+        or certificate.instances < 2
+    ):
         return []
 
     def draw() -> Any:
@@ -121,11 +153,19 @@ def _width(found: Assessment, setting: Context) -> list[Block]:
         limits = found.limits_by_size
         name = evidence.configuration
         data = figures.certificate_width_data(name, limits.instances, limits.estimate, limits.upper)
-        return data, figures.certificate_width_chart(data, delta=found.asked.delta, unit=setting.unit)
+        return data, figures.certificate_width_chart(
+            data, delta=found.asked.delta, unit=setting.unit
+        )
 
     note = f"The limit on the first so many of {counted(certificate.instances, 'instance')}, beside the mean."
     return [
-        Figure(name="certificate-width", title="What more instances buy", notes=(note,), draw=draw, where="page"),
+        Figure(
+            name="certificate-width",
+            title="What more instances buy",
+            notes=(note,),
+            draw=draw,
+            where="page",
+        ),
     ]
 
 
@@ -142,12 +182,18 @@ def _bounds(bounds: "PaperBounds") -> list[Block]:
     m = bounds.configurations
     rows = [("one, chosen beforehand (Lemma 4)", bounds.one)]
     if m > 1:
-        rows += [(f"one of {m:,} (Theorem 2)", bounds.selected), (f"all {m:,}, the worst (Theorem 2)", bounds.worst)]
+        rows += [
+            (f"one of {m:,} (Theorem 2)", bounds.selected),
+            (f"all {m:,}, the worst (Theorem 2)", bounds.worst),
+        ]
     table = Table(
         name="bounds",
         title="",
         columns=(Column("", "", numbers=False), *(Column(label, "") for label in FORMS.values())),
-        rows=tuple((Cell(what, what), *(Cell(each[form], number(each[form], 4)) for form in FORMS)) for what, each in rows),
+        rows=tuple(
+            (Cell(what, what), *(Cell(each[form], number(each[form], 4)) for form in FORMS))
+            for what, each in rows
+        ),
     )
     blocks: list[Block] = [table]
     if bounds.mean_of_runs is not None and bounds.true_cost_at_most is not None:
@@ -159,14 +205,19 @@ def _bounds(bounds: "PaperBounds") -> list[Block]:
         blocks.append(Text(text=text))
     for form, entry in (bounds.space or {}).items():
         caveat = f" — {entry['caveat']}" if entry["caveat"] else ""
-        blocks.append(Text(text=f"Whole space (Theorem 3), {form}: {number(entry['epsilon'], 4)}{caveat}"))
+        blocks.append(
+            Text(text=f"Whole space (Theorem 3), {form}: {number(entry['epsilon'], 4)}{caveat}")
+        )
     if bounds.inverse is not None:
         blocks.append(_inverse(bounds))
     if bounds.worst["bennett"] >= bounds.high - bounds.low:
         blocks.append(Text(text=WIDE, tone="open"))
     if bounds.caveat:
         blocks.append(Text(text=f"{opening(bounds.caveat)}.", tone="open"))
-    return [*blocks, Fold(title="What do they rest on?", blocks=(Points(title="", points=bounds.rests_on),))]
+    return [
+        *blocks,
+        Fold(title="What do they rest on?", blocks=(Points(title="", points=bounds.rests_on),)),
+    ]
 
 
 def _inverse(bounds: "PaperBounds") -> Points:

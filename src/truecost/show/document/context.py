@@ -12,7 +12,9 @@ Writer = Callable[[str, Mapping[str, object]], str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What the runs are called, what a unit of cost is, and who writes commands to copy (nobody, in a notebook)."""
+    """What the runs are called, what a unit of cost is, and who writes commands to copy (nobody, in
+    a notebook).
+    """
 
     name: str = "runs"
     title: str | None = None
@@ -30,7 +32,11 @@ class Context:
 
     def command(self, name: str, **asked: object) -> str | None:
         """A line to copy; None where nobody writes it."""
-        return None if self.writer is None else self.writer(name, {key: value for key, value in asked.items() if value})
+        return (
+            None
+            if self.writer is None
+            else self.writer(name, {key: value for key, value in asked.items() if value})
+        )
 
 
 def called(found: Assessment, name: str) -> str:

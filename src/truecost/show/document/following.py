@@ -27,22 +27,43 @@ def what_next(found: Assessment, setting: Context) -> Section:
         half = f"for a standard error of {setting.cost(number(found.noise.standard_error / 2, 2))}"
         least = math.sqrt(max(0.0, plan.across) / found.spread.instances)
         facts += [
-            Fact(term="plan-instances", value=plan.instances, shown=f"{plan.instances:,}", note=half),
-            Fact(term="plan-runs", value=plan.runs, shown=f"{plan.runs:,}", note="of the one configuration"),
+            Fact(
+                term="plan-instances", value=plan.instances, shown=f"{plan.instances:,}", note=half
+            ),
+            Fact(
+                term="plan-runs",
+                value=plan.runs,
+                shown=f"{plan.runs:,}",
+                note="of the one configuration",
+            ),
             Fact(term="floor", value=least, shown=number(least, 2), unit=unit),
         ]
     for reach in outlook.reach:
-        needed, what = reach.found.instances, "on average" if reach.what == "mean" else "on most instances"
+        needed, what = (
+            reach.found.instances,
+            "on average" if reach.what == "mean" else "on most instances",
+        )
         shown = "out of reach" if needed is None else f"{needed:,}"
-        facts.append(Fact(term="shown-on", value=needed, shown=shown, note=f"{what}; now {reach.found.pilot:,}"))
+        facts.append(
+            Fact(
+                term="shown-on",
+                value=needed,
+                shown=shown,
+                note=f"{what}; now {reach.found.pilot:,}",
+            )
+        )
     if (apart := outlook.apart) is not None:
         each = f"{counted(apart.runs_each, 'run')} of both on each"
-        facts.append(Fact(term="tell-apart", value=apart.instances, shown=f"{apart.instances:,}", note=each))
+        facts.append(
+            Fact(term="tell-apart", value=apart.instances, shown=f"{apart.instances:,}", note=each)
+        )
     if lines := _commands(found, setting):
         blocks.append(Commands(commands=lines))
     planned: list[Block] = [Facts(facts=tuple(facts), where="page")] if facts else []
     if plan is None:
-        planned.append(Text(text=f"No plan for half of the error: {outlook.no_plan.rstrip('.')}.", aside=True))
+        planned.append(
+            Text(text=f"No plan for half of the error: {outlook.no_plan.rstrip('.')}.", aside=True)
+        )
     else:
         note = f"All of these have a standard error of {number(found.noise.standard_error / 2, 2)} or less."
         title = "Other numbers of instances for the same error"
@@ -72,7 +93,10 @@ def steps_of(found: Assessment) -> tuple[str, ...]:
         )
     elif found.outlook.reach or found.outlook.apart is not None:
         said.append(_to_show(found))
-    now, new, same = (number(value, 2) for value in (noise.standard_error, noise.new_instances, noise.same_instances_again))
+    now, new, same = (
+        number(value, 2)
+        for value in (noise.standard_error, noise.new_instances, noise.same_instances_again)
+    )
     if still(found):
         said.append("Take harder or more varied instances: on these all runs cost the same.")
     elif noise.bottleneck is None:
@@ -91,32 +115,48 @@ def steps_of(found: Assessment) -> tuple[str, ...]:
         )
     waste = found.spread.variance_over_even
     if waste > EVEN_ENOUGH:
-        said.append(f"Spread the runs evenly: as many, on all instances alike, have {percent(1 - 1 / waste)} less variance.")
+        said.append(
+            f"Spread the runs evenly: as many, on all instances alike, have {percent(1 - 1 / waste)} less variance."
+        )
     return tuple(said)
 
 
 def _to_certify(found: Assessment, incumbent: str) -> str:
-    """What is missing for a certificate: runs on new instances, of both, or only the range of the cost."""
+    """What is missing for a certificate: runs on new instances, of both, or only the range of the
+    cost.
+    """
     comparison = found.comparison
     if found.optimism.source == "test runs" and found.default is None:
         return "Give the metric's possible range (`low` and `high`): its test runs can then certify its mean cost."
-    if found.optimism.source == "test runs" and comparison is not None and comparison.on == "training":
+    if (
+        found.optimism.source == "test runs"
+        and comparison is not None
+        and comparison.on == "training"
+    ):
         default = called(found, comparison.default)
         return f"Run {default} on the test instances too: only they can show whether {incumbent} is better."
     both = "" if found.default is None else " and the default"
-    return f"Run {incumbent}{both} on instances that the search never saw: only they can certify it."
+    return (
+        f"Run {incumbent}{both} on instances that the search never saw: only they can certify it."
+    )
 
 
 def _to_show(found: Assessment) -> str:
-    """What it takes to show the difference that was seen: by the guarantee of the verdict first, then by a weaker test."""
+    """What it takes to show the difference that was seen: by the guarantee of the verdict first,
+    then by a weaker test.
+    """
     reach, apart, comparison = found.outlook.reach, found.outlook.apart, found.comparison
     assert comparison is not None  # noqa: S101 - else there is nothing to show
     who, default = called(found, comparison.configuration), called(found, comparison.default)
     parts = []
     for place, (kind, needed) in enumerate(reach):
-        better = f"{who} is better than {default} on {'average' if kind == 'mean' else 'most instances'}"
+        better = (
+            f"{who} is better than {default} on {'average' if kind == 'mean' else 'most instances'}"
+        )
         if needed.instances is None:
-            parts.append(f"that {better} is out of reach at this difference: {MOST:,} instances like these would not do.")
+            parts.append(
+                f"that {better} is out of reach at this difference: {MOST:,} instances like these would not do."
+            )
         elif place == 0:
             parts.append(
                 f"run both on {counted(needed.instances, 'new instance')}: if they are like these, that would show that "
@@ -126,7 +166,9 @@ def _to_show(found: Assessment) -> str:
             parts.append(f"that {better} would take {counted(needed.instances, 'instance')}.")
     if apart is not None:
         each = f"{counted(apart.instances, 'instance')} with {counted(apart.runs_each, 'run')} each"
-        trusts = "it trusts that differences are normal and that the configuration was chosen beforehand"
+        trusts = (
+            "it trusts that differences are normal and that the configuration was chosen beforehand"
+        )
         parts.append(f"a paired t-test would need about {each}; {trusts}.")
     return " ".join(map(opening, parts))
 
@@ -134,17 +176,38 @@ def _to_show(found: Assessment) -> str:
 def _commands(found: Assessment, setting: Context) -> tuple[tuple[str, str], ...]:
     """Lines to copy, each with what it is good for."""
     own = found.incumbent
-    plan = "how many runs on how many instances halve the standard error; with prices and budgets too"
+    plan = (
+        "how many runs on how many instances halve the standard error; with prices and budgets too"
+    )
     asked: list[tuple[str | None, str]] = []
-    if found.adaptive and found.log.parameters and (found.certificate is None or found.comparison is None):
+    if (
+        found.adaptive
+        and found.log.parameters
+        and (found.certificate is None or found.comparison is None)
+    ):
         fresh = setting.command("validate", instances="test/*", budget="2h")
-        asked.append((fresh, "runs the winner and the default on new instances, until it is shown; put your own files in"))
+        asked.append(
+            (
+                fresh,
+                "runs the winner and the default on new instances, until it is shown; put your own files in",
+            )
+        )
     asked += [
         (setting.command("plan", configuration=own, error=found.outlook.error), plan)
         if found.outlook.plan is not None
         else (setting.command("info"), "what the runs hold, and how noisy they are"),
-        *([(setting.command("plan", show=found.outlook.reach[0].what), SHOWN_BY)] if found.outlook.reach else []),
-        (setting.command("audit"), "this verdict in the terminal; exit code 0 says that it is shown to be better"),
-        (setting.command("certify", configuration=own), "the guarantee alone, with everything it rests on"),
+        *(
+            [(setting.command("plan", show=found.outlook.reach[0].what), SHOWN_BY)]
+            if found.outlook.reach
+            else []
+        ),
+        (
+            setting.command("audit"),
+            "this verdict in the terminal; exit code 0 says that it is shown to be better",
+        ),
+        (
+            setting.command("certify", configuration=own),
+            "the guarantee alone, with everything it rests on",
+        ),
     ]
     return tuple((line, why) for line, why in asked if line is not None)

@@ -1,4 +1,6 @@
-"""How noisy: where the error of the training cost comes from, and what as many runs again would bring."""
+"""How noisy: where the error of the training cost comes from, and what as many runs again would
+bring.
+"""
 
 import math
 from typing import Any
@@ -24,11 +26,18 @@ def how_noisy(found: Assessment, setting: Context) -> Section:
         ("new-again", "", noise.new_instances),
     )
     facts = (
-        *(Fact(term=term, label=label, value=value, shown=number(value, 2), unit=unit) for term, label, value in errors),
+        *(
+            Fact(term=term, label=label, value=value, shown=number(value, 2), unit=unit)
+            for term, label, value in errors
+        ),
         Fact(term="within", value=noise.within, shown=number(noise.within)),
         Fact(term="across", value=noise.across, shown=number(noise.across)),
         Fact(term="within-share", value=share, shown=percent(share)),
-        Fact(term="over-even", value=spread.variance_over_even, shown=number(spread.variance_over_even)),
+        Fact(
+            term="over-even",
+            value=spread.variance_over_even,
+            shown=number(spread.variance_over_even),
+        ),
         Fact(term="never-used", value=len(spread.never_used), shown=f"{len(spread.never_used):,}"),
     )
     blocks: list[Block] = [Facts(facts=facts), *_shares(found, setting)]
@@ -36,9 +45,16 @@ def how_noisy(found: Assessment, setting: Context) -> Section:
         text = f"{counted(censored, 'run')} of it stopped at a cap {'is' if censored == 1 else 'are'} charged the most here."
         blocks.append(Text(text=text, aside=True))
     if spread.on_other_instances:
-        other = f"{counted(spread.on_other_instances, 'configuration')} ran on other instances than it."
+        other = (
+            f"{counted(spread.on_other_instances, 'configuration')} ran on other instances than it."
+        )
         blocks.append(Text(text=other, aside=True))
-    return Section(name="noise", title="How noisy are the runs?", lead=_lead(found, setting), blocks=tuple(blocks))
+    return Section(
+        name="noise",
+        title="How noisy are the runs?",
+        lead=_lead(found, setting),
+        blocks=tuple(blocks),
+    )
 
 
 def _shares(found: Assessment, setting: Context) -> list[Block]:
@@ -66,7 +82,9 @@ def _shares(found: Assessment, setting: Context) -> list[Block]:
             )
         )
     else:
-        blocks.append(Text(text="No configuration varies: there are no shares to draw.", aside=True))
+        blocks.append(
+            Text(text="No configuration varies: there are no shares to draw.", aside=True)
+        )
     return blocks
 
 
@@ -75,7 +93,9 @@ def _picture(found: Assessment, setting: Context) -> Any:
 
     parts = found.costs.components
     shown = {"within": parts.within, "across": parts.across, "share": parts.within_share}
-    data = figures.variance_shares_data(found.matrix.configurations, costs=found.costs.training, **shown)
+    data = figures.variance_shares_data(
+        found.matrix.configurations, costs=found.costs.training, **shown
+    )
     return data, figures.variance_shares_chart(data, unit=setting.unit)
 
 
@@ -90,7 +110,11 @@ def _lead(found: Assessment, setting: Context) -> str:
         return f"{error}not known."
     error += setting.cost(number(noise.standard_error, 2))
     if noise.bottleneck is None:
-        twice = f"{spread.repeated:,} of its instances have" if spread.repeated != 1 else "one of its instances has"
+        twice = (
+            f"{spread.repeated:,} of its instances have"
+            if spread.repeated != 1
+            else "one of its instances has"
+        )
         none = "none of its instances has" if not spread.repeated else twice
         return f"{error}. How much of that is the seeds' is unknown: {none} two runs."
     if noise.bottleneck == "instances":

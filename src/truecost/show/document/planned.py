@@ -20,16 +20,24 @@ HAIR = 1e-9
 def plan_section(found: "PlanAnswer", setting: Context) -> Section:
     """The recommendation, the curve around it, and what the allocation of the pilot wastes."""
     best, components = found.best, found.pilot.components
-    whose = "Assumed" if found.pilot.configuration is None else f"Configuration {found.pilot.configuration}"
+    whose = (
+        "Assumed"
+        if found.pilot.configuration is None
+        else f"Configuration {found.pilot.configuration}"
+    )
     if math.isnan(components.across.item()):
         noise = f"{whose}: variance {number(components.total.item())}; single runs cannot tell seeds from instances."
     else:
         within, across = (
-            _component(getattr(components, name).item(), getattr(components, f"{name}_error").item())
+            _component(
+                getattr(components, name).item(), getattr(components, f"{name}_error").item()
+            )
             for name in ("within", "across")
         )
         noise = f"{whose}: variance between runs on one instance (within) {within}, between instances (across) {across}."
-    each = f", for each of {best.configurations:,} configurations" if best.configurations > 1 else ""
+    each = (
+        f", for each of {best.configurations:,} configurations" if best.configurations > 1 else ""
+    )
     hours = found.hours(best)
     time = "" if hours is None else f", {number(hours)} CPU hours"
     goals = {
@@ -45,7 +53,12 @@ def plan_section(found: "PlanAnswer", setting: Context) -> Section:
     if found.current is not None:
         blocks.append(Text(text=_current(found.current, setting)))
     if components.across.item() < 0:
-        blocks.append(Text(text="across came out below 0, smaller than its own noise, and counts as 0.", aside=True))
+        blocks.append(
+            Text(
+                text="across came out below 0, smaller than its own noise, and counts as 0.",
+                aside=True,
+            )
+        )
     return Section(name="plan", title="", lead=lead, blocks=(*blocks, *_caveat(best.caveat)))
 
 
@@ -54,7 +67,11 @@ def _prices(found: "PlanAnswer") -> list[Block]:
         return []
     classical = found.best.classical_runs_per_instance
     shown = "as many as you like" if math.isinf(classical) else number(classical)
-    return [Text(text=f"Price {number(found.best.price)}; the classical optimum of runs an instance is {shown}.")]
+    return [
+        Text(
+            text=f"Price {number(found.best.price)}; the classical optimum of runs an instance is {shown}."
+        )
+    ]
 
 
 def _curve(found: "PlanAnswer") -> Table:
@@ -64,7 +81,11 @@ def _curve(found: "PlanAnswer") -> Table:
     rows = []
     for place, instances in enumerate(curve.instances.tolist()):
         runs = curve.runs[place].item()
-        values = [curve.standard_error[place], *([curve.bound[place]] if bounded else []), curve.price[place]]
+        values = [
+            curve.standard_error[place],
+            *([curve.bound[place]] if bounded else []),
+            curve.price[place],
+        ]
         rows.append(
             (
                 Cell("", "→" if instances == best.instances else ""),
@@ -108,7 +129,11 @@ def _current(current: "Waste", setting: Context) -> str:
 
 def _counts(best: "Recommendation") -> str:
     runs, instances = best.runs, best.instances
-    each = f"{number(runs / instances)} on average" if runs % instances else f"{runs // instances} each"
+    each = (
+        f"{number(runs / instances)} on average"
+        if runs % instances
+        else f"{runs // instances} each"
+    )
     return f"{counted(runs, 'run')} on {counted(instances, 'instance')}, {'one each' if runs == instances else each}"
 
 
@@ -125,12 +150,20 @@ def _component(value: float, spread: float) -> str:
     return shown if math.isnan(spread) else f"{shown} ± {number(spread, 2)}"
 
 
-def power_section(found: "Power", pair: tuple[str, str] | None, seen: tuple[float, float] | None, *, own: bool) -> Section:
-    """How many runs tell two configurations apart; `own` if the difference is the one `seen`, with its standard error."""
+def power_section(
+    found: "Power", pair: tuple[str, str] | None, seen: tuple[float, float] | None, *, own: bool
+) -> Section:
+    """How many runs tell two configurations apart; `own` if the difference is the one `seen`, with
+    its standard error.
+    """
     blocks: list[Block] = []
     if pair is not None and seen is not None:
         value = f"{number(seen[0])} ± {number(seen[1], 2)}"
-        blocks.append(Text(text=f"{pair[0]} − {pair[1]} in the pilot: {value} (standard error over instances)."))
+        blocks.append(
+            Text(
+                text=f"{pair[0]} − {pair[1]} in the pilot: {value} (standard error over instances)."
+            )
+        )
     blocks.append(
         Text(
             text=f"By the two-sided paired t-test on {found.instances:,} differences of instance means, whose standard "
@@ -138,7 +171,12 @@ def power_section(found: "Power", pair: tuple[str, str] | None, seen: tuple[floa
         )
     )
     if own:
-        blocks.append(Text(text="The difference is the pilot's own: if that chose the two, it is too large.", aside=True))
+        blocks.append(
+            Text(
+                text="The difference is the pilot's own: if that chose the two, it is too large.",
+                aside=True,
+            )
+        )
     lead = (
         f"To find a difference of {number(found.difference)} with probability {found.power:.3f} at level {found.level:g} "
         f"takes {counted(found.runs, 'run')}: {found.runs_each:,} of both on each of "
@@ -148,10 +186,16 @@ def power_section(found: "Power", pair: tuple[str, str] | None, seen: tuple[floa
 
 
 def show_section(reach: "Reach", who: str, default: str | None, runs: float) -> Section:
-    """How many new instances would show a statement; the pilot has so many `runs` of each on an instance."""
+    """How many new instances would show a statement; the pilot has so many `runs` of each on an
+    instance.
+    """
     found = reach.found
     kind, _, value = reach.what.partition("=")
-    above, seen, pilot = percent(found.above), percent(found.observed), counted(found.pilot, "instance")
+    above, seen, pilot = (
+        percent(found.above),
+        percent(found.observed),
+        counted(found.pilot, "instance"),
+    )
     said = {
         "mean": f"{who} costs less than {default} on average",
         "wins": f"{who} wins more than {above} of its runs against {default}",
@@ -170,7 +214,11 @@ def show_section(reach: "Reach", who: str, default: str | None, runs: float) -> 
         )
     blocks: list[Block] = []
     if kind != "mean":
-        blocks.append(Text(text=f"In the pilot of {pilot} it is so in {seen} of runs; to be shown is more than {above}."))
+        blocks.append(
+            Text(
+                text=f"In the pilot of {pilot} it is so in {seen} of runs; to be shown is more than {above}."
+            )
+        )
     text = (
         "A forecast, not guaranteed: samples of the pilot are put to the same limits, with all of δ, as test runs have it. "
         "It is too optimistic if the pilot chose the configuration."

@@ -12,7 +12,8 @@ from truecost.show.blocks import Block, Cell, Column, Fact, Facts, Figure, Secti
 from truecost.show.document.context import Context, opening
 from truecost.show.numbers import counted, ends, given, number, percent
 
-# Rows of the table of configurations: more make a page that nobody scrolls through, and a file that is large for it.
+# Rows of the table of configurations: more make a page that nobody scrolls through, and a file that
+# is large for it.
 MOST_ROWS = 500
 SINGLE = "The two variances cannot be told apart: no configuration has two runs on two instances. Run some again."
 
@@ -27,13 +28,23 @@ def what_was_run(found: Assessment, setting: Context, top: int = 10) -> Section:
     known = math.isfinite(matrix.width)
     shown = f"{matrix.low:,g} to {matrix.high:,g}" if known else "not known"
     facts = (
-        Fact(term="configuration", label="configurations", value=configurations, shown=f"{configurations:,}"),
+        Fact(
+            term="configuration",
+            label="configurations",
+            value=configurations,
+            shown=f"{configurations:,}",
+        ),
         Fact(term="instance", label="instances", value=instances, shown=f"{instances:,}"),
         Fact(term="runs-each", value=each, shown=f"{each:,}", label="runs on an instance"),
         Fact(term="run", label="runs", value=runs, shown=f"{runs:,}"),
         Fact(term="missing", value=missing, shown=f"{missing:,}" if missing else "none"),
         *([Fact(term="censored", value=stopped, shown=f"{stopped:,}")] if stopped else []),
-        Fact(term="range", value=[matrix.low, matrix.high], shown=shown, unit=setting.in_unit if known else ""),
+        Fact(
+            term="range",
+            value=[matrix.low, matrix.high],
+            shown=shown,
+            unit=setting.in_unit if known else "",
+        ),
     )
     blocks: list[Block] = [Facts(facts=facts, where="page"), Text(text=origin(found))]
     if found.log.utility is not None:
@@ -55,7 +66,11 @@ def what_was_run(found: Assessment, setting: Context, top: int = 10) -> Section:
     blocks += [Text(text=text, aside=True) for text in _notes(found, top)]
     lead = f"{counted(runs, 'run')} of {counted(configurations, 'configuration')} on {counted(instances, 'instance')}"
     gaps = f"{missing:,} missing" if missing else "none missing"
-    costs_in = f"; costs in [{matrix.low:g}, {matrix.high:g}]" if known else "; what a run can cost at most is not known"
+    costs_in = (
+        f"; costs in [{matrix.low:g}, {matrix.high:g}]"
+        if known
+        else "; what a run can cost at most is not known"
+    )
     lead = f"{lead}, up to {each:,} each, {gaps}{costs_in}."
     return Section(name="run", title="What was run?", lead=lead, blocks=tuple(blocks))
 
@@ -67,7 +82,11 @@ def _marks(found: Assessment, missing: int) -> list[str]:
         why = ": a race gives no more to those that fall behind" if found.trajectory.raced else ""
         said.append(f"White squares have no run{why}.")
     if found.failed.any():
-        said.append("White dots: runs with the highest cost." if found.failed_by_cost else "White dots: failed runs.")
+        said.append(
+            "White dots: runs with the highest cost."
+            if found.failed_by_cost
+            else "White dots: failed runs."
+        )
     if found.censored.any():
         said.append("Censored runs are coloured as charged.")
     return said
@@ -93,7 +112,9 @@ def origin(found: Assessment) -> str:
     if trajectory.unfinished:
         said += " More runs are planned: limits hold at whatever moment one looks."
     if test is not None:
-        tested = f"{int(test.counts().sum()):,} of {counted(len(test.configurations), 'configuration')}"
+        tested = (
+            f"{int(test.counts().sum()):,} of {counted(len(test.configurations), 'configuration')}"
+        )
         said += f" Test runs: {tested} on {counted(len(test.instances), 'instance')}."
         fresh = 0 if found.fresh is None else len(found.fresh.instances)
         if seen := len(test.instances) - fresh:
@@ -116,7 +137,10 @@ def worth(utility: str) -> str:
 
 def left_out(found: Assessment) -> list[str]:
     """What was left out or assumed when the runs were read."""
-    gone = [f"{counted(count, 'run')} left out: {reason}." for reason, count in found.log.left_out.items()]
+    gone = [
+        f"{counted(count, 'run')} left out: {reason}."
+        for reason, count in found.log.left_out.items()
+    ]
     return [*gone, *found.log.notes]
 
 
@@ -127,7 +151,11 @@ def stopped_early(matrix: CostMatrix) -> str | None:
         return None
     known = math.isfinite(matrix.high)
     most = f"up to {given(matrix.high)}" if known else "nobody knows how much more (give `high`)"
-    charge = given(matrix.high) if known else f"the largest cost seen, {number(float(np.nanmax(matrix.costs)))}"
+    charge = (
+        given(matrix.high)
+        if known
+        else f"the largest cost seen, {number(float(np.nanmax(matrix.costs)))}"
+    )
     one = censored == 1
     return (
         f"{counted(censored, 'run')} {'was' if one else 'were'} stopped at a cap before {'it' if one else 'they'} had "
@@ -142,11 +170,16 @@ def _endings(found: Assessment, runs: int) -> Block:
         return Text(text="How runs ended is not known.", aside=True)
     if found.failed_by_cost or statuses is None:
         share = float((found.matrix.costs >= found.matrix.high).sum()) / runs
-        return Text(text=f"How runs ended is not known; {percent(share, 1)} have the highest possible cost.", aside=True)
+        return Text(
+            text=f"How runs ended is not known; {percent(share, 1)} have the highest possible cost.",
+            aside=True,
+        )
     there = ~np.isnan(found.matrix.costs)
     seen = [(status.label, int((statuses == status).sum())) for status in Status]
     seen.append(("not known", int(((statuses == NO_STATUS) & there).sum())))
-    return Text(text=f"Runs: {', '.join(f'{label} {percent(count / runs, 1)}' for label, count in seen if count)}.")
+    return Text(
+        text=f"Runs: {', '.join(f'{label} {percent(count / runs, 1)}' for label, count in seen if count)}."
+    )
 
 
 def _configurations(found: Assessment, top: int) -> Table:
@@ -155,12 +188,20 @@ def _configurations(found: Assessment, top: int) -> Table:
     with np.errstate(invalid="ignore", divide="ignore"):
         share = within / (within + across)
     gaps = bool((costs.instances < len(found.matrix.instances)).any())
-    failed = [Column("at highest cost", "at-highest") if found.failed_by_cost else Column("not solved", "not-solved")]
+    failed = [
+        Column("at highest cost", "at-highest")
+        if found.failed_by_cost
+        else Column("not solved", "not-solved")
+    ]
     failed = failed if found.failed_known else []
     rows = []
     for rank, place in enumerate(costs.order[:MOST_ROWS].tolist(), 1):
         name = found.matrix.configurations[place]
-        tags = [tag for tag, whose in (("incumbent", found.incumbent), ("default", found.default)) if whose == name]
+        tags = [
+            tag
+            for tag, whose in (("incumbent", found.incumbent), ("default", found.default))
+            if whose == name
+        ]
         tags += [f"{found.censored[place]:,} censored"] if found.censored[place] else []
         values = (
             (costs.standard_error[place], 2),
@@ -171,11 +212,22 @@ def _configurations(found: Assessment, top: int) -> Table:
             (
                 Cell(rank, f"{rank:,}") if costs.ranked[place] else Cell(math.nan, "–"),
                 Cell(name, name, tuple(tags)),
-                *([Cell(int(costs.instances[place]), f"{costs.instances[place]:,}")] if gaps else []),
-                Cell(float(costs.training[place]), ends(costs.lowest[place], costs.training[place], 4)),
+                *(
+                    [Cell(int(costs.instances[place]), f"{costs.instances[place]:,}")]
+                    if gaps
+                    else []
+                ),
+                Cell(
+                    float(costs.training[place]),
+                    ends(costs.lowest[place], costs.training[place], 4),
+                ),
                 *(Cell(float(value), number(float(value), digits)) for value, digits in values),
                 Cell(float(share[place]), percent(float(share[place]))),
-                *([Cell(float(found.failed[place]), percent(float(found.failed[place]), 1))] if failed else []),
+                *(
+                    [Cell(float(found.failed[place]), percent(float(found.failed[place]), 1))]
+                    if failed
+                    else []
+                ),
             )
         )
     return Table(
@@ -208,7 +260,9 @@ def _notes(found: Assessment, top: int) -> list[str]:
             "all had been run on all."
         )
     if found.censored.any():
-        said.append("Two ends of a training cost: with censored runs at their caps, and charged the most.")
+        said.append(
+            "Two ends of a training cost: with censored runs at their caps, and charged the most."
+        )
     if unranked := int((~costs.ranked).sum()):
         said.append(
             f"Without a rank: {counted(unranked, 'configuration')} with runs on less than half as many instances as the one "

@@ -1,4 +1,6 @@
-"""Over-tuned or not: what the training cost hides, what the search lost on its way, and the default instance by instance."""
+"""Over-tuned or not: what the training cost hides, what the search lost on its way, and the default
+instance by instance.
+"""
 
 import math
 from typing import Any
@@ -22,14 +24,36 @@ def over_tuned(found: Assessment, setting: Context) -> Section:
     note = f"{signed(seen.percent, 2)} %" if seen.gap and math.isfinite(seen.percent) else ""
     shown = "unknown" if seen.source == "unknown" else signed(seen.gap)
     facts += [
-        Fact(term="optimism", value=seen.gap, shown=shown, unit="" if shown == "unknown" else unit, note=note),
-        Fact(term="selection-error", value=seen.selection_error, shown=number(seen.selection_error), unit=unit),
-        Fact(term="held-out-cost", value=seen.held_out_cost, shown=number(seen.held_out_cost), unit=unit),
+        Fact(
+            term="optimism",
+            value=seen.gap,
+            shown=shown,
+            unit="" if shown == "unknown" else unit,
+            note=note,
+        ),
+        Fact(
+            term="selection-error",
+            value=seen.selection_error,
+            shown=number(seen.selection_error),
+            unit=unit,
+        ),
+        Fact(
+            term="held-out-cost",
+            value=seen.held_out_cost,
+            shown=number(seen.held_out_cost),
+            unit=unit,
+        ),
     ]
     if math.isfinite(lost.lost):
         facts.append(Fact(term="over-tuning", value=lost.lost, shown=number(lost.lost), unit=unit))
-        facts.append(Fact(term="relative-over-tuning", value=lost.relative, shown=percent(lost.relative)))
-    blocks: list[Block] = [Facts(facts=tuple(facts)), *_split(found, setting), *_along(found, setting)]
+        facts.append(
+            Fact(term="relative-over-tuning", value=lost.relative, shown=percent(lost.relative))
+        )
+    blocks: list[Block] = [
+        Facts(facts=tuple(facts)),
+        *_split(found, setting),
+        *_along(found, setting),
+    ]
     blocks += _sweeps(found, setting)
     lead = f"{hidden(found, setting)} {passed(found, setting)}"
     return Section(name="over-tuned", title="Is it over-tuned?", lead=lead, blocks=tuple(blocks))
@@ -44,9 +68,13 @@ def passed(found: Assessment, setting: Context) -> str:
             return f"None of the {tested} incumbents on the way that were tested has a lower test cost; the others were not."
         if lost <= 0:
             return "No incumbent on the way has a lower test cost."
-        best = min((point for point in along if math.isfinite(point.true)), key=lambda point: point.true)
+        best = min(
+            (point for point in along if math.isfinite(point.true)), key=lambda point: point.true
+        )
         less = setting.cost(number(lost))
-        return opening(f"{called(found, best.configuration)}, an incumbent on the way, costs {less} less on test runs.")
+        return opening(
+            f"{called(found, best.configuration)}, an incumbent on the way, costs {less} less on test runs."
+        )
     if len(along) > 1:
         return "Whether the search went past something better is unknown: the other incumbents have no test runs."
     return ""
@@ -97,7 +125,10 @@ def _along(found: Assessment, setting: Context) -> list[Block]:
         return data, figures.overtuning_along_chart(data, unit=setting.unit)
 
     note = "Training and test cost of every incumbent, in the order of time."
-    return [table, Figure(name="along", title="The search on its way", notes=(note,), draw=draw, where="page")]
+    return [
+        table,
+        Figure(name="along", title="The search on its way", notes=(note,), draw=draw, where="page"),
+    ]
 
 
 def _row(point: Point) -> tuple[Cell, ...]:
@@ -115,7 +146,10 @@ def _sweeps(found: Assessment, setting: Context) -> list[Block]:
 
     if found.no_sweeps is not None:
         return [
-            Text(text=f"How the error falls with more runs and instances is not drawn: {found.no_sweeps}.", where="page")
+            Text(
+                text=f"How the error falls with more runs and instances is not drawn: {found.no_sweeps}.",
+                where="page",
+            )
         ]
     title = "What the winner errs by, against the number of runs and of instances"
     note = "Mean over random splits in training and test instances, half each; both scales logarithmic."
@@ -165,7 +199,9 @@ def instance_by_instance(found: Assessment, setting: Context) -> Section | None:
     if rows:
         title = "Instances that decide the most"
         blocks.append(Table(name="deciding", title=title, columns=columns, rows=rows))
-    return Section(name="default", title="Against the default", lead=opening(lead), blocks=tuple(blocks))
+    return Section(
+        name="default", title="Against the default", lead=opening(lead), blocks=tuple(blocks)
+    )
 
 
 def _robust(comparison: Comparison) -> str:

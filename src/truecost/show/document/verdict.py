@@ -10,7 +10,17 @@ from truecost.judge.evidence import UNSORTED
 from truecost.judge.statements import Certificate, Comparison
 from truecost.show.blocks import Fact, Figure, Tone
 from truecost.show.document.context import Context, called, opening, sure, sureness
-from truecost.show.numbers import at_least, at_most, counted, ends, number, percent, share_at_least, share_at_most, signed
+from truecost.show.numbers import (
+    at_least,
+    at_most,
+    counted,
+    ends,
+    number,
+    percent,
+    share_at_least,
+    share_at_most,
+    signed,
+)
 
 
 def judged(found: Assessment) -> tuple[Tone, str]:
@@ -25,11 +35,24 @@ def judged(found: Assessment) -> tuple[Tone, str]:
         return "open", "Better than the default? Unknown"
     if comparison.condition is not None:
         sorted_ = comparison.condition == UNSORTED
-        return "open", "Only if instances are not sorted" if sorted_ else "Only if these runs were not tuned on"
+        return (
+            "open",
+            "Only if instances are not sorted"
+            if sorted_
+            else "Only if these runs were not tuned on",
+        )
     if comparison.grade != "open":
-        return ("good", "Better on average") if comparison.grade == "better" else ("bad", "Worse on average")
+        return (
+            ("good", "Better on average")
+            if comparison.grade == "better"
+            else ("bad", "Worse on average")
+        )
     if wins is not None and wins.grade not in (None, "open"):
-        return ("good", "Better on most instances") if wins.grade == "better" else ("bad", "Worse on most instances")
+        return (
+            ("good", "Better on most instances")
+            if wins.grade == "better"
+            else ("bad", "Worse on most instances")
+        )
     return "open", "Not shown to be better than the default"
 
 
@@ -46,7 +69,9 @@ def verdict_of(found: Assessment, setting: Context) -> str:
 
 
 def beside(found: Assessment, setting: Context) -> str:
-    """What stands below the verdict: what training hid, or where that is the verdict, how the configuration was chosen."""
+    """What stands below the verdict: what training hid, or where that is the verdict, how the
+    configuration was chosen.
+    """
     if found.default is not None:
         return hidden(found, setting)
     ran = int((found.costs.runs > 0).sum())
@@ -66,18 +91,34 @@ def against_default(found: Assessment, comparison: Comparison, setting: Context)
     limited = comparison.lower is not None and comparison.upper is not None
     if wins is not None and wins.grade in ("better", "worse") and comparison.grade == "open":
         opposite = wins.limit if wins.opposite is None else wins.opposite
-        won = f"at least {share_at_least(wins.limit)}" if wins.grade == "better" else f"at most {share_at_most(opposite)}"
+        won = (
+            f"at least {share_at_least(wins.limit)}"
+            if wins.grade == "better"
+            else f"at most {share_at_most(opposite)}"
+        )
         what = "beats" if wins.grade == "better" else "loses to"
-        lower = "expected utility is not shown to be higher" if found.log.utility else "mean cost is not shown to be lower"
+        lower = (
+            "expected utility is not shown to be higher"
+            if found.log.utility
+            else "mean cost is not shown to be lower"
+        )
         mean = f"its {lower}" if limited else "nothing is guaranteed of its mean cost"
-        return opening(f"{who} {what} {default} on most new instances: {certain} it wins {won} of the runs; {mean}.")
+        return opening(
+            f"{who} {what} {default} on most new instances: {certain} it wins {won} of the runs; {mean}."
+        )
     if comparison.lower is None or comparison.upper is None:
         if wins is not None:
-            return opening(f"{who} is not shown to win against {default} on most new instances, nor to lose.")
+            return opening(
+                f"{who} is not shown to win against {default} on most new instances, nor to lose."
+            )
         # What to do about it stands with the next steps.
         why = (comparison.reason or "").partition(";")[0]
         return opening(f"whether {who} is better than {default} is unknown: {why}.")
-    what, down, up = ("expected utility", "higher", "lower") if found.log.utility else ("mean cost", "lower", "higher")
+    what, down, up = (
+        ("expected utility", "higher", "lower")
+        if found.log.utility
+        else ("mean cost", "lower", "higher")
+    )
     if comparison.upper < 0:
         gain = setting.cost(at_least(-comparison.upper))
         said = f"{who} is better than {default}: {certain} its {what} is at least {gain} {down}."
@@ -85,7 +126,9 @@ def against_default(found: Assessment, comparison: Comparison, setting: Context)
         loss = setting.cost(at_least(comparison.lower))
         said = f"{who} is worse than {default}: {certain} its {what} is at least {loss} {up}."
     else:
-        between = f"{at_most(-comparison.lower)} {down} to {setting.cost(at_most(comparison.upper))} {up}"
+        between = (
+            f"{at_most(-comparison.lower)} {down} to {setting.cost(at_most(comparison.upper))} {up}"
+        )
         said = f"{who} is not shown to be better than {default}: its {what} may be anything from {between}."
     if wins is not None and {wins.grade, comparison.grade} == {"better", "worse"}:
         most = "loses" if wins.grade == "worse" else "wins"
@@ -93,7 +136,9 @@ def against_default(found: Assessment, comparison: Comparison, setting: Context)
     return opening(said if comparison.condition is None else f"if {comparison.condition}: {said}")
 
 
-def certified(certificate: Certificate, setting: Context, name: str, utility: str | None = None) -> str:
+def certified(
+    certificate: Certificate, setting: Context, name: str, utility: str | None = None
+) -> str:
     """The certificate as a sentence, without its full stop; of a utility, 1 − cost."""
     what, limit = "mean cost", f"at most {setting.cost(at_most(certificate.upper))}"
     if utility is not None:
@@ -103,10 +148,16 @@ def certified(certificate: Certificate, setting: Context, name: str, utility: st
 
 
 def hidden(found: Assessment, setting: Context) -> str:
-    """What the training cost hides, in a sentence or two; and which instance alone makes it, where one does."""
+    """What the training cost hides, in a sentence or two; and which instance alone makes it, where
+    one does.
+    """
     # Where a part of the instances chose another one, the verdict before this is about that one.
     compared = found.comparison
-    who = "it" if compared is None or compared.configuration == found.incumbent else called(found, found.incumbent)
+    who = (
+        "it"
+        if compared is None or compared.configuration == found.incumbent
+        else called(found, found.incumbent)
+    )
     return f"{_hidden(found, setting, who)}{_heaviest(found, setting)}"
 
 
@@ -114,7 +165,10 @@ def _heaviest(found: Assessment, setting: Context) -> str:
     heaviest = found.heaviest
     if heaviest is None:
         return ""
-    cost, runs = setting.cost(number(heaviest.cost)), "its test cost" if heaviest.on == "test" else "its training cost"
+    cost, runs = (
+        setting.cost(number(heaviest.cost)),
+        "its test cost" if heaviest.on == "test" else "its training cost",
+    )
     return f" One instance alone, {heaviest.instance} with {cost}, makes up {percent(heaviest.share)} of {runs}."
 
 
@@ -138,10 +192,14 @@ def _hidden(found: Assessment, setting: Context, who: str) -> str:
             f"more{shown}."
         )
     if not math.isfinite(seen.gap) or len(found.matrix.instances) == 1:
-        return f"In training {who} costs {training}; with one instance nothing can be said of others."
+        return (
+            f"In training {who} costs {training}; with one instance nothing can be said of others."
+        )
     if seen.gap <= 0:
         large = _if_tuned(found, "it can be large")
-        return f"In training {who} costs {training}; splitting the instances shows no optimism{large}."
+        return (
+            f"In training {who} costs {training}; splitting the instances shows no optimism{large}."
+        )
     expected = f"expect about {true} on new instances{more}{_if_tuned(found, 'more')}"
     return f"In training {who} costs {training}; since it was chosen for that, {expected}."
 
@@ -180,11 +238,17 @@ def at_a_glance(found: Assessment, setting: Context) -> Figure | None:
         default, seen, certificate = found.default, found.optimism, found.certificate
         compared = default is not None and default != found.incumbent
         own = float(costs[found.matrix.configurations.index(default)]) if compared else math.nan
-        limited = certificate is not None and certificate.condition is None and certificate.configuration == found.incumbent
+        limited = (
+            certificate is not None
+            and certificate.condition is None
+            and certificate.configuration == found.incumbent
+        )
         data = figures.glance_data(
             training,
             default=own if math.isfinite(own) else None,
-            true=None if seen.source == "unknown" or not math.isfinite(seen.true_cost) else seen.true_cost,
+            true=None
+            if seen.source == "unknown" or not math.isfinite(seen.true_cost)
+            else seen.true_cost,
             upper=certificate.upper if certificate is not None and limited else None,
         )
         return data, figures.glance_chart(data, delta=found.asked.delta, unit=setting.unit)
@@ -195,7 +259,8 @@ def at_a_glance(found: Assessment, setting: Context) -> Figure | None:
 def in_training(found: Assessment, setting: Context) -> Fact:
     """The training cost, or its two ends."""
     training, lowest, censored = (
-        float(each[found.own]) for each in (found.costs.training, found.costs.lowest, found.censored)
+        float(each[found.own])
+        for each in (found.costs.training, found.costs.lowest, found.censored)
     )
     note = f"{counted(int(censored), 'run')} stopped at a cap" if censored else ""
     shown = ends(lowest, training)
@@ -206,9 +271,19 @@ def true_cost(found: Assessment, setting: Context) -> Fact:
     """The one estimate of the true cost there is."""
     seen = found.optimism
     if seen.source == "unknown":
-        return Fact(term="true-cost", value=None, shown="unknown", note="needs runs on new instances")
-    note = "on test runs" if seen.source == "test runs" else "training cost, corrected for the choice"
-    return Fact(term="true-cost", value=seen.true_cost, shown=number(seen.true_cost), unit=setting.in_unit, note=note)
+        return Fact(
+            term="true-cost", value=None, shown="unknown", note="needs runs on new instances"
+        )
+    note = (
+        "on test runs" if seen.source == "test runs" else "training cost, corrected for the choice"
+    )
+    return Fact(
+        term="true-cost",
+        value=seen.true_cost,
+        shown=number(seen.true_cost),
+        unit=setting.in_unit,
+        note=note,
+    )
 
 
 def limit(found: Assessment, setting: Context) -> Fact:
@@ -216,12 +291,24 @@ def limit(found: Assessment, setting: Context) -> Fact:
     certificate = found.certificate
     label = f"at most, {sureness(found.asked.delta)}"
     if certificate is None:
-        return Fact(term="interval", label=label, value=None, shown="unknown", note="see below: How sure is that?")
-    notes = [] if certificate.configuration == found.incumbent else [f"of configuration {certificate.configuration}"]
+        return Fact(
+            term="interval",
+            label=label,
+            value=None,
+            shown="unknown",
+            note="see below: How sure is that?",
+        )
+    notes = (
+        []
+        if certificate.configuration == found.incumbent
+        else [f"of configuration {certificate.configuration}"]
+    )
     notes += (
         []
         if certificate.condition is None
-        else ["if in random order" if certificate.condition == UNSORTED else "if not tuned on these"]
+        else [
+            "if in random order" if certificate.condition == UNSORTED else "if not tuned on these"
+        ]
     )
     return Fact(
         term="interval",
@@ -241,7 +328,9 @@ def to_default(found: Assessment, comparison: Comparison, setting: Context) -> F
     if comparison.lower is not None and comparison.upper is not None:
         note += f"; {at_least(comparison.lower)} to {at_most(comparison.upper)}, each {sureness(found.asked.delta)}"
     shown = difference(comparison)
-    return Fact(term="difference", value=comparison.estimate, shown=shown, unit=setting.in_unit, note=note)
+    return Fact(
+        term="difference", value=comparison.estimate, shown=shown, unit=setting.in_unit, note=note
+    )
 
 
 def difference(comparison: Comparison, sign: int = 1) -> str:

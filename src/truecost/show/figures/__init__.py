@@ -1,4 +1,6 @@
-"""Figures: `<name>_data` shapes the table that is shown, `<name>_chart` draws it, `save` writes HTML, SVG, PNG or PDF."""
+"""Figures: `<name>_data` shapes the table that is shown, `<name>_chart` draws it, `save` writes
+HTML, SVG, PNG or PDF.
+"""
 
 from truecost.show.figures.certainty import (
     certificate_width_chart,

@@ -1,4 +1,6 @@
-"""Figures of how sure one can be: what instances buy a certificate, and where two configurations differ."""
+"""Figures of how sure one can be: what instances buy a certificate, and where two configurations
+differ.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,12 +11,26 @@ from numpy.typing import ArrayLike
 
 from truecost.errors import InputError
 from truecost.show import numbers, theme
-from truecost.show.theme import Chart, Look, Plot, Series, axis, checked_whole, labelled, records, themed, tip, whole_ticks
+from truecost.show.theme import (
+    Chart,
+    Look,
+    Plot,
+    Series,
+    axis,
+    checked_whole,
+    labelled,
+    records,
+    themed,
+    tip,
+    whole_ticks,
+)
 
 METHODS = {
     "star-bets": Look("star-bets: STaR-Bets, the default", theme.BLUE, theme.SOLID),
     "betting": Look("betting: hedged capital", theme.ORANGE, theme.DASHED),
-    "empirical-bernstein": Look("empirical-bernstein: from the sample variance", theme.GREEN, theme.DOTTED),
+    "empirical-bernstein": Look(
+        "empirical-bernstein: from the sample variance", theme.GREEN, theme.DOTTED
+    ),
     "hoeffding": Look("hoeffding: from the cost range alone", theme.PURPLE, theme.DASH_DOTTED),
 }
 SIDES = Series(
@@ -40,17 +56,25 @@ TITLE_LIMIT = 600
 
 
 def glance_data(
-    training: float, *, default: float | None = None, true: float | None = None, upper: float | None = None
+    training: float,
+    *,
+    default: float | None = None,
+    true: float | None = None,
+    upper: float | None = None,
 ) -> pl.DataFrame:
-    """What a verdict speaks of: the default, the winner in training, and the winner on new instances.
+    """What a verdict speaks of: the default, the winner in training, and the winner on new
+    instances.
 
     Returns
     -------
     DataFrame
-        `row`, `cost` (null where it is unknown), `upper` (null where nothing is guaranteed), `shown` (what is written beside
-        them).
+        `row`, `cost` (null where it is unknown), `upper` (null where nothing is guaranteed),
+        `shown` (what is written beside them).
     """
-    rows: list[tuple[str, float | None, float | None]] = [("training", training, None), ("true", true, upper)]
+    rows: list[tuple[str, float | None, float | None]] = [
+        ("training", training, None),
+        ("true", true, upper),
+    ]
     if default is not None:
         rows.insert(0, ("default", default, None))
     shown = [
@@ -67,12 +91,20 @@ def glance_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost")
     """Three costs on one line, the guarantee as a bar that ends at it; what is unknown says so."""
     ends = [value for name in ("cost", "upper") for value in data[name].drop_nulls().to_list()]
     x_scale, x_axis = axis([*ends, *([0.0] if min(ends) >= 0 else [])], log=False)
-    # Beside the mark that lies farthest right in its row; what is unknown stands at the least cost that is drawn.
+    # Beside the mark that lies farthest right in its row; what is unknown stands at the least cost
+    # that is drawn.
     beside = pl.max_horizontal("cost", "upper").fill_null(min(ends))
-    drawn = data.with_columns(GLANCE.labels("row"), beside=beside, left=beside > (min(0.0, *ends) + max(ends)) / 2)
+    drawn = data.with_columns(
+        GLANCE.labels("row"), beside=beside, left=beside > (min(0.0, *ends) + max(ends)) / 2
+    )
     shown = [str(label) for label in drawn["what"]]
     base = Plot(records(drawn)).encode(
-        y=alt.Y("what:N", title=None, sort=shown, axis=alt.Axis(labelLimit=200, grid=False, ticks=False, domain=False))
+        y=alt.Y(
+            "what:N",
+            title=None,
+            sort=shown,
+            axis=alt.Axis(labelLimit=200, grid=False, ticks=False, domain=False),
+        )
     )
     title = labelled("mean cost", unit) if unit != "cost" else "mean cost"
     x = alt.X("cost:Q", title=title, scale=x_scale, axis=x_axis)
@@ -94,7 +126,12 @@ def glance_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost")
     )
     texts = [
         base.transform_filter(f"datum.left === {str(left).lower()}")
-        .mark_text(align="right" if left else "left", dx=-10 if left else 10, dy=-11 if left else 0, fontSize=12)
+        .mark_text(
+            align="right" if left else "left",
+            dx=-10 if left else 10,
+            dy=-11 if left else 0,
+            fontSize=12,
+        )
         .encode(x=alt.X("beside:Q", scale=x_scale, title=title), text=alt.Text("shown:N"))
         for left in (False, True)
     ]
@@ -108,7 +145,8 @@ def glance_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost")
 def certificate_width_data(
     configuration: str, instances: ArrayLike, estimate: ArrayLike, upper: Mapping[str, ArrayLike]
 ) -> pl.DataFrame:
-    """What each method certifies of one configuration from the first K instances, as `confidence.upper_by_size` finds it.
+    """What each method certifies of one configuration from the first K instances, as
+    `confidence.upper_by_size` finds it.
 
     Returns
     -------
@@ -117,14 +155,21 @@ def certificate_width_data(
     """
     points = {"configuration": configuration, "instances": instances, "estimate": estimate, **upper}
     table = pl.DataFrame(points).unpivot(
-        list(upper), index=["configuration", "instances", "estimate"], variable_name="method", value_name="upper"
+        list(upper),
+        index=["configuration", "instances", "estimate"],
+        variable_name="method",
+        value_name="upper",
     )
-    table = table.select("configuration", "instances", "method", "estimate", "upper").sort("instances", maintain_order=True)
+    table = table.select("configuration", "instances", "method", "estimate", "upper").sort(
+        "instances", maintain_order=True
+    )
     return table.with_columns(width=pl.col("upper") - pl.col("estimate"))
 
 
 @checked_whole
-def certificate_width_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost") -> Chart:
+def certificate_width_chart(
+    data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost"
+) -> Chart:
     """How far the certified limit lies above the estimate against K, a line for every method."""
     series = Series({method: look for method, look in METHODS.items() if method in data["method"]})
     widths = data["width"].to_list()
@@ -132,7 +177,12 @@ def certificate_width_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: st
     y_scale, y_axis = axis(widths, log=min(widths) > 0)
     base = Plot(records(data.with_columns(series.labels("method")))).encode(
         x=alt.X("instances:Q", title="K, the number of instances", scale=x_scale, axis=x_axis),
-        y=alt.Y("width:Q", title=labelled("certified limit − estimate", unit), scale=y_scale, axis=y_axis),
+        y=alt.Y(
+            "width:Q",
+            title=labelled("certified limit − estimate", unit),
+            scale=y_scale,
+            axis=y_axis,
+        ),
         color=series.color(symbolType="stroke", symbolSize=400, columns=2),
     )
     lines = base.mark_line(strokeWidth=2).encode(strokeDash=series.dash())
@@ -183,9 +233,10 @@ def paired_differences_data(
     Returns
     -------
     DataFrame
-        `place` (from 1), `instance`, `incumbent_cost`, `default_cost`, `difference`, `better` ("incumbent", "default" or
-        "neither"); and, the same in every row, the names `incumbent` and `default`, `mean`, `lower` and `upper`, and how
-        many `instances` there are, `gains` and `losses` of the incumbent.
+        `place` (from 1), `instance`, `incumbent_cost`, `default_cost`, `difference`, `better`
+        ("incumbent", "default" or "neither"); and, the same in every row, the names `incumbent` and
+        `default`, `mean`, `lower` and `upper`, and how many `instances` there are, `gains` and
+        `losses` of the incumbent.
     """
     if incumbent == default:
         raise InputError(f"Expected two configurations to compare, got {incumbent!r} twice.")
@@ -219,8 +270,11 @@ def paired_differences_data(
 
 
 @checked_whole
-def paired_differences_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost") -> Chart:
-    """A bar for every instance, down where the incumbent costs less; the mean dashed, its interval shaded.
+def paired_differences_chart(
+    data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost"
+) -> Chart:
+    """A bar for every instance, down where the incumbent costs less; the mean dashed, its interval
+    shaded.
 
     Limits that are null, since no valid ones are known, are neither drawn nor spoken of.
     """
@@ -269,7 +323,9 @@ def paired_differences_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: s
             ],
         )
     )
-    rule_of = records(data.head(1).select("mean", "lower", "upper").with_columns(left=0.5, right=size + 0.5))
+    rule_of = records(
+        data.head(1).select("mean", "lower", "upper").with_columns(left=0.5, right=size + 0.5)
+    )
     sure = numbers.confidence(delta)
     tooltip = [tip("mean:Q", "mean difference over all common instances")]
     if limited:
@@ -281,8 +337,14 @@ def paired_differences_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: s
         .mark_rect(color=theme.BLACK, opacity=0.15)
         .encode(**across, y=alt.Y("lower:Q", scale=y_scale), y2=alt.Y2("upper:Q"), tooltip=tooltip)
     )
-    mean = Plot(rule_of).mark_rule(**theme.MEAN).encode(**across, y=alt.Y("mean:Q", scale=y_scale), tooltip=tooltip)
-    zero = Plot(records(pl.DataFrame({"zero": [0.0]}))).mark_rule(color=theme.BLACK, strokeWidth=0.8)
+    mean = (
+        Plot(rule_of)
+        .mark_rule(**theme.MEAN)
+        .encode(**across, y=alt.Y("mean:Q", scale=y_scale), tooltip=tooltip)
+    )
+    zero = Plot(records(pl.DataFrame({"zero": [0.0]}))).mark_rule(
+        color=theme.BLACK, strokeWidth=0.8
+    )
     said = [f"Mean {numbers.number(one['mean'])} (dashed)"]
     if limited:
         said.append(f"{sure} interval {numbers.between(one['lower'], one['upper'])} (shaded)")

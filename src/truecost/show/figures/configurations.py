@@ -1,4 +1,6 @@
-"""Figures of a matrix and its configurations: all costs at a glance, where the noise comes from, what over-tuning is."""
+"""Figures of a matrix and its configurations: all costs at a glance, where the noise comes from,
+what over-tuning is.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,7 +15,19 @@ from truecost.matrix import CostMatrix
 from truecost.runs import NO_STATUS, Status
 from truecost.show import theme
 from truecost.show.numbers import counted, number, percent
-from truecost.show.theme import Chart, Look, Plot, Series, axis, checked_whole, labelled, records, themed, tip, whole_ticks
+from truecost.show.theme import (
+    Chart,
+    Look,
+    Plot,
+    Series,
+    axis,
+    checked_whole,
+    labelled,
+    records,
+    themed,
+    tip,
+    whole_ticks,
+)
 
 if TYPE_CHECKING:
     from truecost.experiments.one_split import OneSplit
@@ -40,10 +54,11 @@ MOST_BINS = 100
 class MatrixPicture(NamedTuple):
     """The picture of a matrix: its cells, and what its rows and columns stand for.
 
-    `cells` has a row for every bin with a run in it: `row`, `column`, the mean `cost` and the share `failed` of runs that
-    did not end as solved. `configurations` and `instances` say for every row and column the places `first` to `last` in
-    order of mean cost, 1 being the least, and the `name`, or the names at both ends. `by_cost` tells that no status is
-    known, and a run at the highest possible cost counts as failed.
+    `cells` has a row for every bin with a run in it: `row`, `column`, the mean `cost` and the share
+    `failed` of runs that did not end as solved. `configurations` and `instances` say for every row
+    and column the places `first` to `last` in order of mean cost, 1 being the least, and the
+    `name`, or the names at both ends. `by_cost` tells that no status is known, and a run at the
+    highest possible cost counts as failed.
     """
 
     cells: pl.DataFrame
@@ -53,14 +68,20 @@ class MatrixPicture(NamedTuple):
 
 
 def matrix_data(matrix: CostMatrix, *, most: int = MOST_BINS) -> MatrixPicture:
-    """Configurations by mean cost × instances by hardness, their mean cost over all configurations; at most `most` bins."""
+    """Configurations by mean cost × instances by hardness, their mean cost over all configurations;
+    at most `most` bins.
+    """
     if most < 1:
         raise InputError(f"Expected at least 1 bin, got {most}.")
     counts = matrix.counts()
     sums = np.nansum(matrix.charged, axis=2)
     statuses = np.full(1, NO_STATUS) if matrix.statuses is None else matrix.statuses
     by_cost = bool((statuses == NO_STATUS).all())
-    ended = matrix.costs >= matrix.high if by_cost else ~np.isin(statuses, (NO_STATUS, Status.SOLVED, Status.CENSORED))
+    ended = (
+        matrix.costs >= matrix.high
+        if by_cost
+        else ~np.isin(statuses, (NO_STATUS, Status.SOLVED, Status.CENSORED))
+    )
     failed = ended.sum(axis=2)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = sums / counts
@@ -74,7 +95,12 @@ def matrix_data(matrix: CostMatrix, *, most: int = MOST_BINS) -> MatrixPicture:
     there = binned(counts)
     row, column = np.nonzero(there)
     at = (row, column)
-    cells = {"row": row, "column": column, "cost": binned(sums)[at] / there[at], "failed": binned(failed)[at] / there[at]}
+    cells = {
+        "row": row,
+        "column": column,
+        "cost": binned(sums)[at] / there[at],
+        "failed": binned(failed)[at] / there[at],
+    }
     return MatrixPicture(
         cells=pl.DataFrame(cells),
         configurations=_bins("row", row_starts, rows, matrix.configurations),
@@ -85,15 +111,23 @@ def matrix_data(matrix: CostMatrix, *, most: int = MOST_BINS) -> MatrixPicture:
 
 @checked_whole
 def matrix_chart(data: MatrixPicture, *, unit: str = "cost") -> Chart:
-    """Every cost at a glance: the darker the dearer, on a logarithmic scale; white dots where runs failed."""
+    """Every cost at a glance: the darker the dearer, on a logarithmic scale; white dots where runs
+    failed.
+    """
     height, width = data.configurations.height, data.instances.height
     side = min(max(1, 500 // max(height, width, 1)), 24)
     named = ("configurations", "instances")
     bins = [table.rename({"name": name}) for table, name in zip(data[1:3], named, strict=True)]
     base = (
         Plot(records(data.cells))
-        .transform_lookup(lookup="row", from_=alt.LookupData(records(bins[0]), key="row", fields=["configurations"]))
-        .transform_lookup(lookup="column", from_=alt.LookupData(records(bins[1]), key="column", fields=["instances"]))
+        .transform_lookup(
+            lookup="row",
+            from_=alt.LookupData(records(bins[0]), key="row", fields=["configurations"]),
+        )
+        .transform_lookup(
+            lookup="column",
+            from_=alt.LookupData(records(bins[1]), key="column", fields=["instances"]),
+        )
     )
     bare = alt.Axis(labels=False, ticks=False, domain=False)
     x = alt.X("column:O", title="instances, from the easiest to the hardest", axis=bare)
@@ -137,13 +171,27 @@ def matrix_chart(data: MatrixPicture, *, unit: str = "cost") -> Chart:
 
 
 def variance_shares_data(
-    configurations: Sequence[str], *, costs: FloatArray, within: FloatArray, across: FloatArray, share: FloatArray
+    configurations: Sequence[str],
+    *,
+    costs: FloatArray,
+    within: FloatArray,
+    across: FloatArray,
+    share: FloatArray,
 ) -> pl.DataFrame:
-    """`within` and `across` of every configuration, 0 where estimated below, and the share of `within`; the best first."""
+    """`within` and `across` of every configuration, 0 where estimated below, and the share of
+    `within`; the best first.
+    """
     if not np.isfinite(within).any():
-        raise InputError("Expected some instance with two runs of a configuration: within and across cannot be told apart.")
+        raise InputError(
+            "Expected some instance with two runs of a configuration: within and across cannot be told apart."
+        )
     order = np.argsort(costs, kind="stable")
-    numbers = {"cost": costs, "within": np.maximum(within, 0), "across": np.maximum(across, 0), "share": share}
+    numbers = {
+        "cost": costs,
+        "within": np.maximum(within, 0),
+        "across": np.maximum(across, 0),
+        "share": share,
+    }
     table = {
         "rank": np.arange(1, order.size + 1),
         "configuration": [configurations[i] for i in order],
@@ -154,7 +202,9 @@ def variance_shares_data(
 
 @checked_whole
 def variance_shares_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
-    """Where each configuration's noise comes from, a bar each, from the best mean cost to the worst."""
+    """Where each configuration's noise comes from, a bar each, from the best mean cost to the
+    worst.
+    """
     step = max(1, 600 // data.height)
     known = data.drop_nulls("share")
     halves = pl.concat(
@@ -164,7 +214,13 @@ def variance_shares_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
         ]
     )
     bars = (
-        Plot(records(halves.with_columns(NOISE.labels("part"), left=pl.col("rank") - 0.5, right=pl.col("rank") + 0.5)))
+        Plot(
+            records(
+                halves.with_columns(
+                    NOISE.labels("part"), left=pl.col("rank") - 0.5, right=pl.col("rank") + 0.5
+                )
+            )
+        )
         .mark_rect()
         .encode(
             x=alt.X(
@@ -175,7 +231,10 @@ def variance_shares_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
             ),
             x2=alt.X2("right:Q"),
             y=alt.Y(
-                "low:Q", title="share of the variance of a run", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])
+                "low:Q",
+                title="share of the variance of a run",
+                axis=alt.Axis(format="%"),
+                scale=alt.Scale(domain=[0, 1]),
             ),
             y2=alt.Y2("high:Q"),
             color=NOISE.color(),
@@ -193,33 +252,51 @@ def variance_shares_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     rule = Plot(records(pl.DataFrame({"middle": [middle]}))).mark_rule(**theme.MEAN)
     title = alt.TitleParams(
         "Where the noise comes from",
-        subtitle=f"Mean share of within: {percent(middle)} (dashed)" if middle is not None else "No configuration varies",
+        subtitle=f"Mean share of within: {percent(middle)} (dashed)"
+        if middle is not None
+        else "No configuration varies",
     )
     chart = alt.layer(bars, rule.encode(y=alt.Y("middle:Q")))
     return themed(chart.properties(width=step * data.height, height=260, title=title))
 
 
 def overtuning_data(split: "OneSplit") -> pl.DataFrame:
-    """Every configuration's training cost from N runs, and its cost on the test instances, in one split.
+    """Every configuration's training cost from N runs, and its cost on the test instances, in one
+    split.
 
     Returns
     -------
     DataFrame
-        `runs`, `configuration`, `training`, `test`, `error` (test − training), and `mark`: "winner" has the least training
-        cost, "best" the least test cost, the first of equals.
+        `runs`, `configuration`, `training`, `test`, `error` (test − training), and `mark`: "winner"
+        has the least training cost, "best" the least test cost, the first of equals.
     """
     parts = []
     for n, training in zip(split.runs, split.training, strict=True):
         mark = np.full(training.size, "other", dtype=object)
         mark[split.test.argmin()], mark[training.argmin()] = "best", "winner"
-        columns = {"runs": np.full(training.size, n), "configuration": split.configurations, "training": training}
-        parts.append(pl.DataFrame({**columns, "test": split.test, "error": split.test - training, "mark": mark.tolist()}))
+        columns = {
+            "runs": np.full(training.size, n),
+            "configuration": split.configurations,
+            "training": training,
+        }
+        parts.append(
+            pl.DataFrame(
+                {
+                    **columns,
+                    "test": split.test,
+                    "error": split.test - training,
+                    "mark": mark.tolist(),
+                }
+            )
+        )
     return pl.concat(parts)
 
 
 @checked_whole
 def overtuning_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
-    """Training against test cost, a panel for every N: who is chosen for a low training cost stands above the diagonal."""
+    """Training against test cost, a panel for every N: who is chosen for a low training cost stands
+    above the diagonal.
+    """
     both = [*data["training"], *data["test"]]
     scale, ticks = axis(both, log=min(both) > 0)
     ends = scale.to_dict()["domain"]
@@ -238,8 +315,15 @@ def overtuning_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
             Plot(records(part))
             .mark_point(filled=True, opacity=1)
             .encode(
-                x=alt.X("training:Q", title=labelled("training cost", unit), scale=scale, axis=ticks),
-                y=alt.Y("test:Q", title=labelled("cost on the test instances", unit), scale=scale, axis=ticks),
+                x=alt.X(
+                    "training:Q", title=labelled("training cost", unit), scale=scale, axis=ticks
+                ),
+                y=alt.Y(
+                    "test:Q",
+                    title=labelled("cost on the test instances", unit),
+                    scale=scale,
+                    axis=ticks,
+                ),
                 color=series.color(),
                 shape=series.shape(),
                 size=size,
@@ -256,7 +340,9 @@ def overtuning_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
             subtitle=f"Winner: training {number(winner['training'][0])}, test {number(winner['test'][0])}; "
             f"least test cost {number(min(part['test']))}",
         )
-        drawn = alt.layer(line.encode(x=alt.X("x:Q", scale=scale), y=alt.Y("y:Q", scale=scale)), points)
+        drawn = alt.layer(
+            line.encode(x=alt.X("x:Q", scale=scale), y=alt.Y("y:Q", scale=scale)), points
+        )
         panels.append(drawn.properties(width=300, height=300, title=title))
     return themed(alt.hconcat(*panels))
 
@@ -282,4 +368,6 @@ def _bins(key: str, starts: IntArray, order: IntArray, names: tuple[str, ...]) -
     last = np.append(starts[1:], order.size) - 1
     ends = [(names[order[a]], names[order[b]]) for a, b in zip(starts, last, strict=True)]
     named = [one if one == other else f"{one} … {other}" for one, other in ends]
-    return pl.DataFrame({key: np.arange(starts.size), "first": starts + 1, "last": last + 1, "name": named})
+    return pl.DataFrame(
+        {key: np.arange(starts.size), "first": starts + 1, "last": last + 1, "name": named}
+    )
