@@ -19,8 +19,8 @@ from bench.reporting import reporting
 from bench.reproducing import reproducing
 from bench.running import running
 from truecost import examples
-from truecost.experiments import exact, resample
 from truecost.matrix import CostMatrix
+from truecost.paper import exact, resample
 from truecost.stats.synthetic import runtime_model
 from truecost.stats.variance import variance_components
 
@@ -149,7 +149,7 @@ def memory() -> None:
     script = (
         "import re, sys, numpy as np\n"
         "from bench.__main__ import matrix_of\n"
-        "from truecost.experiments import resample\n"
+        "from truecost.paper import resample\n"
         "resample.sweep_n(matrix_of(500, 500, 5), splits=int(sys.argv[1]), rng=np.random.default_rng(1))\n"
         "print(re.search(r'VmHWM:\\s+(\\d+) kB', open('/proc/self/status').read())[1])\n"
     )

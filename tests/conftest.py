@@ -43,7 +43,7 @@ def starter() -> Iterator[Starter]:
         "truecost.running.cluster",
         "truecost.running.configuring",
         "truecost.running.gathering",
-        "truecost.show.document.following",
+        "truecost.show.document.next_steps",
         "truecost.show.terminal",
         "truecost.stats.ratios",
     ) as made:

@@ -3,8 +3,8 @@ import pytest
 from test_resample import runtimes
 
 from truecost.errors import InputError
-from truecost.experiments import bounds_observed as reality
-from truecost.experiments import resample
+from truecost.paper import bounds_observed as reality
+from truecost.paper import resample
 from truecost.stats import bounds
 from truecost.stats.allocation import even
 from truecost.stats.variance import variance_components

@@ -8,9 +8,9 @@ import pytest
 from test_figures import named
 from test_resample import runtimes
 
-from truecost.experiments import bounds_observed, claims, exact, fit, resample, tables
-from truecost.experiments.claims import Verdict
 from truecost.matrix import CostMatrix
+from truecost.paper import bounds_observed, claims, exact, fit, resample, tables
+from truecost.paper.claims import Verdict
 from truecost.stats.variance import variance_components
 
 

@@ -12,8 +12,8 @@ from commands import run
 from test_cli import TRUECOST
 from test_resample import runtimes, with_gaps
 
-from truecost.experiments import exact, fit, resample, tables
 from truecost.matrix import CostMatrix
+from truecost.paper import exact, fit, resample, tables
 
 
 @pytest.fixture(scope="module")

@@ -95,9 +95,8 @@ def statement(found: Configured) -> dict[str, Any]:
     """What a search came to, without the seconds it took."""
     told = {each.name: getattr(found, each.name) for each in dataclasses.fields(found)}
     told["assessment"] = found.assessment.to_dict(*AUDITED)
-    return json.loads(
-        json.dumps({key: repr(value) for key, value in told.items() if key not in ("cpu", "notes")})
-    )  # type: ignore[no-any-return]
+    text = {key: repr(value) for key, value in told.items() if key not in ("cpu", "notes")}
+    return dict(json.loads(json.dumps(text)))
 
 
 class Allowed(Cut):

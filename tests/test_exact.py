@@ -6,7 +6,7 @@ from test_resample import runtimes
 from test_variance import matrix_of
 
 from truecost.errors import InputError
-from truecost.experiments import exact
+from truecost.paper import exact
 from truecost.stats.allocation import Allocation, even
 from truecost.stats.variance import variance_components
 

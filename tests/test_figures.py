@@ -11,10 +11,10 @@ import pytest
 from test_resample import runtimes, with_gaps
 
 from truecost.errors import InputError
-from truecost.experiments import bounds_observed, exact, fit, resample
-from truecost.experiments import tables as experiment_tables
-from truecost.experiments.one_split import one_split
 from truecost.matrix import CostMatrix
+from truecost.paper import bounds_observed, exact, fit, resample
+from truecost.paper import tables as experiment_tables
+from truecost.paper.one_split import one_split
 from truecost.show import figures, saving
 from truecost.show.theme import Chart
 from truecost.stats.variance import variance_components

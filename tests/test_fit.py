@@ -4,7 +4,7 @@ from scipy.optimize import curve_fit
 from test_resample import runtimes
 
 from truecost.errors import InputError
-from truecost.experiments import fit, resample
+from truecost.paper import fit, resample
 
 CURVES = {
     "m": lambda x, a, b: a * np.log(x) + b * np.sqrt(np.log(x)),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from truecost.errors import InputError
-from truecost.experiments import resample
+from truecost.paper import resample
 from truecost.plan import schedules
 from truecost.race import policy, replay
 from truecost.running.space import Space

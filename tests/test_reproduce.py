@@ -16,8 +16,8 @@ from test_resample import runtimes, with_gaps
 
 import truecost
 from truecost.errors import InputError
-from truecost.experiments import tables
 from truecost.matrix import CostMatrix
+from truecost.paper import tables
 from truecost.show import results_page
 from truecost.show.reproducing import reproduce
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from test_variance import matrix_of
 
 from truecost.errors import InputError
-from truecost.experiments import exact, resample
-from truecost.experiments.one_split import one_split
 from truecost.matrix import CostMatrix
+from truecost.paper import exact, resample
+from truecost.paper.one_split import one_split
 from truecost.stats.synthetic import runtime_model
 
 FloatArray = NDArray[np.float64]

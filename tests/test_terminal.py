@@ -30,8 +30,8 @@ from starting import Starter
 from test_cli import TRUECOST
 
 from truecost.cli import printing, progress
-from truecost.experiments import resample
 from truecost.matrix import CostMatrix
+from truecost.paper import resample
 from truecost.show.reproducing import reproduce
 from truecost.stats.synthetic import runtime_model
 
@@ -305,7 +305,7 @@ def loaded() -> Iterator[Starter]:
         "truecost.importers.table",
         "truecost.judge.assess",
         "truecost.judge.bounds",
-        "truecost.show.document.following",
+        "truecost.show.document.next_steps",
         "truecost.show.terminal",
     ) as made:
         yield made

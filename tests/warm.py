@@ -8,8 +8,8 @@ import sys
 
 import numpy as np
 
-from truecost.experiments import resample
 from truecost.matrix import CostMatrix
+from truecost.paper import resample
 from truecost.race.replay import replay
 from truecost.stats import betting, confidence, forecast, quantiles, rates, ratios, scanning
 from truecost.stats.synthetic import runtime_model

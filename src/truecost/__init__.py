@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from truecost import smac as smac
     from truecost.errors import InputError, TruecostError
     from truecost.examples import load_example
-    from truecost.experiments import bounds_observed as reality
-    from truecost.experiments import exact, fit, resample
     from truecost.importers.detect import import_runs
     from truecost.judge.assess import assess, audit, certify
     from truecost.judge.assessment import Assessment
@@ -51,6 +49,8 @@ if TYPE_CHECKING:
     from truecost.judge.statements import Certificate
     from truecost.matrix import CostMatrix
     from truecost.matrix.imported import Import
+    from truecost.paper import bounds_observed as reality
+    from truecost.paper import exact, fit, resample
     from truecost.race import replay
     from truecost.running.configuring import configure
     from truecost.running.gathering import gather
@@ -121,10 +121,10 @@ _HOMES = {
     "forecast": "stats.forecast:",
     "synthetic": "stats.synthetic:",
     "runtime_model": "stats.synthetic",
-    "exact": "experiments.exact:",
-    "resample": "experiments.resample:",
-    "fit": "experiments.fit:",
-    "reality": "experiments.bounds_observed:",
+    "exact": "paper.exact:",
+    "resample": "paper.resample:",
+    "fit": "paper.fit:",
+    "reality": "paper.bounds_observed:",
     "Assessment": "judge.assessment",
     "assess": "judge.assess",
     "audit": "judge.assess",

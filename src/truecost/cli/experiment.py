@@ -15,11 +15,11 @@ from truecost.cli.reading import Source, check_out, reads_runs
 from truecost.errors import InputError
 
 if TYPE_CHECKING:
-    from truecost.experiments.bounds_observed import Reality
-    from truecost.experiments.exact import SquaredError
-    from truecost.experiments.fit import Fit, Kind
-    from truecost.experiments.resample import EstimatorErrors, Sweep
     from truecost.matrix import CostMatrix
+    from truecost.paper.bounds_observed import Reality
+    from truecost.paper.exact import SquaredError
+    from truecost.paper.fit import Fit, Kind
+    from truecost.paper.resample import EstimatorErrors, Sweep
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -73,7 +73,7 @@ def estimators(
 
     With --splits it is simulated too, at K = --train-instances.
     """
-    from truecost.experiments import exact, tables
+    from truecost.paper import exact, tables
 
     loaded = load(source, out)
     exact.check_complete(loaded)
@@ -82,7 +82,7 @@ def estimators(
     found = {"exact": tables.exact_table(k, n, errors)}
     simulated = None
     if splits:
-        from truecost.experiments import resample
+        from truecost.paper import resample
 
         train = int(k[-1, 0]) if train is None else train
         _, runs = exact.grid(loaded.shape[1], r1=[train / loaded.shape[1]])
@@ -202,7 +202,7 @@ def _sweep(
     if not 0 < delta < 1:
         raise InputError(f"Expected delta between 0 and 1, got {delta}.")
     loaded = load(source, out)
-    from truecost.experiments import bounds_observed, fit, resample, tables
+    from truecost.paper import bounds_observed, fit, resample, tables
 
     levels = bounds_observed.levels_for(delta)
     with splits_done(splits, quiet) as tell:
@@ -277,7 +277,7 @@ def _sweep_data(
 def _print_sweep(sweep: "Sweep", beside: "Reality", fits: "dict[str, Fit]") -> None:
     import numpy as np
 
-    from truecost.experiments.fit import FORMULAS, letter
+    from truecost.paper.fit import FORMULAS, letter
 
     axis, level = letter(sweep.kind), f"{1 - beside.delta:.4g}"
 

@@ -108,7 +108,7 @@ def _save(
 ) -> None:
     import polars as pl
 
-    from truecost.experiments import tables
+    from truecost.paper import tables
 
     places = product(range(played.regret.shape[0]), played.budgets, played.rules)
     table = pl.DataFrame(places, schema=["repetition", "budget", "rule"], orient="row")

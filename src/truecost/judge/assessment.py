@@ -22,11 +22,11 @@ from truecost.runs import Status
 if TYPE_CHECKING:  # a part loads what it is computed with when it is asked for
     import polars as pl
 
-    from truecost.experiments.fit import Fit
-    from truecost.experiments.one_split import OneSplit
     from truecost.judge.beyond import Statement
     from truecost.judge.bounds import PaperBounds
     from truecost.judge.outlook import Outlook, Reach
+    from truecost.paper.fit import Fit
+    from truecost.paper.one_split import OneSplit
     from truecost.stats.approximate import Approximate
     from truecost.stats.confidence import UpperBySize
     from truecost.stats.forecast import Width
@@ -324,7 +324,7 @@ class Assessment(Estimates, Spoken):
     @cached_property
     def split(self) -> "OneSplit":
         """Training and test costs of all configurations on one random split."""
-        from truecost.experiments.one_split import one_split
+        from truecost.paper.one_split import one_split
 
         return one_split(self.matrix, rng=self.asked.rng(7))
 

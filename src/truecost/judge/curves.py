@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from truecost.experiments import fit, resample
-from truecost.experiments.bounds_observed import bounds_against_reality
-from truecost.experiments.tables import sweep_table
 from truecost.judge.costs import instance_means
 from truecost.judge.evidence import Evidence
 from truecost.matrix import CostMatrix
+from truecost.paper import fit, resample
+from truecost.paper.bounds_observed import bounds_against_reality
+from truecost.paper.tables import sweep_table
 from truecost.stats import confidence
 
 # More splits than this make a curve no smoother to the eye.

@@ -4,7 +4,7 @@ from truecost.judge.assessment import Assessment
 from truecost.judge.statements import Certificate
 from truecost.show import html
 from truecost.show.document import Context, audited
-from truecost.show.document.certain import of_certificate
+from truecost.show.document.certificate import of_certificate
 
 
 def sentence(found: Assessment | Certificate) -> str:

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import polars as pl
 
-from truecost.experiments import paper
-from truecost.experiments.claims import Claim
-from truecost.experiments.tables import Store
 from truecost.matrix import CostMatrix
 from truecost.matrix.files import whole_file
+from truecost.paper import reproduction as paper
+from truecost.paper.claims import Claim
+from truecost.paper.tables import Store
 from truecost.show import figures, results_page
 from truecost.show.saving import Format, render, specification
 from truecost.show.theme import Chart

@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from truecost.experiments import claims
-from truecost.experiments.fit import FORMULAS
-from truecost.experiments.paper import Results
 from truecost.matrix import CostMatrix
+from truecost.paper import claims
+from truecost.paper.fit import FORMULAS
+from truecost.paper.reproduction import Results
 from truecost.show.text import visible
 
 FloatArray = NDArray[np.float64]

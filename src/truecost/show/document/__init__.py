@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from truecost.judge.assessment import AUDITED, Assessment
 from truecost.show.blocks import Document, Fact, Facts, Points, Section
-from truecost.show.document.certain import bounds_section, certificate_section, how_sure
+from truecost.show.document.certificate import bounds_section, certificate_section, how_sure
 from truecost.show.document.context import Context
-from truecost.show.document.following import what_next
-from truecost.show.document.noisy import how_noisy
+from truecost.show.document.next_steps import what_next
+from truecost.show.document.noise import how_noisy
+from truecost.show.document.over_tuning import instance_by_instance, over_tuned
 from truecost.show.document.planned import plan_section, power_section, show_section
 from truecost.show.document.runs import what_was_run
-from truecost.show.document.shown import what_is_shown
-from truecost.show.document.tuned import instance_by_instance, over_tuned
+from truecost.show.document.statement_table import what_is_shown
 from truecost.show.document.verdict import at_a_glance, beside, judged, key, verdict_of
 from truecost.show.numbers import counted
 

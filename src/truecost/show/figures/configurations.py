@@ -30,7 +30,7 @@ from truecost.show.theme import (
 )
 
 if TYPE_CHECKING:
-    from truecost.experiments.one_split import OneSplit
+    from truecost.paper.one_split import OneSplit
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -1,7 +1,7 @@
 """Figures of the experiments: estimators compared, errors against m, N and K, bounds against
 reality.
 
-They are drawn from the tables of `truecost.experiments.tables`: a parquet file of results is as
+They are drawn from the tables of `truecost.paper.tables`: a parquet file of results is as
 good as a fresh run.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from truecost.errors import InputError
-from truecost.experiments.fit import FORMULAS, Fit, Kind
+from truecost.paper.fit import FORMULAS, Fit, Kind
 from truecost.show import theme
 from truecost.show.numbers import confidence, counted
 from truecost.show.theme import (

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
-from truecost.experiments.exact import check_complete, check_counts, split_sizes
 from truecost.matrix import CostMatrix
+from truecost.paper.exact import check_complete, check_counts, split_sizes
 
 FloatArray = NDArray[np.float64]
 

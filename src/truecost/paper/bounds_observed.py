@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
-from truecost.experiments.resample import LEVELS, Sweep
 from truecost.matrix import CostMatrix
+from truecost.paper.resample import LEVELS, Sweep
 from truecost.stats import bounds
 from truecost.stats.allocation import AllocationSizes, even_sizes
 from truecost.stats.variance import variance_components

@@ -14,11 +14,11 @@ import numpy as np
 import polars as pl
 
 from truecost.errors import InputError
-from truecost.experiments.bounds_observed import Reality
-from truecost.experiments.exact import SquaredError
-from truecost.experiments.resample import EstimatorErrors, Sweep
-from truecost.experiments.resample_curves import NAMES
 from truecost.matrix.files import whole_file
+from truecost.paper.bounds_observed import Reality
+from truecost.paper.exact import SquaredError
+from truecost.paper.resample import EstimatorErrors, Sweep
+from truecost.paper.resample_curves import NAMES
 
 
 def sweep_table(sweep: Sweep, beside: Reality | None = None) -> pl.DataFrame:

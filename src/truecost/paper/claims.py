@@ -1,6 +1,6 @@
 """What the paper's experimental section claims, judged on the results of one matrix.
 
-Each function takes tables of `truecost.experiments.tables` and answers one claim by a verdict and
+Each function takes tables of `truecost.paper.tables` and answers one claim by a verdict and
 the numbers behind it. What counts as "best", "steady" or "follows" stands beside each as a constant
 and in the answer.
 """
@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from truecost.experiments import fit
+from truecost.paper import fit
 
 FloatArray = NDArray[np.float64]
 

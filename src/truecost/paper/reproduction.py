@@ -13,10 +13,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
-from truecost.experiments import claims, exact, fit, resample, tables
-from truecost.experiments.bounds_observed import bounds_against_reality, levels_for
-from truecost.experiments.one_split import OneSplit, one_split
 from truecost.matrix import CostMatrix
+from truecost.paper import claims, exact, fit, resample, tables
+from truecost.paper.bounds_observed import bounds_against_reality, levels_for
+from truecost.paper.one_split import OneSplit, one_split
 from truecost.stats.variance import VarianceComponents, variance_components
 
 FloatArray = NDArray[np.float64]

@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from truecost.errors import InputError
-from truecost.experiments import _resample_kernels as kernels
-from truecost.experiments.exact import (
+from truecost.matrix import CostMatrix
+from truecost.paper import _resample_kernels as kernels
+from truecost.paper.exact import (
     ESTIMATORS,
     Estimator,
     check_complete,
     check_counts,
     split_sizes,
 )
-from truecost.experiments.fit import Kind
-from truecost.experiments.resample_curves import Curve, over_splits, over_subsets
-from truecost.matrix import CostMatrix
+from truecost.paper.fit import Kind
+from truecost.paper.resample_curves import Curve, over_splits, over_subsets
 from truecost.stats.random import Rng, generator
 
 FloatArray = NDArray[np.float64]

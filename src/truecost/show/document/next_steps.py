@@ -6,7 +6,7 @@ from typing import Any
 from truecost.judge.assessment import Assessment
 from truecost.show.blocks import Block, Commands, Fact, Facts, Figure, Fold, Points, Section, Text
 from truecost.show.document.context import Context, called, opening
-from truecost.show.document.noisy import still
+from truecost.show.document.noise import still
 from truecost.show.numbers import counted, number, percent
 
 SHOWN_BY = "how many new instances would show it; also wins=0.6, speed-up=1.5, solved=0.95"

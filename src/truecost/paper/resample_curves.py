@@ -7,8 +7,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.experiments import _resample_kernels as kernels
-from truecost.experiments.exact import subset_weights
+from truecost.paper import _resample_kernels as kernels
+from truecost.paper.exact import subset_weights
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
