@@ -28,19 +28,20 @@ import numpy as np
 from scipy.stats import wilcoxon
 
 from bench.simulated import HIGH, TARGETS, TRAINING, UNTOUCHED, Target
+from truecost.campaigns import configure as configuring
+from truecost.campaigns.budget import Budget
+from truecost.campaigns.gather import Bench
+from truecost.campaigns.search import Search
+from truecost.journal import searchlog
+from truecost.journal.journal import Journal
+from truecost.journal.metric import Metric
 from truecost.race import policy as race
-from truecost.running import configuring, propose, searchlog
-from truecost.running.budget import Budget
-from truecost.running.gathering import Bench
-from truecost.running.instances import Instance
-from truecost.running.journal import Journal, Machine
-from truecost.running.metric import Metric
 from truecost.running.pool import Finished, Task
 from truecost.running.scenario import AnswerFormat, Limits, Scenario
 from truecost.running.scenario import Target as Called
-from truecost.running.search import Search
-from truecost.running.space import Configuration, name_of
-from truecost.runs import Outcome, Status
+from truecost.runs import Instance, Machine, Outcome, Status
+from truecost.space import propose
+from truecost.space.space import Configuration, name_of
 
 BUDGETS = (200, 1000, 5000)
 REPETITIONS = 20
@@ -367,7 +368,7 @@ def _never_called(config: Any, instance: str, seed: int = 0) -> float:
 
 
 def _from_smac(space: Any, config: Any) -> Configuration:
-    from truecost.running.spacefiles import plain
+    from truecost.space.files import plain
 
     there = dict(config)
     values = {name: plain(there[name]) for name in space.parameters if name in there}

@@ -10,11 +10,11 @@ import threading
 import time
 from pathlib import Path
 
-from truecost.running.execute import Slot, cores
-from truecost.running.gathering import gather, plan_of
-from truecost.running.journal import Journal, Machine
+from truecost.campaigns.gather import design_of, gather
+from truecost.journal.journal import Journal
 from truecost.running.scenario import Limits, Scenario
-from truecost.runs import Outcome, Run, Status
+from truecost.running.slots import Slot, cores
+from truecost.runs import Machine, Outcome, Run, Status
 
 NOTHING = """
 name = "nothing"
@@ -149,7 +149,7 @@ def accuracy() -> None:
 def journal(folder: Path) -> None:
     """500 × 500 × 5 runs."""
     scenario = scenario_in(folder, 500)
-    plan = plan_of(scenario, 500, 500, 5)
+    plan = design_of(scenario, 500, 500, 5)
     path = folder / "large.db"
     here = Machine(host="h", cpu="c", system="s", method="m", solver="v", truecost="t")
     with Journal.write(path, scenario) as book:

@@ -22,7 +22,7 @@ from scipy.stats import norm, spearmanr
 
 import truecost
 from truecost.examples import describe_example, load_example
-from truecost.running.space import Configuration, Space
+from truecost.space.space import Configuration, Space
 
 FloatArray = NDArray[np.float64]
 # Log10 of a run's time on every instance, from the configuration in numbers; None where it crashes.

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from truecost import Scenario, gather
-from truecost.running.configuring import configure
-from truecost.running.validating import validate
+from truecost.campaigns.configure import configure
+from truecost.campaigns.validate import validate
 
 # Seconds after which a process that should be gone is called a survivor.
 PATIENCE = 120.0

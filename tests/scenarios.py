@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from truecost import Scenario, Status
-from truecost.running.gathering import plan_of
-from truecost.running.instances import Instance
-from truecost.running.space import Configuration
+from truecost.campaigns.gather import design_of
+from truecost.runs import Instance
+from truecost.space.space import Configuration
 
 # A shell starts in 2 ms. One run in 7 crashes, one in 41 burns CPU time up to its limit; the others
 # answer with a number. CPU time, because a run that a busy machine does not let go on has used none
@@ -97,7 +97,7 @@ def expected(
     scenario: Scenario, configurations: int, instances: int | None, runs: int
 ) -> list[Cell]:
     """The cells of all runs of a plan, in the order of their keys."""
-    plan = plan_of(scenario, configurations, instances, runs)
+    plan = design_of(scenario, configurations, instances, runs)
     return sorted(
         cell(scenario, configuration, instance, number)
         for configuration in plan.configurations

@@ -10,9 +10,9 @@ import scenarios
 from commands import Run as RunCommand
 
 from truecost import CostMatrix, Journal, Outcome, Run, Scenario, Status, plan
+from truecost.campaigns.gather import design_of
 from truecost.plan import power as apart
-from truecost.running.gathering import plan_of
-from truecost.running.journal import Machine
+from truecost.runs import Machine
 from truecost.stats.estimate import training_cost
 from truecost.stats.synthetic import runtime_model
 from truecost.stats.variance import VarianceComponents, variance_components
@@ -151,7 +151,7 @@ def test_a_journal_knows_the_seconds(tmp_path: Path, run: RunCommand) -> None:
     configuration's.
     """
     scenario = Scenario.read(scenarios.write(tmp_path))
-    whole = plan_of(scenario, 2, 3, 2)
+    whole = design_of(scenario, 2, 3, 2)
     machine = Machine(
         host="here", cpu="fast", system="Linux", method="cgroup", solver="1.0", truecost="0"
     )

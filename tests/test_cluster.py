@@ -15,9 +15,9 @@ from test_gather import cells
 from test_validate import GENERATED
 
 from truecost import Scenario, gather, import_runs
-from truecost.running.configuring import configure
-from truecost.running.gathering import GatherProgress
-from truecost.running.validating import validate
+from truecost.campaigns.configure import configure
+from truecost.campaigns.gather import GatherProgress
+from truecost.campaigns.validate import validate
 
 
 @pytest.fixture(scope="module")

@@ -22,17 +22,17 @@ from scipy import stats
 from starting import Starter
 
 from truecost import InputError, Journal, Scenario, Status, gather, import_runs
+from truecost.campaigns.budget import Budget
+from truecost.campaigns.configure import Configured, configure
+from truecost.campaigns.search import SearchProgress, _favoured
+from truecost.journal import searchlog
+from truecost.journal.file import enter
 from truecost.judge.assess import certify
 from truecost.judge.assessment import AUDITED
 from truecost.judge.evidence import Chosen
 from truecost.race import policy as race
 from truecost.race.policy import Cut, Decision, RunOrder, Standing, Stretch
-from truecost.running import searchlog
-from truecost.running.budget import Budget
-from truecost.running.configuring import Configured, configure
-from truecost.running.journalfile import enter
-from truecost.running.search import SearchProgress, _favoured
-from truecost.running.space import Configuration, Space
+from truecost.space.space import Configuration, Space
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.usefixtures("own_locks")
@@ -971,7 +971,7 @@ def test_proposals_depend_on_their_number_only() -> None:
     """A proposal would depend on how many draws were made before it, and a resumed search go
     elsewhere.
     """
-    from truecost.running.propose import Proposal, propose
+    from truecost.space.propose import Proposal, propose
 
     space = Space.parse("a {x,y,z} [x]\nb [0,1] [0.5]\nc [1,100] [10]il\n")
     parents = space.configurations(3, rng=9)
@@ -1001,7 +1001,7 @@ def test_proposals_depend_on_their_number_only() -> None:
 
 def test_the_mix_of_proposals() -> None:
     """Random configurations would be too few to find other valleys, or the best not be followed."""
-    from truecost.running.propose import EARLY, LEARNT, LOST, RANDOM, propose
+    from truecost.space.propose import EARLY, LEARNT, LOST, RANDOM, propose
 
     space = Space.parse("a {x,y,z} [x]\nb [0,1] [0.5]\nc [1,100] [10]il\n")
     parents = space.configurations(4, rng=9)
@@ -1043,7 +1043,7 @@ def test_a_model_that_offers_what_is_known_does_not_hold_up_the_search() -> None
     """In a small space, where the model's favourites have all been tried, a proposal would be made
     twice or never.
     """
-    from truecost.running.propose import propose
+    from truecost.space.propose import propose
 
     space = Space.parse("a {x,y,z} [x]\n")
     first, second, third = sorted(
@@ -1070,7 +1070,7 @@ def test_a_model_that_offers_what_is_known_does_not_hold_up_the_search() -> None
 
 def test_proposals_narrow_as_the_budget_is_spent() -> None:
     """A search would go on far from the best to its end, or near it from the beginning."""
-    from truecost.running.propose import EARLY, RANDOM, propose
+    from truecost.space.propose import EARLY, RANDOM, propose
 
     space = Space.parse("b [0,1] [0.5]\n")
     spreads = []

@@ -13,9 +13,9 @@ import pytest
 from starting import Started, Starter
 
 from truecost.errors import InputError
-from truecost.running import execute
-from truecost.running.execute import Ended, LostSlotError, Slot, control_group
+from truecost.running import slots as execute
 from truecost.running.scenario import Limits
+from truecost.running.slots import Ended, LostSlotError, Slot, control_group
 from truecost.running.target import read_wrapper
 from truecost.runs import Status
 
@@ -295,7 +295,7 @@ def test_nothing_outlives_whoever_started_it(starter: Starter, kind: str) -> Non
 RUNNING = """
 import json, signal, sys
 from pathlib import Path
-from truecost.running.execute import Slot
+from truecost.running.slots import Slot
 from truecost.running.scenario import Limits
 slot = Slot(**json.loads(sys.argv[1]))
 print(slot.pid, flush=True)

@@ -18,8 +18,8 @@ from commands import Ended, run
 from starting import Starter
 
 from truecost import InputError, Journal, Scenario, Status, gather
-from truecost.running import execute
-from truecost.running.gathering import GatherProgress, forecast, plan_of, tasks
+from truecost.campaigns.gather import GatherProgress, design_of, forecast, tasks
+from truecost.running import slots as execute
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.usefixtures("own_locks")
@@ -165,7 +165,7 @@ def test_a_supervisor_killed_while_it_starts_costs_no_run(
 def test_any_prefix_of_the_schedule_is_even(tmp_path: Path) -> None:
     """Stopped anywhere, what was gathered would favour some instances or configurations."""
     scenario = Scenario.read(scenarios.write(tmp_path))
-    plan = plan_of(scenario, 4, 5, 3)
+    plan = design_of(scenario, 4, 5, 3)
     counts = np.zeros((4, 5), dtype=int)
     names = [configuration.name for configuration in plan.configurations]
     places = [instance.name for instance in plan.instances]

@@ -63,7 +63,7 @@ SCRIPTS = ("library/", "running/_supervisor.py", "running/_call.py")
 THEIRS = {
     "importers/acl.py": {"--instance", "--config", "--cutoff", "--seed"},
     "running/target.py": {"--name=value", "--name value"},
-    "running/space.py": {"--name=value", "--name value", "--{name}={value}", "--{name} {value}"},
+    "space/space.py": {"--name=value", "--name value", "--{name}={value}", "--{name} {value}"},
 }
 # Not a variable of CSS; an f-string may go on with the name.
 FLAG = re.compile(r"(?<!var\()(?<![\w-])--(?:[a-z][\w-]*|(?=\{|$))")

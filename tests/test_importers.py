@@ -16,14 +16,13 @@ import typer
 from commands import run
 
 from truecost import Journal, Outcome, Run, Scenario, load_example
+from truecost.campaigns.gather import design_of
 from truecost.cli import app
 from truecost.errors import InputError
 from truecost.importers.detect import import_runs
 from truecost.judge.assess import assess
 from truecost.matrix import CostMatrix, provenance
-from truecost.running.gathering import plan_of
-from truecost.running.journal import Machine
-from truecost.runs import Status, Step, Trajectory
+from truecost.runs import Machine, Status, Step, Trajectory
 from truecost.stats.synthetic import runtime_model
 
 ROOT = Path(__file__).parent.parent
@@ -726,7 +725,7 @@ def test_a_gathering_that_is_not_finished_says_so(tmp_path: Path) -> None:
     wrong beyond delta.
     """
     scenario = Scenario.read(scenarios.write(tmp_path))
-    whole = plan_of(scenario, 2, 5, 2)
+    whole = design_of(scenario, 2, 5, 2)
     machine = Machine(
         host="here", cpu="fast", system="Linux", method="cgroup", solver="1.0", truecost="0"
     )

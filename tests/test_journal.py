@@ -12,12 +12,13 @@ import pytest
 import scenarios
 
 from truecost import CostMatrix, InputError, Journal, Outcome, Run, Scenario, Status
+from truecost.campaigns.doubts import doubts
+from truecost.campaigns.gather import design_of
 from truecost.importers.detect import import_runs
-from truecost.running.doubts import doubts
-from truecost.running.gathering import plan_of
-from truecost.running.journal import Machine, Plan
-from truecost.running.journalfile import JournalError
-from truecost.running.metric import Metric
+from truecost.journal.file import JournalError
+from truecost.journal.journal import Design
+from truecost.journal.metric import Metric
+from truecost.runs import Machine
 
 HERE = Machine(host="here", cpu="fast", system="Linux", method="cgroup", solver="1.0", truecost="0")
 
@@ -41,7 +42,7 @@ def outcome(
 
 def add(
     journal: Journal,
-    plan: Plan,
+    plan: Design,
     cells: list[tuple[int, int, int]],
     made: Outcome | None = None,
     machine: Machine = HERE,
@@ -80,9 +81,9 @@ def journal(tmp_path: Path, scenario: Scenario) -> Iterator[Journal]:
 
 def begun(
     journal: Journal, scenario: Scenario, configurations: int = 2, instances: int = 3, runs: int = 2
-) -> Plan:
+) -> Design:
     """A plan that the journal has taken in."""
-    plan = plan_of(scenario, configurations, instances, runs)
+    plan = design_of(scenario, configurations, instances, runs)
     journal.begin(plan, scenario.metric)
     return plan
 

@@ -17,7 +17,9 @@ from commands import run
 from scipy import stats
 
 from truecost import library
+from truecost.campaigns.gather import gather
 from truecost.errors import InputError
+from truecost.journal.journal import Journal
 from truecost.library import quasigroup, sequence, tsp
 from truecost.library.clasp import check as clasp_check
 from truecost.library.clasp import launch as clasp_launch
@@ -26,12 +28,10 @@ from truecost.library.kissat import launch as kissat_launch
 from truecost.library.lkh import launch as lkh_launch
 from truecost.library.qcp import check as qcp_check
 from truecost.library.satenstein.arguments import build as satenstein_arguments
-from truecost.running.gathering import gather
-from truecost.running.journal import Journal
 from truecost.running.scenario import Scenario
-from truecost.running.space import Space
 from truecost.running.target import Caller
 from truecost.runs import Status
+from truecost.space.space import Space
 
 LIBRARY = Path(library.__file__).parent
 # To read one takes longer than to look at it.

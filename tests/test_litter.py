@@ -11,8 +11,8 @@ import scenarios
 from starting import Starter
 
 from truecost import Scenario, gather
-from truecost.running.execute import Slot
 from truecost.running.scenario import Limits
+from truecost.running.slots import Slot
 
 LIMITS = Limits(cpu=50.0, wall=300.0)
 KINDS = {
@@ -138,7 +138,7 @@ def _alive(pid: int) -> bool:
 RUNNING = """
 import json, sys, threading
 from pathlib import Path
-from truecost.running.execute import LostSlotError, Slot
+from truecost.running.slots import LostSlotError, Slot
 from truecost.running.scenario import Limits
 slot = Slot(**json.loads(sys.argv[1]))
 print(slot.pid, flush=True)

@@ -5,8 +5,8 @@ import pytest
 import scenarios
 
 from truecost import InputError, Journal, Scenario, gather
-from truecost.running.space import Space
 from truecost.running.target import Caller
+from truecost.space.space import Space
 
 COMMAND = {"kind": "command", "command": ["./print.sh", "{instance}", "{arguments}"]}
 PLAIN = "alpha {1,2} [1]\nbeta [0,1] [0.5]\n"

@@ -8,7 +8,7 @@ from truecost.errors import InputError
 from truecost.paper import resample
 from truecost.plan import schedules
 from truecost.race import policy, replay
-from truecost.running.space import Space
+from truecost.space.space import Space
 from truecost.stats.allocation import even, scattered
 from truecost.stats.random import Rng
 from truecost.stats.synthetic import runtime_model

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from truecost import InputError, Scenario, Status
-from truecost.running.metric import Metric
+from truecost.journal.metric import Metric
 from truecost.running.target import Caller, read_irace, read_wrapper
 
 CPU = scenarios.TABLES["limits"]["cpu"]

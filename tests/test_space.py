@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from truecost.errors import InputError
-from truecost.running.space import Configuration, Space, arguments, name_of
+from truecost.space.space import Configuration, Space, arguments, name_of
 
 SHARED = Path("/work/shared/data/spaces")
 

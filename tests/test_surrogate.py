@@ -10,10 +10,10 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from truecost.library import catalogue
 from truecost.race.surrogate import Surrogate, effects_of
-from truecost.running import learning
-from truecost.running.learning import FIRST, MOST, Learner
-from truecost.running.points import Coordinates
-from truecost.running.space import Space
+from truecost.space import learning
+from truecost.space.learning import FIRST, MOST, Learner
+from truecost.space.points import Coordinates
+from truecost.space.space import Space
 
 MIXED = """
 kind {a,b,c} [a]

@@ -28,11 +28,12 @@ from truecost import (
     gather,
     import_runs,
 )
+from truecost.campaigns.validate import Validated, ValidationProgress, validate
+from truecost.journal.validationlog import import_of
 from truecost.judge.assessment import AUDITED
 from truecost.judge.evidence import part_of_round
 from truecost.race.stopping import HOPELESS, StoppingRule
-from truecost.running.validating import Validated, ValidationProgress, validate
-from truecost.running.validationlog import import_of
+from truecost.running.instances import prepare
 from truecost.stats import forecast, scanning
 from truecost.stats.forecast import Goal
 
@@ -504,7 +505,7 @@ def test_instances_are_made_when_they_are_needed(
     # Made anew from the seed alone, it is the same.
     content = made[0].read_bytes()
     made[0].unlink()
-    next(each for each in scenario.instances if each.name == made[0].name).prepare()
+    prepare(next(each for each in scenario.instances if each.name == made[0].name))
     assert made[0].read_bytes() == content
     log = import_runs("g.db")
     best, worst = sorted(log.parameters, key=lambda name: int(str(log.parameters[name]["x"])))

@@ -40,9 +40,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from truecost import library, plan, race
     from truecost import smac as smac
+    from truecost.campaigns.configure import configure
+    from truecost.campaigns.gather import gather
+    from truecost.campaigns.validate import validate
     from truecost.errors import InputError, TruecostError
     from truecost.examples import load_example
     from truecost.importers.detect import import_runs
+    from truecost.journal.journal import Journal
     from truecost.judge.assess import assess, audit, certify
     from truecost.judge.assessment import Assessment
     from truecost.judge.evidence import RefusedError
@@ -52,16 +56,12 @@ if TYPE_CHECKING:
     from truecost.paper import bounds_observed as reality
     from truecost.paper import exact, fit, resample
     from truecost.race import replay
-    from truecost.running.configuring import configure
-    from truecost.running.gathering import gather
-    from truecost.running.journal import Journal
     from truecost.running.scenario import Scenario
-    from truecost.running.space import Space
-    from truecost.running.validating import validate
     from truecost.runs import Outcome, Run, Status, Trajectory
     from truecost.show import figures
     from truecost.show.report import report
     from truecost.show.reproducing import reproduce
+    from truecost.space.space import Space
     from truecost.stats import (
         allocation,
         approximate,
@@ -134,14 +134,14 @@ _HOMES = {
     "plan": "plan:",
     "race": "race:",
     "replay": "race.replay:",
-    "Space": "running.space",
+    "Space": "space.space",
     "library": "library:",
     "Scenario": "running.scenario",
-    "Journal": "running.journal",
-    "gather": "running.gathering",
+    "Journal": "journal.journal",
+    "gather": "campaigns.gather",
     "load_example": "examples",
-    "configure": "running.configuring",
-    "validate": "running.validating",
+    "configure": "campaigns.configure",
+    "validate": "campaigns.validate",
     "Import": "matrix.imported",
     "import_runs": "importers.detect",
     "figures": "show.figures:",

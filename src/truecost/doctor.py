@@ -64,7 +64,7 @@ def _machine() -> list[Finding]:
 
 
 def _limits() -> list[Finding]:
-    from truecost.running.execute import control_group
+    from truecost.running.slots import control_group
 
     group, unshare = control_group(), shutil.which("unshare")
     looked_for = (

@@ -1,7 +1,11 @@
 """Records of runs that everything below shares."""
 
+import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from truecost.errors import InputError
@@ -80,6 +84,57 @@ class Run:
     number: int
     seed: int
     outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """How an instance is made: a command, in which {file} stands for what it writes, started in a
+    folder.
+    """
+
+    command: tuple[str, ...]
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instance:
+    """An instance: its name, what the target is told (a path, as a rule), and what else is known of
+    it.
+    """
+
+    name: str
+    argument: str
+    extras: Mapping[str, str]
+    is_file: bool = True
+    recipe: Recipe | None = None
+
+    def digest(self) -> str:
+        """A hash of the content, or of how that is made: the same name with another content is
+        another instance.
+        """
+        hashed = hashlib.sha256(
+            json.dumps(dict(self.extras), sort_keys=True).encode("utf-8", "surrogatepass")
+        )
+        if self.recipe is not None:
+            # The name of the folder it is made in stands for generator and program.
+            hashed.update(Path(self.argument).parent.name.encode())
+        elif self.is_file:
+            with Path(self.argument).open("rb") as file:
+                while part := file.read(1 << 20):
+                    hashed.update(part)
+        return hashed.hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """Where and how runs were executed: what makes their times comparable."""
+
+    host: str
+    cpu: str
+    system: str
+    method: str
+    solver: str
+    truecost: str
 
 
 # How configurations came about, as a Trajectory says it.

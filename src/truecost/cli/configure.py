@@ -14,10 +14,10 @@ from truecost.cli.progress import Meter, progress
 from truecost.errors import InputError
 
 if TYPE_CHECKING:
-    from truecost.running.budget import Budget
-    from truecost.running.configuring import Configured
+    from truecost.campaigns.budget import Budget
+    from truecost.campaigns.configure import Configured
+    from truecost.campaigns.search import SearchProgress
     from truecost.running.scenario import Scenario
-    from truecost.running.search import SearchProgress
 
 # So many parameters that differ from the default are shown.
 SHOWN = 12
@@ -72,8 +72,8 @@ def configure(
     Interrupted or killed, the same line goes on, and ends where it would have ended. With a larger
     budget it goes further.
     """
-    from truecost.running import configuring
-    from truecost.running.budget import Budget
+    from truecost.campaigns import configure as configuring
+    from truecost.campaigns.budget import Budget
     from truecost.running.scenario import Scenario
 
     if dask is not None and workers is not None:
@@ -109,7 +109,7 @@ def configure(
 def _announce(
     scenario: "Scenario", path: Path, budget: "Budget", workers: int | None, dask: str | None
 ) -> None:
-    from truecost.running.execute import cores
+    from truecost.running.slots import cores
 
     limit = scenario.limits.cpu or scenario.limits.wall or 0.0
     number_of = workers or len(cores())

@@ -17,9 +17,9 @@ from truecost.cli.reading import MATRICES, check_out
 from truecost.errors import InputError, LostClusterError
 
 if TYPE_CHECKING:
-    from truecost.running.gathering import GatherForecast, GatherProgress
-    from truecost.running.journal import Journal
-    from truecost.running.runtable import RunTable
+    from truecost.campaigns.gather import GatherForecast, GatherProgress
+    from truecost.journal.journal import Journal
+    from truecost.journal.table import RunTable
     from truecost.running.scenario import Scenario
 
 
@@ -79,7 +79,7 @@ def gather(
     Started again, it goes on where it was; asked for more configurations, instances or runs, it
     adds what is missing.
     """
-    from truecost.running import gathering
+    from truecost.campaigns import gather as gathering
     from truecost.running.scenario import Scenario
 
     check_out(out, endings=MATRICES)
@@ -108,7 +108,7 @@ def gather(
         _announce(read, path, size)
     with going_on(), progress("runs", quiet=quiet) as meter:
         gathering.gather(read, path, **settings, progress=reported(meter), waiting=meter.say)
-    from truecost.running.journal import Journal
+    from truecost.journal.journal import Journal
 
     with Journal.read(path) as book:
         table = book.table()
@@ -179,7 +179,7 @@ def _size(
     """The plan's size: what was asked for, else what was planned before, else 50 x all x 5."""
     before: tuple[int | None, int | None, int | None] = (None, None, None)
     if path.exists() and path.stat().st_size:
-        from truecost.running.journal import Journal
+        from truecost.journal.journal import Journal
 
         with Journal.read(path) as book:
             before = book.planned() or before
@@ -233,8 +233,8 @@ def summary(journal: "Journal", table: "RunTable") -> dict[str, Any]:
     """What a journal holds, as plain data."""
     from dataclasses import asdict
 
-    from truecost.running.doubts import doubts
-    from truecost.running.validationlog import stop_of
+    from truecost.campaigns.doubts import doubts
+    from truecost.journal.validationlog import stop_of
     from truecost.runs import Status
 
     machines, planned = journal.machines(), journal.planned()

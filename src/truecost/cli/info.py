@@ -49,12 +49,12 @@ def info(
 
 def _journal(path: "Path | None") -> dict[str, Any] | None:
     """What a journal says of itself; None where the runs are in something else."""
-    from truecost.running.journalfile import is_journal
+    from truecost.journal.file import is_journal
 
     if path is None or path.is_dir() or not is_journal(path):
         return None
     from truecost.cli.gather import summary
-    from truecost.running.journal import Journal
+    from truecost.journal.journal import Journal
 
     with Journal.read(path) as journal:
         told = summary(journal, journal.table())

@@ -252,11 +252,11 @@ def _pilot(source: Source, found: "Assessment") -> "Pilot":
 
 def _seconds(source: Source, configuration: str) -> float | None:
     """The mean CPU time of its runs, which a journal has."""
-    from truecost.running.journalfile import is_journal
+    from truecost.journal.file import is_journal
 
     if source.place is None or not is_journal(source.place):
         return None
-    from truecost.running.journal import Journal
+    from truecost.journal.journal import Journal
 
     with Journal.read(source.place) as journal:
         table = journal.table()
@@ -288,7 +288,7 @@ def _assumed(source: Source, within: float | None, across: float | None) -> "Pil
 
 def _price(text: str, price_run: float, seconds: float | None) -> float:
     """A budget in the unit of the prices."""
-    from truecost.running.budget import Budget
+    from truecost.campaigns.budget import Budget
 
     budget = Budget.parse(text)
     if budget.unit == "runs":

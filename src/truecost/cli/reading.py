@@ -79,7 +79,7 @@ class Source:
         if test is not None:
             # What a cost is holds for both; which columns or objective a log has is its own affair,
             # and a journal knows its range itself.
-            from truecost.running.journalfile import is_journal
+            from truecost.journal.file import is_journal
 
             known = test.is_file() and is_journal(test)
             named = (

@@ -28,10 +28,10 @@ from truecost.cli.reading import Source, check_out, reads_runs
 from truecost.errors import InputError
 
 if TYPE_CHECKING:
+    from truecost.campaigns.entry import Entry
+    from truecost.campaigns.validate import Validated, ValidationProgress
     from truecost.matrix.imported import Import
-    from truecost.running.entry import Entry
     from truecost.running.scenario import Scenario
-    from truecost.running.validating import Validated, ValidationProgress
 
 
 @reads_runs
@@ -106,8 +106,8 @@ def validate(
 
     Exit code 0: shown to be better. 1: not shown. Interrupted or killed, the same line goes on.
     """
-    from truecost.running import validating
-    from truecost.running.entry import entry_of
+    from truecost.campaigns import validate as validating
+    from truecost.campaigns.entry import entry_of
     from truecost.running.scenario import Scenario
 
     if dask is not None and workers is not None:
@@ -262,7 +262,7 @@ def _tell(
 
 def ended(found: "Validated") -> str:
     """Where and why it stopped, in a sentence."""
-    from truecost.running.budget import Budget
+    from truecost.campaigns.budget import Budget
 
     stop = found.stop
     budget = Budget(amount=stop.budget, unit=stop.unit)

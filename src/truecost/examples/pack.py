@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from truecost.journal.journal import Journal
 from truecost.matrix import CostMatrix
 from truecost.matrix.files import whole_file
-from truecost.running.journal import Journal
 from truecost.runs import Status, Trajectory
 
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from truecost.errors import InputError
 from truecost.importers.record import Options
+from truecost.journal.file import HEADER
 from truecost.matrix import provenance
 from truecost.matrix.cost_matrix import PACKED, CostMatrix
 from truecost.matrix.imported import Import
-from truecost.running.journalfile import HEADER
 from truecost.runs import NO_STATUS, Status, Trajectory
 from truecost.stats.utility import Utility
 
@@ -277,8 +277,8 @@ def _journal(path: Path, options: Options) -> Import:
             "expected no `low` and `high` with a journal: they follow from its metric."
         )
     # Here, since it loads what runs solvers, and no other log needs that.
-    from truecost.running import searchlog, validationlog
-    from truecost.running.journal import Journal
+    from truecost.journal import searchlog, validationlog
+    from truecost.journal.journal import Journal
 
     with Journal.read(path) as journal:
         table = journal.table()

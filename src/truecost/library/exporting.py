@@ -19,7 +19,7 @@ from truecost.library.catalogue import SCENARIOS, Builtin, Size
 from truecost.matrix.files import whole_file
 
 if TYPE_CHECKING:
-    from truecost.running.space import Space
+    from truecost.space.space import Space
 
 HERE = Path(__file__).parent
 VARIABLE = "TRUECOST_SATENSTEIN"
@@ -39,7 +39,7 @@ def describe(name: str) -> Builtin:
 
 def space(name: str) -> "Space":
     """The parameter space of a scenario."""
-    from truecost.running.space import Space
+    from truecost.space.space import Space
 
     folder = Path(describe(name).files[0]).parent
     return Space.read(HERE / folder / "space.pcs")

@@ -71,7 +71,7 @@ def references(
                 "pip install 'truecost[solvers]', with a Python below 3.13."
             )
         # Here, because it takes more than a second, and nothing else in the library needs it.
-        from truecost.running.space import Space, arguments
+        from truecost.space.space import Space, arguments
 
         default = arguments(Space.read(LKH / "space.pcs").default(), "-name value")
         with store.open("a") as file, ThreadPoolExecutor(workers) as pool:

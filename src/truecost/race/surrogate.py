@@ -52,7 +52,7 @@ def effects_of(costs: FloatArray) -> FloatArray:
 
 
 class Surrogate:
-    """A model of effects at points, coordinates as in `truecost.running.points`.
+    """A model of effects at points, coordinates as in `truecost.space.points`.
 
     Parameters
     ----------

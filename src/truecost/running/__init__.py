@@ -1,1 +1,1 @@
-"""Solvers, for Linux: spaces, scenarios, targets."""
+"""Scenarios, targets, resource limits, the supervisor, and the pools that execute runs."""

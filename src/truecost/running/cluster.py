@@ -20,14 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from truecost.errors import InputError, LostClusterError, TruecostError
-from truecost.running.execute import LostSlotError, Slot, claimed_cores, execute, version_of
-from truecost.running.instances import Instance
-from truecost.running.journal import Machine
 from truecost.running.pool import ATTEMPTS, Finished, Task, check_memory, this_machine
 from truecost.running.scenario import Scenario
-from truecost.running.space import Configuration
+from truecost.running.slots import LostSlotError, Slot, claimed_cores, execute, version_of
 from truecost.running.target import Caller
-from truecost.runs import Outcome
+from truecost.runs import Instance, Machine, Outcome
+from truecost.space.space import Configuration
 
 # Seconds between counts of the cluster's threads, and how long to wait for its scheduler.
 RECOUNT = 1.0

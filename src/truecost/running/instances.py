@@ -11,15 +11,15 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
 from truecost.errors import InputError
-from truecost.running.metric import TomlTable
+from truecost.journal.metric import TomlTable
+from truecost.runs import Instance, Recipe
 
 Words = Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
 # So many instances a generator can be asked for; and what making one may take, in seconds.
@@ -39,87 +39,50 @@ class InstanceTable(TomlTable):
     suffix: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
-    """How an instance is made: a command, in which {file} stands for what it writes, started in a
-    folder.
+def make(recipe: Recipe, path: Path) -> None:
+    """Write the instance; whole, or not at all, whoever else makes the same one at the same
+    time.
     """
-
-    command: tuple[str, ...]
-    folder: Path
-
-    def make(self, path: Path) -> None:
-        """Write the instance; whole, or not at all, whoever else makes the same one at the same
-        time.
-        """
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix="new-", suffix=path.suffix)
-        os.close(handle)
-        words = [word.replace("{file}", name) for word in self.command]
-        try:
-            ended = subprocess.run(  # noqa: S603 - the scenario's own program, without a shell
-                words,
-                cwd=self.folder,
-                capture_output=True,
-                timeout=MAKING,
-                check=False,
-                stdin=subprocess.DEVNULL,
-            )
-            said = ended.stderr.decode("utf-8", "replace").strip().splitlines()
-            if ended.returncode:
-                raise InputError(
-                    f"instances.generator: expected exit code 0, got {ended.returncode} ({said[-1] if said else ''!s:.200}) "
-                    f"from {words}."
-                )
-            if not Path(name).stat().st_size:
-                raise InputError(
-                    f"instances.generator: expected an instance in {{file}}, got an empty one from {words}."
-                )
-            Path(name).replace(path)
-        except OSError as error:
-            raise InputError(
-                f"instances.generator: cannot start {words[0]!r:.200}: {error.strerror}."
-            ) from error
-        except subprocess.TimeoutExpired:
-            raise InputError(
-                f"instances.generator: expected an end within {MAKING:g} s, got none of {words}."
-            ) from None
-        finally:
-            Path(name).unlink(missing_ok=True)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Instance:
-    """An instance: its name, what the target is told (a path, as a rule), and what else is known of
-    it.
-    """
-
-    name: str
-    argument: str
-    extras: Mapping[str, str]
-    is_file: bool = True
-    recipe: Recipe | None = None
-
-    def prepare(self) -> None:
-        """Have it made where it is not there yet: on any machine the same."""
-        if self.recipe is not None and not Path(self.argument).exists():
-            self.recipe.make(Path(self.argument))
-
-    def digest(self) -> str:
-        """A hash of the content, or of how that is made: the same name with another content is
-        another instance.
-        """
-        hashed = hashlib.sha256(
-            json.dumps(dict(self.extras), sort_keys=True).encode("utf-8", "surrogatepass")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix="new-", suffix=path.suffix)
+    os.close(handle)
+    words = [word.replace("{file}", name) for word in recipe.command]
+    try:
+        ended = subprocess.run(  # noqa: S603 - the scenario's own program, without a shell
+            words,
+            cwd=recipe.folder,
+            capture_output=True,
+            timeout=MAKING,
+            check=False,
+            stdin=subprocess.DEVNULL,
         )
-        if self.recipe is not None:
-            # The name of the folder it is made in stands for generator and program.
-            hashed.update(Path(self.argument).parent.name.encode())
-        elif self.is_file:
-            with Path(self.argument).open("rb") as file:
-                while part := file.read(1 << 20):
-                    hashed.update(part)
-        return hashed.hexdigest()[:16]
+        said = ended.stderr.decode("utf-8", "replace").strip().splitlines()
+        if ended.returncode:
+            raise InputError(
+                f"instances.generator: expected exit code 0, got {ended.returncode} ({said[-1] if said else ''!s:.200}) "
+                f"from {words}."
+            )
+        if not Path(name).stat().st_size:
+            raise InputError(
+                f"instances.generator: expected an instance in {{file}}, got an empty one from {words}."
+            )
+        Path(name).replace(path)
+    except OSError as error:
+        raise InputError(
+            f"instances.generator: cannot start {words[0]!r:.200}: {error.strerror}."
+        ) from error
+    except subprocess.TimeoutExpired:
+        raise InputError(
+            f"instances.generator: expected an end within {MAKING:g} s, got none of {words}."
+        ) from None
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def prepare(instance: Instance) -> None:
+    """Have it made where it is not there yet: on any machine the same."""
+    if instance.recipe is not None and not Path(instance.argument).exists():
+        make(instance.recipe, Path(instance.argument))
 
 
 def read_instances(table: InstanceTable, folder: Path, seed: int) -> list[Instance]:
@@ -197,7 +160,7 @@ def check_generator(instances: Sequence[Instance]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         made = [Path(folder) / f"{place}{Path(first.argument).suffix}" for place in range(2)]
         for path in made:
-            first.recipe.make(path)
+            make(first.recipe, path)
         if made[0].read_bytes() != made[1].read_bytes():
             raise InputError(
                 f"instances.generator: expected the same instance from the same seed, got two: {first.recipe.command}."

@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Protocol
 
 from truecost.errors import InputError
-from truecost.running.execute import MB, LostSlotError, Slot, execute, version_of
-from truecost.running.instances import Instance
-from truecost.running.journal import Machine
 from truecost.running.scenario import Scenario
-from truecost.running.space import Configuration
+from truecost.running.slots import MB, LostSlotError, Slot, execute, version_of
 from truecost.running.target import Caller
-from truecost.runs import Outcome, Run
+from truecost.runs import Instance, Machine, Outcome, Run
+from truecost.space.space import Configuration
 
 # A run whose supervisor is killed so often is not a matter of bad luck.
 ATTEMPTS = 3

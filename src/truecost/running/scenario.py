@@ -16,9 +16,10 @@ import pydantic
 from pydantic import Field
 
 from truecost.errors import InputError
-from truecost.running.instances import Instance, InstanceTable, Words, os_reason, read_instances
-from truecost.running.metric import Metric, Seconds, TomlTable
-from truecost.running.space import STYLES, Space
+from truecost.journal.metric import Metric, Seconds, TomlTable
+from truecost.running.instances import InstanceTable, Words, os_reason, read_instances
+from truecost.runs import Instance
+from truecost.space.space import STYLES, Space
 
 # Stands in a scenario that was written from a log which does not say what it ran.
 FILL_IN = "FILL_IN_YOUR_SOLVER"

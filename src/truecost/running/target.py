@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from truecost.errors import InputError
-from truecost.running.instances import Instance
 from truecost.running.scenario import Scenario, fill
-from truecost.running.space import Configuration, arguments
-from truecost.runs import Status
+from truecost.runs import Instance, Status
+from truecost.space.space import Configuration, arguments
 
 CALL = Path(__file__).with_name("_call.py")
 STYLE = {"command": "--name=value", "wrapper": "-name value", "irace": "--name value"}

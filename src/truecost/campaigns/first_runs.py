@@ -5,10 +5,10 @@ line to try by hand.
 from pathlib import Path
 
 from truecost.errors import InputError
-from truecost.running.execute import by_hand, by_hand_checked, check_broke
-from truecost.running.metric import Metric
+from truecost.journal.metric import Metric
 from truecost.running.pool import Finished
 from truecost.running.scenario import Scenario
+from truecost.running.slots import by_hand, by_hand_checked, check_broke
 from truecost.running.target import Caller
 from truecost.runs import Outcome, Status
 

@@ -19,24 +19,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from truecost.campaigns.budget import Budget
+from truecost.campaigns.doubts import doubts
+from truecost.campaigns.entry import Entry, entry_of
+from truecost.campaigns.gather import Collector, pool_for
 from truecost.errors import InputError
+from truecost.journal import validationlog
+from truecost.journal.journal import Design, Journal, refuse_changes
+from truecost.journal.validationlog import Stop, Terms
 from truecost.judge.assess import assess
 from truecost.judge.assessment import Assessment
 from truecost.judge.evidence import Primary
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
 from truecost.race.stopping import StoppingRule
-from truecost.running import validationlog
-from truecost.running.budget import Budget
-from truecost.running.doubts import doubts
-from truecost.running.entry import Entry, entry_of
-from truecost.running.gathering import Collector, pool_for
-from truecost.running.instances import Instance
-from truecost.running.journal import Journal, Plan, refuse_changes
 from truecost.running.pool import Finished, Pool, Task
 from truecost.running.scenario import Scenario
-from truecost.running.validationlog import Stop, Terms
-from truecost.runs import NO_SEED, NO_STATUS, Trajectory
+from truecost.runs import NO_SEED, NO_STATUS, Instance, Trajectory
 
 # Most runs of each on an instance, where nobody says and the budget allows more than one.
 RUNS = 5
@@ -179,7 +178,7 @@ def validate(
             )
             validationlog.agree(book, terms, training, trajectory)
         _check_terms(book, terms, scenario, entry, runs, delta, primary)
-        plan = Plan(
+        plan = Design(
             configurations=(entry.winner.configuration, entry.default.configuration),
             instances=entry.instances,
             runs=terms.runs,
@@ -322,7 +321,7 @@ class _Watch:
         self,
         scenario: Scenario,
         book: Journal,
-        plan: Plan,
+        plan: Design,
         terms: Terms,
         budget: Budget,
         progress: Callable[[ValidationProgress], None] | None,

@@ -27,7 +27,7 @@ import numpy as np
 from ConfigSpace.types import NotSet
 
 from truecost.errors import InputError
-from truecost.running.spacefiles import (
+from truecost.space.files import (
     CONDITION,
     DECIMALS,
     FORBIDDEN,

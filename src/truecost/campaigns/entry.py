@@ -8,9 +8,10 @@ from typing import NamedTuple
 from truecost.errors import InputError
 from truecost.judge.evidence import incumbent_of
 from truecost.matrix.imported import Import
-from truecost.running.instances import Instance, matching
+from truecost.running.instances import matching
 from truecost.running.scenario import Scenario
-from truecost.running.space import Configuration
+from truecost.runs import Instance
+from truecost.space.space import Configuration
 
 
 class Contestant(NamedTuple):

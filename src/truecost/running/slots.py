@@ -21,11 +21,11 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from truecost.errors import InputError, TruecostError
-from truecost.running.instances import Instance
+from truecost.running.instances import prepare
 from truecost.running.scenario import Limits, Scenario
-from truecost.running.space import Configuration
 from truecost.running.target import SCRATCH, Answered, Caller
-from truecost.runs import Outcome, Status
+from truecost.runs import Instance, Outcome, Status
+from truecost.space.space import Configuration
 
 SUPERVISOR = Path(__file__).with_name("_supervisor.py")
 # What a check command may take, in seconds: it is not part of the run.
@@ -221,7 +221,7 @@ def execute(
     scenario = caller.scenario
     clock = scenario.metric.clock
     limits = scenario.limits if cap is None else scenario.limits.model_copy(update={clock: cap})
-    instance.prepare()
+    prepare(instance)
     ended = slot.run(
         caller.command_line(configuration, instance, seed),
         folder=scenario.folder,

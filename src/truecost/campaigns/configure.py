@@ -23,21 +23,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from truecost.campaigns.budget import Budget
+from truecost.campaigns.doubts import doubts
+from truecost.campaigns.gather import Bench
+from truecost.campaigns.search import KEPT, Policy, Search, SearchProgress
 from truecost.errors import InputError
+from truecost.journal import searchlog
+from truecost.journal.journal import Journal, refuse_changes
+from truecost.journal.searchlog import Settings
 from truecost.judge.assess import assess
 from truecost.judge.assessment import Assessment
 from truecost.matrix.imported import Import
 from truecost.race import policy as race
-from truecost.running import searchlog
-from truecost.running.budget import Budget
-from truecost.running.doubts import doubts
-from truecost.running.gathering import Bench
-from truecost.running.journal import Journal, refuse_changes
 from truecost.running.scenario import Scenario
-from truecost.running.search import KEPT, Policy, Search, SearchProgress
-from truecost.running.searchlog import Settings
-from truecost.running.space import Configuration
 from truecost.runs import Status
+from truecost.space.space import Configuration
 
 # Most runs of a configuration on an instance, where nobody says.
 RUNS = 5

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from truecost.errors import InputError
+from truecost.journal.journal import Journal, Unit
+from truecost.journal.metric import Metric
+from truecost.journal.table import STOPPED
 from truecost.matrix import CostMatrix, provenance
 from truecost.matrix.imported import Import
 from truecost.race.stopping import Why
-from truecost.running.budget import Unit
-from truecost.running.journal import Journal
-from truecost.running.metric import Metric
-from truecost.running.runtable import STOPPED
 from truecost.runs import Trajectory, Watched
 
 TERMS, LOG = "validation", "log"

@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from truecost.errors import InputError
-from truecost.running.execute import claimed_cores, cores
-from truecost.running.firstruns import (
+from truecost.campaigns.first_runs import (
     FIRST_RUNS,
     cost_outside,
     fault,
@@ -23,10 +21,12 @@ from truecost.running.firstruns import (
     outside,
     was_aborted,
 )
+from truecost.errors import InputError
+from truecost.journal.journal import Design, Journal
 from truecost.running.instances import check_generator
-from truecost.running.journal import Journal, Plan
 from truecost.running.pool import Finished, LocalPool, Pool, Task, check_memory
 from truecost.running.scenario import Scenario
+from truecost.running.slots import claimed_cores, cores
 from truecost.runs import Status
 
 PILOT = 20
@@ -64,7 +64,7 @@ class GatherForecast:
     workers: int
 
 
-def plan_of(scenario: Scenario, configurations: int, instances: int | None, runs: int) -> Plan:
+def design_of(scenario: Scenario, configurations: int, instances: int | None, runs: int) -> Design:
     """The default and random configurations on the first instances of the scenario's order, all of
     them for None.
     """
@@ -81,14 +81,14 @@ def plan_of(scenario: Scenario, configurations: int, instances: int | None, runs
         raise InputError(
             f"expected 1 to {available} instances, as many as the scenario has, got {instances}."
         )
-    return Plan(
+    return Design(
         configurations=tuple(scenario.space.configurations(configurations, rng=scenario.seed)),
         instances=scenario.instances[:instances],
         runs=runs,
     )
 
 
-def tasks(scenario: Scenario, plan: Plan, done: np.ndarray) -> Iterator[Task]:
+def tasks(scenario: Scenario, plan: Design, done: np.ndarray) -> Iterator[Task]:
     """The runs of a plan that are not done, in S* order."""
     for number, instance, configuration in np.argwhere(~done):
         chosen = plan.instances[instance]
@@ -188,7 +188,7 @@ def forecast(
         return _forecast(scenario, book, plan, workers or len(cores()))
 
 
-def _forecast(scenario: Scenario, book: Journal, plan: Plan, workers: int) -> GatherForecast:
+def _forecast(scenario: Scenario, book: Journal, plan: Design, workers: int) -> GatherForecast:
     left = int((~book.done(plan)).sum())
     table = book.table()
     mean, wall = float(table.cpu.mean()), float(table.wall.mean())
@@ -218,9 +218,9 @@ def opened(
     configurations: int,
     instances: int | None,
     runs: int,
-) -> Iterator[tuple[Journal, Plan]]:
+) -> Iterator[tuple[Journal, Design]]:
     """The journal open for writing, with the plan in it."""
-    plan = plan_of(scenario, configurations, instances, runs)
+    plan = design_of(scenario, configurations, instances, runs)
     with Journal.write(journal, scenario) as book:
         book.begin(plan, scenario.metric)
         yield book, plan

@@ -3,10 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.running.journal import Machine
-from truecost.running.metric import Metric
-from truecost.running.runtable import RunTable
-from truecost.runs import Status
+from truecost.journal.metric import Metric
+from truecost.journal.table import RunTable
+from truecost.runs import Machine, Status
 
 # A run that waited for more than half its time, and half a second, did not have its core for
 # itself; some may.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truecost.running.space import ATTEMPTS, Configuration, Space
+from truecost.space.space import ATTEMPTS, Configuration, Space
 
 # So much of the proposals owes nothing to what was seen, and EARLY more of the first ones, less and
 # less as the budget is spent: whatever the costs, the whole space stays open. Of the rest, so much

@@ -12,8 +12,8 @@ from ConfigSpace.hyperparameters import IntegerHyperparameter
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from truecost.running.space import Configuration, Space, name_of
-from truecost.running.spacefiles import Parameter, plain
+from truecost.space.files import Parameter, plain
+from truecost.space.space import Configuration, Space, name_of
 
 FloatArray = NDArray[np.float64]
 

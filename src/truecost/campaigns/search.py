@@ -13,21 +13,20 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from truecost.campaigns.budget import Budget
+from truecost.campaigns.gather import Bench
 from truecost.errors import InputError, TruecostError
+from truecost.journal import searchlog
+from truecost.journal.journal import Design, Journal
+from truecost.journal.searchlog import Cell, Recorded, Settings
 from truecost.race import policy as race
 from truecost.race.policy import Decision, RunOrder, Standing, Stretch
-from truecost.running import searchlog
-from truecost.running.budget import Budget
-from truecost.running.gathering import Bench
-from truecost.running.instances import Instance
-from truecost.running.journal import Journal, Plan
-from truecost.running.learning import SAMPLES, Learner
 from truecost.running.pool import Finished, Task
-from truecost.running.propose import propose
 from truecost.running.scenario import Scenario
-from truecost.running.searchlog import Cell, Recorded, Settings
-from truecost.running.space import Configuration
-from truecost.runs import Status
+from truecost.runs import Instance, Status
+from truecost.space.learning import SAMPLES, Learner
+from truecost.space.propose import propose
+from truecost.space.space import Configuration
 
 FloatArray = NDArray[np.float64]
 Policy = Callable[..., Decision]
@@ -84,7 +83,7 @@ class Search:
         self._training: list[Instance] = [by_name[name] for name in settings.training]
         self._held_out: list[Instance] = [by_name[name] for name in settings.held_out]
         book.begin(
-            Plan(
+            Design(
                 configurations=(), instances=(*self._training, *self._held_out), runs=settings.runs
             ),
             scenario.metric,

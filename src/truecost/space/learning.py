@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from truecost.race.surrogate import Surrogate, effects_of
-from truecost.running.points import Coordinates
-from truecost.running.propose import nearness
-from truecost.running.space import Configuration, Space
+from truecost.space.points import Coordinates
+from truecost.space.propose import nearness
+from truecost.space.space import Configuration, Space
 
 FloatArray = NDArray[np.float64]
 

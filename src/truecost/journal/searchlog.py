@@ -12,12 +12,11 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
 from truecost.errors import InputError
-from truecost.running.budget import Unit
-from truecost.running.journal import Journal
-from truecost.running.journalfile import enter
-from truecost.running.propose import Proposal
-from truecost.running.space import Configuration
+from truecost.journal.file import enter
+from truecost.journal.journal import Journal, Unit
 from truecost.runs import Outcome, Status, Step, Trajectory
+from truecost.space.propose import Proposal
+from truecost.space.space import Configuration
 
 TOOL = "truecost configure"
 # How the step begins that looks at held-out instances.

@@ -16,16 +16,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
-from truecost.matrix import CostMatrix
-from truecost.running.instances import Instance
-from truecost.running.journalfile import (
+from truecost.journal.file import (
     APPLICATION,
     LOCKED_BYTE,
     SCHEMAS,
@@ -36,29 +34,34 @@ from truecost.running.journalfile import (
     told,
     what_changed,
 )
-from truecost.running.metric import Metric
-from truecost.running.runtable import RunTable, places_of, read_table
-from truecost.running.scenario import Scenario
-from truecost.running.space import Configuration
-from truecost.runs import NO_SEED, NO_STATUS, Run, Status
+from truecost.journal.metric import Metric
+from truecost.journal.table import RunTable, places_of, read_table
+from truecost.matrix import CostMatrix
+from truecost.runs import NO_SEED, NO_STATUS, Instance, Machine, Run, Status
+from truecost.space.space import Configuration
 
 Kind = Literal["gather", "configure", "validate"]
+# What a budget counts.
+Unit = Literal["runs", "seconds"]
+
+
+class Described(Protocol):
+    """What a journal keeps of a scenario: its name, and what must stay the same for runs to belong
+    together.
+    """
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What must stay the same."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
-    """Where and how runs were executed: what makes their times comparable."""
-
-    host: str
-    cpu: str
-    system: str
-    method: str
-    solver: str
-    truecost: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Design:
     """What is to be run: every configuration on every instance so many times, in S* order.
 
     Round by round, instance by instance, all configurations: any prefix of that order gives each
@@ -120,7 +123,7 @@ class Journal:
 
     @classmethod
     def write(
-        cls, path: str | os.PathLike[str], scenario: Scenario, kind: Kind = "gather"
+        cls, path: str | os.PathLike[str], scenario: Described, kind: Kind = "gather"
     ) -> "Journal":
         """Open a scenario's journal for writing, or begin one; one of another scenario or command
         is refused.
@@ -163,7 +166,7 @@ class Journal:
             raise
         return journal
 
-    def _begin(self, scenario: Scenario, kind: Kind) -> None:
+    def _begin(self, scenario: Described, kind: Kind) -> None:
         fingerprint = json.dumps(scenario.fingerprint(), sort_keys=True)
         if self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
             self._create(scenario, kind, fingerprint)
@@ -188,7 +191,7 @@ class Journal:
                 "Its runs and new ones must not be mixed: put that back, or begin another `journal`."
             )
 
-    def _create(self, scenario: Scenario, kind: Kind, fingerprint: str) -> None:
+    def _create(self, scenario: Described, kind: Kind, fingerprint: str) -> None:
         with self.transaction() as connection:
             old = connection.execute(
                 "SELECT name FROM sqlite_master WHERE type = 'table'"
@@ -238,7 +241,7 @@ class Journal:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    def begin(self, plan: Plan, metric: Metric) -> None:
+    def begin(self, plan: Design, metric: Metric) -> None:
         """Take in what is to be run next, and that its instances are still what they were."""
         with self.transaction() as connection:
             for configuration in plan.configurations:
@@ -271,7 +274,7 @@ class Journal:
                     row_of_plan,
                 )
 
-    def done(self, plan: Plan) -> NDArray[np.bool_]:
+    def done(self, plan: Design) -> NDArray[np.bool_]:
         """Which of the plan's runs are there: (runs, instances, configurations), in the plan's
         order.
         """
@@ -290,7 +293,7 @@ class Journal:
         done[rows[inside, 2], places[1][inside], places[0][inside]] = True
         return done
 
-    def _ids(self, plan: Plan) -> tuple[list[int], list[int]]:
+    def _ids(self, plan: Design) -> tuple[list[int], list[int]]:
         return (
             [
                 self._id("configurations", configuration.name)

@@ -1,0 +1,1 @@
+"""The three loops that have runs made: gather, configure and validate."""

@@ -1,0 +1,1 @@
+"""Parameters, parameter files, encodings and proposals of configurations."""
