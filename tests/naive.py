@@ -356,3 +356,140 @@ def running_quantiles(values: list[list[float]], share: float) -> list[float]:
             reached += weight
         found.append(value)
     return found
+
+
+def star_bet(
+    capital: float,
+    past: list[float],
+    left: int,
+    rounds: int,
+    end: float,
+    goal: float,
+    balanced: bool,
+) -> float:
+    """STaR-Bets' bet on the next number, after those of the past."""
+    t, v = len(past), end * (1 - end)
+    squares = sum((value - end) ** 2 for value in past)
+    variance = v + 0.001
+    if balanced:
+        variance = min(variance, (squares + v) / (t + 1))
+    elif t:
+        variance = min(variance, squares / t + end * rounds / t**2)
+    return min(
+        math.sqrt(2 * math.log(goal / capital) / (left * max(variance, 1e-12))), 1 / (end + 0.001)
+    )
+
+
+def ledger_path(
+    x: list[float],
+    mean: float,
+    delta: float,
+    plans: list[int],
+    shares: tuple[float, float, float],
+    balanced: bool,
+) -> list[float]:
+    """The whole capital after each number until it reaches 1/δ: part of it in a sequence, part in
+    the plan, part in its extensions, all along one order.
+    """
+    sequence, plan, extra = shares
+    extensions = [extra * 6 / (math.pi * k) ** 2 for k in range(1, len(plans))]
+    starts = [plan, *extensions]
+    capitals, rest, path = [1.0] * len(plans), 1.0, []
+    for t, value in enumerate(x):
+        # Which plan was in force when this number was drawn.
+        stage = next((j for j, size in enumerate(plans) if t < size), len(plans) - 1)
+        past = x[:t]
+        means = [(0.5 + sum(x[:i])) / (i + 1) for i in range(t + 1)]
+        spread = 0.25 + sum((x[i - 1] - means[i]) ** 2 for i in range(1, t + 1))
+        careful = 0.0
+        if sequence + extra > 0:
+            wanted = 2 * math.log((1 / delta) / (sequence + extra))
+            careful = min(math.sqrt(wanted / (math.log(t + 2) * spread)), 0.75 / mean)
+        for k, start in enumerate(starts):
+            bet = careful
+            if k <= stage:
+                left = plans[stage] - t if t < plans[stage] else t + 1
+                bet = 0.0
+                if start > 0 and capitals[k] > 1e-300:
+                    goal = 1 / delta / start
+                    bet = star_bet(capitals[k], past, left, plans[stage], mean, goal, balanced)
+            capitals[k] *= 1 + bet * (value - mean)
+        rest *= 1 + careful * (value - mean)
+        unused = sequence + extra - sum(extensions)
+        path.append(unused * rest + sum(w * c for w, c in zip(starts, capitals, strict=True)))
+        if path[-1] >= 1 / delta:
+            break
+    return path
+
+
+def constant_capital(y: list[float], mean: float, delta: float, top: float) -> float:
+    """The average capital of five constant bets against the average of different means."""
+    total = 0.0
+    for k in range(5):
+        bet = math.sqrt(2 * math.log(5 / delta) / (len(y) * (top / 2) ** 2 / 4**k))
+        total += math.prod(max(0.0, 1 + min(bet, 1 / mean) * (value - mean)) for value in y) / 5
+    return total
+
+
+def without_replacement_rejects(
+    x: list[float], mean: float, population: int, delta: float, balanced: bool
+) -> bool:
+    """Whether STaR-Bets against the mean of the numbers not drawn yet ever reach 1/δ, or that mean
+    becomes negative.
+    """
+    capital, squares, n = 1.0, 0.0, len(x)
+    for t, value in enumerate(x):
+        now = (population * mean - sum(x[:t])) / (population - t)
+        if now < 0:
+            return True
+        bet = 0.0
+        if 0 < now <= 1:
+            remaining = population - t
+            left = remaining**2 * (1 / (population - n + 0.5) - 1 / (remaining + 0.5))
+            v = now * (1 - now)
+            variance = v + 0.001
+            if balanced:
+                variance = min(variance, (squares + v) / (t + 1))
+            elif t:
+                variance = min(variance, squares / t + now * n / t**2)
+            missing = math.log(1 / delta / capital)
+            bet = min(
+                math.sqrt(2 * missing / (max(left, 1.0) * max(variance, 1e-12))), 1 / (now + 0.001)
+            )
+        capital *= 1 + bet * (value - now)
+        if capital >= 1 / delta:
+            return True
+        squares += (value - now) ** 2
+    return population * mean < sum(x)
+
+
+def mixed_capital(
+    families: list[list[float]], labels: list[list[int]], mean: float, goal: float
+) -> float:
+    """The capital of STaR-Bets on numbers picked by labels, averaged over sequences of labels; a
+    family that has no number left gives 0.
+    """
+    total = 0.0
+    for sequence in labels:
+        unused = [list(family) for family in families]
+        x = [unused[f].pop(0) if unused[f] else 0.0 for f in sequence]
+        capital = 1.0
+        for t, value in enumerate(x):
+            if capital >= goal:
+                break
+            bet = star_bet(capital, x[:t], len(x) - t, len(x), mean, goal, False)
+            capital *= 1 + bet * (value - mean)
+        total += capital / len(labels)
+    return total
+
+
+def closed_test(e_values: list[float], delta: float) -> list[bool]:
+    """Which hypotheses fall: every set of hypotheses that contains one has an average of 1/δ or
+    more.
+    """
+    number = len(e_values)
+    sets = [[i for i in range(number) if code >> i & 1] for code in range(1, 2**number)]
+    return [
+        all(mean([e_values[j] for j in some]) >= 1 / delta for some in sets if i in some)
+        for i in range(number)
+    ]

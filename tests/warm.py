@@ -11,7 +11,21 @@ import numpy as np
 from truecost.matrix import CostMatrix
 from truecost.paper import resample
 from truecost.race.replay import replay
-from truecost.stats import betting, confidence, forecast, quantiles, rates, ratios, scanning
+from truecost.stats import (
+    betting,
+    confidence,
+    constant,
+    finite,
+    forecast,
+    grouping,
+    ledger,
+    lists,
+    mixing,
+    quantiles,
+    rates,
+    ratios,
+    scanning,
+)
 from truecost.stats.synthetic import runtime_model
 
 # Said to the second process.
@@ -31,6 +45,7 @@ def main() -> None:
             resample.sweep_n(each, splits=4, rng=rng, levels=(0.5,))
         resample.sweep_n(matrix, splits=4, rng=rng, common_seeds=True)
         statements(matrix)
+        designs()
         return
     child = subprocess.Popen([sys.executable, __file__, OTHERS])
     for each in (matrix, gaps):
@@ -66,6 +81,28 @@ def statements(matrix: CostMatrix) -> None:
     scanning.ratio_rejects(shares, shares, 0.0, 1.0, 1.0, 20.0)
     for sequence in (False, True):
         betting.plug_in_rejects(shares, 0.5, 20.0, sequence)
+
+
+def designs() -> None:
+    """Limits for other designs than one look at independent instances."""
+    rng = np.random.default_rng(1)
+    rows, plans = rng.random((2, 9)), np.array([5, 9])
+    for balanced in (False, True):
+        ledger.lower(rows, 20.0, plans, ledger.SHARES, balanced)
+        ledger.rejects(rows, 0.5, 20.0, plans, ledger.SHARES, balanced, True)
+        ledger.capital(rows, 0.5, 20.0, plans, ledger.SHARES, balanced)
+        finite.lower(rows, 12, 20.0, balanced)
+        finite.rejects(rows, 0.5, 12, 20.0, balanced)
+    finite.lower_sequence(rows, 12, 20.0)
+    finite.rejects_sequence(rows, 0.5, 12, 20.0)
+    constant.lower(rows, np.full(9, 1 / 9), 20.0)
+    constant.rejects(rows, np.full(9, 1 / 9), 0.5, 20.0)
+    labels = mixing.labels_for(np.array([4, 5]), np.array([0.5, 0.5]), 20.0, rng)
+    mixing.lower(rows[0], np.array([0, 4, 9]), labels, 20.0)
+    mixing.rejects(rows[0], np.array([0, 4, 9]), labels, 0.5, 20.0)
+    lists.may_be_best(rows, 0.05)
+    lists.beat(rows, rows[0], 0.05)
+    grouping.alike(rows, {"by": [0, 0, 0, 1, 1, 1, 2, 2, 2]}, rng=rng, permutations=9)
 
 
 main()
