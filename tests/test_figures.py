@@ -201,7 +201,7 @@ def test_variance_shares() -> None:
         across = max(components.across[i], 0)
         assert row["share"] == pytest.approx(components.within[i] / (components.within[i] + across))
         assert row["cost"] == pytest.approx(matrix.costs[i].mean())
-    with pytest.raises(InputError, match="cannot be told apart"):
+    with pytest.raises(InputError, match="cannot be separated"):
         shares_data(runtimes(3, 8, 1))
 
 

@@ -20,7 +20,7 @@ from truecost.show.blocks import Document, Section
 from truecost.show.glossary import TERMS
 from truecost.show.saving import bundle, script_json, specification
 from truecost.show.text import visible
-from truecost.show.theme import AMBER, BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, Chart
+from truecost.show.theme import AMBER, BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SAND, SOFT, Chart
 
 # What a chart's colours become: variables of the style sheet, which has a light and a dark value
 # for each.
@@ -32,8 +32,8 @@ COLOURS = {
     GREY: "var(--grey)",
     PURPLE: "var(--purple)",
     AMBER: "var(--amber)",
-    "#F0C987": "var(--sand)",
-    "#555555": "var(--soft)",
+    SAND: "var(--sand)",
+    SOFT: "var(--soft)",
     "#999999": "var(--edge)",
     "#e6e6e6": "var(--line)",
 }

@@ -1,6 +1,4 @@
-"""One look for all figures: colours that the colour-blind tell apart, and dashes and shapes for
-those who print in grey.
-"""
+"""One look for all figures: colours for the colour-blind, dashes and shapes for print in grey."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -22,18 +20,18 @@ Chart: TypeAlias = (
 
 P = ParamSpec("P")
 
-# Okabe and Ito's colours; each goes with a dash and a shape of its own wherever two stand in one
-# figure.
+# Okabe and Ito's colours; wherever two share a figure, each has its own dash and shape as well.
 BLUE, ORANGE, GREEN, GREY, BLACK = "#0072B2", "#D55E00", "#009E73", "#767676", "#000000"
-PURPLE, AMBER = "#CC79A7", "#E69F00"
+PURPLE, AMBER, SAND, SOFT = "#CC79A7", "#E69F00", "#F0C987", "#555555"
 SOLID, DASHED, DOTTED, DASH_DOTTED = [1, 0], [7, 3], [2, 2], [8, 3, 2, 3]
-# Used reversed, from light, which is cheap, to dark: the lightness alone tells the order.
+# Reversed, from light (cheap) to dark (expensive): lightness alone conveys the order.
 COSTS = "viridis"
-# A line at a mean.
 MEAN: dict[str, Any] = {"color": BLACK, "strokeDash": [6, 3], "strokeWidth": 1.5}
-# Points that the pointer finds but nobody sees: a line alone would answer with its first point
-# only.
+# Invisible points that carry the tooltips: a line alone answers with its first point only.
 UNSEEN: dict[str, Any] = {"opacity": 0, "size": 60, "filled": True}
+# Pixels of a figure on its own, and of a name in a title.
+SIZE: dict[str, Any] = {"width": 600, "height": 320}
+TITLE_LIMIT = 600
 
 _CONFIG: dict[str, Any] = {
     "background": "white",
@@ -65,66 +63,72 @@ _CONFIG: dict[str, Any] = {
         "anchor": "start",
         "fontWeight": "bold",
         "subtitleFontSize": 11,
-        "subtitleColor": "#555555",
+        "subtitleColor": SOFT,
     },
     "header": {"labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal"},
 }
 
 
 def themed(chart: Chart) -> Chart:
-    """The chart with the look of the house; its own, so that no setting of Altair is changed for
-    others.
-    """
+    """Add our look to the chart itself, so that no global setting of Altair changes."""
     drawn: Chart = chart.configure(**_CONFIG)
     return drawn
 
 
-def checked_whole(draw: Callable[P, Chart]) -> Callable[P, Chart]:
-    """Altair checks every part of a chart while it is made, which takes longer than to make it;
-    what is saved is checked.
+def figure(draw: Callable[P, Chart]) -> Callable[P, Chart]:
+    """Decorate a function that draws a chart: themed, and validated when saved.
+
+    Altair would validate every part of a chart as it is built, which takes longer than building.
     """
 
     @wraps(draw)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> Chart:
         with debug_mode(False):
-            return draw(*args, **kwargs)
+            return themed(draw(*args, **kwargs))
 
     return drawn
 
 
-class Plot(alt.Chart):
+class _Plot(alt.Chart):
     """A chart that shares its marks and channels with its copies.
 
-    Altair copies a chart at every step, again for every layer and panel it is put into, with each
-    of the hundreds of options that nobody gave. It replaces what a chart is made of and changes
-    none of it in place.
+    Altair copies a chart at every step, and again for every layer and panel it becomes part of,
+    with hundreds of unset options. It replaces the parts of a chart and never changes one in place.
     """
 
-    def __deepcopy__(self, memo: object) -> "Plot":
+    def __deepcopy__(self, memo: object) -> "_Plot":
         return self.copy(deep=False)
 
 
 class _Records(alt.InlineData):
-    """Records that charts share: Altair copies a chart at every step, and thousands of records
-    would take seconds.
-    """
+    """Records that charts share: copying thousands of them at every step would take seconds."""
 
     def __deepcopy__(self, memo: object) -> "_Records":
         return self
 
 
 def records(table: pl.DataFrame) -> alt.InlineData:
-    """The table as plain records: what Altair does to frames is a setting of the user's, and above
-    5,000 rows it refuses.
+    """Turn the table into plain records.
+
+    What Altair does with data frames is a setting of the user, and it refuses more than 5,000 rows.
     """
-    # Columns of a table need no look at every record; the specification that they go into is
-    # validated.
+    # The specification these records become part of is validated as a whole.
     with debug_mode(False):
         return _Records(values=table.to_dicts())
 
 
+def plot(table: pl.DataFrame | None = None) -> alt.Chart:
+    """Start a chart of the table's rows."""
+    return _Plot() if table is None else _Plot(records(table))
+
+
+def heading(text: str, *subtitle: str, **options: Any) -> alt.TitleParams:
+    """Return a title with lines below it; long names are cut."""
+    return alt.TitleParams(text, subtitle=list(subtitle), limit=TITLE_LIMIT, **options)
+
+
 class Look(NamedTuple):
-    """What a series is called, and what it is told from others by."""
+    """The label, colour, dash and shape of a series."""
 
     label: str
     color: str
@@ -133,86 +137,67 @@ class Look(NamedTuple):
 
 
 class Series:
-    """The series of a figure in the order of their legend; `field` is the column that has their
-    labels.
-    """
+    """The series of a figure in the order of the legend; `field` is the column of their labels."""
 
     def __init__(self, looks: Mapping[str, Look], field: str = "what") -> None:
         self._looks, self._field = looks, field
-        self._labels = [look.label for look in looks.values()]
+        self.names = [look.label for look in looks.values()]
 
     def labels(self, names: str) -> pl.Expr:
-        """The column of labels, from the column of names."""
-        return (
-            pl.col(names)
-            .replace_strict({name: look.label for name, look in self._looks.items()})
-            .alias(self._field)
-        )
+        """Return the column of labels, computed from the column of names."""
+        labels = {name: look.label for name, look in self._looks.items()}
+        return pl.col(names).replace_strict(labels).alias(self._field)
 
     def color(self, **legend: Any) -> alt.Color:
-        """Colours, with the legend that the others join."""
+        """Return the colour channel, with the legend that the other channels join."""
         return alt.Color(**self._channel("color"), legend=alt.Legend(**legend))
 
-    def dash(self, **more: Any) -> alt.StrokeDash:
-        """Dashes, for lines."""
-        return alt.StrokeDash(**self._channel("dash"), **more)
+    def dash(self, **options: Any) -> alt.StrokeDash:
+        """Return the dash channel, for lines."""
+        return alt.StrokeDash(**self._channel("dash"), **options)
 
     def shape(self) -> alt.Shape:
-        """Shapes, for points."""
+        """Return the shape channel, for points."""
         return alt.Shape(**self._channel("shape"))
 
     def _channel(self, part: str) -> dict[str, Any]:
-        scale = alt.Scale(
-            domain=self._labels, range=[getattr(look, part) for look in self._looks.values()]
-        )
-        return {"shorthand": f"{self._field}:N", "sort": self._labels, "scale": scale}
+        values = [getattr(look, part) for look in self._looks.values()]
+        scale = alt.Scale(domain=self.names, range=values)
+        return {"shorthand": f"{self._field}:N", "sort": self.names, "scale": scale}
 
 
 def tip(field: str, title: str = "", form: str = ",.4~g") -> alt.Tooltip:
-    """What the pointer shows of a column; the format is for numbers."""
-    more = {"title": title, "format": form if field.endswith(":Q") else ""}
-    said: dict[str, Any] = {name: value for name, value in more.items() if value}
-    return alt.Tooltip(field, **said)
+    """Return a tooltip entry; the format applies to numbers."""
+    options: dict[str, Any] = {"title": title, "format": form if field.endswith(":Q") else ""}
+    return alt.Tooltip(field, **{name: value for name, value in options.items() if value})
 
 
-def labelled(what: str, unit: str, *more: str) -> str:
-    """The title of an axis with its unit behind it; costs that have none are called costs already."""
-    behind = ", ".join([*([] if unit == "cost" else [unit]), *more])
+def labelled(what: str, unit: str, *remarks: str) -> str:
+    """Return the title of an axis with its unit; costs without a unit need none."""
+    behind = ", ".join([*([] if unit == "cost" else [unit]), *remarks])
     return f"{what} ({behind})" if behind else what
 
 
 def whole_ticks(last: int) -> list[int]:
-    """About ten whole numbers from 1 to the last: renderers put halves between a few, and then
-    round them.
-    """
-    step = next(
-        step * 10**power
-        for power in range(20)
-        for step in (1, 2, 5)
-        if last <= 10 * step * 10**power
-    )
+    """Return about ten whole numbers up to `last`: renderers would put halves between a few."""
+    steps = (step * 10**power for power in range(20) for step in (1, 2, 5))
+    step = next(step for step in steps if last <= 10 * step)
     return list(range(step, last + 1, step))
 
 
 def axis(values: Sequence[float], *, log: bool) -> tuple[alt.Scale, alt.Axis]:
-    """Scale and axis that hold these values with a little room; marks at 1, 2, 5 or powers of 10."""
+    """Return scale and axis that fit these values; ticks at 1, 2, 5 or at powers of 10."""
     low, high = min(values), max(values)
     if not log:
-        # A mean error that is 0 but for Monte Carlo noise does not open a range below 0.
+        # A mean error of 0 up to Monte Carlo noise does not open a range below 0.
         low = 0.0 if -0.02 * high < low < 0.5 * high else low
         room = 0.05 * (high - low) or 1.0
-        return alt.Scale(domain=[low - (room if low else 0), high + room], nice=False), alt.Axis(
-            tickCount=6
-        )
+        domain = [low - (room if low else 0), high + room]
+        return alt.Scale(domain=domain, nice=False), alt.Axis(tickCount=6)
     low, high = low / 1.1, high * 1.1
     steps = (1, 2, 5) if high / low < 200 else (1,)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    ticks = [
-        step * 10.0**power
-        for power in powers
-        for step in steps
-        if low <= step * 10.0**power <= high
-    ]
-    return alt.Scale(type="log", domain=[low, high], nice=False), alt.Axis(
-        values=ticks, format=",~g"
-    )
+    ticks = [step * 10.0**power for power in powers for step in steps]
+    ticks = [tick for tick in ticks if low <= tick <= high]
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    return scale, alt.Axis(values=ticks, format=",~g")

@@ -1,0 +1,147 @@
+"""All costs of a matrix at a glance."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import altair as alt
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from truecost.errors import InputError
+from truecost.matrix import CostMatrix
+from truecost.runs import NO_STATUS, Status
+from truecost.show import theme
+from truecost.show.numbers import counted
+from truecost.show.theme import Chart, labelled, tip
+
+IntArray = NDArray[np.int64]
+
+# Rows and columns of the picture: what a page shows and a browser draws at once.
+MOST_BINS = 100
+# The colour of cells without a run; no cost has it.
+EMPTY = "#e6e6e6"
+
+
+class MatrixPicture(NamedTuple):
+    """The picture of a matrix: its cells, and the configurations and instances of its bins.
+
+    `cells` has a row for every bin with a run: `row`, `column`, the mean `cost`, and the share
+    `failed` of runs that were not solved. `configurations` and `instances` give for every row and
+    column the places `first` to `last` in the order of the picture, from 1, and the `name`, or the
+    names at both ends. If `by_cost`, no status is known, and a run at the highest possible cost
+    counts as failed.
+    """
+
+    cells: pl.DataFrame
+    configurations: pl.DataFrame
+    instances: pl.DataFrame
+    by_cost: bool
+
+
+def matrix_data(
+    matrix: CostMatrix, *, order: Sequence[int] | None = None, most: int = MOST_BINS
+) -> MatrixPicture:
+    """Mean costs of configurations × instances, in at most `most` × `most` bins.
+
+    Configurations are in the given `order`, by default by their mean cost; instances by their mean
+    cost over all configurations.
+    """
+    if most < 1:
+        raise InputError(f"Expected at least 1 bin, got {most}.")
+    counts, sums = matrix.counts(), np.nansum(matrix.charged, axis=2)
+    statuses = np.full(1, NO_STATUS) if matrix.statuses is None else matrix.statuses
+    by_cost = bool((statuses == NO_STATUS).all())
+    unfailed = (NO_STATUS, Status.SOLVED, Status.CENSORED)
+    failed = matrix.costs >= matrix.high if by_cost else ~np.isin(statuses, unfailed)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = sums / counts
+    rows = _order(means, 1) if order is None else np.asarray(order, dtype=np.int64)
+    columns = _order(means, 0)
+    row_starts, column_starts = _starts(rows.size, most), _starts(columns.size, most)
+
+    def binned(values: NDArray[Any]) -> NDArray[np.float64]:
+        ordered = values[np.ix_(rows, columns)].astype(np.float64)
+        return np.add.reduceat(np.add.reduceat(ordered, row_starts, axis=0), column_starts, axis=1)
+
+    runs = binned(counts)
+    row, column = at = np.nonzero(runs)
+    cells = {
+        "row": row,
+        "column": column,
+        "cost": binned(sums)[at] / runs[at],
+        "failed": binned(failed.sum(axis=2))[at] / runs[at],
+    }
+    return MatrixPicture(
+        cells=pl.DataFrame(cells),
+        configurations=_bins("row", row_starts, rows, matrix.configurations),
+        instances=_bins("column", column_starts, columns, matrix.instances),
+        by_cost=by_cost,
+    )
+
+
+@theme.figure
+def matrix_chart(data: MatrixPicture, *, unit: str = "cost") -> Chart:
+    """Cells coloured by cost, dark is expensive; dots where runs failed, grey without a run."""
+    height, width = data.configurations.height, data.instances.height
+    side = min(max(1, 500 // max(height, width, 1)), 24)
+    base = theme.plot(data.cells)
+    for key, name in (("row", "configurations"), ("column", "instances")):
+        names = getattr(data, name).rename({"name": name})
+        lookup = alt.LookupData(theme.records(names), key=key, fields=[name])
+        base = base.transform_lookup(lookup=key, from_=lookup)
+    bare = alt.Axis(labels=False, ticks=False, domain=False)
+    what = "runs have the highest cost" if data.by_cost else "runs timed out or failed"
+    base = base.encode(
+        x=alt.X("column:O", title="instances, from the easiest to the hardest", axis=bare),
+        y=alt.Y("row:O", title="configurations, the best at the top", axis=bare),
+        tooltip=[
+            tip("configurations:N", "configuration"),
+            tip("instances:N", "instance, by mean cost over all configurations"),
+            tip("cost:Q", labelled("mean cost", unit)),
+            tip("failed:Q", f"share of {what}", ".1%"),
+        ],
+    )
+    log = min(data.cells["cost"]) > 0
+    legend = alt.Legend(
+        title=labelled("mean cost", unit, *(["logarithmic"] if log else [])),
+        orient="right",
+        gradientLength=min(200, max(80, side * height - 80)),
+        format=",~g",
+    )
+    scale: dict[str, Any] = {"type": "log" if log else "linear", "scheme": theme.COSTS}
+    color = alt.Color("cost:Q", scale=alt.Scale(**scale, reverse=True), legend=legend)
+    # Descriptions for screen readers in 10,000 cells would be five sixths of the file.
+    squares = base.mark_rect(aria=False).encode(color=color)
+    dots = base.transform_filter("datum.failed >= 0.5").mark_circle(
+        aria=False, color="white", opacity=1, size=0.16 * side**2
+    )
+    sizes = [int(table["last"][-1]) for table in (data.configurations, data.instances)]
+    binned = f" in {height} × {width} bins" if [height, width] != sizes else ""
+    title = theme.heading(
+        f"{counted(sizes[0], 'configuration')} × {counted(sizes[1], 'instance')}{binned}",
+        f"White dots: at least half of the {what}. Grey: no run.",
+    )
+    both = alt.layer(squares, dots, view=alt.ViewConfig(fill=EMPTY, stroke=None))
+    return both.properties(width=side * width, height=side * height, title=title)
+
+
+def _order(means: NDArray[np.float64], axis: int) -> IntArray:
+    """Return the order by mean over the cells that have a run; without any run last."""
+    known = ~np.isnan(means)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        costs = np.where(known, means, 0).sum(axis=axis) / known.sum(axis=axis)
+    return np.asarray(np.argsort(costs, kind="stable"))
+
+
+def _starts(size: int, most: int) -> IntArray:
+    bins = min(size, most)
+    return np.arange(bins, dtype=np.int64) * size // bins
+
+
+def _bins(key: str, starts: IntArray, order: IntArray, names: tuple[str, ...]) -> pl.DataFrame:
+    last = np.append(starts[1:], order.size) - 1
+    ends = [(names[order[a]], names[order[b]]) for a, b in zip(starts, last, strict=True)]
+    named = [one if one == other else f"{one} … {other}" for one, other in ends]
+    places = np.arange(starts.size)
+    return pl.DataFrame({key: places, "first": starts + 1, "last": last + 1, "name": named})

@@ -1,0 +1,91 @@
+"""Training against test cost of every configuration, on one random split."""
+
+from typing import TYPE_CHECKING
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from truecost.show import theme
+from truecost.show.numbers import counted, number
+from truecost.show.theme import Chart, Look, Series, axis, labelled, tip
+
+if TYPE_CHECKING:
+    from truecost.paper.one_split import OneSplit
+
+MARKS = Series(
+    {
+        "other": Look("configuration", theme.GREY),
+        "best": Look("lowest test cost", theme.BLUE, shape="square"),
+        "winner": Look(
+            "lowest training cost: this split's winner", theme.ORANGE, shape="triangle-up"
+        ),
+    }
+)
+
+
+def overtuning_data(split: "OneSplit") -> pl.DataFrame:
+    """Training cost of every configuration from N runs, and its cost on the test instances.
+
+    Returns
+    -------
+    DataFrame
+        `runs`, `configuration`, `training`, `test`, `error` (test − training), and `mark`: "winner"
+        has the lowest training cost, "best" the lowest test cost, the first of equals.
+    """
+    parts = []
+    for runs, training in zip(split.runs, split.training, strict=True):
+        mark = np.full(training.size, "other", dtype=object)
+        mark[split.test.argmin()], mark[training.argmin()] = "best", "winner"
+        columns = {
+            "runs": np.full(training.size, runs),
+            "configuration": split.configurations,
+            "training": training,
+            "test": split.test,
+            "error": split.test - training,
+            "mark": mark.tolist(),
+        }
+        parts.append(pl.DataFrame(columns))
+    return pl.concat(parts)
+
+
+@theme.figure
+def overtuning_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
+    """A panel for every N; configurations above the diagonal looked too good in training."""
+    costs = [*data["training"], *data["test"]]
+    scale, ticks = axis(costs, log=min(costs) > 0)
+    ends = scale.to_dict()["domain"]
+    diagonal = theme.plot(pl.DataFrame({"x": ends, "y": ends})).mark_line(
+        color=theme.BLACK, strokeDash=[4, 3], strokeWidth=1
+    )
+    diagonal = diagonal.encode(x=alt.X("x:Q", scale=scale), y=alt.Y("y:Q", scale=scale))
+    x_title, y_title = (
+        labelled(what, unit) for what in ("training cost", "cost on the test instances")
+    )
+    sizes = alt.Scale(domain=MARKS.names, range=[18, 110, 150])
+    panels = []
+    for runs in data["runs"].unique(maintain_order=True):
+        # The marked ones last, so that nothing covers them.
+        part = data.filter(pl.col("runs") == runs).sort(pl.col("mark") != "other")
+        winner = part.filter(pl.col("mark") == "winner").row(0, named=True)
+        points = theme.plot(part.with_columns(MARKS.labels("mark")))
+        points = points.mark_point(filled=True, opacity=1).encode(
+            x=alt.X("training:Q", title=x_title, scale=scale, axis=ticks),
+            y=alt.Y("test:Q", title=y_title, scale=scale, axis=ticks),
+            color=MARKS.color(),
+            shape=MARKS.shape(),
+            size=alt.Size("what:N", scale=sizes, sort=MARKS.names),
+            tooltip=[
+                tip("configuration:N"),
+                tip("training:Q", "training cost: mean of its runs"),
+                tip("test:Q", "cost on the other half of the instances"),
+                tip("error:Q", "estimation error: test − training cost"),
+            ],
+        )
+        title = theme.heading(
+            f"N = {counted(runs, 'run')} of each configuration",
+            f"Winner: training {number(winner['training'])}, test {number(winner['test'])}; "
+            f"lowest test cost {number(min(part['test']))}",
+        )
+        panels.append(alt.layer(diagonal, points).properties(width=300, height=300, title=title))
+    return alt.hconcat(*panels)

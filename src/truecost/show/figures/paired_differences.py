@@ -1,0 +1,175 @@
+"""The winner against the default, instance by instance."""
+
+from collections.abc import Sequence
+
+import altair as alt
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+
+from truecost.errors import InputError
+from truecost.show import numbers, theme
+from truecost.show.theme import Chart, Look, Series, labelled, tip
+
+SIDES = Series(
+    {
+        "incumbent": Look("the incumbent costs less", theme.BLUE),
+        "default": Look("the default costs less", theme.AMBER),
+        "neither": Look("both cost the same", theme.GREY),
+    }
+)
+# More bars could not be distinguished.
+MOST_INSTANCES = 500
+
+
+def paired_differences_data(
+    incumbent: str,
+    default: str,
+    *,
+    instances: Sequence[str],
+    costs: ArrayLike,
+    lower: float | None = None,
+    upper: float | None = None,
+    most: int = MOST_INSTANCES,
+) -> pl.DataFrame:
+    """Cost of the incumbent − cost of the default on every common instance, the largest gain first.
+
+    Parameters
+    ----------
+    incumbent, default
+        The names of two configurations.
+    instances, costs
+        The instances both have runs on, and their mean costs there: (2, K), the incumbent's first.
+    lower, upper
+        Limits of the difference of their true costs; None if no valid ones are known.
+    most
+        The largest number of instances to keep, evenly along the order; mean and counts are of all.
+
+    Returns
+    -------
+    DataFrame
+        `place` (from 1), `instance`, `incumbent_cost`, `default_cost`, `difference`, `better`
+        ("incumbent", "default" or "neither"); and, the same in every row, the names `incumbent` and
+        `default`, `mean`, `lower` and `upper`, the number of `instances`, and the numbers of
+        `gains` and `losses` of the incumbent.
+    """
+    if incumbent == default:
+        raise InputError(f"Expected two configurations to compare, got {incumbent!r} twice.")
+    if most < 2:
+        raise InputError(f"Expected at least 2 instances to be shown, got {most}.")
+    if not instances:
+        raise InputError("Expected at least one instance on which both have runs, got none.")
+    ours, theirs = np.asarray(costs, dtype=np.float64)
+    difference = ours - theirs
+    order = np.argsort(difference, kind="stable")
+    kept = np.unique(np.rint(np.linspace(0, order.size - 1, min(most, order.size))).astype(int))
+    rows = order[kept]
+    better = np.where(difference < 0, "incumbent", np.where(difference > 0, "default", "neither"))
+    columns = {
+        "place": kept + 1,
+        "instance": [instances[row] for row in rows],
+        "incumbent_cost": ours[rows],
+        "default_cost": theirs[rows],
+        "difference": difference[rows],
+        "better": better[rows].tolist(),
+        "incumbent": incumbent,
+        "default": default,
+        "mean": float(difference.mean()),
+        "lower": lower,
+        "upper": upper,
+        "instances": int(difference.size),
+        "gains": int((difference < 0).sum()),
+        "losses": int((difference > 0).sum()),
+    }
+    return pl.DataFrame(columns, schema_overrides={"lower": pl.Float64, "upper": pl.Float64})
+
+
+@theme.figure
+def paired_differences_chart(
+    data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost"
+) -> Chart:
+    """A bar for every instance, below 0 where the incumbent costs less.
+
+    The mean is dashed and its interval shaded; limits that are null are not drawn.
+    """
+    one = data.row(0, named=True)
+    limited = one["lower"] is not None and one["upper"] is not None
+    size = one["instances"]
+    shown = [0.0, *([one["lower"], one["upper"]] if limited else []), *data["difference"]]
+    room = 0.05 * (max(shown) - min(shown))
+    y_scale = alt.Scale(domain=[min(shown) - room, max(shown) + room], nice=False)
+    x_scale = alt.Scale(domain=[0.5, size + 0.5], nice=False)
+    mean, band = _mean(data, x_scale, y_scale, delta, limited)
+    zero = theme.plot(pl.DataFrame({"zero": [0.0]})).mark_rule(color=theme.BLACK, strokeWidth=0.8)
+    lines = [f"Mean {numbers.signed(one['mean'])} (dashed)"]
+    if limited:
+        limits = f"{numbers.at_least(one['lower'])} to {numbers.at_most(one['upper'])}"
+        # Each end alone is wrong with probability delta, so the two together with up to 2 delta.
+        lines.append(f"{numbers.confidence(2 * delta)} interval {limits} (shaded)")
+    thinned = f" {data.height:,} of them are shown." if data.height < size else ""
+    title = theme.heading(
+        f"{one['incumbent']} against {one['default']}, instance by instance",
+        f"The incumbent costs less on {one['gains']:,} and more on {one['losses']:,} of {size:,} "
+        f"instances.{thinned}",
+        f"{', '.join(lines)}.",
+    )
+    rules = [zero.encode(y=alt.Y("zero:Q", scale=y_scale)), mean]
+    bars = _bars(data, x_scale, y_scale, unit)
+    chart = alt.layer(*([band] if limited else []), bars, *rules)
+    return chart.properties(**theme.SIZE, title=title)
+
+
+def _bars(data: pl.DataFrame, x_scale: alt.Scale, y_scale: alt.Scale, unit: str) -> alt.Chart:
+    size = data["instances"][0]
+    # A bar of a thinned order reaches to the next one.
+    places = data["place"].to_numpy()
+    edges = np.concatenate([[0.5], (places[:-1] + places[1:]) / 2, [size + 0.5]])
+    columns = ("place", "instance", "incumbent_cost", "default_cost", "difference")
+    table = data.select(
+        *columns,
+        SIDES.labels("better"),
+        pl.Series("left", edges[:-1]),
+        pl.Series("right", edges[1:]),
+        zero=0.0,
+    )
+    x_title = "instances, from the largest gain to the largest loss of the incumbent"
+    y_title = labelled("cost of the incumbent − cost of the default", unit)
+    x_axis = alt.Axis(grid=False, values=theme.whole_ticks(size), format=",d")
+    # Descriptions for screen readers in 500 bars would be most of the file: the page has a table.
+    bars: alt.Chart = (
+        theme.plot(table)
+        .mark_rect(aria=False)
+        .encode(
+            x=alt.X("left:Q", title=x_title, scale=x_scale, axis=x_axis),
+            x2=alt.X2("right:Q"),
+            y=alt.Y("zero:Q", title=y_title, scale=y_scale, axis=alt.Axis(tickCount=6)),
+            y2=alt.Y2("difference:Q"),
+            color=SIDES.color(),
+            tooltip=[
+                tip("instance:N"),
+                tip("incumbent_cost:Q", "incumbent: mean cost of its runs there"),
+                tip("default_cost:Q", "default: mean cost of its runs there"),
+                tip("difference:Q", labelled("incumbent − default", unit)),
+                tip("place:Q", "place, by the difference", ",d"),
+            ],
+        )
+    )
+    return bars
+
+
+def _mean(
+    data: pl.DataFrame, x_scale: alt.Scale, y_scale: alt.Scale, delta: float, limited: bool
+) -> tuple[alt.Chart, alt.Chart]:
+    """Return the rule at the mean, and the band of its limits."""
+    row = data.head(1).select("mean", "lower", "upper", left=0.5, right=pl.col("instances") + 0.5)
+    tooltip = [tip("mean:Q", "mean difference over all common instances")]
+    if limited:
+        confidence = numbers.confidence(delta)
+        tooltip.append(tip("lower:Q", f"true costs differ by at least ({confidence} confidence)"))
+        tooltip.append(tip("upper:Q", f"and by at most ({confidence} confidence)"))
+    base = theme.plot(row).encode(
+        x=alt.X("left:Q", scale=x_scale), x2=alt.X2("right:Q"), tooltip=tooltip
+    )
+    rule = base.mark_rule(**theme.MEAN).encode(y=alt.Y("mean:Q", scale=y_scale))
+    band = base.mark_rect(color=theme.BLACK, opacity=0.15)
+    return rule, band.encode(y=alt.Y("lower:Q", scale=y_scale), y2=alt.Y2("upper:Q"))
