@@ -24,7 +24,7 @@ from truecost.plan.power import paired_differences
 from truecost.runs import Status, Trajectory
 from truecost.show.document import Context, audited, what_was_run
 from truecost.stats import confidence, quantiles, rates
-from truecost.stats.limits import Ends
+from truecost.stats.sample import Ends
 
 FloatArray = NDArray[np.float64]
 DATA = Path(__file__).parent / "data" / "irace"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import truecost
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
-from truecost.stats import confidence, ordering
+from truecost.stats import assumptions, confidence, ordering
 
 FloatArray = NDArray[np.float64]
 METHODS: list[confidence.Method] = list(get_args(confidence.Method))
@@ -49,12 +49,12 @@ def test_the_default_is_named_in_the_result() -> None:
     assert found.lower == 0
     assert found.estimate == 2
     assert 3 < found.upper < 50
-    assert "every cost lies in [low, high]" in found.rests_on
-    assert confidence.DRAWN in found.rests_on
-    assert confidence.SHUFFLED in confidence.upper([1.0], 0, 1, rng=1).rests_on
-    assert confidence.UNSHUFFLED in confidence.upper([1.0], 0, 1, shuffle=False).rests_on
+    assert assumptions.RANGE in found.assumptions
+    assert assumptions.DRAWN in found.assumptions
+    assert assumptions.PICKED_SEED in confidence.upper([1.0], 0, 1, rng=1).assumptions
+    assert assumptions.UNSHUFFLED in confidence.upper([1.0], 0, 1, shuffle=False).assumptions
     assert not any(
-        "order" in line for line in confidence.upper([1.0], 0, 1, method="hoeffding").rests_on
+        "order" in line for line in confidence.upper([1.0], 0, 1, method="hoeffding").assumptions
     )
     with pytest.raises(AttributeError):
         found.upper = 0  # type: ignore[misc]
@@ -279,7 +279,7 @@ def test_pairs_are_an_interval_of_differences(method: confidence.Method) -> None
     found = confidence.difference(first, second, 0, 50, 0.1, method=method)
     np.testing.assert_allclose(ends(found), ends(by_hand), rtol=1e-12)
     assert found.instances == np.sum(~np.isnan(means[0] - means[1]))
-    assert confidence.SAME_INSTANCES in found.rests_on
+    assert assumptions.SAME_INSTANCES in found.assumptions
     one_side = confidence.difference(first, second, 0, 50, 0.05, method=method, side="upper")
     assert (one_side.upper, one_side.lower) == (found.upper, -50)
 

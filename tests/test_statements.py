@@ -12,8 +12,17 @@ from numpy.typing import NDArray
 from scipy.stats import beta, ttest_rel
 
 from truecost.errors import InputError
-from truecost.stats import approximate, confidence, forecast, limits, quantiles, rates, ratios
-from truecost.stats.limits import Ends
+from truecost.stats import (
+    approximate,
+    assumptions,
+    confidence,
+    forecast,
+    inversion,
+    quantiles,
+    rates,
+    ratios,
+)
+from truecost.stats.sample import Ends, Side
 from truecost.stats.utility import Utility
 
 FloatArray = NDArray[np.float64]
@@ -125,9 +134,9 @@ def test_quantiles_and_the_cutoff() -> None:
 def test_many_values_are_rounded_to_the_safe_side(monkeypatch: pytest.MonkeyPatch) -> None:
     """A limit from many runs would be off by more than half a percent, or on the wrong side."""
     times = np.concatenate([runtimes(4, 300, 3), np.full((1, 3), INF)])
-    asked: list[limits.Side] = ["lower", "upper"]
+    asked: list[Side] = ["lower", "upper"]
     exact = {side: quantiles.quantile(times, 0.7, side=side).value for side in asked}
-    monkeypatch.setattr(quantiles, "MANY", 10)
+    monkeypatch.setattr(inversion, "MANY", 10)
     upper, lower = (quantiles.quantile(times, 0.7, side=side).value for side in ("upper", "lower"))
     assert exact["upper"] <= upper <= exact["upper"] * 1.01
     assert exact["lower"] / 1.01 <= lower <= exact["lower"]
@@ -218,7 +227,7 @@ def test_difference_sequence_is_the_sequence_of_differences() -> None:
     found = confidence.difference_sequence(first, second, 0, 10, side="upper")
     by_hand = confidence.sequence(first.mean(axis=1) - second.mean(axis=1), -10, 10, side="upper")
     np.testing.assert_allclose(found.upper, by_hand.upper)
-    assert confidence.SAME_INSTANCES in found.rests_on
+    assert assumptions.SAME_INSTANCES in found.assumptions
 
 
 # ---- utilities -----------------------------------------------------------------------------------
@@ -386,7 +395,10 @@ def test_forecasts_that_never_come_true() -> None:
         (lambda: approximate.mean_difference([INF], [1.0]), "finite costs"),
         (lambda: approximate.mean_ratio([-1.0] * 30, [1.0] * 30), "costs of 0 or more"),
         (lambda: forecast.width(3, 2, 0, 1, instances=5), "estimate and its limit in"),
-        (lambda: forecast.solved([1.0], 1.0), "share between 0 and 1"),
+        (
+            lambda: forecast.solved([1.0], 1.0),
+            "solved share that is possible and not certain, got 1",
+        ),
         (
             lambda: forecast.instances_needed(forecast.Goal(values=np.array([2.0]), above=0.5)),
             r"values in \[0, 1\]",

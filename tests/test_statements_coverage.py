@@ -11,8 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 from populations import POPULATIONS, Population
 from scipy.stats import binom, binomtest
 
-from truecost.stats import betting, confidence, ordering, quantiles, rates, ratios, scanning
-from truecost.stats.limits import Ends, Limit, LimitSequence, Side
+from truecost.stats import (
+    betting,
+    confidence,
+    inversion,
+    ordering,
+    quantiles,
+    rates,
+    ratios,
+    scanning,
+)
+from truecost.stats.limits import Limit, LimitSequence
+from truecost.stats.sample import Ends, Side
 from truecost.stats.utility import Utility
 
 FloatArray = NDArray[np.float64]
@@ -325,7 +335,14 @@ def test_clopper_and_pearson_exactly() -> None:
             k, grid = np.arange(n + 1), np.linspace(0.001, 0.999, 333)
             chances = binom.pmf(k, n, grid[:, np.newaxis])
             for side in SIDES:
-                values = np.array([rates.clopper_pearson(int(each), n, delta, side) for each in k])
+                values = np.array(
+                    [
+                        inversion.clopper_pearson(int(each), n, delta)
+                        if side == "lower"
+                        else 1 - inversion.clopper_pearson(int(n - each), n, delta)
+                        for each in k
+                    ]
+                )
                 missed = (
                     values > grid[:, np.newaxis]
                     if side == "lower"
@@ -362,7 +379,7 @@ def test_runs_are_not_independent_of_their_instance() -> None:
     population, rng = POPULATIONS[1], np.random.default_rng(40_005)
     first, _ = population.draw(rng, 1000, 30, 5)
     solved = (first <= CUTOFF).sum(axis=(1, 2))
-    values = [rates.clopper_pearson(int(k), 150, 0.05, "lower") for k in solved]
+    values = [inversion.clopper_pearson(int(k), 150, 0.05) for k in solved]
     assert not holds(wrong(values, population.share_within(CUTOFF), "lower"), 0.05)
 
 

@@ -36,6 +36,7 @@ from truecost.race.stopping import HOPELESS, StoppingRule
 from truecost.running.instances import prepare
 from truecost.stats import forecast, scanning
 from truecost.stats.forecast import Goal
+from truecost.stats.inversion import PLANNED_BETS
 
 HERE = Path(__file__).parent
 DATA = HERE / "data"
@@ -92,7 +93,7 @@ def test_it_stops_when_it_is_shown(here: Scenario) -> None:
     assert comparison.upper is not None
     assert comparison.upper < 0
     assert comparison.on == "test"
-    assert comparison.method == confidence.WATCHED
+    assert comparison.method == PLANNED_BETS
     # One instance less, and it was not shown yet.
     test = import_runs("v.db").test
     assert test is not None

@@ -67,7 +67,7 @@ def statements(matrix: CostMatrix) -> None:
     pair = matrix.costs[0], matrix.costs[1]
     rates.wins(*pair)
     rates.wins_sequence(*pair)
-    rates.wins_watched(*pair, planned=20)
+    confidence.watched(pair[0], matrix.low, matrix.high, planned=20)
     quantiles.quantile(pair[0], 0.9)
     quantiles.quantile_sequence(pair[0], 0.9)
     ratios.ratio_of_means(*pair, matrix.low, matrix.high)

@@ -77,7 +77,8 @@ if TYPE_CHECKING:
     )
     from truecost.stats.allocation import Allocation, concentrated, even, scattered
     from truecost.stats.estimate import training_cost
-    from truecost.stats.limits import Ends, Limit, LimitSequence
+    from truecost.stats.limits import Limit, LimitSequence
+    from truecost.stats.sample import Ends
     from truecost.stats.synthetic import runtime_model
     from truecost.stats.utility import Utility
     from truecost.stats.variance import (
@@ -110,7 +111,7 @@ _HOMES = {
     "training_cost": "stats.estimate",
     "bounds": "stats.bounds:",
     "confidence": "stats.confidence:",
-    "Ends": "stats.limits",
+    "Ends": "stats.sample",
     "Limit": "stats.limits",
     "LimitSequence": "stats.limits",
     "rates": "stats.rates:",

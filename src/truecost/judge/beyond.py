@@ -34,7 +34,11 @@ from truecost.matrix import CostMatrix
 from truecost.runs import NO_STATUS, Status
 from truecost.stats import approximate, quantiles, rates, ratios
 from truecost.stats.approximate import Approximate
-from truecost.stats.limits import Ends, Limit, LimitSequence
+from truecost.stats.inversion import planned
+from truecost.stats.limits import Limit, LimitSequence
+from truecost.stats.limits import limit as limit_of
+from truecost.stats.quantities import WINS
+from truecost.stats.sample import Ends, Sample
 
 Kind = Literal["solved share", "median", "nine in ten", "wins", "speed-up", "ratio of means"]
 # The share of runs that each quantile speaks of.
@@ -219,9 +223,8 @@ class _Maker:
         def found(which: Literal["lower", "upper"]) -> tuple[float, float, int, str]:
             if self._evidence.at_all_times:
                 if kind == "wins" and self._evidence.planned is not None:
-                    limit = rates.wins_watched(
-                        runs[0], runs[1], self._share, side=which, planned=self._evidence.planned
-                    )
+                    look = planned(self._evidence.planned)
+                    limit = limit_of(WINS, Sample.of(*runs), which, self._share, look)
                     return limit.value, limit.observed, limit.instances, limit.method
                 steps = at_all_times(*runs, delta=self._share, side=which)
                 return (

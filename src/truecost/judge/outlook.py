@@ -17,7 +17,7 @@ from truecost.plan.power import Power, paired_differences, runs_to_tell_apart
 from truecost.plan.sizes import Recommendation, runs_needed
 from truecost.stats import forecast
 from truecost.stats.forecast import Forecast, Goal
-from truecost.stats.limits import Ends
+from truecost.stats.sample import Ends
 from truecost.stats.variance import VarianceComponents, variance_components
 
 

@@ -18,7 +18,8 @@ import scipy  # not scipy.special, which takes long to load: scipy loads it when
 from numpy.typing import ArrayLike, NDArray
 
 from truecost.errors import InputError
-from truecost.stats import limits
+from truecost.stats.sample import Ends, Sample
+from truecost.stats.variance import run_means
 
 FloatArray = NDArray[np.float64]
 FEWEST = 25
@@ -139,7 +140,7 @@ def _read(
     """
     if not 0 < delta < 1:
         raise InputError(f"Expected delta between 0 and 1, got {delta}.")
-    one, two = limits.read_pair(first, second)
+    one, two = Sample.of(first, second).costs
     for ends in (one, two):
         if not np.isfinite(ends.lower[~np.isnan(ends.lower)]).all():
             raise InputError("Expected finite costs; a timeout costs its penalty.")
@@ -161,18 +162,19 @@ def _read(
         late = int((shares[0] > 0)[both].sum())
         if each and not reason and late < DISCORDANT:
             reason = f"the first failed on {late} of {n} instances; it takes {DISCORDANT} to know what it is divided by"
-    return limits.row_means(one.lower), limits.row_means(two.lower), reason
+    return run_means(one.lower)[0], run_means(two.lower)[0], reason
 
 
 def _timeout_shares(costs: ArrayLike, which: ArrayLike) -> FloatArray:
     """Of each instance the share of its runs that timed out; NaN without runs."""
-    runs = limits.Ends.of(costs).lower
+    runs = Ends.of(costs).lower
     mask = np.asarray(which, dtype=bool)
     if mask.size != runs.size:
         raise InputError(
             f"Expected timeouts to be shaped as the costs, got {mask.shape} and {runs.shape}."
         )
-    return limits.row_means(np.where(np.isnan(runs), np.nan, mask.reshape(runs.shape)))
+    shares, counts = run_means(np.where(np.isnan(runs), np.nan, mask.reshape(runs.shape)))
+    return np.where(counts > 0, shares, np.nan)
 
 
 def _quantile(delta: float, n: int) -> float:

@@ -473,3 +473,16 @@ def bernstein_lower_sequence(rows, target):
                 best = max(best, (weighted - price) / weights)
             limits[i, k] = best
     return limits
+
+
+@compiled
+def star_capital(x, mean, target):
+    """The capital of STaR-Bets against `mean` after all numbers, or when it reached the target."""
+    bets = np.zeros(x.size)
+    star_bets(x, mean, target, bets)
+    capital = 1.0
+    for t in range(x.size):
+        capital *= 1 + bets[t] * (x[t] - mean)
+        if capital >= target:
+            break
+    return capital

@@ -24,8 +24,7 @@ These are for one look, at a number of instances fixed beforehand. Who looks whi
 or stops when the limit is good enough, needs `sequence`, which holds at all times at once.
 """
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -34,39 +33,34 @@ from numpy.typing import ArrayLike, NDArray
 
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
-from truecost.stats import betting, ordering
+from truecost.stats import assumptions
+from truecost.stats.assumptions import Assuming
+from truecost.stats.inversion import ANYTIME, Look, MeanOf
+from truecost.stats.inversion import planned as planned_look
+from truecost.stats.limits import ORDER_FREE, ORDERS
 from truecost.stats.random import Rng, generator
-from truecost.stats.sample import Sample, Side
+from truecost.stats.sample import Rows, Side, Sides, target_of
+from truecost.stats.variance import run_means
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Method = Literal["star-bets", "betting", "empirical-bernstein", "hoeffding"]
-# What limits of `watched` are called.
-WATCHED = "betting on a plan, at all times"
 SequenceMethod = Literal["betting", "empirical-bernstein"]
 
 ASSUMPTIONS = (
-    "instances are independent, each with the true cost as its expected cost, as draws from one distribution are",
-    "seeds are independent",
-    "every cost lies in [low, high]",
-    "which instances have runs does not depend on the instances, nor how many runs on what they cost",
-    "the configurations were fixed before any of these costs was seen",
+    assumptions.INSTANCES,
+    assumptions.SEEDS,
+    assumptions.RANGE,
+    assumptions.COUNTS,
+    assumptions.FIXED,
 )
-ONE_LOOK = "the number of instances was fixed before any cost was seen"
-SHUFFLED = (
-    "the order of the instances has nothing to do with their costs, or the seed of the shuffle is a random one; it was not "
-    "chosen by what comes out"
-)
-DRAWN = "the order of the instances was drawn by a hash of their costs, which is as good as random; nobody picked it"
-UNSHUFFLED = "the order of the instances has nothing to do with their costs"
-SAME_INSTANCES = "both configurations were run on the same instances"
 # Numbers of instances on a curve: more would not be seen.
 MOST_SIZES = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Confidence:
-    """With probability at least 1 − delta, lower ≤ true cost ≤ upper, if what it `rests_on` holds.
+class Confidence(Assuming):
+    """With probability at least 1 − delta, lower ≤ true cost ≤ upper, if the assumptions hold.
 
     Attributes
     ----------
@@ -81,8 +75,8 @@ class Confidence:
         As asked for.
     configurations
         The m over which delta was shared out.
-    rests_on
-        The assumptions.
+    assumptions
+        What the limits need to be true.
     """
 
     estimate: float | FloatArray
@@ -90,16 +84,16 @@ class Confidence:
     upper: float | FloatArray
     instances: int | IntArray
     method: str
-    side: Side
+    side: Sides
     delta: float
     configurations: int
-    rests_on: tuple[str, ...]
+    assumptions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ConfidenceSequence:
-    """With probability at least 1 − delta, lower ≤ true cost ≤ upper at all times, if what it
-    `rests_on` holds.
+class ConfidenceSequence(Assuming):
+    """With probability at least 1 − delta, lower ≤ true cost ≤ upper at all times, if the
+    assumptions hold.
 
     Attributes
     ----------
@@ -114,10 +108,10 @@ class ConfidenceSequence:
     upper: FloatArray
     instances: IntArray
     method: str
-    side: Side
+    side: Sides
     delta: float
     configurations: int
-    rests_on: tuple[str, ...]
+    assumptions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -170,9 +164,8 @@ def upper(
         that the same runs give the same answer and sorted instances do no harm; or a seed or a
         Generator. To try several and pick is to cheat.
     """
-    return _limits(
-        Sample.of(costs, low, high), delta, method, "upper", configurations, shuffle, rng
-    )
+    rows = Rows.of(costs, low, high)
+    return _confidence(rows, delta, "upper", configurations, _one(method), shuffle, rng)
 
 
 def lower(
@@ -189,9 +182,8 @@ def lower(
     """What the true cost does not fall below; all of delta goes to this side. Parameters as in
     `upper`.
     """
-    return _limits(
-        Sample.of(costs, low, high), delta, method, "lower", configurations, shuffle, rng
-    )
+    rows = Rows.of(costs, low, high)
+    return _confidence(rows, delta, "lower", configurations, _one(method), shuffle, rng)
 
 
 def interval(
@@ -206,7 +198,8 @@ def interval(
     rng: Rng = None,
 ) -> Confidence:
     """Limits on both sides, delta/2 each. Parameters as in `upper`."""
-    return _limits(Sample.of(costs, low, high), delta, method, "both", configurations, shuffle, rng)
+    rows = Rows.of(costs, low, high)
+    return _confidence(rows, delta, "both", configurations, _one(method), shuffle, rng)
 
 
 def difference(
@@ -217,7 +210,7 @@ def difference(
     delta: float = 0.05,
     *,
     method: Method = "star-bets",
-    side: Side = "both",
+    side: Sides = "both",
     configurations: int | None = None,
     shuffle: bool = True,
     rng: Rng = None,
@@ -231,8 +224,8 @@ def difference(
     One of them may be a single configuration that all of the other are compared with.
     `configurations` counts the pairs. An `upper` below 0 says that the first is better.
     """
-    pairs = Sample.of_pairs(first, second, low, high)
-    return _limits(pairs, delta, method, side, configurations, shuffle, rng, (SAME_INSTANCES,))
+    rows = Rows.of_pairs(first, second, low, high)
+    return _confidence(rows, delta, side, configurations, _one(method), shuffle, rng, pairs=True)
 
 
 def difference_sequence(
@@ -243,14 +236,14 @@ def difference_sequence(
     delta: float = 0.05,
     *,
     method: SequenceMethod = "betting",
-    side: Side = "both",
+    side: Sides = "both",
     configurations: int | None = None,
 ) -> ConfidenceSequence:
     """Limits of u(first) − u(second) after each instance that hold at all times at once:
     `difference`, as in `sequence`.
     """
-    pairs = Sample.of_pairs(first, second, low, high)
-    return _sequence(pairs, delta, method, side, configurations, (SAME_INSTANCES,))
+    rows = Rows.of_pairs(first, second, low, high)
+    return _sequence(rows, delta, method, side, configurations, pairs=True)
 
 
 def order_spread(
@@ -259,7 +252,7 @@ def order_spread(
     high: float | None = None,
     delta: float = 0.05,
     *,
-    side: Literal["upper", "lower"] = "upper",
+    side: Side = "upper",
     orders: int = 20,
 ) -> tuple[float, float]:
     """The least and the largest limit of one configuration by STaR-Bets in so many other orders of
@@ -270,24 +263,15 @@ def order_spread(
     """
     if orders < 1:
         raise InputError(f"Expected at least 1 order, got {orders}.")
-    sample = Sample.of(costs, low, high)
+    sample = Rows.of(costs, low, high)
     if len(sample.means) > 1:
         raise InputError(f"Expected the costs of one configuration, got {len(sample.means)}.")
-    _, target = sample.target(delta, side, 1)
-    rows = np.stack(
-        [
-            sample.scaled()[0, generator(seed).permutation(sample.means.size)]
-            for seed in range(orders)
-        ]
-    )
-    limits = (
-        betting.star_lower(rows, target)
-        if side == "lower"
-        else 1 - betting.star_lower(1 - rows, target)
-    )
-    estimate = (np.nanmean(sample.means) - sample.low) / (sample.high - sample.low)
-    bounded = np.minimum(limits, estimate) if side == "lower" else np.maximum(limits, estimate)
-    values = sample.low + (sample.high - sample.low) * bounded
+    target = target_of(delta, side)
+    orders_of = [generator(seed).permutation(sample.means.size) for seed in range(orders)]
+    rows = np.stack([sample.scaled()[0, order] for order in orders_of])
+    limits = _mean_of(sample, rows).limit(side, target, _one("star-bets"))
+    observed = float(np.nanmean(sample.means))
+    values = np.minimum(limits, observed) if side == "lower" else np.maximum(limits, observed)
     return float(values.min()), float(values.max())
 
 
@@ -323,7 +307,7 @@ def upper_by_size(
             f"Expected numbers of instances from 1 to {means.size}, which have costs, got {got}."
         )
     instances = np.unique(np.asarray(sizes, dtype=np.int64))
-    found = {
+    limits = {
         method: [
             upper(means[:k], low, high, delta, method=method, shuffle=False) for k in instances
         ]
@@ -331,9 +315,10 @@ def upper_by_size(
     }
     return UpperBySize(
         instances=instances,
-        estimate=np.array([each.estimate for each in next(iter(found.values()))]),
+        estimate=np.array([limit.estimate for limit in next(iter(limits.values()))]),
         upper={
-            method: np.array([each.upper for each in limits]) for method, limits in found.items()
+            method: np.array([limit.upper for limit in by_size])
+            for method, by_size in limits.items()
         },
     )
 
@@ -345,7 +330,7 @@ def sequence(
     delta: float = 0.05,
     *,
     method: SequenceMethod = "betting",
-    side: Side = "both",
+    side: Sides = "both",
     configurations: int | None = None,
 ) -> ConfidenceSequence:
     """Limits after each instance that hold at all times at once: one may look whenever one likes,
@@ -355,7 +340,7 @@ def sequence(
     when its last run is in. Both methods are those of Waudby-Smith and Ramdas (2024): plug-in bets,
     and their empirical Bernstein in closed form. Parameters as in `upper`.
     """
-    return _sequence(Sample.of(costs, low, high), delta, method, side, configurations)
+    return _sequence(Rows.of(costs, low, high), delta, method, side, configurations)
 
 
 def watched(
@@ -365,7 +350,7 @@ def watched(
     delta: float = 0.05,
     *,
     planned: int,
-    side: Side = "both",
+    side: Sides = "both",
     configurations: int | None = None,
 ) -> Confidence:
     """Limits for costs that come in while somebody watches, after those so far: of `planned`
@@ -376,152 +361,108 @@ def watched(
     is. More may come than were planned. The instances are taken in the order given. Other
     parameters as in `upper`.
     """
-    sample = Sample.of(costs, low, high)
-    m, target = sample.target(delta, side, configurations)
-    if planned < 1:
-        raise InputError(f"Expected at least 1 planned instance, got {planned}.")
-    scaled, width, ends = sample.scaled(), sample.high - sample.low, np.zeros(len(sample.means))
-    least = betting.watched_lower(scaled, target, planned) if side != "upper" else ends
-    most = 1 - betting.watched_lower(1 - scaled, target, planned) if side != "lower" else 1 - ends
-    row = 0 if sample.single else slice(None)
-    return Confidence(
-        estimate=_row_means(sample.means)[row],
-        lower=(sample.low + width * least)[row],
-        upper=(sample.low + width * most)[row],
-        instances=(~np.isnan(scaled)).sum(axis=1)[row],
-        method=WATCHED,
-        side=side,
-        delta=delta,
-        configurations=m,
-        rests_on=(*ASSUMPTIONS, UNSHUFFLED),
-    )
+    look = planned_look(planned)
+    return _confidence(Rows.of(costs, low, high), delta, side, configurations, look)
 
 
-# ---- lower limits of the mean of each row, numbers in [0, 1], NaN passed over; target = 1/δ ------
-
-
-def _hoeffding(rows: FloatArray, target: float) -> FloatArray:
-    """Hoeffding (1963), Theorem 2."""
-    n = np.maximum((~np.isnan(rows)).sum(axis=1), 1)
-    return np.asarray(_row_means(rows) - np.sqrt(math.log(target) / (2 * n)))
-
-
-def _empirical_bernstein(rows: FloatArray, target: float) -> FloatArray:
-    """Maurer and Pontil (2009), Theorem 11: independent numbers, not necessarily of one
-    distribution; two at least.
-    """
-    n = (~np.isnan(rows)).sum(axis=1)
-    mean, log_term = _row_means(rows), math.log(2 * target)
-    variance = np.nansum((rows - mean[:, np.newaxis]) ** 2, axis=1) / np.maximum(n - 1, 1)
-    slack = np.sqrt(2 * variance * log_term / np.maximum(n, 1)) + 7 * log_term / (
-        3 * np.maximum(n - 1, 1)
-    )
-    return np.where(n >= 2, mean - slack, 0.0)
-
-
-def _row_means(rows: FloatArray) -> FloatArray:
-    return np.asarray(np.nansum(rows, axis=1) / np.maximum((~np.isnan(rows)).sum(axis=1), 1))
-
-
-_LOWER_LIMITS: dict[str, Callable[[FloatArray, float], FloatArray]] = {
-    "star-bets": betting.star_lower,
-    "betting": betting.plug_in_lower,
-    "empirical-bernstein": _empirical_bernstein,
-    "hoeffding": _hoeffding,
-}
-
-
-def _limits(
-    sample: Sample,
-    delta: float,
-    method: Method,
-    side: Side,
-    configurations: int | None,
-    shuffle: bool,
-    rng: Rng,
-    more: tuple[str, ...] = (),
-) -> Confidence:
+def _one(method: Method) -> Look:
     if method not in get_args(Method):
         raise InputError(
             f"Expected method to be one of {', '.join(get_args(Method))}, got {method!r}."
         )
-    m, target = sample.target(delta, side, configurations)
-    ordered = method in ("star-bets", "betting")
-    scaled = sample.scaled()
-    if ordered and shuffle and rng is None:
-        scaled = np.take_along_axis(scaled, ordering.by_content(scaled), axis=1)
-    elif ordered and shuffle and rng is not None:
-        scaled = np.asarray(scaled[:, generator(rng).permutation(scaled.shape[1])])
-    limits = _LOWER_LIMITS[method]
-    width, instances = sample.high - sample.low, (~np.isnan(scaled)).sum(axis=1)
-    ends = np.zeros(len(scaled))
-    least = limits(scaled, target) if side != "upper" else ends
-    most = 1 - limits(1 - scaled, target) if side != "lower" else 1 - ends
-    with np.errstate(invalid="ignore"):
-        estimate = np.where(np.isnan(sample.means), 0, sample.means).sum(axis=1) / instances
-    # With a δ near 1 a limit may pass the estimate, which helps nobody.
-    lowest = np.fmin(sample.low + width * np.clip(least, 0, 1), estimate).clip(
-        sample.low, sample.high
-    )
-    highest = np.fmax(sample.low + width * np.clip(most, 0, 1), estimate).clip(
-        sample.low, sample.high
-    )
-    values = (estimate, lowest, highest)
-    order = (
-        ()
-        if not ordered
-        else (UNSHUFFLED,)
-        if not shuffle
-        else (DRAWN,)
-        if rng is None
-        else (SHUFFLED,)
-    )
+    return Look(method=method)
+
+
+def _mean_of(rows: Rows, scaled: FloatArray) -> MeanOf:
+    return MeanOf(values=scaled, start=rows.low, scale=rows.high - rows.low)
+
+
+def _both(
+    rows: Rows, scaled: FloatArray, side: Sides, target: float, look: Look
+) -> tuple[FloatArray, FloatArray]:
+    """Limits of every row on the sides asked for, and the ends of the range on the others."""
+    numbers = _mean_of(rows, scaled)
+    shape = scaled.shape if look.kind == "anytime" else scaled.shape[:1]
+    lower, upper = np.full(shape, rows.low), np.full(shape, rows.high)
+    if side != "upper":
+        lower = numbers.limit("lower", target, look)
+    if side != "lower":
+        upper = numbers.limit("upper", target, look)
+    return lower, upper
+
+
+def _confidence(
+    rows: Rows,
+    delta: float,
+    side: Sides,
+    configurations: int | None,
+    look: Look,
+    shuffle: bool = False,
+    rng: Rng = None,
+    *,
+    pairs: bool = False,
+) -> Confidence:
+    m = len(rows.means) if configurations is None else configurations
+    target = target_of(delta, side, m, get_args(Sides))
+    ordered = look.method not in ORDER_FREE
+    scaled = rows.in_order(shuffle and ordered, rng)
+    lower, upper = _both(rows, scaled, side, target, look)
+    observed, instances = run_means(rows.means)
+    observed = np.where(instances > 0, observed, np.nan)
+    method, lines = look.method, [*ASSUMPTIONS]
+    if look.kind == "one":
+        lines.append(assumptions.ONE_LOOK)
+        # With a δ near 1 a limit may pass the estimate, which helps nobody.
+        lower = np.fmin(lower, observed).clip(rows.low, rows.high)
+        upper = np.fmax(upper, observed).clip(rows.low, rows.high)
+    else:
+        method = _mean_of(rows, scaled).method(look)
+    if ordered:
+        lines.append(ORDERS["given" if not shuffle else "drawn" if rng is None else "seeded"])
+    if pairs:
+        lines.append(assumptions.SAME_INSTANCES)
+    values = (observed, lower, upper)
     return Confidence(
-        estimate=float(values[0][0]) if sample.single else values[0],
-        lower=float(values[1][0]) if sample.single else values[1],
-        upper=float(values[2][0]) if sample.single else values[2],
-        instances=int(instances[0]) if sample.single else instances,
+        estimate=float(values[0][0]) if rows.single else values[0],
+        lower=float(values[1][0]) if rows.single else values[1],
+        upper=float(values[2][0]) if rows.single else values[2],
+        instances=int(instances[0]) if rows.single else instances.astype(np.int64),
         method=method,
         side=side,
         delta=delta,
-        configurations=m,
-        rests_on=(*ASSUMPTIONS, ONE_LOOK, *order, *more),
+        configurations=int(m),
+        assumptions=tuple(lines),
     )
 
 
 def _sequence(
-    sample: Sample,
+    rows: Rows,
     delta: float,
     method: SequenceMethod,
-    side: Side,
+    side: Sides,
     configurations: int | None,
-    more: tuple[str, ...] = (),
+    *,
+    pairs: bool = False,
 ) -> ConfidenceSequence:
     if method not in get_args(SequenceMethod):
         raise InputError(
             f"Expected method to be one of {', '.join(get_args(SequenceMethod))}, got {method!r}."
         )
-    m, target = sample.target(delta, side, configurations)
-    scaled = sample.scaled()
-    limits = (
-        betting.plug_in_lower_sequence if method == "betting" else betting.bernstein_lower_sequence
-    )
-    width, ends = sample.high - sample.low, np.full(scaled.shape, 1.0)
-    least = np.asarray(limits(scaled, target)) if side != "upper" else 0 * ends
-    most = 1 - np.asarray(limits(1 - scaled, target)) if side != "lower" else ends
-    there = ~np.isnan(scaled)
-    instances = there.cumsum(axis=1)
-    with np.errstate(invalid="ignore"):
-        estimate = np.where(there, sample.means, 0).cumsum(axis=1) / instances
-    row = 0 if sample.single else slice(None)
+    m = len(rows.means) if configurations is None else configurations
+    target = target_of(delta, side, m, get_args(Sides))
+    look = ANYTIME if method == "betting" else Look(kind="anytime", method=method)
+    lower, upper = _both(rows, rows.scaled(), side, target, look)
+    estimate, instances = rows.running()
+    row = 0 if rows.single else slice(None)
+    lines = (assumptions.UNSHUFFLED, *((assumptions.SAME_INSTANCES,) if pairs else ()))
     return ConfidenceSequence(
         estimate=estimate[row],
-        lower=(sample.low + width * least)[row],
-        upper=(sample.low + width * most)[row],
+        lower=lower[row],
+        upper=upper[row],
         instances=instances[row],
         method=method,
         side=side,
         delta=delta,
-        configurations=m,
-        rests_on=(*ASSUMPTIONS, UNSHUFFLED, *more),
+        configurations=int(m),
+        assumptions=(*ASSUMPTIONS, *lines),
     )

@@ -1,30 +1,24 @@
 """Where the width of a limit comes from, and how many instances would show what is not shown yet.
 
-The latter is a forecast, not a promise. Every statement is a test of a mean: the instances' values
-lie in [0, 1], and it is shown when their mean is shown to exceed a number. The functions of this
-module make these of the runs of a pilot:
-
-| statement | values | mean above |
-| --- | --- | --- |
-| wins | share of pairs won | 1/2 |
-| solved ≥ s | share of runs solved | s |
-| quantile p ≤ x | share of runs that cost at most x | p |
-| speed-up ≥ r | share of pairs in which the second takes at least r times as long | 1/2 |
-| difference of means < 0 | (high − low − difference)/(2·(high − low)) | 1/2 |
+The latter is a forecast, not a promise. Every statement is a test of a mean: the units' values lie
+in [0, 1], and it is shown when their mean is shown to exceed a number (`Goal`). `of` takes both from
+the quantity, as its limit does.
 """
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy  # not scipy.special, which takes long to load: scipy loads it when it is first asked for
 from numpy.typing import ArrayLike, NDArray
 
 from truecost.errors import InputError
-from truecost.stats import betting, limits, quantiles, rates, scanning
-from truecost.stats.limits import Ends
+from truecost.stats import betting, quantities, scanning
+from truecost.stats.inversion import Goal as Goal
+from truecost.stats.quantities import Quantity
 from truecost.stats.random import generator
+from truecost.stats.sample import Ends, Sample
 
 FloatArray = NDArray[np.float64]
 DRAWS = 400
@@ -54,19 +48,6 @@ class Width:
     unseen: float
     rest: float
     chance: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Goal:
-    """Shown when the mean of `values`, one number in [0, 1] of each instance, is shown to exceed
-    `above`.
-
-    `exact` says that each value is 0 or 1 from one run, so that the binomial test applies.
-    """
-
-    values: FloatArray
-    above: float
-    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -120,17 +101,18 @@ def width(
 
 def wins(first: ArrayLike | Ends, second: ArrayLike | Ends, share: float = 0.5) -> Goal:
     """The first wins in more than this share of pairs."""
-    return Goal(values=rates.win_shares(first, second).lower[:, 0], above=share)
+    return of(quantities.WINS, Sample.of(first, second), share)
 
 
 def solved(runs: ArrayLike | Ends, share: float) -> Goal:
     """At least this share of runs is solved; `runs` as in `truecost.stats.rates.solved`."""
-    return _shares(limits.read(runs), share)
+    sample = Sample.of(runs)
+    return of(quantities.SOLVED, replace(sample, solved=sample.costs), share)
 
 
 def quantile(costs: ArrayLike | Ends, share: float, cost: float) -> Goal:
-    """So large a share of runs costs at most so much."""
-    return _shares(rates.within(limits.read(costs), cost), share)
+    """At least this share of runs costs at most `cost`."""
+    return of(quantities.quantile(share), Sample.of(costs), cost)
 
 
 def speed_up(
@@ -141,18 +123,27 @@ def speed_up(
     share: float = 0.5,
     resolution: float = 0.01,
 ) -> Goal:
-    """The first is at least so many times faster in the median, or another quantile of the ratio."""
-    pairs = quantiles.ratios(first, second, resolution)
-    return _shares(pairs.map(lambda end: np.where(np.isnan(end), np.nan, end >= factor)), 1 - share)
+    """The first is at least this many times faster in the median, or another quantile of the
+    ratio.
+    """
+    return of(quantities.speed_up(share, resolution), Sample.of(first, second), factor)
 
 
-def difference(first: ArrayLike, second: ArrayLike, low: float, high: float) -> Goal:
+def difference(first: ArrayLike | Ends, second: ArrayLike | Ends, low: float, high: float) -> Goal:
     """The first costs less than the second on average, with costs in [low, high]."""
-    one, two = limits.read_pair(first, second)
-    differences = limits.row_means(one.upper) - limits.row_means(two.lower)
-    if not low < high or (np.abs(differences) > (high - low) * (1 + 1e-6)).any():
+    if not low < high:
         raise InputError(f"Expected costs in [{low:g}, {high:g}].")
-    return Goal(values=np.clip(0.5 - differences / (2 * (high - low)), 0, 1), above=0.5)
+    return of(quantities.DIFFERENCE, Sample.of(first, second, low=low, high=high), 0.0)
+
+
+def of(quantity: Quantity, sample: Sample, value: float) -> Goal:
+    """The quantity is beyond a value, on the side worth stating."""
+    goal = quantity.numbers(sample, quantity.side).goal(quantity.side, value)
+    if not 0 < goal.above < 1:
+        raise InputError(
+            f"Expected a {quantity.name} that is possible and not certain, got {value:g}."
+        )
+    return goal
 
 
 def instances_needed(
@@ -247,11 +238,3 @@ def _power(goal: Goal, n: int, delta: float, seed: int) -> float:
     draws = DRAWS if n <= 2000 else 100
     samples = np.random.default_rng(seed).choice(goal.values, (draws, n))
     return float(np.mean(scanning.star_shows(samples, max(goal.above, 1e-12), 1 / delta)))
-
-
-def _shares(ends: Ends, above: float) -> Goal:
-    if not 0 < above < 1:
-        raise InputError(f"Expected a share between 0 and 1, got {above}.")
-    return Goal(
-        values=limits.row_means(ends.lower), above=above, exact=bool((ends.counts == 1).all())
-    )

@@ -22,16 +22,13 @@ the order given.
 from dataclasses import replace
 
 import numpy as np
-import scipy  # not scipy.special, which takes long to load: scipy loads it when it is first asked for
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from truecost.errors import InputError
-from truecost.stats import betting, confidence, limits, ordering
-from truecost.stats.limits import Ends, Limit, LimitSequence, Side
+from truecost.stats import limits, quantities
+from truecost.stats.limits import Limit, LimitSequence
 from truecost.stats.random import Rng
+from truecost.stats.sample import Ends, Sample, Side
 from truecost.stats.utility import Utility
-
-FloatArray = NDArray[np.float64]
 
 
 def within(times: ArrayLike | Ends, limit: float) -> Ends:
@@ -64,7 +61,7 @@ def solved(
     delta
         The probability with which the limit may be wrong.
     side
-        "lower": at least so many are solved; "upper": at most so many.
+        "lower": at least this share is solved; "upper": at most.
     configurations
         m: the limits of that many configurations hold at once, each with delta/m.
     shuffle, rng
@@ -72,9 +69,9 @@ def solved(
     monotone
         For runs that were stopped early, nobody knows why: see the module.
     """
-    ends = _zero_one(runs)
-    single = bool((ends.counts == 1).all())
-    return _share("solved share", ends, delta, side, configurations, shuffle, rng, single, monotone)
+    return limits.asked(
+        quantities.SOLVED, _solved(runs), delta, side, configurations, shuffle, rng, monotone
+    )
 
 
 def solved_sequence(
@@ -83,7 +80,7 @@ def solved_sequence(
     """Limits of the solved share after each instance, at all times at once. Parameters as in
     `solved`.
     """
-    return _share_sequence("solved share", _zero_one(runs), delta, side, configurations)
+    return limits.asked_sequence(quantities.SOLVED, _solved(runs), delta, side, configurations)
 
 
 def utility(
@@ -109,9 +106,10 @@ def utility(
     delta, side, configurations, shuffle, rng
         As in `solved`.
     """
-    ends = limits.read(times).map(utility.of)
-    single = utility.kind == "step" and bool((ends.counts == 1).all())
-    return _share("utility", ends, delta, side, configurations, shuffle, rng, single)
+    sample = Sample.of(times)
+    return limits.asked(
+        quantities.mean_utility(utility), sample, delta, side, configurations, shuffle, rng
+    )
 
 
 def utility_sequence(
@@ -125,8 +123,9 @@ def utility_sequence(
     """Limits of the expected utility after each instance, at all times at once. Parameters as in
     `utility`.
     """
-    return _share_sequence(
-        "utility", limits.read(times).map(utility.of), delta, side, configurations
+    sample = Sample.of(times)
+    return limits.asked_sequence(
+        quantities.mean_utility(utility), sample, delta, side, configurations
     )
 
 
@@ -137,11 +136,7 @@ def win_shares(first: ArrayLike | Ends, second: ArrayLike | Ends) -> Ends:
     All pairs count, so that numbers of runs may differ. The lower ends are the wins that are sure,
     the upper ones those possible.
     """
-    one, two = limits.read_pair(first, second)
-    sure = _beaten(one.upper, two.lower)
-    return Ends(
-        lower=sure, upper=_beaten(one.lower, two.upper) if one.censored or two.censored else sure
-    )
+    return quantities.win_shares(*Sample.of(first, second).costs)
 
 
 def wins(
@@ -168,17 +163,10 @@ def wins(
         As in `solved`. A lower limit above ½ shows that the first wins more often than it loses, an
         upper one below ½ that it loses. This says nothing of means.
     """
-    one, two = limits.read_pair(first, second)
-    order = ordering.of_instances(rng, shuffle, one.lower, one.upper, two.lower, two.upper)
-    shares = win_shares(one[order], two[order])
-    # In their order already, which the costs decided and not the shares.
-    found = _share("wins", shares, delta, side, configurations, False, None, False, monotone)
-    drawn = (
-        *(() if monotone else (limits.order_of(shuffle, rng is not None),)),
-        confidence.SAME_INSTANCES,
+    sample = Sample.of(first, second)
+    return limits.asked(
+        quantities.WINS, sample, delta, side, configurations, shuffle, rng, monotone
     )
-    rests_on = (*(line for line in found.rests_on if line != confidence.UNSHUFFLED), *drawn)
-    return replace(found, runs=limits.runs_of(one, two), rests_on=rests_on)
 
 
 def wins_sequence(
@@ -192,137 +180,10 @@ def wins_sequence(
     """Limits of the probability to win after each instance, at all times at once. Parameters as in
     `wins`.
     """
-    one, two = limits.read_pair(first, second)
-    found = _share_sequence("wins", win_shares(one, two), delta, side, configurations)
-    return replace(
-        found, runs=limits.runs_of(one, two), rests_on=(*found.rests_on, confidence.SAME_INSTANCES)
-    )
+    sample = Sample.of(first, second)
+    return limits.asked_sequence(quantities.WINS, sample, delta, side, configurations)
 
 
-def wins_watched(
-    first: ArrayLike | Ends,
-    second: ArrayLike | Ends,
-    delta: float = 0.05,
-    *,
-    planned: int,
-    side: Side = "lower",
-) -> Limit:
-    """A limit of the probability to win while instances come in, of so many planned; see
-    `confidence.watched`.
-    """
-    reached = limits.target(delta, 1, side)
-    one, two = limits.read_pair(first, second)
-    ends = win_shares(one, two)
-    x = limits.row_means(ends.pick(side))[np.newaxis]
-    low = betting.watched_lower(x if side == "lower" else 1 - x, reached, planned)[0]
-    return Limit(
-        what="wins",
-        value=float(low if side == "lower" else 1 - low),
-        observed=float(x.mean()),
-        side=side,
-        instances=x.size,
-        runs=limits.runs_of(one, two),
-        delta=delta,
-        method=confidence.WATCHED,
-        rests_on=(*limits.BASE, confidence.UNSHUFFLED, confidence.SAME_INSTANCES),
-    )
-
-
-def clopper_pearson(successes: int, trials: int, delta: float, side: Side) -> float:
-    """The exact one-sided limit of a binomial share (Clopper and Pearson 1934)."""
-    if side == "lower":
-        return (
-            float(scipy.special.betaincinv(successes, trials - successes + 1, delta))
-            if successes
-            else 0.0
-        )
-    return (
-        float(scipy.special.betaincinv(successes + 1, trials - successes, 1 - delta))
-        if successes < trials
-        else 1.0
-    )
-
-
-def _share(
-    what: str,
-    ends: Ends,
-    delta: float,
-    side: Side,
-    configurations: int,
-    shuffle: bool,
-    rng: Rng,
-    single: bool,
-    monotone: bool = False,
-) -> Limit:
-    reached = limits.target(delta, configurations, side)
-    x = limits.row_means(ends.pick(side))
-    observed = float(x.mean())
-    if single:
-        value = clopper_pearson(round(float(x.sum())), x.size, 1 / reached, side)
-    elif monotone:
-        slack = limits.hoeffding(x.size, reached)
-        value = max(observed - slack, 0.0) if side == "lower" else min(observed + slack, 1.0)
-    else:
-        x = x[ordering.of_instances(rng, shuffle, ends.lower, ends.upper)][np.newaxis]
-        value = float(
-            betting.star_lower(x, reached)[0]
-            if side == "lower"
-            else 1 - betting.star_lower(1 - x, reached)[0]
-        )
-    order = () if single or monotone else (limits.order_of(shuffle, rng is not None),)
-    return Limit(
-        what=what,
-        value=min(value, observed) if side == "lower" else max(value, observed),
-        observed=observed,
-        side=side,
-        instances=x.size,
-        runs=limits.runs_of(ends),
-        delta=delta,
-        method="clopper-pearson" if single else "hoeffding" if monotone else "star-bets",
-        rests_on=(*limits.BASE, confidence.ONE_LOOK, *order, *limits.caps_rest_on(ends, monotone)),
-    )
-
-
-def _share_sequence(
-    what: str, ends: Ends, delta: float, side: Side, configurations: int
-) -> LimitSequence:
-    reached = limits.target(delta, configurations, side)
-    x = limits.row_means(ends.pick(side))
-    rows = x[np.newaxis]
-    if side == "lower":
-        value = np.asarray(betting.plug_in_lower_sequence(rows, reached)[0])
-    else:
-        value = np.asarray(1 - betting.plug_in_lower_sequence(1 - rows, reached)[0])
-    instances = np.arange(1, x.size + 1)
-    return LimitSequence(
-        what=what,
-        value=value,
-        observed=x.cumsum() / instances,
-        side=side,
-        instances=instances,
-        runs=limits.runs_of(ends),
-        delta=delta,
-        method="betting, at all times",
-        rests_on=(*limits.BASE, confidence.UNSHUFFLED, *limits.caps_rest_on(ends, False)),
-    )
-
-
-def _beaten(one: FloatArray, two: FloatArray) -> FloatArray:
-    """The share of pairs in which the first is less, ties half: (n, 1)."""
-    score, pairs = np.zeros(len(one)), np.zeros(len(one))
-    for a in one.T:
-        for b in two.T:
-            score += (a < b) + 0.5 * (a == b)
-            pairs += ~(np.isnan(a) | np.isnan(b))
-    return np.asarray((score / pairs)[:, np.newaxis])
-
-
-def _zero_one(runs: ArrayLike | Ends) -> Ends:
-    ends = limits.read(runs)
-    for end in (ends.lower,) if ends.upper is ends.lower else (ends.lower, ends.upper):
-        there = end[~np.isnan(end)]
-        if not ((there == 0) | (there == 1)).all():
-            raise InputError(
-                "Expected runs as 1 where solved and 0 where not; within(times, limit) makes them from times."
-            )
-    return ends
+def _solved(runs: ArrayLike | Ends) -> Sample:
+    sample = Sample.of(runs)
+    return replace(sample, solved=sample.costs)

@@ -1,8 +1,14 @@
-"""Costs as a sample of instances: checked, averaged over the runs of each instance, and scaled to
-[0, 1].
+"""Runs as a sample: one entry point for every limit, from runs to sampling units.
+
+A *sampling unit* is what was drawn independently, an instance unless the design says otherwise. All
+runs of a unit are averaged, or compared with each other, before units are. `Sample` holds one row
+per unit, of one configuration or of two on the same units, in the order in which units are bet on;
+`Rows` holds the unit means of many configurations at once.
 """
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -10,14 +16,259 @@ from numpy.typing import ArrayLike, NDArray
 
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
+from truecost.stats import ordering
+from truecost.stats.random import Rng, generator
+from truecost.stats.variance import run_means
 
 FloatArray = NDArray[np.float64]
-Side = Literal["both", "upper", "lower"]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+Side = Literal["lower", "upper"]
+Sides = Literal["both", "upper", "lower"]
+# Who drew the order: nobody (as given), a hash of the costs, or a seed.
+Order = Literal["given", "drawn", "seeded"]
+# Half a digit of single precision: costs that were `low` or `high` before a file rounded them.
+SLACK = 2.0**-23
 
 
-class Sample(NamedTuple):
-    """Instance means (M, P), NaN where there is no run; `single` if they came without an axis of
-    configurations.
+def opposite(side: Side) -> Side:
+    """The other side."""
+    return "upper" if side == "lower" else "lower"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ends:
+    """What is known of runs: each is at least `lower` and at most `upper`, arrays (n, R), NaN in
+    both where there is no run.
+
+    A run that was stopped before its end is known from below only. Limits use the end that is safe
+    for them.
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        values: "ArrayLike | Ends",
+        *,
+        cutoff: float = math.inf,
+        capped: ArrayLike | None = None,
+    ) -> Self:
+        """Runs (n,) or (n, R), NaN where there is none.
+
+        Those that reach the cutoff, and those marked in `capped`, were stopped: they are known to
+        be at least the cutoff, or what they have, and at most infinity.
+        """
+        if isinstance(values, cls):
+            return values
+        try:
+            runs = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(
+                "Expected runs as numbers, (n,) or (n, R), NaN where there is none."
+            ) from None
+        if runs.ndim not in (1, 2):
+            raise InputError(f"Expected runs as (n,) or (n, R), got {runs.ndim} dimensions.")
+        runs = runs.reshape(len(runs), -1)
+        stopped = runs >= cutoff
+        if capped is not None:
+            mask = np.asarray(capped, dtype=bool)
+            if mask.size != runs.size:
+                raise InputError(
+                    f"Expected capped to be shaped as the runs, got {mask.shape} and {runs.shape}."
+                )
+            stopped |= mask.reshape(runs.shape) & ~np.isnan(runs)
+        lower = np.minimum(runs, cutoff)
+        return cls(lower=lower, upper=np.where(stopped, np.inf, runs) if stopped.any() else lower)
+
+    @property
+    def censored(self) -> bool:
+        """Whether any run is not known exactly."""
+        return self.lower is not self.upper and bool((self.lower < self.upper).any())
+
+    @property
+    def counts(self) -> IntArray:
+        """Runs of each unit."""
+        return np.asarray((~np.isnan(self.lower)).sum(axis=1))
+
+    def map(self, function: Callable[[FloatArray], FloatArray]) -> "Ends":
+        """The ends of a function of the runs that rises, or falls."""
+        one = function(self.lower)
+        if self.upper is self.lower:
+            return Ends(lower=one, upper=one)
+        other = function(self.upper)
+        return Ends(lower=np.minimum(one, other), upper=np.maximum(one, other))
+
+    def pick(self, side: Side) -> FloatArray:
+        """The end that is safe for a limit of this side of something that rises with the runs."""
+        return self.lower if side == "lower" else self.upper
+
+    def __getitem__(self, units: BoolArray | IntArray) -> "Ends":
+        lower = np.ascontiguousarray(self.lower[units])
+        upper = lower if self.upper is self.lower else np.ascontiguousarray(self.upper[units])
+        return Ends(lower=lower, upper=upper)
+
+    def __post_init__(self) -> None:
+        if self.lower.shape != self.upper.shape or self.lower.ndim != 2:
+            raise InputError(
+                f"Expected both ends as (n, R), got {self.lower.shape} and {self.upper.shape}."
+            )
+        if self.lower is self.upper:
+            return
+        if not ((np.isnan(self.lower) & np.isnan(self.upper)) | (self.lower <= self.upper)).all():
+            raise InputError(
+                "Expected every lower end to be at most the upper one, and both NaN where there is "
+                "no run."
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Design:
+    """How the sampling units came into the sample.
+
+    Attributes
+    ----------
+    kind
+        "independent": each drawn from one distribution. "strata": drawn within strata whose mix is
+        given. "without replacement": drawn from a finite population.
+    unit
+        What was drawn: "instance", or whatever a log says.
+    weights
+        For strata: of each unit, its weight over its share in the sample; 1 on average.
+    population
+        Without replacement: how many units there are to draw from.
+    """
+
+    kind: Literal["independent", "strata", "without replacement"] = "independent"
+    unit: str = "instance"
+    weights: FloatArray | None = None
+    population: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sample:
+    """Runs of one configuration, or of two on the same units, in the order of the bets.
+
+    Attributes
+    ----------
+    costs
+        Of each configuration; every unit has a run of each.
+    times
+        The same as running times, where a failed run is known to have taken the cutoff at least;
+        where nothing else is known, the costs.
+    solved
+        1 where solved and 0 where not; None where nothing says so.
+    low, high
+        The range of a cost; infinite where it is not known.
+    design
+        How units were sampled.
+    order
+        Who drew the order of the units.
+    timed
+        Whether costs are running times, so that their ratios are speed-ups.
+    utility
+        Whether costs are 1 − utility.
+    monotone
+        Whether runs were stopped early and nothing says by what, so that in one look only limits
+        hold that never fall when a run rises.
+    """
+
+    costs: tuple[Ends, ...]
+    times: tuple[Ends, ...]
+    solved: tuple[Ends, ...] | None = None
+    low: float = -math.inf
+    high: float = math.inf
+    design: Design = Design()
+    order: Order = "given"
+    timed: bool = True
+    utility: bool = False
+    monotone: bool = False
+
+    @classmethod
+    def of(
+        cls, *runs: ArrayLike | Ends, low: float = -math.inf, high: float = math.inf
+    ) -> "Sample":
+        """Units on which every configuration has runs; at least one such unit.
+
+        Where a range is given, costs must lie in it, and a run that was stopped costs `high` at
+        most.
+        """
+        ends = [Ends.of(values) for values in runs]
+        sizes = [len(each.lower) for each in ends]
+        if len(set(sizes)) > 1:
+            raise InputError(f"Expected both on the same instances, got {sizes[0]} and {sizes[1]}.")
+        common = np.logical_and.reduce([each.counts > 0 for each in ends])
+        if not common.any():
+            both = " instance on which both have runs" if len(ends) > 1 else " run"
+            raise InputError(f"Expected at least one{both}, got none.")
+        costs = tuple(each[common] for each in ends)
+        if math.isfinite(high - low):
+            costs = tuple(_in_range(each, low, high) for each in costs)
+        return cls(costs=costs, times=costs, low=low, high=high)
+
+    @property
+    def units(self) -> int:
+        """How many sampling units."""
+        return len(self.costs[0].lower)
+
+    @property
+    def runs(self) -> int:
+        """How many runs, of all configurations."""
+        return sum(int(each.counts.sum()) for each in self.costs)
+
+    @property
+    def censored(self) -> bool:
+        """Whether any run is not known exactly."""
+        return any(each.censored for each in self.costs)
+
+    @property
+    def single(self) -> bool:
+        """Whether every unit has one run of each configuration."""
+        return all(bool((each.counts == 1).all()) for each in self.costs)
+
+    def means(self, place: int, side: Side) -> FloatArray:
+        """The unit means of one configuration by the end that is safe for this side."""
+        means, _ = run_means(self.costs[place].pick(side))
+        return np.clip(means, self.low, self.high)
+
+    def shuffled(self, shuffle: bool, rng: Rng) -> "Sample":
+        """The same in the order that betting takes: as given, by a hash of the costs, or by a
+        seed.
+        """
+        if not shuffle:
+            return self
+        arrays = [end for each in self.costs for end in (each.lower, each.upper)]
+        order = ordering.of_instances(rng, True, *arrays)
+        return replace(self[order], order="drawn" if rng is None else "seeded")
+
+    def __getitem__(self, units: BoolArray | IntArray) -> "Sample":
+        costs = tuple(each[units] for each in self.costs)
+        times = costs if self.times is self.costs else tuple(each[units] for each in self.times)
+        solved = None if self.solved is None else tuple(each[units] for each in self.solved)
+        return replace(self, costs=costs, times=times, solved=solved)
+
+
+def _in_range(ends: Ends, low: float, high: float) -> Ends:
+    least = np.nanmin(ends.lower)
+    most = np.nanmax(np.where(np.isinf(ends.upper), high, ends.upper))
+    check_range(least, most, low, high)
+    return ends.map(lambda end: np.clip(end, low, high))
+
+
+def check_range(least: float, most: float, low: float, high: float) -> None:
+    """Refuse costs outside of their range, but for what a file rounded."""
+    slack = SLACK * max(abs(low), abs(high))
+    if least < low - slack or most > high + slack:
+        raise InputError(
+            f"Expected costs in [{low:g}, {high:g}], got costs from {least:g} to {most:g}."
+        )
+
+
+class Rows(NamedTuple):
+    """Unit means of many configurations, (M, P), NaN where there is no run; `single` if they came
+    without an axis of configurations.
     """
 
     means: FloatArray
@@ -30,18 +281,20 @@ class Sample(NamedTuple):
         """Of costs shaped as in `truecost.confidence.upper`."""
         if isinstance(costs, CostMatrix):
             low, high = costs.low if low is None else low, costs.high if high is None else high
-            costs, dimensions = costs.exact_costs(), 3
+            values, dimensions = costs.exact_costs(), 3
         else:
             try:
-                costs = np.asarray(costs, dtype=np.float64)
+                values = np.asarray(costs, dtype=np.float64)
             except (TypeError, ValueError):
                 raise InputError(
-                    "Expected costs as numbers, (P,), (P, R) or (M, P, R), NaN where a run is not there."
+                    "Expected costs as numbers, (P,), (P, R) or (M, P, R), NaN where a run is not "
+                    "there."
                 ) from None
-            dimensions = costs.ndim
+            dimensions = values.ndim
         if low is None or high is None:
             raise InputError(
-                "Expected low and high, the least and the largest cost a run can have; only a CostMatrix brings its own."
+                "Expected low and high, the least and the largest cost a run can have; only a "
+                "CostMatrix brings its own."
             )
         if not (low < high and math.isfinite(high - low)):
             raise InputError(
@@ -51,25 +304,13 @@ class Sample(NamedTuple):
             raise InputError(
                 f"Expected costs as (P,), (P, R) or (M, P, R), got {dimensions} dimensions."
             )
-        runs = costs.reshape({1: (1, -1, 1), 2: (1, *costs.shape), 3: costs.shape}[dimensions])
+        runs = values.reshape({1: (1, -1, 1), 2: (1, *values.shape), 3: values.shape}[dimensions])
         if np.isnan(runs).all():
             raise InputError("Expected at least one run, got none.")
-        least, most = np.nanmin(runs), np.nanmax(runs)
-        # Half a digit of single precision: costs that were `low` or `high` before a file rounded
-        # them.
-        slack = 2.0**-23 * max(abs(low), abs(high))
-        if least < low - slack or most > high + slack:
-            raise InputError(
-                f"Expected costs in [{low:g}, {high:g}], got costs from {least:g} to {most:g}."
-            )
-        sums, counts = np.zeros(runs.shape[:2]), np.zeros(runs.shape[:2])
-        for run in range(runs.shape[2]):
-            there = ~np.isnan(runs[:, :, run])
-            sums += np.where(there, runs[:, :, run], 0)
-            counts += there
-        with np.errstate(invalid="ignore"):
-            means = sums / counts
-        return cls(np.clip(means, low, high), dimensions < 3, float(low), float(high))
+        check_range(float(np.nanmin(runs)), float(np.nanmax(runs)), low, high)
+        means, counts = run_means(runs)
+        means = np.where(counts > 0, np.clip(means, low, high), np.nan)
+        return cls(means, dimensions < 3, float(low), float(high))
 
     @classmethod
     def of_pairs(
@@ -79,27 +320,26 @@ class Sample(NamedTuple):
         low: float | None,
         high: float | None,
     ) -> Self:
-        """Of the differences of instance means, in [low − high, high − low]; NaN where one of the
-        two has no run.
+        """Of the differences of unit means, in [low − high, high − low]; NaN where one of the two
+        has no run.
         """
         one, two = cls.of(first, low, high), cls.of(second, low, high)
         if (one.low, one.high) != (two.low, two.high):
             raise InputError(
-                f"Expected both cost ranges to be one, got [{one.low:g}, {one.high:g}] and [{two.low:g}, {two.high:g}]."
+                f"Expected both cost ranges to be one, got [{one.low:g}, {one.high:g}] and "
+                f"[{two.low:g}, {two.high:g}]."
             )
-        if (
-            isinstance(first, CostMatrix)
-            and isinstance(second, CostMatrix)
-            and first.instances != second.instances
-        ):
+        matrices = isinstance(first, CostMatrix) and isinstance(second, CostMatrix)
+        if matrices and first.instances != second.instances:  # type: ignore[union-attr]
             raise InputError(
-                "Expected both matrices to have the same instances in the same order; select(instances=...) does it."
+                "Expected both matrices to have the same instances in the same order; "
+                "select(instances=...) does it."
             )
         (m_1, p_1), (m_2, p_2) = one.means.shape, two.means.shape
         if p_1 != p_2 or (m_1 != m_2 and 1 not in (m_1, m_2)):
             raise InputError(
-                f"Expected the same instances, and as many configurations or one, got {m_1} configurations on {p_1} "
-                f"instances and {m_2} on {p_2}."
+                f"Expected the same instances, and as many configurations or one, got {m_1} "
+                f"configurations on {p_1} instances and {m_2} on {p_2}."
             )
         width = one.high - one.low
         pairs = cls(one.means - two.means, one.single and two.single, -width, width)
@@ -111,23 +351,38 @@ class Sample(NamedTuple):
         """The means in [0, 1]."""
         return np.clip((self.means - self.low) / (self.high - self.low), 0, 1)
 
-    def target(self, delta: float, side: Side, configurations: int | None) -> tuple[int, float]:
-        """m, and what the capital against one end must reach: 1 over the part of delta that this
-        end has.
-        """
-        if not 0 < delta < 1:
-            raise InputError(f"Expected delta between 0 and 1, got {delta}.")
-        if side not in get_args(Side):
-            raise InputError(
-                f"Expected side to be one of {', '.join(get_args(Side))}, got {side!r}."
-            )
-        m = len(self.means) if configurations is None else checked_number(configurations)
-        parts = m * (2 if side == "both" else 1)
-        if delta / parts < 1e-290:
-            raise InputError(
-                f"Expected delta over the number of limits to be 1e-290 at least, got {delta} over {parts}."
-            )
-        return m, parts / delta
+    def in_order(self, shuffle: bool, rng: Rng) -> FloatArray:
+        """The scaled means in the order of the bets; the hash of each row draws its own."""
+        scaled = self.scaled()
+        if not shuffle:
+            return scaled
+        if rng is None:
+            return np.take_along_axis(scaled, ordering.by_content(scaled), axis=1)
+        return np.asarray(scaled[:, generator(rng).permutation(scaled.shape[1])])
+
+    def running(self) -> tuple[FloatArray, IntArray]:
+        """After each place the mean of the row so far, and of how many numbers."""
+        there = ~np.isnan(self.means)
+        counts = there.cumsum(axis=1)
+        with np.errstate(invalid="ignore"):
+            return np.where(there, self.means, 0).cumsum(axis=1) / counts, counts
+
+
+def target_of(
+    delta: float, side: str, configurations: int = 1, sides: tuple[str, ...] = get_args(Side)
+) -> float:
+    """What the capital against one end must reach: 1 over the part of delta that this end has."""
+    if not 0 < delta < 1:
+        raise InputError(f"Expected delta between 0 and 1, got {delta}.")
+    if side not in sides:
+        raise InputError(f"Expected side to be one of {', '.join(sides)}, got {side!r}.")
+    parts = checked_number(configurations) * (2 if side == "both" else 1)
+    if delta / parts < 1e-290:
+        raise InputError(
+            f"Expected delta over the number of limits to be 1e-290 at least, got {delta} over "
+            f"{parts}."
+        )
+    return parts / delta
 
 
 def checked_number(configurations: int) -> int:

@@ -158,7 +158,7 @@ def running_quantiles(instances, numbers, counts, share):
 
 
 @compiled
-def _against(first, second, ratio, low, high):
+def against_ratio(first, second, ratio, low, high):
     """Numbers in [0, 1] whose mean is above the second result if and only if u(second)/u(first) is
     above the ratio.
     """
@@ -205,7 +205,7 @@ def ratio_lower(first, second, low, high, target):
     for start in range(0, ends.size, LANES):
         # Behind the last one, it stands once more.
         for k in range(LANES):
-            columns[:, k], means[k] = _against(
+            columns[:, k], means[k] = against_ratio(
                 first, second, ends[min(start + k, ends.size - 1)], low, high
             )
         star_reach(columns, means, means, target, reached)
@@ -214,7 +214,7 @@ def ratio_lower(first, second, low, high, target):
             if place > 0:
                 below = ends[place - 1]
             end, bets = ends[place], np.empty(first.size)
-            x, mean = _against(first, second, end, low, high)
+            x, mean = against_ratio(first, second, end, low, high)
             star_bets(x, mean, target, bets)
             kept = end
             for _ in range(HALVINGS):
@@ -237,7 +237,7 @@ def ratio_rejects(first, second, low, high, ratio, target):
     ends = ratio_ends(low, high)
     end = ends[np.searchsorted(ends, ratio)]
     for i in range(first.shape[0]):
-        x, mean = _against(first[i], second[i], end, low, high)
+        x, mean = against_ratio(first[i], second[i], end, low, high)
         rejected[i] = star_bets(x, mean, target, bets) or ratio_reaches(
             first[i], second[i], bets, ratio, end, high - low, target
         )
@@ -250,7 +250,7 @@ def ratio_sequence(first, second, low, high, target):
     limits = np.full(first.size, low / high)
     latest = 0
     for end in ratio_ends(low, high):
-        x, mean = _against(first, second, end, low, high)
+        x, mean = against_ratio(first, second, end, low, high)
         latest = max(latest, plug_in_time(x, mean, target))
         if latest > first.size:
             break

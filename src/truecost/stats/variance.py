@@ -189,12 +189,18 @@ def instance_summaries(matrix: CostMatrix, *, caps: bool = False) -> Iterator[In
     step = max(1, BLOCK // (instances * runs))
     for start in range(0, configurations, step):
         costs = every[start : start + step]
-        there = ~np.isnan(costs)
-        counts = there.sum(axis=2, dtype=np.float64)
-        filled = np.where(there, costs, 0)
-        means = filled.sum(axis=2) / np.maximum(counts, 1)
-        deviations = np.where(there, filled - means[:, :, np.newaxis], 0)
+        means, counts = run_means(costs)
+        deviations = np.where(np.isnan(costs), 0, costs - means[:, :, np.newaxis])
         yield InstanceSummaries(counts, means, np.einsum("ijk,ijk->ij", deviations, deviations))
+
+
+def run_means(runs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The mean over the last axis, of those that are there, and how many: instance means, as
+    everything that needs them has them; 0 where there is no run.
+    """
+    missing = np.isnan(runs)
+    counts = runs.shape[-1] - missing.sum(axis=-1, dtype=np.float64)
+    return np.where(missing, 0, runs).sum(axis=-1) / np.maximum(counts, 1), counts
 
 
 class _Components(NamedTuple):

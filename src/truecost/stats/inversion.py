@@ -1,0 +1,377 @@
+"""From tests of one mean to limits: of a mean, of a quantile, of a ratio of means.
+
+Every guarantee is a test that numbers in [0, 1], one per sampling unit, have a mean above some
+value (`truecost.stats.betting`). A limit comes from many such tests: candidates are gone through
+from the safe end until one is not rejected. An error then needs a rejection at one candidate that
+is not random, so the search costs no δ. It must not skip candidates, or bisect: such tests need not
+be monotone.
+
+`Look` says when one looks. `MeanOf`, `QuantileOf` and `RatioOf` have the numbers of one statement,
+and know its limits for every look.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import scipy  # not scipy.special, which takes long to load: scipy loads it when it is first asked for
+from numpy.typing import NDArray
+
+from truecost.errors import InputError
+from truecost.stats import betting, scanning
+from truecost.stats.sample import Side
+from truecost.stats.variance import run_means
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+# Values of a quantile scan beyond which they are rounded first.
+MANY = 20_000
+ANYTIME_BETS = "betting, at all times"
+PLANNED_BETS = "betting on a plan, at all times"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """When one looks at the units.
+
+    Attributes
+    ----------
+    kind
+        "one": at a number of units fixed beforehand. "anytime": after each unit, in their order.
+        "planned": the same, with a number of units in mind; more may come.
+    method
+        Of one look: "star-bets", "betting", "empirical-bernstein" or "hoeffding", which never falls
+        when a run rises and so suits runs that were stopped nobody knows why. Anytime: "betting" or
+        "empirical-bernstein". A method that is exact for the numbers at hand takes its place.
+    planned
+        How many units are planned.
+    """
+
+    kind: Literal["one", "anytime", "planned"] = "one"
+    method: str = "star-bets"
+    planned: int = 0
+
+
+ONE = Look()
+MONOTONE = Look(method="hoeffding")
+ANYTIME = Look(kind="anytime", method="betting")
+
+
+def planned(units: int) -> Look:
+    """A look after each unit, with so many planned."""
+    if units < 1:
+        raise InputError(f"Expected at least 1 planned instance, got {units}.")
+    return Look(kind="planned", planned=units)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Goal:
+    """Shown when the mean of `values`, one number in [0, 1] of each unit, is shown to exceed
+    `above`.
+
+    `exact` says that each value is 0 or 1 from one run, so that the binomial test applies.
+    """
+
+    values: FloatArray
+    above: float
+    exact: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MeanOf:
+    """The quantity is start + scale · (mean of the numbers).
+
+    Attributes
+    ----------
+    values
+        Numbers in [0, 1], (n,) or several rows (M, n), NaN passed over.
+    start, scale
+        What 0 stands for, and the width of the range.
+    binary
+        Whether each number is 0 or 1 from one run.
+    """
+
+    values: FloatArray
+    start: float = 0.0
+    scale: float = 1.0
+    binary: bool = False
+
+    def method(self, look: Look) -> str:
+        """What a limit is called by."""
+        if look.kind == "one":
+            return "clopper-pearson" if self.binary else look.method
+        return PLANNED_BETS if look.kind == "planned" else ANYTIME_BETS
+
+    def limit(self, side: Side, target: float, look: Look) -> FloatArray:
+        """The limit, of each row; anytime after each unit."""
+        rows = np.atleast_2d(self.values if side == "lower" else 1 - self.values)
+        if look.kind == "planned":
+            lower = betting.watched_lower(rows, target, look.planned)
+        elif look.kind == "anytime":
+            lower = _SEQUENCES[look.method](rows, target)
+        else:
+            lower = _LOWER["clopper-pearson" if self.binary else look.method](rows, target)
+        lower = np.clip(lower, 0, 1)
+        values = self.start + self.scale * (lower if side == "lower" else 1 - lower)
+        return np.asarray(values if self.values.ndim == 2 else values[0])
+
+    def observed(self) -> float:
+        """The quantity in the sample."""
+        return float(self.start + self.scale * self.values.mean())
+
+    def running(self) -> FloatArray:
+        """The same after each unit."""
+        sizes = np.arange(1, self.values.size + 1)
+        return np.asarray(self.start + self.scale * self.values.cumsum() / sizes)
+
+    def goal(self, side: Side, value: float) -> Goal:
+        """What has to be shown for the quantity to be beyond a value."""
+        point = (value - self.start) / self.scale
+        if side == "lower":
+            return Goal(values=self.values, above=point, exact=self.binary)
+        return Goal(values=1 - self.values, above=1 - point, exact=self.binary)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class QuantileOf:
+    """The quantile Q = inf{t : P(X ≤ t) ≥ share} of the runs of a new unit, values (n, R).
+
+    Hence P(X < Q) ≤ p ≤ P(X ≤ Q), with ties and without. With one run on every unit, order
+    statistics: the k-th smallest value, k from the binomial distribution. Else bets on the units'
+    shares of runs that are at most t. For an upper limit: if the share is shown to exceed p, then
+    Q ≤ t. t goes down from infinity, value by value, and stops at the first one that is not shown.
+
+    Why the observed values may serve as the grid, though they are random: the shares change at
+    observed values only, so that to go through these is to go through all numbers. Suppose the
+    upper limit is wrong, below Q. Then t = the largest observed value below Q was passed, and the
+    runs that are at most t are exactly those below Q. So the test of the shares of runs below Q, a
+    number that is not random, against p has rejected, and since P(X < Q) ≤ p it does so with
+    probability δ at most. For the lower limit take the runs that are at most Q, and p ≤ P(X ≤ Q).
+
+    With more than 20,000 values they are rounded first, to the safe side, to eight binary digits:
+    to half a percent. A quantile rounds as its runs do, so that the limit stays one.
+    """
+
+    values: FloatArray
+    share: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share < 1:
+            raise InputError(f"Expected the share of a quantile between 0 and 1, got {self.share}.")
+
+    @property
+    def single(self) -> bool:
+        """Whether there is one run on every unit."""
+        return bool(((~np.isnan(self.values)).sum(axis=1) == 1).all())
+
+    def method(self, look: Look) -> str:
+        """What a limit is called by."""
+        if look.kind == "one":
+            return "order-statistics" if self.single else look.method
+        return ANYTIME_BETS
+
+    def limit(self, side: Side, target: float, look: Look) -> FloatArray:
+        """The limit; anytime after each unit. Infinite where the units are too few to say
+        anything.
+        """
+        if look.kind != "one":
+            steps = self._sequence(side, target)
+            return steps if look.kind == "anytime" else steps[-1]
+        if self.single:
+            return np.asarray(self._order_statistic(side, 1 / target))
+        if look.method == "hoeffding":
+            # By the argument of the class, with Hoeffding's test of the shares, which is the same
+            # at every value.
+            slack = hoeffding(len(self.values), target)
+            shifted = self.share + slack if side == "upper" else self.share - slack
+            inside = 0 < shifted <= 1
+            return np.asarray(_quantile(self.values, shifted) if inside else _nothing(side))
+        distinct, units, groups, counts = self._scan(side)
+        passed = scanning.shares_shown(units, groups, counts, self._needed(side), target)
+        return np.asarray(distinct[passed - 1] if passed else _nothing(side))
+
+    def observed(self) -> float:
+        """The quantile of the runs, each unit with the same weight."""
+        return _quantile(self.values, self.share)
+
+    def running(self) -> FloatArray:
+        """The same after each unit."""
+        there = ~np.isnan(self.values)
+        units, numbers = np.nonzero(there)[0], self.values[there]
+        order = numbers.argsort(kind="stable")
+        counts = there.sum(axis=1).astype(np.float64)
+        return np.asarray(
+            scanning.running_quantiles(units[order], numbers[order], counts, self.share)
+        )
+
+    def goal(self, side: Side, value: float) -> Goal:
+        """What has to be shown for the quantile to be beyond a value."""
+        within = self.values <= value if side == "upper" else self.values >= value
+        shares, _ = run_means(np.where(np.isnan(self.values), np.nan, within))
+        return Goal(values=shares, above=self._needed(side), exact=self.single)
+
+    def _needed(self, side: Side) -> float:
+        return self.share if side == "upper" else 1 - self.share
+
+    def _sequence(self, side: Side, target: float) -> FloatArray:
+        distinct, units, groups, counts = self._scan(side)
+        times = np.asarray(scanning.share_times(units, groups, counts, self._needed(side), target))
+        # After k units the limit is the last value passed by then.
+        passed = np.searchsorted(times, np.arange(1, len(self.values) + 1), side="right")
+        return np.where(passed > 0, distinct[np.maximum(passed - 1, 0)], _nothing(side))
+
+    def _order_statistic(self, side: Side, delta: float) -> float:
+        """The k-th smallest: the least k with P(Bin(n, p) ≥ k) ≤ δ above, the largest with
+        P(Bin(n, p) ≤ k − 1) ≤ δ below.
+        """
+        values = np.sort(self.values[~np.isnan(self.values)])
+        n, k = values.size, np.arange(1, values.size + 1)
+        tail = scipy.special.bdtrc if side == "upper" else scipy.special.bdtr
+        good = k[tail(k - 1, n, self.share) <= delta]
+        if not good.size:
+            return _nothing(side)
+        return float(values[(good.min() if side == "upper" else good.max()) - 1])
+
+    def _scan(self, side: Side) -> tuple[FloatArray, IntArray, IntArray, FloatArray]:
+        """The distinct values in the order of the scan; of each value its unit and which distinct
+        one it is; counts.
+        """
+        there = ~np.isnan(self.values)
+        counts = there.sum(axis=1).astype(np.float64)
+        units, numbers = np.nonzero(there)[0], self.values[there]
+        if numbers.size > MANY:
+            numbers = _rounded(numbers, side)
+        sign = -1 if side == "upper" else 1
+        distinct, groups = np.unique(sign * numbers, return_inverse=True)
+        order = groups.argsort(kind="stable")
+        return sign * distinct, units[order], groups[order], counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RatioOf:
+    """u(second)/u(first), from unit means in [low, high], low ≥ 0, that are safe for one side.
+
+    It is above r if and only if r·u(first) − u(second) is below 0. The differences r·x_i − y_i,
+    independent and in [r·low − high, r·high − low], are bet on as costs are, and r goes up from 0
+    over a grid fixed beforehand until a cell of it is not rejected. This is tighter than the ratio
+    of two separate limits: what makes a unit hard for both cancels.
+    """
+
+    first: FloatArray
+    second: FloatArray
+    low: float
+    high: float
+
+    def method(self, look: Look) -> str:
+        """What a limit is called by."""
+        return look.method if look.kind == "one" else ANYTIME_BETS
+
+    def limit(self, side: Side, target: float, look: Look) -> FloatArray:
+        """The limit; anytime after each unit."""
+        pair = (self.first, self.second) if side == "lower" else (self.second, self.first)
+        kernel = scanning.ratio_lower if look.kind == "one" else scanning.ratio_sequence
+        values = np.asarray(kernel(*pair, self.low, self.high, target))
+        if side == "upper":
+            values = _quotient(np.ones_like(values), values)
+        return values[-1] if look.kind == "planned" else values
+
+    def observed(self) -> float:
+        """The ratio in the sample; NaN for 0/0."""
+        return float(_quotient(self.second.mean(), self.first.mean()))
+
+    def running(self) -> FloatArray:
+        """The same after each unit."""
+        return _quotient(self.second.cumsum(), self.first.cumsum())
+
+    def goal(self, side: Side, value: float) -> Goal:
+        """What has to be shown for the ratio to be beyond a value."""
+        one, two, ratio = self.first, self.second, value
+        if side == "upper":
+            one, two, ratio = two, one, 1 / value
+        values, above = scanning.against_ratio(one, two, ratio, self.low, self.high)
+        return Goal(values=np.clip(values, 0, 1), above=float(above))
+
+
+def hoeffding(units: int, target: float) -> float:
+    """How far the mean of independent numbers in [0, 1] may fall short (Hoeffding 1963, Theorem 2)."""
+    return math.sqrt(math.log(target) / (2 * units))
+
+
+def clopper_pearson(successes: int, trials: int, delta: float) -> float:
+    """The exact lower limit of a binomial share (Clopper and Pearson 1934)."""
+    if not successes:
+        return 0.0
+    return float(scipy.special.betaincinv(successes, trials - successes + 1, delta))
+
+
+# ---- lower limits of the mean of each row, numbers in [0, 1], NaN passed over; target = 1/δ ------
+
+
+def _hoeffding(rows: FloatArray, target: float) -> FloatArray:
+    means, counts = run_means(rows)
+    return np.asarray(means - np.sqrt(math.log(target) / (2 * np.maximum(counts, 1))))
+
+
+def _empirical_bernstein(rows: FloatArray, target: float) -> FloatArray:
+    """Maurer and Pontil (2009), Theorem 11: independent numbers, not necessarily of one
+    distribution; two at least.
+    """
+    (mean, n), log_term = run_means(rows), math.log(2 * target)
+    variance = np.nansum((rows - mean[:, np.newaxis]) ** 2, axis=1) / np.maximum(n - 1, 1)
+    slack = np.sqrt(2 * variance * log_term / np.maximum(n, 1))
+    slack += 7 * log_term / (3 * np.maximum(n - 1, 1))
+    return np.where(n >= 2, mean - slack, 0.0)
+
+
+def _binomial(rows: FloatArray, target: float) -> FloatArray:
+    means, counts = run_means(rows)
+    pairs = zip(np.rint(means * counts).astype(int), counts.astype(int), strict=True)
+    return np.array([clopper_pearson(good, n, 1 / target) for good, n in pairs])
+
+
+_LOWER: dict[str, Callable[[FloatArray, float], FloatArray]] = {
+    "star-bets": betting.star_lower,
+    "betting": betting.plug_in_lower,
+    "empirical-bernstein": _empirical_bernstein,
+    "hoeffding": _hoeffding,
+    "clopper-pearson": _binomial,
+}
+_SEQUENCES: dict[str, Callable[[FloatArray, float], FloatArray]] = {
+    "betting": betting.plug_in_lower_sequence,
+    "empirical-bernstein": betting.bernstein_lower_sequence,
+}
+
+
+def safe(value: float, observed: float, side: Side) -> float:
+    """A limit on its own side of what was observed: with a δ near 1 it may pass it, which helps
+    nobody.
+    """
+    return min(value, observed) if side == "lower" else max(value, observed)
+
+
+def _nothing(side: Side) -> float:
+    return math.inf if side == "upper" else -math.inf
+
+
+def _quantile(values: FloatArray, share: float) -> float:
+    there = ~np.isnan(values)
+    weights = (there / there.sum(axis=1, keepdims=True))[there] / len(values)
+    numbers = values[there]
+    order = numbers.argsort(kind="stable")
+    reached = weights[order].cumsum() >= share - 1e-12
+    return float(numbers[order][reached.argmax()])
+
+
+def _rounded(numbers: FloatArray, side: Side) -> FloatArray:
+    parts, exponents = np.frexp(numbers)
+    with np.errstate(invalid="ignore"):
+        parts = (np.ceil if side == "upper" else np.floor)(256 * parts) / 256
+    return np.where(np.isfinite(numbers), np.ldexp(parts, exponents), numbers)
+
+
+def _quotient(second: FloatArray, first: FloatArray) -> FloatArray:
+    """second/first, infinite over 0, NaN for 0/0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.asarray(second) / np.asarray(first))

@@ -1,0 +1,236 @@
+"""What statements are about: each quantity says how runs become numbers, one per sampling unit.
+
+A quantity has a name; whether it compares two configurations, and then the value at which both are
+`even`; the side of the limit that is worth stating; and what it makes of a sample: the mean, the
+quantile or the ratio of numbers that are safe for a limit of that side (`truecost.stats.inversion`).
+Where a sample cannot say anything of it, it has a reason instead. To add one, add it here, to
+`ALONE` or `PAIRED` too, and its words to `truecost.show`.
+
+| quantity | value | number of a unit |
+| --- | --- | --- |
+| mean | E[cost] | mean cost of its runs |
+| difference | u(first) − u(second) | difference of mean costs |
+| ratio of means | u(second)/u(first) | r · first − second, for every r |
+| solved share | P(solved) | share of its runs that are solved |
+| wins | P(first < second) + ½ P(tie) | share of its pairs of runs, ties half |
+| quantile | inf{t : P(cost ≤ t) ≥ p} | share of its runs that cost at most t, for every t |
+| speed-up | the median of second/first | share of its pairs that are at least r, for every r |
+| utility | E[utility] | mean utility of its runs |
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truecost.errors import InputError
+from truecost.stats.inversion import MeanOf, QuantileOf, RatioOf
+from truecost.stats.sample import Ends, Sample, Side, opposite
+from truecost.stats.utility import Utility
+from truecost.stats.variance import run_means
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Quantity:
+    """What a statement is about.
+
+    Attributes
+    ----------
+    name
+        What it is called, in JSON too.
+    side
+        The side worth stating: "lower", at least, or "upper", at most.
+    numbers
+        What a limit of a side is made from, of a sample.
+    even
+        Of two configurations: the value of two that are alike; None of one alone.
+    refusal
+        Why a sample says nothing of it; None where it does.
+    """
+
+    name: str
+    side: Side
+    numbers: Callable[[Sample, Side], MeanOf | QuantileOf | RatioOf]
+    even: float | None = None
+    refusal: Callable[[Sample], str | None] = lambda sample: None  # noqa: ARG005
+
+
+# ---- how runs become numbers ---------------------------------------------------------------------
+
+
+def _means(sample: Sample, side: Side) -> MeanOf:
+    width = sample.high - sample.low
+    scaled = (sample.means(0, side) - sample.low) / width
+    return MeanOf(values=np.clip(scaled, 0, 1), start=sample.low, scale=width)
+
+
+def _differences(sample: Sample, side: Side) -> MeanOf:
+    width = sample.high - sample.low
+    # What goes against the limit: one at its cap, the other charged the most.
+    gaps = sample.means(0, side) - sample.means(1, opposite(side))
+    values = np.clip((gaps + width) / (2 * width), 0, 1)
+    return MeanOf(values=values, start=-width, scale=2 * width)
+
+
+def _ratios(sample: Sample, side: Side) -> RatioOf:
+    # Least where the first is dear and the second cheap.
+    first, second = sample.means(0, opposite(side)), sample.means(1, side)
+    return RatioOf(first=first, second=second, low=float(sample.low), high=float(sample.high))
+
+
+def _solved_shares(sample: Sample, side: Side) -> MeanOf:
+    runs = _solved(sample)[0]
+    return MeanOf(values=run_means(runs.pick(side))[0], binary=bool((runs.counts == 1).all()))
+
+
+def _wins(sample: Sample, side: Side) -> MeanOf:
+    return MeanOf(values=win_shares(*sample.costs).pick(side)[:, 0])
+
+
+# ---- why a sample says nothing -------------------------------------------------------------------
+
+
+def _range_unknown(what: str) -> Callable[[Sample], str | None]:
+    reason = f"limits of {what} need the metric's possible range (`low` and `high`)"
+    return lambda sample: None if math.isfinite(sample.high - sample.low) else reason
+
+
+def _no_ratio(sample: Sample) -> str | None:
+    if sample.utility:
+        return "ratios of utilities have no meaning"
+    if not (sample.low >= 0 and math.isfinite(sample.high)):
+        return "limits of a ratio of means need a cost range from 0 or more (`low` and `high`)"
+    # Only monotone methods hold then, and there is none for ratios.
+    return "runs were stopped early, and nothing says by what" if sample.monotone else None
+
+
+def _solved_unknown(sample: Sample) -> str | None:
+    return "nothing says which runs were solved" if sample.solved is None else None
+
+
+def _not_times(sample: Sample) -> str | None:
+    return None if sample.timed and not sample.utility else "costs are not running times"
+
+
+def _utility(sample: Sample) -> str | None:
+    return "of a utility the mean says most" if sample.utility else None
+
+
+# ---- the quantities ------------------------------------------------------------------------------
+
+MEAN: Final = Quantity(name="mean", side="upper", numbers=_means, refusal=_range_unknown("a mean"))
+DIFFERENCE: Final = Quantity(
+    name="difference",
+    side="upper",
+    even=0.0,
+    numbers=_differences,
+    refusal=_range_unknown("a difference of means"),
+)
+RATIO: Final = Quantity(
+    name="ratio of means", side="lower", even=1.0, numbers=_ratios, refusal=_no_ratio
+)
+SOLVED: Final = Quantity(
+    name="solved share", side="lower", numbers=_solved_shares, refusal=_solved_unknown
+)
+WINS: Final = Quantity(name="wins", side="lower", even=0.5, numbers=_wins)
+
+
+def quantile(share: float, name: str = "quantile") -> Quantity:
+    """The cost that a run on a new instance with a new seed keeps to with probability `share`."""
+
+    def numbers(sample: Sample, side: Side) -> QuantileOf:
+        return QuantileOf(values=sample.times[0].pick(side), share=share)
+
+    return Quantity(name=name, side="upper", numbers=numbers, refusal=_utility)
+
+
+def speed_up(share: float = 0.5, resolution: float = 0.01) -> Quantity:
+    """How many times faster the first is than the second: the median, or another quantile, of
+    second/first over instance and seeds.
+    """
+
+    def numbers(sample: Sample, side: Side) -> QuantileOf:
+        pairs = time_ratios(*sample.times, resolution=resolution)
+        return QuantileOf(values=pairs.pick(side), share=share)
+
+    return Quantity(name="speed-up", side="lower", even=1.0, numbers=numbers, refusal=_not_times)
+
+
+def mean_utility(utility: Utility) -> Quantity:
+    """The expected utility of the running time of a run on a new instance with a new seed."""
+
+    def numbers(sample: Sample, side: Side) -> MeanOf:
+        worth = sample.times[0].map(utility.of)
+        binary = utility.kind == "step" and bool((worth.counts == 1).all())
+        return MeanOf(values=run_means(worth.pick(side))[0], binary=binary)
+
+    return Quantity(name="utility", side="lower", numbers=numbers, refusal=_not_times)
+
+
+# What is stated of one configuration, and of one against the default, in the order of the table.
+ALONE: Final = (MEAN, SOLVED, quantile(0.5, "median"), quantile(0.9, "nine in ten"))
+PAIRED: Final = (WINS, speed_up(), RATIO, DIFFERENCE)
+NAMED: Final = {quantity.name: quantity for quantity in (*ALONE, *PAIRED)}
+
+
+def win_shares(first: Ends, second: Ends) -> Ends:
+    """Of each unit the share of pairs of runs in which the first costs less, ties half: (n, 1).
+
+    All pairs count, so that numbers of runs may differ. The lower ends are the wins that are sure,
+    the upper ones those possible.
+    """
+    sure = _beaten(first.upper, second.lower)
+    censored = first.censored or second.censored
+    return Ends(lower=sure, upper=_beaten(first.lower, second.upper) if censored else sure)
+
+
+def time_ratios(first: Ends, second: Ends, *, resolution: float) -> Ends:
+    """Second over first, of all pairs of runs of each unit: (n, pairs).
+
+    A timeout of the first makes it 0 for sure, also where both timed out; a timeout of the second
+    leaves it at least the cutoff over the first. Times below the resolution of the clock count as
+    the resolution.
+    """
+    if not 0 < resolution < math.inf:
+        raise InputError(f"Expected the clock's resolution to be above 0, got {resolution}.")
+    one, two = (ends.map(lambda end: np.maximum(end, resolution)) for ends in (first, second))
+    with np.errstate(invalid="ignore"):
+        lower, upper = (
+            (above[:, np.newaxis, :] / below[:, :, np.newaxis]).reshape(len(above), -1)
+            for above, below in ((two.lower, one.upper), (two.upper, one.lower))
+        )
+    missing = np.isnan(two.lower[:, np.newaxis, :] + one.lower[:, :, np.newaxis])
+    both = ~missing.reshape(lower.shape)
+    # inf/inf: nobody knows, so anything is possible.
+    return Ends(
+        lower=np.where(both & np.isnan(lower), 0.0, lower),
+        upper=np.where(both & np.isnan(upper), np.inf, upper),
+    )
+
+
+def _beaten(one: FloatArray, two: FloatArray) -> FloatArray:
+    """The share of pairs in which the first is less, ties half: (n, 1)."""
+    score, pairs = np.zeros(len(one)), np.zeros(len(one))
+    for a in one.T:
+        for b in two.T:
+            score += (a < b) + 0.5 * (a == b)
+            pairs += ~(np.isnan(a) | np.isnan(b))
+    return np.asarray((score / pairs)[:, np.newaxis])
+
+
+def _solved(sample: Sample) -> tuple[Ends, ...]:
+    if sample.solved is None:
+        raise InputError("Expected a sample that says which runs were solved.")
+    for ends in sample.solved:
+        for end in (ends.lower, ends.upper):
+            if not ((end == 0) | (end == 1) | np.isnan(end)).all():
+                raise InputError(
+                    "Expected runs as 1 where solved and 0 where not; within(times, limit) makes "
+                    "them from times."
+                )
+    return sample.solved
