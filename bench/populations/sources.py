@@ -1,0 +1,211 @@
+"""The populations: examples, tables of others where they are beside the repository, made-up ones."""
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import truecost
+from truecost.matrix import CostMatrix
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+# Files of others, beside the repository; passed over where they are not.
+BESIDE = Path(__file__).parents[3] / "shared" / "data"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Population:
+    """Costs (M, P, R) of configurations on all instances there are, and the family of each."""
+
+    name: str
+    costs: FloatArray
+    low: float
+    high: float
+    cutoff: float | None = None
+    families: IntArray | None = None
+
+    def draw(
+        self,
+        rng: np.random.Generator,
+        configurations: list[int],
+        instances: IntArray | int,
+        runs: int = 1,
+        *,
+        prefix: str = "i",
+        sort: bool = False,
+    ) -> CostMatrix:
+        """A matrix of some configurations on instances drawn with replacement, or on given ones;
+        each run with a seed of its own, sorted by the first configuration's cost if asked for.
+        """
+        if isinstance(instances, int):
+            instances = rng.integers(self.costs.shape[1], size=instances)
+        shape = (len(configurations), instances.size, runs)
+        seeds = rng.integers(self.costs.shape[2], size=shape)
+        costs = np.take_along_axis(self.costs[configurations][:, instances], seeds, axis=2)
+        if sort:
+            costs = costs[:, np.argsort(costs[0].mean(axis=1), kind="stable")]
+        names = tuple(f"{prefix}{k:04}" for k in range(instances.size))
+        return CostMatrix(
+            costs,
+            tuple(str(c) for c in configurations),
+            names,
+            self.low,
+            self.high,
+            cutoff=self.cutoff,
+        )
+
+    def equal(self) -> "Population":
+        """The same instances with the same costs for every configuration, shuffled on each instance:
+        nobody is better than anybody.
+        """
+        rng = np.random.default_rng(7)
+        m, p, r = self.costs.shape
+        mixed = self.costs.transpose(1, 0, 2).reshape(p, m * r)
+        costs = np.stack([rng.permuted(mixed, axis=1) for _ in range(min(m, 20))])
+        changes = {"name": f"{self.name}, all equal", "costs": costs}
+        return Population(**{**self.__dict__, **changes})
+
+
+class Truth:
+    """The true values of a population, families weighted by `weights` over instances if given."""
+
+    def __init__(self, population: Population, weights: FloatArray | None = None) -> None:
+        self.population = population
+        p = population.costs.shape[1]
+        self.weights = np.full(p, 1 / p) if weights is None else weights
+        self.means = population.costs.mean(axis=2) @ self.weights
+
+    def mean(self, name: str) -> float:
+        """u of a configuration."""
+        return float(self.means[int(name)])
+
+    def solved(self, name: str) -> float:
+        """The share of runs below the cutoff."""
+        below = self.population.costs[int(name)] < (self.population.cutoff or np.inf)
+        return float(below.mean(axis=1) @ self.weights)
+
+    def quantile(self, name: str, share: float) -> float:
+        """The cost that a share of runs keeps to."""
+        costs = self.population.costs[int(name)]
+        weights = np.repeat(self.weights / costs.shape[1], costs.shape[1])
+        order = costs.ravel().argsort()
+        place = np.searchsorted(weights[order].cumsum(), share - 1e-9)
+        return float(costs.ravel()[order][place])
+
+    def wins(self, name: str, default: str) -> float:
+        """The share of runs won against the default, ties half."""
+        one = self.population.costs[int(name)][:, :, np.newaxis]
+        two = self.population.costs[int(default)][:, np.newaxis]
+        return float(((one < two) + 0.5 * (one == two)).mean(axis=(1, 2)) @ self.weights)
+
+    def speed_up(self, name: str, default: str) -> tuple[float, float]:
+        """The least and the largest median of default over configuration; timeouts are longer than
+        any other run, and of two the ratio is unknown.
+        """
+        cutoff = self.population.cutoff or np.inf
+        one = np.maximum(self.population.costs[int(name)][:, :, np.newaxis], 0.01)
+        two = np.maximum(self.population.costs[int(default)][:, np.newaxis], 0.01)
+        with np.errstate(invalid="ignore"):
+            ratios = np.where(two >= cutoff, np.inf, two) / np.where(one >= cutoff, np.inf, one)
+        weights = np.broadcast_to(self.weights[:, None, None] / ratios[0].size, ratios.shape)
+        medians = []
+        for unknown in (0.0, np.inf):
+            values = np.where(np.isnan(ratios), unknown, ratios).ravel()
+            order = values.argsort()
+            place = np.searchsorted(weights.ravel()[order].cumsum(), 0.5 - 1e-9)
+            medians.append(float(values[order][place]))
+        return medians[0], medians[1]
+
+
+def populations() -> Iterator[Population]:
+    """All that are available here."""
+    for name in ("clasp", "kissat", "lkh", "kissat-large"):
+        matrix = truecost.load_example(name)
+        top = float(matrix.high)
+        cutoff = matrix.cutoff if matrix.cutoff is not None else top
+        example = Population(
+            name=name, costs=np.array(matrix.costs), low=matrix.low, high=top, cutoff=cutoff
+        )
+        yield example
+        if name == "kissat":
+            yield example.equal()
+    yield from made_up()
+    yield from beside()
+
+
+def made_up() -> Iterator[Population]:
+    """Lognormal running times of two spreads, rare timeouts, solved or not, and nested families."""
+    rng = np.random.default_rng(1)
+    for spread, cutoff in ((1.0, 20.0), (2.5, 300.0)):
+        log = spread * (
+            0.8 * rng.standard_normal((1, 3000, 1))
+            + 0.4 * rng.standard_normal((8, 3000, 1))
+            + 0.4 * rng.standard_normal((8, 3000, 2))
+        ) + np.linspace(0, 0.6, 8).reshape(-1, 1, 1)
+        seconds = np.exp(log)
+        yield Population(
+            name=f"lognormal {spread:g}",
+            costs=np.where(seconds >= cutoff, 10 * cutoff, seconds),
+            low=0.0,
+            high=10 * cutoff,
+            cutoff=cutoff,
+        )
+    late = rng.random((8, 3000, 2)) < np.linspace(0.01, 0.04, 8).reshape(-1, 1, 1)
+    yield Population(
+        name="rare timeouts",
+        costs=np.where(late, 10.0, rng.beta(1, 8, (8, 3000, 2))),
+        low=0.0,
+        high=10.0,
+        cutoff=1.0,
+    )
+    chances = rng.beta(0.5, 0.5, (1, 3000, 1)) * np.linspace(0.9, 1, 8).reshape(-1, 1, 1)
+    bits = (rng.random((8, 3000, 2)) < chances).astype(float)
+    yield Population(name="0/1", costs=bits, low=0.0, high=1.0)
+    families = np.repeat(np.arange(60), rng.integers(2, 40, 60))
+    centre = rng.beta(0.7, 0.7, (60,))[families]
+    effects = 0.25 * rng.standard_normal((6, 60))[:, families]
+    noise = 0.1 * rng.standard_normal((6, families.size, 2))
+    nested = np.clip(centre[None, :, None] + effects[:, :, None] + noise, 0, 1)
+    yield Population(name="nested", costs=nested, low=0.0, high=1.0, families=families)
+
+
+def beside() -> Iterator[Population]:
+    """SAT Competitions and ASlib scenarios, where they are beside the repository."""
+    table, labels = BESIDE / "sat" / "sat2020-par2.csv", BESIDE / "sat" / "sat2020-families.csv"
+    if table.exists():
+        with table.open() as file:
+            head, *rows = list(csv.reader(file))
+        with labels.open() as file:
+            family = {row["benchmark_name"]: row["family_name"] for row in csv.DictReader(file)}
+        names = [name.rpartition("/")[2] for name in head[1:]]
+        codes = {label: k for k, label in enumerate(sorted(set(family.values())))}
+        costs = np.array([[float(cell) for cell in row[1:]] for row in rows])[:, :, np.newaxis]
+        yield Population(
+            name="SAT 2020",
+            costs=costs,
+            low=0.0,
+            high=10_000.0,
+            cutoff=5_000.0,
+            families=np.array([codes[family[name]] for name in names]),
+        )
+    table = BESIDE / "sat" / "main2023.csv"
+    if table.exists():
+        with table.open() as file:
+            head, *rows = list(csv.reader(file))
+        cells = [[float(cell) for cell in row[1 : len(head)]] for row in rows]
+        costs = np.array(cells).T[:, :, np.newaxis]
+        yield Population(name="SAT 2023", costs=costs, low=0.0, high=10_000.0, cutoff=5_000.0)
+    for folder in sorted((BESIDE / "aslib").glob("*/")):
+        matrix = truecost.import_runs(folder).matrix
+        whole = ~np.isnan(matrix.costs).any(axis=(0, 2))
+        yield Population(
+            name=f"ASlib {folder.name}",
+            costs=np.array(matrix.costs[:, whole]),
+            low=matrix.low,
+            high=matrix.high,
+            cutoff=matrix.cutoff,
+        )

@@ -1,0 +1,161 @@
+"""The ways in which people get runs and look at them: each gives the looks of one trial."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bench.populations.sources import Population
+from truecost.matrix import CostMatrix
+from truecost.matrix.imported import Import
+from truecost.runs import Trajectory
+
+RUNS_PER_CELL = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What is assessed, and how: the arguments of `truecost.assess`."""
+
+    runs: CostMatrix | Import
+    asked: dict[str, Any]
+
+
+Way = Callable[[Population, np.random.Generator], Iterator[Look]]
+
+
+def journal(matrix: CostMatrix, *, unfinished: bool, plans: tuple[int, ...] = ()) -> Import:
+    """Runs as the journal of a gather has them: a list fixed beforehand, in the planned order."""
+    told: dict[str, Any] = {}
+    if "plans" in {entry.name for entry in fields(Trajectory)}:
+        told["plans"] = plans
+    source = Trajectory(
+        tool="truecost", proposed="beforehand", raced=False, unfinished=unfinished, **told
+    )
+    return Import(kind="journal", matrix=matrix, trajectory=source)
+
+
+def some(population: Population, rng: np.random.Generator, most: int) -> list[int]:
+    """The default and others drawn from the population's configurations."""
+    others = rng.permutation(np.arange(1, len(population.costs)))[: most - 1]
+    return [0, *sorted(others.tolist())]
+
+
+def best_two(population: Population, rng: np.random.Generator) -> list[int]:
+    """The default and a configuration that is no better: a statement that it is would be false."""
+    means = population.costs.mean(axis=(1, 2))
+    worse = np.flatnonzero(means >= means[0])[1:] if len(means) > 1 else np.array([0])
+    closest = worse[np.argsort(means[worse])[:3]] if worse.size else np.array([len(means) - 1])
+    return [0, int(rng.choice(closest))]
+
+
+def whole_list(population: Population, rng: np.random.Generator, *, n: int) -> Iterator[Look]:
+    """A random list on one set of instances; the best of it is named."""
+    runs = population.draw(rng, some(population, rng, 8), n, RUNS_PER_CELL)
+    yield Look(runs=runs, asked={"default": "0", "chosen": "from-list", "raced": False})
+
+
+def on_part(population: Population, rng: np.random.Generator, *, n: int) -> Iterator[Look]:
+    """A fifth of the instances chooses, the others judge."""
+    runs = population.draw(rng, some(population, rng, 8), n, RUNS_PER_CELL)
+    yield Look(runs=runs, asked={"default": "0", "chosen": "on-part", "raced": False})
+
+
+def fixed(
+    population: Population, rng: np.random.Generator, *, n: int, sort: bool = False
+) -> Iterator[Look]:
+    """One configuration, fixed beforehand, against the default."""
+    pair = best_two(population, rng)
+    runs = population.draw(rng, pair, n, 1, sort=sort)
+    asked = {"default": "0", "configuration": str(pair[1]), "chosen": "before", "raced": False}
+    yield Look(runs=runs, asked=asked)
+
+
+def race(population: Population, rng: np.random.Generator, *, n: int) -> Iterator[Look]:
+    """Half of a list is dropped after 5, 10, 20 … instances; the best survivor is named."""
+    names = some(population, rng, 8)
+    runs = population.draw(rng, names, n, 1)
+    costs, alive, size = np.array(runs.costs), np.arange(len(names)), 5
+    while size < n and alive.size > 2:
+        order = alive[np.argsort(costs[alive, :size, 0].mean(axis=1))]
+        dropped = np.setdiff1d(order[(alive.size + 1) // 2 :], [0])
+        costs[dropped, size:] = np.nan
+        alive, size = np.setdiff1d(alive, dropped), 2 * size
+    named = (runs.configurations, runs.instances, runs.low, runs.high)
+    raced = CostMatrix(costs, *named, cutoff=runs.cutoff)
+    yield Look(runs=raced, asked={"default": "0", "chosen": "from-list", "raced": True})
+
+
+def tuned(
+    population: Population, rng: np.random.Generator, *, n: int, sort: bool = False
+) -> Iterator[Look]:
+    """The winner of all configurations on n instances, tested on n others."""
+    names = some(population, rng, 60)
+    # One training log for all trials of sorted tests: what is random is the test set.
+    training = population.draw(np.random.default_rng(3) if sort else rng, names, n, 1, prefix="t")
+    winner = names[int(training.costs.mean(axis=(1, 2)).argmin())]
+    pair = [winner, 0] if winner else best_two(population, rng)[::-1]
+    log = Import(
+        kind="matrix",
+        matrix=training,
+        trajectory=Trajectory(
+            tool="search", proposed="adaptively", raced=False, default="0", incumbent=str(pair[0])
+        ),
+    )
+    yield Look(runs=log, asked={"test": population.draw(rng, pair, n, 1, sort=sort)})
+
+
+def watched(population: Population, rng: np.random.Generator, *, n: int) -> Iterator[Look]:
+    """The journal of a test that is still running, looked at 23 times."""
+    pair = best_two(population, rng)[::-1]
+    training = population.draw(rng, pair, 10, 1, prefix="t")
+    whole = population.draw(rng, pair, n, 1)
+    log = Import(
+        kind="matrix",
+        matrix=training,
+        trajectory=Trajectory(
+            tool="search", proposed="adaptively", raced=False, default="0", incumbent=str(pair[0])
+        ),
+    )
+    for size in np.unique(np.linspace(5, n, 23).astype(int)).tolist():
+        part = whole.select(instances=whole.instances[:size])
+        test = journal(part, unfinished=size < n, plans=(n,))
+        yield Look(runs=log, asked={"test": test})
+
+
+def grown(population: Population, rng: np.random.Generator, *, n: int) -> Iterator[Look]:
+    """A gather that is extended from 25 to 50, 100, 200 instances, and assessed each time."""
+    pair = best_two(population, rng)
+    whole = population.draw(rng, pair, n, 1)
+    sizes = [size for size in (25, 50, 100, 200) if size <= n]
+    asked = {"default": "0", "configuration": str(pair[1]), "chosen": "before"}
+    for k, size in enumerate(sizes, 1):
+        part = whole.select(instances=whole.instances[:size])
+        log = journal(part, unfinished=False, plans=tuple(sizes[:k]))
+        yield Look(runs=log, asked=asked)
+
+
+def finished(population: Population, rng: np.random.Generator, *, n: int) -> Iterator[Look]:
+    """A gather looked at while it runs, and again when it is finished."""
+    pair = best_two(population, rng)
+    whole = population.draw(rng, pair, n, 1)
+    asked = {"default": "0", "configuration": str(pair[1]), "chosen": "before"}
+    for size in np.linspace(n // 4, n, 8).astype(int).tolist():
+        part = whole.select(instances=whole.instances[:size])
+        yield Look(runs=journal(part, unfinished=size < n, plans=(n,)), asked=asked)
+
+
+WAYS: dict[str, Way] = {
+    "random list, 50": partial(whole_list, n=50),
+    "on part, 50": partial(on_part, n=50),
+    "race, 60": partial(race, n=60),
+    "fixed, 30": partial(fixed, n=30),
+    "fixed, 30 sorted": partial(fixed, n=30, sort=True),
+    "tuned, tested on 50": partial(tuned, n=50),
+    "tuned, sorted test of 20": partial(tuned, n=20, sort=True),
+    "test watched to 60": partial(watched, n=60),
+    "plan grown to 200": partial(grown, n=200),
+    "unfinished, then 100": partial(finished, n=100),
+}
