@@ -221,7 +221,7 @@ def test_unfinished_configurations_are_left_out_of_bounds(tmp_path: Path) -> Non
 
 def test_doctor() -> None:
     """`doctor` would not run, or not say where things stand."""
-    findings = json.loads(run("doctor", "--json").stdout)
+    findings = json.loads(run("doctor", "--json").stdout)["findings"]
     assert {finding["area"] for finding in findings} == {"machine", "limits", "solvers", "extras"}
     assert all(finding["detail"] for finding in findings)
     assert run("doctor").returncode == 0

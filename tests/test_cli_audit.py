@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from commands import Run
 
-from truecost.cli.asking import setting
+from truecost.cli.asking import context
 from truecost.cli.reading import Source
 from truecost.judge.assess import assess, certify
 from truecost.matrix import CostMatrix
@@ -140,7 +140,8 @@ def test_audit_for_people(files: Path, run: Run) -> None:
         "Against the default",
         "Instances that decide the most",
         "What to do next",
-        f"truecost certify {files / 'searched.npz'} --test={files / 'test.npz'}",
+        f"truecost certify {files / 'searched.npz'} --configuration=random-03 "
+        f"--test={files / 'test.npz'}",
     ):
         assert words in said, words
     assert ("Configuration random-03 is better than the default:" in said) == (
@@ -172,8 +173,8 @@ def test_bad_input_is_one_line(files: Path, run: Run, tmp_path: Path) -> None:
 
 def test_a_folder_called_by_a_number_is_named_with_its_parent() -> None:
     """SMAC3 calls a search's folder by its seed, and a page would be called "0"."""
-    assert setting(Source(path=Path("smac3_output/mine/0"))).name == "mine/0"
-    assert setting(Source(path=Path("runs.csv"))).name == "runs.csv"
+    assert context(Source(runs=Path("smac3_output/mine/0"))).name == "mine/0"
+    assert context(Source(runs=Path("runs.csv"))).name == "runs.csv"
 
 
 def test_a_report_says_how_the_file_was_read(run: Run, tmp_path: Path) -> None:

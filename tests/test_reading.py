@@ -2,7 +2,6 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,15 +13,15 @@ import typer
 from commands import Run, run
 
 from truecost.cli import app
-from truecost.cli.flags import Command, flagged
-from truecost.cli.reading import Source, example_or, names_in, reads_runs
+from truecost.cli.command import Command, command_line, declared, flagged
+from truecost.cli.options import Primary, Question
+from truecost.cli.reading import Source, example_or, names_in
 from truecost.errors import InputError
 from truecost.examples import load_example
 from truecost.importers.detect import import_runs
 from truecost.judge.assess import assess
 from truecost.judge.bounds import paper_bounds, subject_of
 from truecost.matrix import CostMatrix
-from truecost.matrix.imported import Import
 from truecost.runs import Status
 from truecost.show.document import Context, audited
 from truecost.stats.synthetic import runtime_model
@@ -51,7 +50,7 @@ def test_a_solver_called_like_an_example_does_not_hide_it() -> None:
     path.mkdir()
     (path / "README").write_text("not runs\n")
     assert example_or(path) == packaged
-    found = Source(path=path).read()
+    found = Source(runs=path).read()
     assert found.matrix.shape == (50, 50, 5)
     assert "holds no runs" in found.notes[0]
     (path / "README").unlink()
@@ -59,7 +58,7 @@ def test_a_solver_called_like_an_example_does_not_hide_it() -> None:
     for content in (b"\x7fELF\0\0", b"#!/bin/sh\nexec kissat\n", b""):
         path.write_bytes(content)
         assert example_or(path) == packaged
-        assert Source(path=path).is_example
+        assert Source(runs=path).is_example
 
 
 def test_runs_called_like_an_example_win(here: Path) -> None:
@@ -70,13 +69,13 @@ def test_runs_called_like_an_example_win(here: Path) -> None:
     table = matrix.to_table().rename({"configuration": "config_id", "instance": "instance_id"})
     table.write_csv(path / "runhistory.csv")
     assert example_or(path) == path
-    assert Source(path=path).read().matrix.shape == matrix.shape
+    assert Source(runs=path).read().matrix.shape == matrix.shape
     (path / "runhistory.csv").rename("clasp")
     matrix.save(here / "lkh.npz")
     (here / "lkh.npz").rename("lkh")
     for name in ("clasp", "lkh"):
-        assert Source(path=Path(name)).read().matrix == matrix
-        assert not Source(path=Path(name)).is_example
+        assert Source(runs=Path(name)).read().matrix == matrix
+        assert not Source(runs=Path(name)).is_example
 
 
 def test_a_matrix_keeps_its_costs(here: Path) -> None:
@@ -86,7 +85,7 @@ def test_a_matrix_keeps_its_costs(here: Path) -> None:
     drawn().save(here / "m.npz")
     for name, value in {"cutoff": 2.0, "par": 10.0, "objective": "time", "fidelity": 3.0}.items():
         with pytest.raises(InputError, match=f"no `{name}` with a matrix"):
-            Source(path=here / "m.npz", **{name: value}).read()  # type: ignore[arg-type]
+            Source(runs=here / "m.npz", **{name: value}).read()  # type: ignore[arg-type]
 
 
 def test_the_default_that_is_named_counts(here: Path) -> None:
@@ -96,48 +95,44 @@ def test_the_default_that_is_named_counts(here: Path) -> None:
     kept = import_runs(matrix.to_table(), default=first).trajectory
     for ending in ("npz", "parquet"):
         matrix.save(here / f"m.{ending}", trajectory=kept)
-        assert Source(path=here / f"m.{ending}").read().trajectory.default == first
-        assert Source(path=here / f"m.{ending}", default=second).read().trajectory.default == second
+        assert Source(runs=here / f"m.{ending}").read().trajectory.default == first
+        assert Source(runs=here / f"m.{ending}", default=second).read().trajectory.default == second
     with pytest.raises(InputError, match="`default`, got 'nobody'"):
         import_runs(matrix.to_table(), default="nobody")
 
 
 def test_test_runs(here: Path) -> None:
-    """Test runs would be taken from the log where others are named, or for a configuration that has
-    none there.
-    """
+    """Test runs would be read with another range of costs than the runs they test."""
     matrix = drawn()
-    matrix.save(here / "test.npz")
-    first, second = matrix.configurations[:2]
-    log = import_runs(matrix.to_table())
-    own = replace(
-        log,
-        test=matrix.select(configurations=[first]),
-        trajectory=replace(log.trajectory, incumbent=first),
-    )
-    source = Source(path=here / "log")
-    assert source.test_runs(own, None) is own.test
-    assert source.test_runs(own, None, second) is None
-    assert source.test_runs(own, None, first, "before") is None
-    named = source.test_runs(own, here / "test.npz", second)
-    assert isinstance(named, Import)
-    assert named.matrix == matrix
-    assert source.test_runs(log, None) is None
+    matrix.to_table().write_csv(here / "test.csv")
+    source = Source(runs=here / "log", low=matrix.low, high=matrix.high, objective="time")
+    test = source.read_test(here / "test.csv").matrix
+    assert (test.low, test.high) == (matrix.low, matrix.high)
+    np.testing.assert_allclose(np.nanmean(test.costs), np.nanmean(matrix.costs))
 
 
-def test_words_say_the_options_again() -> None:
-    """A command to paste would read the runs otherwise than the command that prints it."""
+def test_printed_commands_say_the_options_again() -> None:
+    """A command to paste would ask another question than the command that prints it."""
     source = Source(
-        path=Path("x"), low=0.0, high=10.5, columns=["cost=PAR10", "seed=s"], objective="time"
+        runs=Path("x"),
+        low=0.0,
+        high=10.512345678,
+        columns=["cost=PAR10", "seed=s"],
+        objective="time",
     )
-    assert source.words() == (
-        "--low=0",
-        "--high=10.5",
-        "--objective=time",
-        "--column=cost=PAR10",
-        "--column=seed=s",
+    question = Question(raced=False, delta=0.01, primary=Primary.WINS, list_size=7)
+    assert command_line("audit", source, question) == (
+        "truecost audit x --low=0 --high=10.512345678 --objective=time --column=cost=PAR10 "
+        "--column=seed=s --delta=0.01 --primary=wins --no-raced --list=7"
     )
-    assert Source(path=Path("x")).words() == ()
+    # Only what a command has, unless it is at its default.
+    assert command_line("import", Source(runs=Path("-x")), question) == "truecost import ./-x"
+    assert command_line("plan", source, Question(raced=True), apart=("a", "b c")) == (
+        "truecost plan x --low=0 --high=10.512345678 --objective=time --column=cost=PAR10 "
+        "--column=seed=s --raced --apart a 'b c'"
+    )
+    with pytest.raises(KeyError, match="has no nonsense"):
+        command_line("audit", source, nonsense=1)
 
 
 def test_commands_get_the_options_of_reading() -> None:
@@ -146,8 +141,11 @@ def test_commands_get_the_options_of_reading() -> None:
     toy = typer.Typer()
 
     @toy.command(cls=Command)
-    @reads_runs(without="nothing if not given")
-    def look(source: Source, more: Annotated[int, typer.Option(help="Its own.")] = 1) -> None:
+    @declared
+    def look(
+        source: Annotated[Source, "nothing if not given"],
+        more: Annotated[int, typer.Option(help="Its own.")] = 1,
+    ) -> None:
         """Look."""
         seen.append((source, more))
 
@@ -169,9 +167,9 @@ def test_commands_get_the_options_of_reading() -> None:
     toy(words, standalone_mode=False)
     toy([], standalone_mode=False)
     there = Source(
-        path=Path("runs"), low=1.0, columns=["cost=c"], kind="table", fidelity=2.0, par=4.0
+        runs=Path("runs"), low=1.0, columns=["cost=c"], kind="table", fidelity=2.0, par=4.0
     )
-    assert seen == [(there, 3), (Source(path=None, columns=None), 1)]
+    assert seen == [(there, 3), (Source(runs=None, columns=None), 1)]  # type: ignore[arg-type]
     assert flagged("Give `low`, `columns` or `more=5`, not `rng` for `runs`.") == (
         "Give --low, --column or --more 5, not `rng` for RUNS."
     )
@@ -267,7 +265,7 @@ def test_a_utility_of_whatever_has_times(here: Path) -> None:
     """
     matrix = load_example("kissat")
     late = np.asarray(matrix.statuses) != Status.SOLVED
-    found = Source(path=Path("kissat"), utility="half-life=0.5").read()
+    found = Source(runs=Path("kissat"), utility="half-life=0.5").read()
     assert found.utility == "half-life=0.5"
     assert (found.matrix.low, found.matrix.high) == (0, 1)
     np.testing.assert_allclose(
@@ -277,7 +275,7 @@ def test_a_utility_of_whatever_has_times(here: Path) -> None:
     assert set(np.unique(table.matrix.costs)) == {0, 1}
     bare = CostMatrix([[[1.0], [4.0], [10.0]]], ["a"], ["x", "y", "z"], 0, 10)
     bare.save(here / "bare.npz")
-    known = Source(path=here / "bare.npz", utility="linear=20").read().matrix
+    known = Source(runs=here / "bare.npz", utility="linear=20").read().matrix
     np.testing.assert_allclose(known.costs[0, :, 0], [0.05, 0.2, 1])
     with pytest.raises(InputError, match="either `par` or `utility`"):
         import_runs(bare.to_table(), utility="step=1", par=10, cutoff=5)

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from truecost.cli.flags import Command, flagged
+from truecost.cli.command import Command, flagged
 from truecost.cli.printing import visible
 from truecost.errors import TruecostError
 

@@ -1,85 +1,58 @@
-"""From a command's words to an assessment, and back to commands that can be pasted."""
+"""From a command's options to an assessment, and to what a document about it needs."""
 
-import shlex
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from truecost.cli.reading import Source
+from truecost.cli.command import command_line
+from truecost.cli.options import Question
+from truecost.cli.reading import Source, names_in
 
 if TYPE_CHECKING:
     from truecost.judge.assessment import Assessment
-    from truecost.show.blocks import Document, Section
     from truecost.show.document import Context
 
-# What is offered to be pasted.
-COMMANDS = ("audit", "certify", "info", "plan", "report", "validate")
-# Words of `audit`, `certify` and `report` by the name of what they ask for.
-FLAGS = {"list_size": "list"}
 
-
-def assessed(source: Source, *, test: Path | None = None, **asked: Any) -> "Assessment":
-    """What the runs hold, assessed."""
+def assessed(source: Source, question: Question | None = None) -> "Assessment":
+    """The assessment that answers a question about these runs."""
     from truecost.judge.assess import assess
 
-    found = source.read()
-    given = None if test is None else source.test_runs(found, test)
-    return assess(found, default=source.default, test=given, **_plain(asked))
+    question = question or Question()
+    asked = asdict(question) | {
+        "test": None if question.test is None else source.read_test(question.test),
+        "fresh": None if question.fresh is None else names_in(question.fresh),
+    }
+    asked["rng"] = asked.pop("seed")
+    plain = {name: getattr(value, "value", value) for name, value in asked.items()}
+    return assess(source.read(), default=source.default, **plain)
 
 
-def setting(
+def context(
     source: Source,
+    question: Question | None = None,
     *,
     unit: str | None = None,
     title: str | None = None,
     kind: str | None = None,
-    **asked: Any,
 ) -> "Context":
-    """What a document about these runs needs: what they are called, and who writes commands about
-    them.
+    """What a document about these runs needs: their name, and the writer of commands about them.
 
     `kind` is that of their log: irace's says what it ran, others need a scenario to be validated
     with.
     """
     from truecost.show.document import Context
 
-    path = source.path or Path("runs")
-    kept = _plain(asked)
-
-    def write(command: str, more: Mapping[str, object]) -> str | None:
-        if command not in COMMANDS:
-            return None
-        words = {**kept, **more} if command in ("audit", "certify", "report") else dict(more)
+    def write(command: str, more: Mapping[str, object]) -> str:
         if command == "validate" and kind != "irace":
-            words = {"scenario": "scenario.toml", **words}
-        options = [
-            f"--{FLAGS.get(name, name).replace('_', '-')}={value}"
-            for name, value in words.items()
-            if value
-        ]
-        return shlex.join(["truecost", command, str(path), *source.words(), *options])
+            more = {"scenario": "scenario.toml", **more}
+        return command_line(command, source, question or Question(), **more)
 
+    path = source.runs or Path("runs")
     place = path.resolve()
     # SMAC3 calls the folder of a search by its seed, which names nothing.
-    named = (
+    name = (
         f"{place.parent.name}/{place.name}" if place.name.isdecimal() else path.name or place.name
     )
     usual = "PAR10 s" if source.is_example and source.utility is None else "cost"
-    return Context(name=named, title=title, unit=unit or usual, writer=write)
-
-
-def _plain(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what was not asked; words of an enumeration as text."""
-    return {
-        name: getattr(value, "value", value) for name, value in asked.items() if value is not None
-    }
-
-
-def show(told: "Document | Section", *, details: bool = False) -> None:
-    """Print a document, or a section of it."""
-    from truecost.cli.flags import typed
-    from truecost.show import terminal
-    from truecost.show.blocks import Document
-
-    told = typed(told)
-    terminal.show(told if isinstance(told, Document) else [told], details=details)
+    return Context(name=name, title=title, unit=unit or usual, writer=write)

@@ -1,41 +1,19 @@
 """`truecost audit`."""
 
-from typing import Any
-
 import typer
 
-from truecost.cli.asking import assessed, setting, show
-from truecost.cli.options import (
-    Chosen,
-    Configuration,
-    ContentSeed,
-    Delta,
-    Json,
-    ListSize,
-    PrimaryStatement,
-    Quiet,
-    Raced,
-    Splits,
-    Test,
-    Unit,
-)
-from truecost.cli.printing import print_json
+from truecost.cli.asking import assessed, context
+from truecost.cli.command import declared
+from truecost.cli.options import Json, Question, Quiet, Unit
+from truecost.cli.printing import answer
 from truecost.cli.progress import progress
-from truecost.cli.reading import Source, reads_runs
+from truecost.cli.reading import Source
 
 
-@reads_runs
+@declared
 def audit(
     source: Source,
-    configuration: Configuration = None,
-    delta: Delta = 0.05,
-    test: Test = None,
-    chosen: Chosen = None,
-    raced: Raced = None,
-    primary: PrimaryStatement = None,
-    list_size: ListSize = None,
-    splits: Splits = 1000,
-    seed: ContentSeed = None,
+    question: Question,
     unit: Unit = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -45,24 +23,14 @@ def audit(
 
     Exit code 0: shown to be better. 1: not shown, also where no default is known.
     """
-    asked: dict[str, Any] = {
-        "test": test,
-        "chosen": chosen,
-        "raced": raced,
-        "primary": primary,
-        "list_size": list_size,
-        "configuration": configuration,
-    }
     with progress("looking at the runs", quiet=quiet):
-        found = assessed(source, delta=delta, splits=splits, rng=seed, **asked)
+        assessment = assessed(source, question)
         from truecost.judge.assessment import AUDITED
 
-        told = found.to_dict(*AUDITED, "outlook")
-    if json:
-        print_json(told)
-    else:
-        from truecost.show.document import audited
+        data = assessment.to_dict(*AUDITED, "outlook")
+    from truecost.show.document import audited
 
-        show(audited(found, setting(source, unit=unit, kind=found.log.kind, **asked)))
-    if not found.better:
+    about = context(source, question, unit=unit, kind=assessment.log.kind)
+    answer(json, lambda: data, lambda: audited(assessment, about))
+    if not assessment.better:
         raise typer.Exit(1)

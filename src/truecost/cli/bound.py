@@ -1,22 +1,22 @@
 """`truecost bound`."""
 
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from truecost.cli.asking import assessed, show
+from truecost.cli.asking import assessed
+from truecost.cli.command import declared
 from truecost.cli.options import (
+    ASSUMED,
     Across,
-    Configuration,
     Configurations,
-    Delta,
     Instances,
     Json,
-    TotalRuns,
+    Question,
     Within,
+    option,
 )
-from truecost.cli.printing import print_json
-from truecost.cli.reading import Source, reads_runs
+from truecost.cli.printing import answer
+from truecost.cli.reading import Source
 from truecost.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,33 +25,49 @@ if TYPE_CHECKING:
 SPACE = "A whole parameter space (Theorem 3)"
 
 
-@reads_runs(without="else say what to assume, with the options below")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assumptions:
+    """What stands in for runs."""
+
+    within: Within = None
+    across: Across = None
+    instances: Instances = None
+    total_runs: Annotated[
+        int | None,
+        option(
+            "N, the number of runs, spread evenly; one an instance if not given.",
+            panel=ASSUMED,
+            min=1,
+        ),
+    ] = None
+
+    @property
+    def given(self) -> dict[str, float]:
+        """The options that were given, with their values."""
+        return {
+            f"--{name.replace('_', '-')}": value
+            for name, value in asdict(self).items()
+            if value is not None
+        }
+
+
+@declared
 def bound(
-    source: Source,
-    configuration: Configuration = None,
-    delta: Delta = 0.05,
+    source: Annotated[Source, "else say what to assume, with the options below"],
+    question: Question,
+    assumptions: Assumptions,
     configurations: Configurations = None,
     epsilon: Annotated[
         float | None,
-        typer.Option(
-            help="Also say at which δ, m, N and K the bound reaches this ε (runs spread evenly)."
-        ),
+        option("Also say at which δ, m, N and K the bound reaches this ε (runs spread evenly)."),
     ] = None,
-    within: Within = None,
-    across: Across = None,
-    instances: Instances = None,
-    total_runs: TotalRuns = None,
     dimension: Annotated[
-        int | None, typer.Option(help="h, the number of parameters.", min=1, rich_help_panel=SPACE)
+        int | None, option("h, the number of parameters.", panel=SPACE, min=1)
     ] = None,
-    radius: Annotated[
-        float, typer.Option(help="R of the ball that holds the space.", rich_help_panel=SPACE)
-    ] = 1.0,
+    radius: Annotated[float, option("R of the ball that holds the space.", panel=SPACE)] = 1.0,
     lipschitz: Annotated[
         float | None,
-        typer.Option(
-            help="L_f: the most a cost can change per unit of distance.", rich_help_panel=SPACE
-        ),
+        option("L_f: the most a cost can change per unit of distance.", panel=SPACE),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -62,65 +78,56 @@ def bound(
     configurations fixed before any cost was seen, and the true variances. Variances estimated from
     runs make them plug-ins: a guide, not a guarantee.
     """
-    from dataclasses import asdict
-
     from truecost.judge.bounds import paper_bounds, subject_of
+    from truecost.show.document import bounds_section
 
-    told = {}
-    if source.path is None:
-        subject = _assumed(source, within, across, instances, total_runs)
+    known = {}
+    if source.runs is None:
+        subject = _assumed(source, assumptions)
     else:
-        given = {
-            "--within": within,
-            "--across": across,
-            "--instances": instances,
-            "--total-runs": total_runs,
-        }
-        if wrong := [name for name, value in given.items() if value is not None]:
-            raise InputError(
-                f"Expected either runs or {wrong[0]}, got both: the runs have their own."
-            )
-        found = assessed(source, configuration=configuration, delta=delta)
-        subject, told = subject_of(found.matrix, found.incumbent), found.to_dict()
+        for flag in assumptions.given:
+            raise InputError(f"Expected either runs or {flag}, got both: the runs have their own.")
+        assessment = assessed(source, question)
+        subject = subject_of(assessment.matrix, assessment.incumbent)
+        known = assessment.to_dict()
     if (dimension is None) != (lipschitz is None):
         raise InputError("Expected --dimension and --lipschitz together: Theorem 3 needs both.")
     several = subject.components.within.size
-    if configurations is not None and configurations < several and configuration is None:
+    if configurations is not None and configurations < several and question.configuration is None:
         raise InputError(
-            f"Expected at least {several} --configurations, as many as there are in the runs, got {configurations}: the "
-            "best of them is chosen by its costs. Name the --configuration if it was chosen beforehand."
+            f"Expected at least {several} --configurations, as many as there are in the runs, got "
+            f"{configurations}: the best of them is chosen by its costs. Name the --configuration "
+            "if it was chosen beforehand."
         )
-    space = None if dimension is None or lipschitz is None else (dimension, radius, lipschitz)
     bounds = paper_bounds(
-        subject, delta=delta, configurations=configurations, space=space, epsilon=epsilon
+        subject,
+        delta=question.delta,
+        configurations=configurations,
+        space=None if dimension is None or lipschitz is None else (dimension, radius, lipschitz),
+        epsilon=epsilon,
     )
-    if json:
-        print_json({**told, "bounds": asdict(bounds)})
-    else:
-        from truecost.show.document import bounds_section
+    answer(
+        json,
+        lambda: {**known, "bounds": asdict(bounds)},
+        lambda: bounds_section(bounds),
+        details=True,
+    )
 
-        show(bounds_section(bounds), details=True)
 
-
-def _assumed(
-    source: Source,
-    within: float | None,
-    across: float | None,
-    instances: int | None,
-    runs: int | None,
-) -> "Subject":
+def _assumed(source: Source, assumptions: Assumptions) -> "Subject":
     from truecost.judge.bounds import assumed_subject
 
-    needed = {
-        "--within": within,
-        "--across": across,
-        "--instances": instances,
-        "--high": source.high,
-    }
+    within, across, instances = assumptions.within, assumptions.across, assumptions.instances
     if within is None or across is None or instances is None or source.high is None:
-        missing = [name for name, value in needed.items() if value is None]
+        needed = ("--within", "--across", "--instances", "--high")
+        given = {*assumptions.given, *([] if source.high is None else ["--high"])}
+        missing = [flag for flag in needed if flag not in given]
         raise InputError(f"Expected runs, or {', '.join(needed)}: {', '.join(missing)} missing.")
-    low = source.low or 0.0
     return assumed_subject(
-        within=within, across=across, instances=instances, runs=runs, low=low, high=source.high
+        within=within,
+        across=across,
+        instances=instances,
+        runs=assumptions.total_runs,
+        low=source.low or 0.0,
+        high=source.high,
     )

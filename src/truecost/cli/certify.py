@@ -1,56 +1,18 @@
 """`truecost certify`."""
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
-from truecost.cli.asking import assessed, setting, show
-from truecost.cli.options import (
-    WAYS,
-    ChosenAnyWay,
-    Configuration,
-    ContentSeed,
-    Delta,
-    Json,
-    ListSize,
-    Raced,
-    Test,
-)
-from truecost.cli.printing import print_json
-from truecost.cli.reading import Source, names_in, reads_runs
+from truecost.cli.asking import assessed, context
+from truecost.cli.command import declared
+from truecost.cli.options import Json, Question
+from truecost.cli.printing import answer
+from truecost.cli.reading import Source
 
 
-@reads_runs
-def certify(
-    source: Source,
-    configuration: Configuration = None,
-    delta: Delta = 0.05,
-    test: Test = None,
-    chosen: ChosenAnyWay = None,
-    raced: Raced = None,
-    list_size: ListSize = None,
-    fresh: Annotated[
-        Path | None,
-        typer.Option(
-            help="With progressive: a file that names the instances unused before, one a line.",
-            rich_help_panel=WAYS,
-            show_default=False,
-        ),
-    ] = None,
-    proposal: Annotated[
-        int | None,
-        typer.Option(
-            help="With progressive: its number among the proposals, from 1.",
-            rich_help_panel=WAYS,
-            show_default=False,
-        ),
-    ] = None,
-    seed: ContentSeed = None,
-    json: Json = False,
-) -> None:
-    """Certify a configuration: "with 95 % confidence its mean cost is at most x", and what that
-    rests on.
+@declared
+def certify(source: Source, question: Question, json: Json = False) -> None:
+    """Certify a configuration: "with 95 % confidence its mean cost is at most x", with the
+    assumptions.
 
     How it was chosen decides what may be said. before: it was fixed before any of these costs was
     seen. from-list: it is the best of a list fixed beforehand, as random search and gather have it;
@@ -63,23 +25,14 @@ def certify(
 
     Exit code 0: certified. 1: not, or only under a condition that nobody has confirmed.
     """
-    found = assessed(
-        source,
-        test=test,
-        configuration=configuration,
-        delta=delta,
-        chosen=chosen,
-        raced=raced,
-        list_size=list_size,
-        fresh=None if fresh is None else names_in(fresh),
-        proposal=proposal,
-        rng=seed,
-    )
-    if json:
-        print_json(found.to_dict("certificate"))
-    else:
-        from truecost.show.document import certificate_section
+    assessment = assessed(source, question)
+    from truecost.show.document import certificate_section
 
-        show(certificate_section(found, setting(source)), details=True)
-    if found.certificate is None or found.certificate.condition is not None:
+    answer(
+        json,
+        lambda: assessment.to_dict("certificate"),
+        lambda: certificate_section(assessment, context(source, question)),
+        details=True,
+    )
+    if assessment.certificate is None or assessment.certificate.condition is not None:
         raise typer.Exit(1)

@@ -1,17 +1,29 @@
 """`truecost configure`."""
 
-from collections.abc import Callable
+import json as jsonlib
+import shlex
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from truecost.cli import options
-from truecost.cli.gather import exported, file_name, going_on
-from truecost.cli.options import Dask, Delta, Json, KeepGoing, Pin, Quiet, ScenarioFile, Workers
-from truecost.cli.printing import duration, number, print_json, print_line, print_table
-from truecost.cli.progress import Meter, progress
-from truecost.errors import InputError
+from truecost.cli.campaign import campaign, journal_path, most_time, read_scenario
+from truecost.cli.command import command_line, declared
+from truecost.cli.options import (
+    BUDGET,
+    JOURNAL,
+    RUNS,
+    SEED,
+    Delta,
+    Json,
+    Pool,
+    Question,
+    Quiet,
+    ScenarioFile,
+    option,
+)
+from truecost.cli.printing import answer, duration, number, print_line, print_table
+from truecost.cli.reading import Source
+from truecost.show.numbers import counted
 
 if TYPE_CHECKING:
     from truecost.campaigns.budget import Budget
@@ -19,45 +31,28 @@ if TYPE_CHECKING:
     from truecost.campaigns.search import SearchProgress
     from truecost.running.scenario import Scenario
 
-# So many parameters that differ from the default are shown.
-SHOWN = 12
+# At most this many parameters that differ from the default are listed.
+MOST_PARAMETERS = 12
 
 
+@declared
 def configure(
     scenario: ScenarioFile,
+    pool: Pool,
     budget: Annotated[
         str | None,
-        typer.Option(
-            help=f"{options.BUDGET}; times are the wall time of all runs, shared among the workers. If a "
-            "search goes on: as before, or more.",
-            show_default=False,
+        option(
+            f"{BUDGET}; times are the wall time of all runs, shared among the workers. If a search "
+            "is resumed: as before, or more."
         ),
     ] = None,
-    journal: Annotated[
-        Path | None,
-        typer.Option(
-            help=f"{options.JOURNAL}; NAME-configure.db if not given.", show_default=False
-        ),
-    ] = None,
+    journal: Annotated[Path | None, option(f"{JOURNAL}; NAME-configure.db if not given.")] = None,
     runs: Annotated[
         int | None,
-        typer.Option(
-            help=f"{options.RUNS}; at most, 5 if not given. 1 for a deterministic target.",
-            min=1,
-            show_default=False,
-        ),
+        option(f"{RUNS}; at most, 5 if not given. 1 for a deterministic target.", min=1),
     ] = None,
     delta: Delta = 0.05,
-    workers: Workers = None,
-    dask: Dask = None,
-    pin: Pin = True,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            help=f"{options.SEED}; the scenario's if not given.", min=0, show_default=False
-        ),
-    ] = None,
-    keep_going: KeepGoing = False,
+    seed: Annotated[int | None, option(f"{SEED}; the scenario's if not given.", min=0)] = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -69,166 +64,124 @@ def configure(
     true cost rests on these runs alone. The default is recommended unless what was found costs less
     there by more than a standard error.
 
-    Interrupted or killed, the same line goes on, and ends where it would have ended. With a larger
-    budget it goes further.
+    Rerun the same command to resume after an interruption; a larger budget continues the search.
     """
     from truecost.campaigns import configure as configuring
     from truecost.campaigns.budget import Budget
-    from truecost.running.scenario import Scenario
 
-    if dask is not None and workers is not None:
-        raise InputError(
-            "expected --workers or --dask, got both: a cluster has the workers it has."
-        )
     asked = None if budget is None else Budget.parse(budget)
-    read = Scenario.read(exported(scenario, quiet))
-    path = journal if journal is not None else Path(f"{file_name(read.name)}-configure.db")
+    read = read_scenario(scenario, quiet)
+    path = journal_path(journal, read.name, "-configure")
     if not quiet and not json and asked is not None:
-        _announce(read, path, asked, workers, dask)
-    with going_on(), progress("runs", quiet=quiet) as meter:
-        found = configuring.configure(
-            read,
-            path,
-            budget=asked,
-            runs=runs,
-            delta=delta,
-            workers=workers,
-            pin=pin,
-            dask=dask,
-            seed=seed,
-            keep_going=keep_going,
-            progress=_reported(meter),
-            waiting=meter.say,
+        _announce(read, path, asked, pool)
+    with campaign(pool, quiet=quiet, note=_state) as execution:
+        configured = configuring.configure(
+            read, path, budget=asked, runs=runs, delta=delta, seed=seed, **execution
         )
-    if json:
-        print_json(_plain(found, path))
-    else:
-        _print(found, read, path)
+    answer(json, lambda: _data(configured, path), lambda: _print(configured, read, path))
 
 
-def _announce(
-    scenario: "Scenario", path: Path, budget: "Budget", workers: int | None, dask: str | None
-) -> None:
+def _announce(scenario: "Scenario", path: Path, budget: "Budget", pool: Pool) -> None:
     from truecost.running.slots import cores
 
-    limit = scenario.limits.cpu or scenario.limits.wall or 0.0
-    number_of = workers or len(cores())
-    at_a_time = (
-        "the cluster's workers"
-        if dask is not None
-        else f"{number_of} worker{'' if number_of == 1 else 's'}"
+    workers = (
+        counted(pool.workers or len(cores()), "worker")
+        if pool.dask is None
+        else "the cluster's workers"
     )
     most = (
-        f"at most {duration(budget.amount * limit)} of CPU time"
+        f"at most {duration(most_time(scenario, budget.amount))} of CPU time"
         if budget.unit == "runs"
-        else f"with {at_a_time}"
+        else f"with {workers}"
     )
-    instances = f"{len(scenario.instances):,} instances, a third to a half of them held out"
+    instances = (
+        f"{counted(len(scenario.instances), 'instance')}, a third to a half of them held out"
+    )
     print_line(f"{scenario.name}: {budget}, {most}; {instances}. Journal: {path}")
 
 
-def _reported(meter: Meter) -> "Callable[[SearchProgress], None]":
-    """Reports of a search, as a meter takes them; who is the incumbent, and what it cost so far, as
-    a note.
-    """
-
-    def tell(progress: "SearchProgress") -> None:
-        amount = progress.budget.amount
-        meter.tell(
-            progress.spent / amount,
-            count=progress.runs,
-            total=int(amount) if progress.budget.unit == "runs" else None,
-            cpu=progress.cpu,
-            note=_state(progress),
-        )
-
-    return tell
+def _state(now: "SearchProgress") -> str:
+    """The incumbent, and what it cost so far."""
+    cost = f"{number(now.training_cost)} ± {number(now.standard_error, 2)}"
+    where = ", now on held-out instances" if now.phase == "held out" else ""
+    return f"{now.configurations:,} configurations, incumbent {now.incumbent}: {cost}{where}"
 
 
-def _state(progress: "SearchProgress") -> str:
-    cost = f"{number(progress.training_cost)} ± {number(progress.standard_error, 2)}"
-    where = ", now on held-out instances" if progress.phase == "held out" else ""
-    return (
-        f"{progress.configurations:,} configurations, incumbent {progress.incumbent}: {cost}{where}"
-    )
-
-
-def _plain(found: "Configured", path: Path) -> dict[str, Any]:
-    from dataclasses import asdict, fields
-
+def _data(configured: "Configured", path: Path) -> dict[str, Any]:
     from truecost.judge.assessment import AUDITED
 
-    told = {
-        each.name: getattr(found, each.name) for each in fields(found) if each.name != "assessment"
+    search = {
+        field.name: getattr(configured, field.name)
+        for field in fields(configured)
+        if field.name != "assessment"
     }
-    told |= {name: asdict(told[name]) for name in ("incumbent", "recommended", "default", "budget")}
-    return {"journal": str(path), "search": told, **found.assessment.to_dict(*AUDITED)}
+    search |= {
+        name: asdict(search[name]) for name in ("incumbent", "recommended", "default", "budget")
+    }
+    return {"journal": str(path), "search": search, **configured.assessment.to_dict(*AUDITED)}
 
 
-def _print(found: "Configured", scenario: "Scenario", path: Path) -> None:
+def _print(configured: "Configured", scenario: "Scenario", path: Path) -> None:
     from truecost.show.document import Context, audited
-    from truecost.show.numbers import counted
 
-    capped = f", {found.capped:,} of them stopped at a cap" if found.capped else ""
+    capped = f", {configured.capped:,} of them stopped at a cap" if configured.capped else ""
+    configurations = counted(configured.configurations, "configuration")
     print_line(
-        f"{found.scenario}: {counted(found.runs, 'run')} of {counted(found.configurations, 'configuration')}{capped}; "
-        f"{duration(found.cpu)} of CPU time. It ended: {found.reason}."
+        f"{configured.scenario}: {counted(configured.runs, 'run')} of {configurations}{capped}; "
+        f"{duration(configured.cpu)} of CPU time. It ended: {configured.reason}."
     )
     print_line()
-    _print_configuration(found, scenario)
-    said = audited(found.assessment, Context(name=found.scenario))
-    print_line(said.verdict, said.tone)
-    print_line(said.more)
-    print_line(next(section.lead for section in said.sections if section.name == "sure"))
-    for note in [
-        *([] if found.untested is None else [f"no held-out runs: {found.untested}."]),
-        *found.notes,
-    ]:
+    _print_configuration(configured, scenario)
+    assessment = configured.assessment
+    document = audited(assessment, Context(name=configured.scenario))
+    print_line(document.verdict, document.tone)
+    print_line(document.more)
+    print_line(next(section.lead for section in document.sections if section.name == "sure"))
+    untested = configured.untested
+    notes = [] if untested is None else [f"no held-out runs: {untested}."]
+    for note in (*notes, *configured.notes):
         print_line(f"Doubtful: {note}", "open")
-    print_line(f"Next: truecost audit {path}; truecost report {path}", wrap=False)
+    source, question = Source(runs=path), Question(delta=assessment.asked.delta)
+    print_line("Next:")
+    for command in ("audit", "report"):
+        print_line(f"  {command_line(command, source, question)}", "strong", wrap=False)
 
 
-def _print_configuration(found: "Configured", scenario: "Scenario") -> None:
-    import json
-
+def _print_configuration(configured: "Configured", scenario: "Scenario") -> None:
     from truecost.running.target import Caller
 
-    if found.incumbent.name == found.default.name:
-        print_line(f"Configuration {found.incumbent.name}: the default; nothing better was found.")
-    elif found.recommended.name == found.default.name:
-        own, usual_cost = (
-            found.assessment.tested[each.name] for each in (found.incumbent, found.default)
-        )
-        less = (
+    incumbent, default = configured.incumbent, configured.default
+    recommended = configured.recommended
+    if incumbent.name == default.name:
+        print_line(f"Configuration {incumbent.name}: the default; nothing better was found.")
+    elif recommended.name == default.name:
+        tested = configured.assessment.tested
+        cost, default_cost = tested[incumbent.name], tested[default.name]
+        chance = (
             ", which is within a standard error: chance may have done that"
-            if own < usual_cost
+            if cost < default_cost
             else ""
         )
         print_line(
-            f"Keep the default ({found.default.name}). On the held-out instances what the search chose, configuration "
-            f"{found.incumbent.name}, costs {number(own)}; the default {number(usual_cost)}{less}.",
+            f"Keep the default ({default.name}). On the held-out instances what the search chose, "
+            f"configuration {incumbent.name}, costs {number(cost)}; the default "
+            f"{number(default_cost)}{chance}.",
             "open",
         )
     else:
-        values, usual = found.incumbent.values, found.default.values
-        names = [*values, *(name for name in usual if name not in values)]
         rows = [
-            [name, str(values.get(name, "–")), str(usual.get(name, "–"))]
-            for name in names
-            if values.get(name) != usual.get(name)
+            [name, *(str(each.values.get(name, "–")) for each in (incumbent, default))]
+            for name in dict.fromkeys((*incumbent.values, *default.values))
+            if incumbent.values.get(name) != default.values.get(name)
         ]
-        print_line(f"Configuration {found.incumbent.name}, {found.origin}")
-        print_table(
-            "What differs from the default", ["parameter", "value", "default"], rows[:SHOWN], left=3
-        )
-        if len(rows) > SHOWN:
-            print_line(f"and {len(rows) - SHOWN:,} more.")
+        print_line(f"Configuration {incumbent.name}, {configured.origin}")
+        columns = ["parameter", "value", "default"]
+        print_table("What differs from the default", columns, rows[:MOST_PARAMETERS], left=3)
+        if len(rows) > MOST_PARAMETERS:
+            print_line(f"and {len(rows) - MOST_PARAMETERS:,} more.")
     if scenario.target.kind == "python":
-        print_line(f"As values: {json.dumps(dict(found.recommended.values))}", wrap=False)
+        print_line(f"As values: {jsonlib.dumps(dict(recommended.values))}", wrap=False)
     else:
-        import shlex
-
-        print_line(
-            f"As arguments: {shlex.join(Caller(scenario).arguments(found.recommended))}", wrap=False
-        )
+        arguments = shlex.join(Caller(scenario).arguments(recommended))
+        print_line(f"As arguments: {arguments}", wrap=False)
     print_line()

@@ -1,21 +1,18 @@
 """`truecost demo`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-import typer
-
-from truecost.cli.options import SPLITS, Json, Quiet
-from truecost.cli.printing import Tone, Toned, number, print_json, print_line, print_table
+from truecost.cli.asking import assessed, context
+from truecost.cli.command import command_line
+from truecost.cli.options import SPLITS, Json, Quiet, option, out_option
+from truecost.cli.printing import Tone, Toned, answer, number, print_line, print_table
 from truecost.cli.progress import steps
+from truecost.cli.reading import Source
 from truecost.show.numbers import at_most, percent, share_at_least
 
-if TYPE_CHECKING:
-    from truecost.judge.assessment import Assessment
-
-# The solvers that are shown; what to try next, and on one's own runs.
-SHOWN = ("kissat", "lkh", "clasp")
-NEXT = "truecost audit kissat"
+SOLVERS = ("kissat", "lkh", "clasp")
+# What to try on one's own runs.
 OWN = (
     "truecost report irace.Rdata",
     "truecost report smac3_output/my-run/0",
@@ -26,14 +23,11 @@ TOO_GOOD = 10.0
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write; a folder.")] = Path(
-        "truecost-demo"
-    ),
+    out: Annotated[Path, out_option("a folder")] = Path("truecost-demo"),
     splits: Annotated[
         int | None,
-        typer.Option(
-            min=2,
-            help=f"{SPLITS}; also the paper's experiments on the same runs, which take minutes.",
+        option(
+            f"{SPLITS}; also the paper's experiments on the same runs, which take minutes.", min=2
         ),
     ] = None,
     json: Json = False,
@@ -45,38 +39,41 @@ def demo(
     Writes a report on each into a folder, and says how to have one on your own runs.
     """
     out.mkdir(parents=True, exist_ok=True)
-    _draw(out / "synthetic.npz")
+    synthetic = out / "synthetic.npz"
+    _draw(synthetic)
     if not quiet and not json:
         print_line(
-            f"Three tuned solvers, with real runs: {', '.join(SHOWN)}. How good are their winners really? This takes some "
-            "10 seconds, and 30 the very first time."
+            f"Three tuned solvers, with real runs: {', '.join(SOLVERS)}. How good are their "
+            "winners really? This takes some 10 seconds, and 30 the very first time."
         )
-    with steps("compiling what computes, the first time", quiet=quiet) as tell:
+    with steps("compiling kernels, the first time", quiet=quiet) as tell:
         judged = [
             _judged(
                 name,
                 out / f"{name}.html",
-                lambda what, share, place=place: tell(what, (place + share) / len(SHOWN)),
+                lambda what, share, place=place: tell(what, (place + share) / len(SOLVERS)),
             )
-            for place, name in enumerate(SHOWN)
+            for place, name in enumerate(SOLVERS)
         ]
     claims = _claims(out / "reproduce", splits, quiet) if splits else {}
-    if json:
-        told = {
-            name: {claim.name: claim.verdict for claim in found} for name, found in claims.items()
-        }
-        print_json({"matrices": judged, "claims": told})
-        return
-    _print(judged)
-    if claims:
-        _print_claims(claims, out / "reproduce")
-    print_line()
-    print_line(f"The reports, for any browser: {', '.join(each['report'] for each in judged)}")
-    print_line(
-        "Next, a verdict in the terminal with all it rests on; then the same for your own runs:"
-    )
-    for line in (NEXT, *OWN):
-        print_line(f"  {line}", "strong", wrap=False)
+
+    def lines() -> None:
+        _print(judged)
+        if claims:
+            _print_claims(claims, out / "reproduce")
+        print_line()
+        print_line("Written:")
+        for solver in judged:
+            print_line(f"  {solver['report']}: the report on {solver['name']}", wrap=False)
+        print_line(f"  {synthetic}: a matrix drawn from a model, to try commands on", wrap=False)
+        print_line("Next, a verdict in the terminal; then a report on your own runs:")
+        for line in (command_line("audit", Source(runs=Path(SOLVERS[0]))), *OWN):
+            print_line(f"  {line}", "strong", wrap=False)
+
+    verdicts = {
+        name: {claim.name: claim.verdict for claim in results} for name, results in claims.items()
+    }
+    answer(json, lambda: {"matrices": judged, "claims": verdicts}, lines)
 
 
 def _draw(path: Path) -> None:
@@ -92,20 +89,16 @@ def _draw(path: Path) -> None:
 
 def _judged(name: str, path: Path, tell: Any) -> dict[str, Any]:
     """The report on an example, written to a file, and what the summary takes from it."""
-    from truecost.cli.asking import assessed, setting
-    from truecost.cli.reading import Source
     from truecost.show.report import write_page
 
-    source = Source(path=Path(name))
-    found: Assessment = assessed(source)
-    write_page(found, path, setting(source), lambda what, share: tell(f"{name}: {what}", share))
-    comparison, certificate = found.comparison, found.certificate
-    assert comparison is not None  # noqa: S101 - examples have a default
-    assert certificate is not None  # noqa: S101
+    source = Source(runs=Path(name))
+    assessment = assessed(source)
+    about = context(source)
+    write_page(assessment, path, about, lambda what, share: tell(f"{name}: {what}", share))
     return {
         "name": name,
-        **found.to_dict("certificate", "comparison", "statements", "optimism", "outlook"),
-        "better": found.better,
+        **assessment.to_dict("certificate", "comparison", "statements", "optimism", "outlook"),
+        "better": assessment.better,
         "report": str(path),
     }
 
@@ -192,24 +185,27 @@ def _claims(out: Path, splits: int, quiet: bool) -> dict[str, Any]:
     """What the paper claims, on each example."""
     from truecost import examples, reproduce
 
-    found = {}
-    for name in SHOWN:
+    claims = {}
+    for name in SOLVERS:
         with steps(name, quiet=quiet) as tell:
-            matrix = examples.load_example(name)
-            done = reproduce(
-                matrix, out=out / name, splits=splits, name=name, unit="PAR10 s", progress=tell
-            )
-            found[name] = done.claims
-    return found
+            claims[name] = reproduce(
+                examples.load_example(name),
+                out=out / name,
+                splits=splits,
+                name=name,
+                unit="PAR10 s",
+                progress=tell,
+            ).claims
+    return claims
 
 
-def _print_claims(found: dict[str, Any], out: Path) -> None:
+def _print_claims(claims: dict[str, Any], out: Path) -> None:
     from truecost.cli.reproduce import TONES
 
     rows: list[list[str | Toned]] = [
         [row[0].says, *(Toned(claim.verdict, TONES[claim.verdict]) for claim in row)]
-        for row in zip(*found.values(), strict=True)
+        for row in zip(*claims.values(), strict=True)
     ]
     print_line()
-    print_table("The paper's claims on these runs", ["claim", *found], rows)
+    print_table("The paper's claims on these runs", ["claim", *claims], rows)
     print_line(f"Figures, data and numbers: {out}/*/results.md", wrap=False)

@@ -1,21 +1,27 @@
 """`truecost doctor`."""
 
+from dataclasses import asdict
+
 from truecost.cli.options import Json
-from truecost.cli.printing import Toned, print_json, print_table
+from truecost.cli.printing import Toned, answer, print_table
 
 
 def doctor(json: Json = False) -> None:
     """What this machine offers: threads, ways to limit and measure runs, solvers, extras."""
-    from dataclasses import asdict
-
     from truecost import doctor as machine
 
     findings = machine.examine()
-    if json:
-        print_json([asdict(finding) for finding in findings])
-        return
     rows: list[list[str | Toned]] = [
-        [f.area, f.name, Toned("yes", "good") if f.there else Toned("no", "open"), f.detail]
-        for f in findings
+        [
+            finding.area,
+            finding.name,
+            Toned("yes", "good") if finding.there else Toned("no", "open"),
+            finding.detail,
+        ]
+        for finding in findings
     ]
-    print_table("This machine", ["", "", "", ""], rows, left=4)
+    answer(
+        json,
+        lambda: {"findings": [asdict(finding) for finding in findings]},
+        lambda: print_table("This machine", ["", "", "", ""], rows, left=4),
+    )

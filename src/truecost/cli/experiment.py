@@ -2,16 +2,27 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truecost.cli import options
-from truecost.cli.options import Delta, Json, Quiet, Seed, Splits, Threads
-from truecost.cli.printing import number, print_json, print_line, print_table
+from truecost.cli.command import declared
+from truecost.cli.options import (
+    SPLITS,
+    Delta,
+    Json,
+    Quiet,
+    Seed,
+    Splits,
+    Threads,
+    option,
+    out_option,
+)
+from truecost.cli.printing import answer, number, print_line, print_table
 from truecost.cli.progress import progress
-from truecost.cli.reading import Source, check_out, reads_runs
+from truecost.cli.reading import Source, check_out
 from truecost.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,28 +34,42 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     rich_markup_mode=None,
-    help="The paper's experiments on any matrix: estimators compared, and the error against m, N and K.",
+    help="The paper's experiments on any matrix: estimators compared, and the error against m, N "
+    "and K.",
 )
 
-Train = Annotated[
-    int | None,
-    typer.Option(
-        "--train-instances", help="Training instances K; half of them if not given.", min=1
-    ),
-]
-Test = Annotated[
-    int | None,
-    typer.Option("--test-instances", help="Test instances; half of them if not given.", min=1),
-]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        "--out",
-        "-o",
-        help=f"{options.OUT}; a .parquet file takes every number.",
-        show_default=False,
-    ),
-]
+Out = Annotated[Path | None, out_option("a .parquet file takes every number")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How an experiment draws, and where its numbers go."""
+
+    seed: Seed = 1
+    train: Annotated[
+        int | None,
+        option("Training instances K; half of them if not given.", "--train-instances", min=1),
+    ] = None
+    test: Annotated[
+        int | None, option("Test instances; half of them if not given.", "--test-instances", min=1)
+    ] = None
+    threads: Threads = None
+    out: Out = None
+    json: Json = False
+    quiet: Quiet = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweeping(Sampling):
+    """The same for an experiment that sweeps m, N or K."""
+
+    splits: Splits = 2500
+    delta: Delta = 0.05
+
+    def __post_init__(self) -> None:
+        if not 0 < self.delta < 1:
+            raise InputError(f"Expected delta between 0 and 1, got {self.delta}.")
+
 
 NAMES = {"even": "S*", "concentrated": "S†", "scattered": "S°", "pairs": "S° pairs"}
 # Nothing moves meanwhile.
@@ -52,22 +77,11 @@ COMPILING = "compiling, if this is the first start"
 
 
 @app.command(short_help="Three ways to spread runs over instances compared, exactly.")
-@reads_runs
+@declared
 def estimators(
     source: Source,
-    splits: Annotated[
-        int | None,
-        typer.Option(
-            min=2, help=f"{options.SPLITS}; without, closed forms only.", show_default=False
-        ),
-    ] = None,
-    seed: Seed = 1,
-    train: Train = None,
-    test: Test = None,
-    threads: Threads = None,
-    out: Out = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    sampling: Sampling,
+    splits: Annotated[int | None, option(f"{SPLITS}; without, closed forms only.", min=2)] = None,
 ) -> None:
     """S*, S† and S° compared: the exact mean squared error over the paper's grid of K and N.
 
@@ -75,176 +89,139 @@ def estimators(
     """
     from truecost.paper import exact, tables
 
-    loaded = load(source, out)
-    exact.check_complete(loaded)
-    k, n = exact.grid_within(loaded)
-    errors = exact.by_estimator(loaded, k, n, test)
-    found = {"exact": tables.exact_table(k, n, errors)}
+    matrix = load(source, sampling.out)
+    exact.check_complete(matrix)
+    k, n = exact.grid_within(matrix)
+    errors = exact.by_estimator(matrix, k, n, sampling.test)
+    results = {"exact": tables.exact_table(k, n, errors)}
     simulated = None
     if splits:
-        from truecost.paper import resample
-
-        train = int(k[-1, 0]) if train is None else train
-        _, runs = exact.grid(loaded.shape[1], r1=[train / loaded.shape[1]])
-        with splits_done(splits, quiet) as tell:
-            simulated = resample.compare_estimators(
-                loaded,
-                splits=splits,
-                rng=seed,
-                runs=runs[runs <= train * int(loaded.counts().min())],
-                train=train,
-                test=test,
-                estimators=exact.defined_on(loaded),
-                threads=threads,
-                progress=tell,
-            )
-        found["simulated"] = tables.estimator_table(simulated)
-    if out is not None:
-        table = found["exact"]
+        simulated = _simulated(matrix, splits, sampling, int(k[-1, 0]))
+        results["simulated"] = tables.estimator_table(simulated)
+    if sampling.out is not None:
+        table = results["exact"]
         if simulated is not None:
-            beside = found["simulated"].rename({"squared": "squared_simulated"})
+            simulation = results["simulated"].rename({"squared": "squared_simulated"})
+            keys = ["estimator", "k", "n"]
             table = table.join(
-                beside, on=["estimator", "k", "n"], how="full", coalesce=True, maintain_order="left"
+                simulation, on=keys, how="full", coalesce=True, maintain_order="left"
             )
-        tables.save(
-            table,
-            out,
-            experiment="estimators",
-            seed=seed,
-            splits=splits or 0,
-            matrix=str(source.path),
+        about = {"seed": sampling.seed, "splits": splits or 0, "matrix": str(source.runs)}
+        tables.save(table, sampling.out, experiment="estimators", **about)
+    answer(
+        sampling.json,
+        lambda: {
+            "seed": sampling.seed,
+            "splits": splits or 0,
+            **{name: table.to_dicts() for name, table in results.items()},
+        },
+        lambda: _print_estimators(k[-1], n[-1], errors, simulated),
+    )
+
+
+def _simulated(
+    matrix: "CostMatrix", splits: int, sampling: Sampling, most: int
+) -> "EstimatorErrors":
+    from truecost.paper import exact, resample
+
+    train = most if sampling.train is None else sampling.train
+    _, runs = exact.grid(matrix.shape[1], r1=[train / matrix.shape[1]])
+    with splits_done(splits, sampling.quiet) as tell:
+        return resample.compare_estimators(
+            matrix,
+            splits=splits,
+            rng=sampling.seed,
+            runs=runs[runs <= train * int(matrix.counts().min())],
+            train=train,
+            test=sampling.test,
+            estimators=exact.defined_on(matrix),
+            threads=sampling.threads,
+            progress=tell,
         )
-    if json:
-        print_json(
-            {
-                "seed": seed,
-                "splits": splits or 0,
-                **{name: table.to_dicts() for name, table in found.items()},
-            }
-        )
-    else:
-        _print_estimators(k[-1], n[-1], errors, simulated)
 
 
 @app.command()
-@reads_runs
-def m(
-    source: Source,
-    splits: Splits = 2500,
-    seed: Seed = 1,
-    train: Train = None,
-    test: Test = None,
-    delta: Delta = 0.05,
-    threads: Threads = None,
-    out: Out = None,
-    json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+@declared
+def m(source: Source, sweeping: Sweeping) -> None:
     """The error against m, the number of configurations chosen from."""
-    _sweep("m", **locals())
+    _sweep("m", source, sweeping)
 
 
 @app.command()
-@reads_runs
+@declared
 def n(
     source: Source,
-    splits: Splits = 2500,
-    seed: Seed = 1,
-    train: Train = None,
-    test: Test = None,
-    delta: Delta = 0.05,
+    sweeping: Sweeping,
     common_seeds: Annotated[
         bool,
-        typer.Option(
-            "--common-seeds", help="All configurations in the same order of instances and runs."
-        ),
+        option("All configurations in the same order of instances and runs.", "--common-seeds"),
     ] = False,
-    threads: Threads = None,
-    out: Out = None,
-    json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """The error against N, the number of runs of each configuration."""
-    _sweep("n", **locals())
+    _sweep("n", source, sweeping, common_seeds=common_seeds)
 
 
 @app.command()
-@reads_runs
-def k(
-    source: Source,
-    splits: Splits = 2500,
-    seed: Seed = 1,
-    train: Train = None,
-    test: Test = None,
-    delta: Delta = 0.05,
-    threads: Threads = None,
-    out: Out = None,
-    json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+@declared
+def k(source: Source, sweeping: Sweeping) -> None:
     """The error against K, the number of training instances."""
-    _sweep("k", **locals())
+    _sweep("k", source, sweeping)
 
 
-def _sweep(
-    kind: "Kind",
-    *,
-    source: Source,
-    delta: float,
-    out: Path | None,
-    json: bool,
-    quiet: bool,
-    splits: int,
-    seed: int,
-    **settings: Any,
-) -> None:
+def _sweep(kind: "Kind", source: Source, sweeping: Sweeping, **more: bool) -> None:
     """What the three commands do with their options."""
-    if not 0 < delta < 1:
-        raise InputError(f"Expected delta between 0 and 1, got {delta}.")
-    loaded = load(source, out)
+    matrix = load(source, sweeping.out)
     from truecost.paper import bounds_observed, fit, resample, tables
 
-    levels = bounds_observed.levels_for(delta)
-    with splits_done(splits, quiet) as tell:
+    splits, seed, delta = sweeping.splits, sweeping.seed, sweeping.delta
+    with splits_done(splits, sweeping.quiet) as tell:
         sweep = resample.SWEEPS[kind](
-            loaded, splits=splits, rng=seed, levels=levels, progress=tell, **settings
+            matrix,
+            splits=splits,
+            rng=seed,
+            levels=bounds_observed.levels_for(delta),
+            progress=tell,
+            train=sweeping.train,
+            test=sweeping.test,
+            threads=sweeping.threads,
+            **more,
         )
-    beside = bounds_observed.bounds_against_reality(loaded, sweep, delta=delta)
+    bounds = bounds_observed.bounds_against_reality(matrix, sweep, delta=delta)
     fits: dict[str, Fit] = {}
     if sweep.values.size >= 4:
         fits = {
             name: fit.curve(sweep.values, getattr(sweep, name), kind=kind)
             for name in ("uniform", "selection")
         }
-    if out is not None:
-        done = {
-            "train": sweep.train,
-            "test": sweep.test_instances,
-            "common_seeds": sweep.common_seeds,
-        }
-        about = {
-            "experiment": kind,
-            "seed": seed,
-            "splits": splits,
-            "delta": delta,
-            "matrix": str(source.path),
-        }
-        tables.save(tables.sweep_table(sweep, beside), out, **about, **done)
-    if json:
-        print_json(_sweep_data(sweep, beside, fits, seed))
-    else:
-        _print_sweep(sweep, beside, fits)
+    if sweeping.out is not None:
+        tables.save(
+            tables.sweep_table(sweep, bounds),
+            sweeping.out,
+            experiment=kind,
+            seed=seed,
+            splits=splits,
+            delta=delta,
+            matrix=str(source.runs),
+            train=sweep.train,
+            test=sweep.test_instances,
+            common_seeds=sweep.common_seeds,
+        )
+    answer(
+        sweeping.json,
+        lambda: _sweep_data(sweep, bounds, fits, seed),
+        lambda: _print_sweep(sweep, bounds, fits),
+    )
 
 
 def load(source: Source, out: Path | None) -> "CostMatrix":
     """The matrix, and a place for results that can be written."""
-    check_out(out, source.path, endings=(".parquet",))
+    check_out(out, source.runs, endings=(".parquet",))
     return source.read().matrix
 
 
 @contextmanager
 def splits_done(splits: int, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """Progress over splits; what it yields is told how many more are done."""
+    """Progress over splits; what it yields takes how many more are done."""
     done = 0
     with progress("splits", quiet=quiet, note=COMPILING) as meter:
 
@@ -257,29 +234,27 @@ def splits_done(splits: int, quiet: bool) -> Iterator[Callable[[int], None]]:
 
 
 def _sweep_data(
-    sweep: "Sweep", beside: "Reality", fits: "dict[str, Fit]", seed: int
+    sweep: "Sweep", reality: "Reality", fits: "dict[str, Fit]", seed: int
 ) -> dict[str, Any]:
-    from dataclasses import asdict
-
     done = ("splits", "train", "test_instances", "common_seeds", "values")
     curves = ("uniform", "selection", "training", "test", "standard_errors", "levels", "quantiles")
     return {
         "kind": sweep.kind,
         "seed": seed,
         **{name: getattr(sweep, name) for name in (*done, *curves)},
-        "bounds": beside.bounds,
-        "delta": beside.delta,
-        "caveat": beside.caveat,
-        "fits": {name: asdict(each) for name, each in fits.items()},
+        "bounds": reality.bounds,
+        "delta": reality.delta,
+        "caveat": reality.caveat,
+        "fits": {name: asdict(curve) for name, curve in fits.items()},
     }
 
 
-def _print_sweep(sweep: "Sweep", beside: "Reality", fits: "dict[str, Fit]") -> None:
+def _print_sweep(sweep: "Sweep", reality: "Reality", fits: "dict[str, Fit]") -> None:
     import numpy as np
 
     from truecost.paper.fit import FORMULAS, letter
 
-    axis, level = letter(sweep.kind), f"{1 - beside.delta:.4g}"
+    axis, level = letter(sweep.kind), f"{1 - reality.delta:.4g}"
 
     def with_error(name: str, place: int) -> str:
         return f"{number(getattr(sweep, name)[place])} ± {number(sweep.standard_errors[name][place], 2)}"
@@ -289,12 +264,12 @@ def _print_sweep(sweep: "Sweep", beside: "Reality", fits: "dict[str, Fit]") -> N
         [
             f"{sweep.values[place]:,}",
             with_error("uniform", place),
-            number(beside.uniform[place]),
-            number(beside.bennett[place]),
-            number(beside.printed[place]),
+            number(reality.uniform[place]),
+            number(reality.bennett[place]),
+            number(reality.printed[place]),
             with_error("selection", place),
-            number(beside.selection[place]),
-            number(beside.bennett_own[place]),
+            number(reality.selection[place]),
+            number(reality.bennett_own[place]),
         ]
         for place in np.unique(np.abs(sweep.values[:, np.newaxis] - wanted).argmin(axis=0))
     ]
@@ -304,16 +279,16 @@ def _print_sweep(sweep: "Sweep", beside: "Reality", fits: "dict[str, Fit]") -> N
         rows,
         left=0,
     )
-    for name, each in fits.items():
+    for name, curve in fits.items():
         print_line(
-            f"{name} ≈ {FORMULAS[sweep.kind]}: a = {number(each.a)} ± {number(each.a_error, 2)}, "
-            f"b = {number(each.b)} ± {number(each.b_error, 2)}, R² = {each.r_squared:.4f}"
+            f"{name} ≈ {FORMULAS[sweep.kind]}: a = {number(curve.a)} ± {number(curve.a_error, 2)}, "
+            f"b = {number(curve.b)} ± {number(curve.b_error, 2)}, R² = {curve.r_squared:.4f}"
         )
     if not fits:
         print_line("No fit: at least 4 values are needed.")
     print_line(
-        f"Mean ± standard error over splits, q{level}: quantile. Beside them Theorem 2 at δ = {beside.delta:g} for all "
-        f"configurations, and last for the best one with its own variance; {beside.caveat}.",
+        f"Mean ± standard error over splits, q{level}: quantile. Beside them Theorem 2 at δ = {reality.delta:g} for all "
+        f"configurations, and last for the best one with its own variance; {reality.caveat}.",
         "aside",
     )
 
@@ -323,9 +298,9 @@ def _print_estimators(
 ) -> None:
     rows = []
     for place in range(n.size):
-        each = [number(error.mean[-1, place]) for error in errors.values()]
+        means = [number(error.mean[-1, place]) for error in errors.values()]
         floor = number(errors["even"].floor[-1, place].mean())
-        rows.append([f"{n[place]:,}", f"{n[place] / k[place]:.2f}", *each, floor])
+        rows.append([f"{n[place]:,}", f"{n[place] / k[place]:.2f}", *means, floor])
     print_table(
         f"Exact mean squared error at K = {k[0]}, averaged over configurations",
         ["N", "N/K", *(NAMES[name] for name in errors), "floor"],

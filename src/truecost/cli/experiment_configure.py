@@ -4,48 +4,42 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from truecost.cli.command import declared
 from truecost.cli.experiment import COMPILING, Out, app, load
-from truecost.cli.options import Delta, Json, Quiet, Seed
-from truecost.cli.printing import print_json, print_line, print_table
+from truecost.cli.options import Delta, Json, Quiet, Seed, option
+from truecost.cli.printing import answer, print_line, print_table
 from truecost.cli.progress import progress
-from truecost.cli.reading import Source, check_out, reads_runs
+from truecost.cli.reading import Source, check_out
 
 if TYPE_CHECKING:
     from truecost.race.replay import Replay
 
 
 @app.command(short_help="Configurators replayed on recorded runs.")
-@reads_runs
+@declared
 def configure(
     source: Source,
     shares: Annotated[
         list[float] | None,
-        typer.Option(
+        option(
+            "The budget, as a share of what all runs of the training half cost; may be given "
+            "several times. [default: 0.05, 0.2, 0.6]",
             "--share",
-            help="The budget, as a share of what all runs of the training half cost; may be given several times. "
-            "[default: 0.05, 0.2, 0.6]",
+            metavar="SHARE",
         ),
     ] = None,
     repetitions: Annotated[
-        int, typer.Option(help="Splits, each with the proposals in a new order.", min=2)
+        int, option("Splits, each with the proposals in a new order.", min=2)
     ] = 1000,
     charge_up_to: Annotated[
         float | None,
-        typer.Option(
-            help="Charge a run its seconds, at most so many, instead of counting runs.",
-            show_default=False,
-        ),
+        option("Charge a run its CPU seconds, up to this many, instead of counting runs."),
     ] = None,
     delta: Delta = 0.05,
     seed: Seed = 1,
     out: Out = None,
     figure: Annotated[
-        Path | None,
-        typer.Option(
-            help="Draw regret against the budget: .html, .svg, .png or .pdf.", show_default=False
-        ),
+        Path | None, option("Draw regret against the budget: .html, .svg, .png or .pdf.")
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -53,18 +47,18 @@ def configure(
     """Configurators replayed on recorded runs: ours, a fixed N, SMAC3's rule, successive halving, a
     t-test race.
     """
-    loaded = load(source, out)
+    matrix = load(source, out)
     if figure is not None:
         from truecost.show import figures
         from truecost.show.saving import FORMATS
 
-        check_out(figure, source.path, endings=[f".{each}" for each in FORMATS])
+        check_out(figure, source.runs, endings=[f".{name}" for name in FORMATS])
     from truecost.race import replay
 
     budgets = sorted(set(shares)) if shares else replay.BUDGETS
     with progress("repetitions", quiet=quiet, note=COMPILING) as meter:
         played = replay.replay(
-            loaded,
+            matrix,
             rng=seed,
             budgets=budgets,
             repetitions=repetitions,
@@ -73,13 +67,10 @@ def configure(
             progress=lambda done: meter.count(done, repetitions),
         )
     if out is not None:
-        _save(played, out, source.path, seed, charge_up_to)
+        _save(played, out, source.runs, seed, charge_up_to)
     if figure is not None:
         figures.save(figures.regret_chart(figures.regret_data(played)), figure)
-    if json:
-        print_json(_data(played, seed, charge_up_to))
-    else:
-        _print(played, charge_up_to)
+    answer(json, lambda: _data(played, seed, charge_up_to), lambda: _print(played, charge_up_to))
 
 
 def _data(played: "Replay", seed: int, cutoff: float | None) -> dict[str, object]:
@@ -104,7 +95,7 @@ def _data(played: "Replay", seed: int, cutoff: float | None) -> dict[str, object
 
 
 def _save(
-    played: "Replay", out: Path, matrix: Path | None, seed: int, cutoff: float | None
+    played: "Replay", out: Path, source: Path | None, seed: int, cutoff: float | None
 ) -> None:
     import polars as pl
 
@@ -113,7 +104,7 @@ def _save(
     places = product(range(played.regret.shape[0]), played.budgets, played.rules)
     table = pl.DataFrame(places, schema=["repetition", "budget", "rule"], orient="row")
     table = table.with_columns(regret=played.regret.ravel())
-    tables.save(table, out, experiment="configure", seed=seed, cutoff=cutoff, matrix=str(matrix))
+    tables.save(table, out, experiment="configure", seed=seed, cutoff=cutoff, matrix=str(source))
 
 
 def _print(played: "Replay", cutoff: float | None) -> None:
@@ -126,9 +117,9 @@ def _print(played: "Replay", cutoff: float | None) -> None:
         mean = dict(zip(played.rules, played.mean[place], strict=True))
         rows.append([f"{budget:.0%}", OURS, f"{mean[OURS]:.4f}", ""])
         for rule in (fixed, HALVING, STUDENT, SMAC, EVERYTHING):
-            apart, error = (each[place] for each in played.against(rule))
-            called = f"fixed {rule}, best in hindsight" if rule == fixed else rule
-            rows.append(["", called, f"{mean[rule]:.4f}", f"{apart:+.4f} ± {error:.4f}"])
+            difference, error = (array[place] for array in played.against(rule))
+            label = f"fixed {rule}, best in hindsight" if rule == fixed else rule
+            rows.append(["", label, f"{mean[rule]:.4f}", f"{difference:+.4f} ± {error:.4f}"])
     print_table(
         f"Regret on the test half: mean of {repetitions:,} repetitions",
         ["budget", "rule", "regret", "truecost minus it"],
@@ -144,5 +135,5 @@ def _print(played: "Replay", cutoff: float | None) -> None:
     )
     print_line(
         "Certificates of our choice on instances it was not chosen on: missed "
-        f"{', '.join(str(each) for each in played.missed)} of {repetitions:,} (δ = {played.delta:g})."
+        f"{', '.join(map(str, played.missed))} of {repetitions:,} (δ = {played.delta:g})."
     )

@@ -1,172 +1,93 @@
 """`truecost gather`."""
 
-import shlex
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from truecost.cli import options
-from truecost.cli.options import Dask, Json, KeepGoing, Pin, Quiet, ScenarioFile, Workers
-from truecost.cli.printing import duration, print_json, print_line, visible
-from truecost.cli.progress import Meter, progress
+from truecost.cli.campaign import campaign, journal_path, most_time, read_scenario
+from truecost.cli.command import declared
+from truecost.cli.options import (
+    CONFIGURATIONS,
+    INSTANCES,
+    JOURNAL,
+    RUNS,
+    Json,
+    Pool,
+    Quiet,
+    ScenarioFile,
+    option,
+    out_option,
+)
+from truecost.cli.printing import answer, duration, print_line
 from truecost.cli.reading import MATRICES, check_out
-from truecost.errors import InputError, LostClusterError
+from truecost.show.numbers import counted
 
 if TYPE_CHECKING:
-    from truecost.campaigns.gather import GatherForecast, GatherProgress
+    from truecost.campaigns.gather import GatherForecast
     from truecost.journal.journal import Journal
     from truecost.journal.table import RunTable
     from truecost.running.scenario import Scenario
 
 
+@declared
 def gather(
     scenario: ScenarioFile,
-    journal: Annotated[
-        Path | None,
-        typer.Option(help=f"{options.JOURNAL}; NAME.db if not given.", show_default=False),
-    ] = None,
+    pool: Pool,
+    journal: Annotated[Path | None, option(f"{JOURNAL}; NAME.db if not given.")] = None,
     configurations: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help=f"{options.CONFIGURATIONS}; the default and random ones. As before, or 50, if not given.",
-            show_default=False,
+        option(
+            f"{CONFIGURATIONS}; the default and random ones. As before, or 50, if not given.", min=1
         ),
     ] = None,
     instances: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help=f"{options.INSTANCES}; the first of the shuffled list. As before, or all, if not given.",
-            show_default=False,
+        option(
+            f"{INSTANCES}; the first of the shuffled list. As before, or all, if not given.", min=1
         ),
     ] = None,
-    runs: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help=f"{options.RUNS}; as before, or 5, if not given.", show_default=False
-        ),
-    ] = None,
-    workers: Workers = None,
-    dask: Dask = None,
-    pin: Pin = True,
-    keep_going: KeepGoing = False,
+    runs: Annotated[int | None, option(f"{RUNS}; as before, or 5, if not given.", min=1)] = None,
     dry_run: Annotated[
         bool,
-        typer.Option(
-            "--dry-run", help="Only say what would be run; a forecast from a pilot of 20 runs."
-        ),
+        option("Only say what would be run; a forecast from a pilot of 20 runs.", "--dry-run"),
     ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help=f"{options.OUT}; the matrix, as .npz, .parquet or .csv.",
-            show_default=False,
-        ),
-    ] = None,
+    out: Annotated[Path | None, out_option("the matrix, as .npz, .parquet or .csv")] = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Run a solver: configurations on instances, each so many times, into a journal that survives
-    anything.
+    """Run a solver: configurations on instances, into a crash-safe journal.
 
-    Started again, it goes on where it was; asked for more configurations, instances or runs, it
-    adds what is missing.
+    Rerun the same command to resume. Asked for more configurations, instances or runs, it adds what
+    is missing.
     """
     from truecost.campaigns import gather as gathering
-    from truecost.running.scenario import Scenario
+    from truecost.journal.journal import Journal
 
     check_out(out, endings=MATRICES)
-    if dask is not None and workers is not None:
-        raise InputError(
-            "expected --workers or --dask, got both: a cluster has the workers it has."
-        )
-    read = Scenario.read(exported(scenario, quiet))
-    path = journal if journal is not None else Path(f"{file_name(read.name)}.db")
+    read = read_scenario(scenario, quiet)
+    path = journal_path(journal, read.name, "")
     size = _size(path, read, configurations, instances, runs)
-    settings: dict[str, Any] = {
-        **size,
-        "workers": workers,
-        "pin": pin,
-        "dask": dask,
-        "keep_going": keep_going,
-    }
     if dry_run:
-        with going_on(), progress("pilot runs", quiet=quiet) as meter:
-            told = gathering.forecast(
-                read, path, **settings, progress=reported(meter), waiting=meter.say
-            )
-        _print_forecast(told, path, json)
+        with campaign(pool, quiet=quiet, what="pilot runs") as execution:
+            forecast = gathering.forecast(read, path, **size, **execution)
+        answer(json, lambda: asdict(forecast), lambda: _print_forecast(forecast, path))
         return
     if not quiet and not json:
         _announce(read, path, size)
-    with going_on(), progress("runs", quiet=quiet) as meter:
-        gathering.gather(read, path, **settings, progress=reported(meter), waiting=meter.say)
-    from truecost.journal.journal import Journal
-
+    with campaign(pool, quiet=quiet) as execution:
+        gathering.gather(read, path, **size, **execution)
     with Journal.read(path) as book:
         table = book.table()
         if out is not None:
             book.matrix(table=table).save(out)
-        report = summary(book, table)
-    if json:
-        print_json(report)
-    else:
-        print_summary(report)
+        data = summary(book, table)
+
+    def lines() -> None:
+        print_summary(data)
         if out is not None:
             print_line(f"The matrix is in {out}.")
 
-
-@contextmanager
-def going_on() -> Iterator[None]:
-    """Say after Ctrl-C, or when the cluster is lost, how to go on: by the same line, with
-    everything that was given.
-    """
-    line = shlex.join(["truecost", *sys.argv[1:]])
-    try:
-        yield
-    except KeyboardInterrupt:
-        sys.stderr.write(f"Nothing is lost. To go on: {visible(line)}\n")
-        raise
-    except LostClusterError as error:
-        raise LostClusterError(f"{error} To go on: {line}") from error
-
-
-def exported(scenario: Path, quiet: bool) -> Path:
-    """The scenario file; a built-in scenario, named where there is no such file, is exported to a
-    folder of that name.
-    """
-    if scenario.exists() or len(scenario.parts) != 1 or scenario.suffix:
-        return scenario
-    from truecost import library
-
-    if scenario.name not in library.list_names():
-        known = ", ".join(library.list_names())
-        raise InputError(
-            f"{scenario}: expected a scenario file, or a built-in scenario out of {known}."
-        )
-    with progress("instances", quiet=quiet) as meter:
-        return library.export(
-            scenario.name,
-            Path(f"{scenario.name}-small"),
-            progress=lambda what, done, total: meter.count(done, total, note=what),
-        )
-
-
-def file_name(name: str) -> str:
-    """A scenario's name as the name of a file."""
-    return (
-        "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name).lstrip(
-            "."
-        )
-        or "scenario"
-    )
+    answer(json, lambda: data, lines)
 
 
 def _size(
@@ -175,8 +96,8 @@ def _size(
     configurations: int | None,
     instances: int | None,
     runs: int | None,
-) -> dict[str, int | None]:
-    """The plan's size: what was asked for, else what was planned before, else 50 x all x 5."""
+) -> dict[str, Any]:
+    """The size of the design: what was asked for, else as before, else 50 x all x 5."""
     before: tuple[int | None, int | None, int | None] = (None, None, None)
     if path.exists() and path.stat().st_size:
         from truecost.journal.journal import Journal
@@ -192,47 +113,29 @@ def _size(
     }
 
 
-def _announce(scenario: "Scenario", path: Path, size: dict[str, int | None]) -> None:
-    configurations, runs = size["configurations"] or 0, size["runs"] or 0
+def _announce(scenario: "Scenario", path: Path, size: dict[str, Any]) -> None:
+    configurations, runs = size["configurations"], size["runs"]
     instances = size["instances"] or len(scenario.instances)
     total = configurations * instances * runs
-    limit = scenario.limits.cpu or scenario.limits.wall or 0.0
     print_line(
-        f"{scenario.name}: {configurations} configurations × {instances} instances × {runs} runs = {total:,} runs, at most "
-        f"{duration(total * limit)} of CPU time; --dry-run forecasts it. Journal: {path}"
+        f"{scenario.name}: {counted(configurations, 'configuration')} × "
+        f"{counted(instances, 'instance')} × {counted(runs, 'run')} = {total:,} runs, at most "
+        f"{duration(most_time(scenario, total))} of CPU time; --dry-run forecasts it. "
+        f"Journal: {path}"
     )
 
 
-def reported(meter: Meter) -> "Callable[[GatherProgress], None]":
-    """Reports of `gather` and `forecast`, as a meter takes them."""
-
-    def tell(progress: "GatherProgress") -> None:
-        there = progress.before + progress.done
-        meter.tell(
-            there / max(progress.planned, 1), count=there, total=progress.planned, cpu=progress.cpu
-        )
-
-    return tell
-
-
-def _print_forecast(forecast: "GatherForecast", path: Path, json: bool) -> None:
-    if json:
-        from dataclasses import asdict
-
-        print_json(asdict(forecast))
-        return
+def _print_forecast(forecast: "GatherForecast", path: Path) -> None:
     print_line(
-        f"{forecast.left:,} of {forecast.planned:,} runs are left. From {forecast.pilot:,} runs in {path}: "
-        f"{duration(forecast.cpu)} of CPU time (95 %: {duration(forecast.lower)} to {duration(forecast.upper)}; "
-        f"{duration(forecast.worst)} if every run went to its limit), about {duration(forecast.wall)} with "
-        f"{forecast.workers} worker{'s' if forecast.workers > 1 else ''}."
+        f"{forecast.left:,} of {forecast.planned:,} runs are left. From {forecast.pilot:,} runs in "
+        f"{path}: {duration(forecast.cpu)} of CPU time (95 %: {duration(forecast.lower)} to "
+        f"{duration(forecast.upper)}; {duration(forecast.worst)} if every run went to its limit), "
+        f"about {duration(forecast.wall)} with {counted(forecast.workers, 'worker')}."
     )
 
 
 def summary(journal: "Journal", table: "RunTable") -> dict[str, Any]:
     """What a journal holds, as plain data."""
-    from dataclasses import asdict
-
     from truecost.campaigns.doubts import doubts
     from truecost.journal.validationlog import stop_of
     from truecost.runs import Status
@@ -255,31 +158,28 @@ def summary(journal: "Journal", table: "RunTable") -> dict[str, Any]:
     }
 
 
-def print_summary(report: dict[str, Any]) -> None:
+def print_summary(data: dict[str, Any]) -> None:
     """`summary` for people."""
-    plan = f"plan {' × '.join(str(size) for size in report['planned'] or ()) or 'none'} = {report['planned_runs']:,}"
-    if report["kind"] == "configure":
+    design = " × ".join(map(str, data["planned"] or ())) or "none"
+    plan = f"plan {design} = {data['planned_runs']:,}"
+    if data["kind"] == "configure":
         plan = "of a search"
-    shares = ", ".join(f"{name} {count:,}" for name, count in report["statuses"].items() if count)
+    shares = ", ".join(f"{name} {count:,}" for name, count in data["statuses"].items() if count)
     print_line(
-        f"{report['scenario']}: {report['runs']:,} runs ({shares or 'none'}), {plan}; {duration(report['cpu'])} of CPU time."
+        f"{data['scenario']}: {counted(data['runs'], 'run')} ({shares or 'none'}), {plan}; "
+        f"{duration(data['cpu'])} of CPU time."
     )
-    if report["ahead"] and report["kind"] == "configure":
-        print_line(
-            f"{report['ahead']:,} finished runs are of a batch that is under way; until it is done they do not count."
-        )
-    elif report["ahead"] and report["stopped"] is not None:
-        print_line(
-            f"{report['ahead']:,} runs were under way when it had stopped; they do not count."
-        )
-    elif report["ahead"]:
-        print_line(
-            f"{report['ahead']:,} finished runs wait for slower ones begun before them; until then they do not count."
-        )
-    for machine in report["machines"]:
+    if data["ahead"]:
+        if data["kind"] == "configure":
+            why = "finished runs are of a batch that is under way; until it is done they"
+        elif data["stopped"] is not None:
+            why = "runs were under way when it had stopped; they"
+        else:
+            why = "finished runs wait for slower ones begun before them; until then they"
+        print_line(f"{data['ahead']:,} {why} do not count.")
+    for machine in data["machines"]:
         solver = f", solver {machine['solver']}" if machine["solver"] else ""
-        print_line(
-            f"Run on {machine['host']} ({machine['cpu']}), measured by {machine['method']}{solver}."
-        )
-    for doubt in report["doubts"]:
+        host, cpu, method = (machine[name] for name in ("host", "cpu", "method"))
+        print_line(f"Run on {host} ({cpu}), measured by {method}{solver}.")
+    for doubt in data["doubts"]:
         print_line(f"Doubtful: {doubt}", "open")

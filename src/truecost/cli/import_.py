@@ -3,33 +3,27 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from truecost.cli import options
-from truecost.cli.options import Json, Quiet
-from truecost.cli.printing import print_json, print_line, visible
+from truecost.cli.command import declared
+from truecost.cli.options import Json, Quiet, option, out_option
+from truecost.cli.printing import answer, print_line, visible
 from truecost.cli.progress import progress
-from truecost.cli.reading import MATRICES, Source, check_out, reads_runs
+from truecost.cli.reading import MATRICES, Source, check_out
 from truecost.errors import InputError
+from truecost.show.numbers import counted
 
 if TYPE_CHECKING:
     from truecost.matrix import CostMatrix
     from truecost.matrix.imported import Import
 
 
-@reads_runs
+@declared
 def import_(
     source: Source,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help=f"{options.OUT}; .parquet and .npz keep the trajectory, .csv does not.",
-        ),
+        Path | None, out_option(".parquet and .npz keep the trajectory, .csv does not")
     ] = None,
     test_out: Annotated[
-        Path | None, typer.Option(help="Where runs on test instances go, if the log has some.")
+        Path | None, option("Where runs on test instances go, if the log has some.")
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -37,23 +31,19 @@ def import_(
     """Take over runs that SMAC3, irace, ASlib, AClib wrappers or a table recorded; without -o, say
     what is there.
     """
-    assert source.path is not None  # noqa: S101 - not optional here
     for place in (out, test_out):
-        check_out(place, source.path, endings=MATRICES)
-    with progress(f"reading {visible(source.path.name)}", quiet=quiet):
-        found = source.read()
-    if test_out is not None and found.test is None:
+        check_out(place, source.runs, endings=MATRICES)
+    with progress(f"reading {visible(source.runs.name)}", quiet=quiet):
+        log = source.read()
+    if test_out is not None and log.test is None:
         raise InputError(
-            f"{source.path}: expected runs on test instances for {test_out}, and the log has none."
+            f"{source.runs}: expected runs on test instances for {test_out}, and the log has none."
         )
-    for place, matrix in ((out, found.matrix), (test_out, found.test)):
+    for place, matrix in ((out, log.matrix), (test_out, log.test)):
         if place is not None and matrix is not None:
-            matrix.save(place, trajectory=None if place.suffix == ".csv" else found.trajectory)
-    summary = _summary(found, out, test_out)
-    if json:
-        print_json(summary)
-    else:
-        _print(summary)
+            matrix.save(place, trajectory=None if place.suffix == ".csv" else log.trajectory)
+    data = _data(log, out, test_out)
+    answer(json, lambda: data, lambda: _print(data))
 
 
 def _size(matrix: "CostMatrix") -> dict[str, Any]:
@@ -74,83 +64,70 @@ def _size(matrix: "CostMatrix") -> dict[str, Any]:
     }
 
 
-def _summary(found: "Import", out: Path | None, test_out: Path | None) -> dict[str, Any]:
+def _data(log: "Import", out: Path | None, test_out: Path | None) -> dict[str, Any]:
     from truecost.show.document.runs import stopped_early, worth
 
-    said = None if found.utility is None else worth(found.utility)
-    trajectory = found.trajectory
+    utility = None if log.utility is None else worth(log.utility)
+    trajectory = log.trajectory
+    known = ("tool", "proposed", "raced", "default", "incumbent")
     return {
-        "kind": found.kind,
-        **_size(found.matrix),
-        "utility": found.utility,
-        "test": None if found.test is None else _size(found.test),
+        "kind": log.kind,
+        **_size(log.matrix),
+        "utility": log.utility,
+        "test": None if log.test is None else _size(log.test),
         "trajectory": {
-            "tool": trajectory.tool,
-            "proposed": trajectory.proposed,
-            "raced": trajectory.raced,
-            "default": trajectory.default,
-            "incumbent": trajectory.incumbent,
+            **{name: getattr(trajectory, name) for name in known},
             "steps": [
                 {"runs": step.runs, "configurations": step.configurations}
                 for step in trajectory.steps
             ],
         },
-        "columns": dict(found.columns),
-        "left_out": dict(found.left_out),
-        "notes": [*filter(None, [said, stopped_early(found.matrix)]), *found.notes],
+        "columns": dict(log.columns),
+        "left_out": dict(log.left_out),
+        "notes": [*filter(None, [utility, stopped_early(log.matrix)]), *log.notes],
         "out": None if out is None else str(out),
         "test_out": None if test_out is None else str(test_out),
     }
 
 
-def _print(summary: dict[str, Any]) -> None:
-    trajectory = summary["trajectory"]
-    print_line(f"{trajectory['tool']} ({summary['kind']}): {_line(summary)}")
-    if summary["statuses"]:
-        shares = [f"{name} {count:,}" for name, count in summary["statuses"].items() if count]
+def _print(data: dict[str, Any]) -> None:
+    trajectory = data["trajectory"]
+    print_line(f"{trajectory['tool']} ({data['kind']}): {_line(data)}")
+    if data["statuses"]:
+        shares = [f"{name} {count:,}" for name, count in data["statuses"].items() if count]
         print_line("Runs: " + ", ".join(shares))
-    if summary["test"]:
-        kept = "" if summary["test_out"] else " (--test-out FILE keeps them)"
-        print_line(f"On test instances: {_line(summary['test'])}{kept}")
-    ways = {
-        "beforehand": "were fixed before any cost was seen",
-        "adaptively": "were proposed from the costs of others",
-        "unknown": "came about in a way that is not known",
+    if data["test"]:
+        kept = "" if data["test_out"] else " (--test-out FILE keeps them)"
+        print_line(f"On test instances: {_line(data['test'])}{kept}")
+    origins = {
+        "beforehand": "Configurations were fixed before any cost was seen",
+        "adaptively": "Configurations were proposed from the costs of others",
+        "unknown": "Origin of the configurations: unknown",
     }
-    raced = {True: ", and how many runs each got depended on costs", False: "", None: ""}[
-        trajectory["raced"]
-    ]
-    print_line(f"Configurations {ways[trajectory['proposed']]}{raced}.")
-    for what in ("default", "incumbent"):
-        if trajectory[what] is not None:
-            print_line(f"The {what} is {trajectory[what]}.")
-    for reason, count in summary["left_out"].items():
+    raced = ", and the number of runs depended on observed costs" if trajectory["raced"] else ""
+    print_line(f"{origins[trajectory['proposed']]}{raced}.")
+    for role in ("default", "incumbent"):
+        if trajectory[role] is not None:
+            print_line(f"The {role} is {trajectory[role]}.")
+    for reason, count in data["left_out"].items():
         print_line(f"Left out: {count:,} — {reason}.")
-    for note in summary["notes"]:
+    for note in data["notes"]:
         print_line(note)
-    for place in (summary["out"], summary["test_out"]):
-        if place is not None:
-            lost = (
-                ", without the trajectory, which .parquet and .npz keep"
-                if place.endswith(".csv")
-                else ""
-            )
-            print_line(f"Written to {place}{lost}.", wrap=False)
+    for place in filter(None, (data["out"], data["test_out"])):
+        bare = place.endswith(".csv")
+        lost = ", without the trajectory, which .parquet and .npz keep" if bare else ""
+        print_line(f"Written to {place}{lost}.", wrap=False)
 
 
 def _line(size: dict[str, Any]) -> str:
-    from truecost.show.numbers import counted
-
     runs, configurations, instances = (
-        counted(size[f"{what}s"], what) for what in ("run", "configuration", "instance")
+        counted(size[f"{noun}s"], noun) for noun in ("run", "configuration", "instance")
     )
-    shown = _range(size["low"], size["high"])
-    return (
-        f"{runs} of {configurations} on {instances}, at most {size['runs_per_cell']} each; {shown}"
+    low, high = size["low"], size["high"]
+    costs = (
+        f"costs in [{low:g}, {high:g}]"
+        if high - low < float("inf")
+        else "the largest possible cost is not known (give --low and --high)"
     )
-
-
-def _range(low: float, high: float) -> str:
-    if high - low < float("inf"):
-        return f"costs in [{low:g}, {high:g}]"
-    return "what a run can cost at most is not known (--low and --high say it)"
+    most = size["runs_per_cell"]
+    return f"{runs} of {configurations} on {instances}, at most {most} each; {costs}"

@@ -2,49 +2,52 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from truecost.cli.asking import assessed, setting, show
-from truecost.cli.options import Configuration, Json
-from truecost.cli.printing import print_json
-from truecost.cli.reading import Source, reads_runs
+from truecost.cli.asking import assessed, context
+from truecost.cli.command import declared
+from truecost.cli.options import Json, Question, option
+from truecost.cli.printing import answer
+from truecost.cli.reading import Source
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from truecost.show.blocks import Section
 
-@reads_runs
+
+@declared
 def info(
     source: Source,
-    configuration: Configuration = None,
-    top: Annotated[
-        int, typer.Option(min=1, help="How many configurations to show, the best first.")
-    ] = 10,
+    question: Question,
+    top: Annotated[int, option("How many configurations to show, the best first.", min=1)] = 10,
     json: Json = False,
 ) -> None:
-    """What runs hold: how good each configuration is, how noisy that number is, and where the noise
+    """Summarise runs: how good each configuration is, how noisy that number is, and where the noise
     comes from.
 
     Of a journal, also one that is being written, it says as well how far it is and what looks wrong
     in it.
     """
-    journal = _journal(source.place)
-    if journal is not None and not journal["counted"]:
-        if json:
-            print_json({"journal": journal})
-        else:
-            _print_journal(journal)
-        return
-    found = assessed(source, configuration=configuration)
-    if json:
-        told = found.to_dict("configurations")
-        print_json(told if journal is None else {"journal": journal, **told})
-        return
-    if journal is not None:
-        _print_journal(journal)
-    from truecost.show.document import what_was_run
+    from truecost.cli.gather import print_summary
 
-    show(what_was_run(found, setting(source), top))
+    journal = _journal(source.place)
+    # A journal without a run that counts has nothing to assess yet.
+    empty = journal is not None and not journal["counted"]
+    assessment = None if empty else assessed(source, question)
+
+    def data() -> dict[str, Any]:
+        about = {} if journal is None else {"journal": journal}
+        return about | ({} if assessment is None else assessment.to_dict("configurations"))
+
+    def section() -> "Section | None":
+        from truecost.show.document import what_was_run
+
+        if journal is not None:
+            print_summary(journal)
+        if assessment is None:
+            return None
+        return what_was_run(assessment, context(source, question), top)
+
+    answer(json, data, section)
 
 
 def _journal(path: "Path | None") -> dict[str, Any] | None:
@@ -57,11 +60,5 @@ def _journal(path: "Path | None") -> dict[str, Any] | None:
     from truecost.journal.journal import Journal
 
     with Journal.read(path) as journal:
-        told = summary(journal, journal.table())
-    return {**told, "counted": told["runs"] > told["ahead"]}
-
-
-def _print_journal(told: dict[str, Any]) -> None:
-    from truecost.cli.gather import print_summary
-
-    print_summary(told)
+        data = summary(journal, journal.table())
+    return {**data, "counted": data["runs"] > data["ahead"]}

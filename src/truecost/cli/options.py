@@ -1,20 +1,25 @@
-"""Every option that more than one command has: one name, one meaning.
+"""Every option that more than one command has: one name, one meaning, declared once.
 
-The meaning is what stands before the first semicolon of the help, and is the same everywhere; what
-follows it is what this command does without the option, or does with it. Options of reading runs
-are handed out by `reading.reads_runs`.
+The part of the help before the first semicolon is the meaning, the same everywhere; what follows
+says what this command does with or without the option. Options that belong together are the fields
+of a record (`Source`, `Question`, `Pool`), which `command.declared` turns into options of a command
+and `command.command_line` back into a line to paste.
 """
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from truecost.errors import InputError
+
 READING = "Reading the runs"
 WAYS = "How it was chosen"
+ASSUMED = "Without runs"
 
-# What an option means, where commands add to it.
+# Meanings to which commands add their own default.
 BUDGET = "What may be spent: 5000runs, 90min, 2h or 1.5d"
 CONFIGURATIONS = "How many configurations"
 INSTANCES = "How many instances"
@@ -24,93 +29,84 @@ RUNS = "Runs of a configuration on an instance"
 SEED = "The seed of every random number"
 SPLITS = "Random splits of the instances in two"
 WORKERS = "Solver runs at a time"
+READS = (
+    "Runs: a matrix, a journal, a folder of SMAC3, ASlib or AClib, irace's .Rdata, a table, or the "
+    "name of an example"
+)
 
-READS = "Runs: a matrix, a journal, a folder of SMAC3, ASlib or AClib, irace's .Rdata, a table, or the name of an example"
+
+def option(text: str, *names: str, panel: str | None = None, **more: Any) -> Any:
+    """An option with this help, under this heading."""
+    return typer.Option(*names, help=text, rich_help_panel=panel, **more)
+
+
+def out_option(text: str, panel: str | None = None) -> Any:
+    """The option --out of a command that writes this."""
+    return option(f"{OUT}; {text}.", "--out", "-o", panel=panel)
+
+
+def _reading(text: str, *names: str) -> Any:
+    return option(text, *names, panel=READING)
+
+
 Low = Annotated[
-    float | None,
-    typer.Option(
-        help="The least cost the metric allows, where the runs do not say.", rich_help_panel=READING
-    ),
+    float | None, _reading("The least cost the metric allows, where the runs do not say.")
 ]
 High = Annotated[
-    float | None,
-    typer.Option(
-        help="The largest cost the metric allows, where the runs do not say.",
-        rich_help_panel=READING,
-    ),
+    float | None, _reading("The largest cost the metric allows, where the runs do not say.")
 ]
-Cutoff = Annotated[
-    float | None,
-    typer.Option(
-        help="Costs are running times, with a cutoff of so many seconds.", rich_help_panel=READING
-    ),
-]
+Cutoff = Annotated[float | None, _reading("Cutoff in seconds; costs are running times.")]
 Par = Annotated[
     float | None,
-    typer.Option(
-        help="A run not solved by the cutoff costs so many times the cutoff; 10 if not given.",
-        rich_help_panel=READING,
-    ),
+    _reading("Penalty factor; an unsolved run costs this many cutoffs, 10 if not given."),
 ]
 Objective = Annotated[
     str | None,
-    typer.Option(
-        help="Which cost to take, where there are several; 'time' is the elapsed time in SMAC3.",
-        rich_help_panel=READING,
-    ),
+    _reading("Which cost to take, where there are several; 'time' is the elapsed time in SMAC3."),
 ]
 Fidelity = Annotated[
     float | None,
-    typer.Option(
-        help="Which budget of a multi-fidelity log to take; the largest if not given.",
-        rich_help_panel=READING,
-    ),
+    _reading("Which budget of a multi-fidelity log to take; the largest if not given."),
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "What a column of a table is called: cost=PAR10 or configuration=name; repeat as needed.",
         "--column",
-        help="What a column of a table is called: cost=PAR10 or configuration=name; give it once for each.",
-        rich_help_panel=READING,
+        panel=READING,
+        metavar="OURS=THEIRS",
     ),
 ]
 Default = Annotated[
-    str | None,
-    typer.Option(
-        help="The name of the default configuration, where the runs do not say.",
-        rich_help_panel=READING,
-    ),
+    str | None, _reading("The name of the default configuration, where the runs do not say.")
 ]
 Utility = Annotated[
     str | None,
-    typer.Option(
-        help="Costs are 1 − utility of the running time: step=10, linear=300, half-life=60 or log-laplace=60,1.",
-        rich_help_panel=READING,
+    _reading(
+        "Costs are 1 − utility of the running time: step=10, linear=300, half-life=60 or "
+        "log-laplace=60,1."
     ),
 ]
 Kind = Annotated[
     str | None,
-    typer.Option(
-        help="What the file is, if it should not be guessed: smac, irace, aslib, acl, table, matrix or journal.",
-        rich_help_panel=READING,
+    _reading(
+        "What the file is, if it should not be guessed: smac, irace, aslib, acl, table, matrix or "
+        "journal."
     ),
 ]
 
 Configuration = Annotated[
     str | None,
-    typer.Option(
-        help="The configuration to judge; the log's incumbent, else the one with the lowest training cost.",
-        show_default=False,
+    option(
+        "The configuration to judge; the log's incumbent, else the one with the lowest training "
+        "cost."
     ),
 ]
 Test = Annotated[
     Path | None,
-    typer.Option(
-        help="Runs on fresh instances; the log's own test runs are found without it.",
-        show_default=False,
-    ),
+    option("Runs on fresh instances; the log's own test runs are found without it."),
 ]
-Delta = Annotated[float, typer.Option(help="The probability with which a statement may be wrong.")]
+Delta = Annotated[float, option("Error probability; 0.05 = 95 % confidence.")]
 
 
 class Way(StrEnum):
@@ -119,45 +115,35 @@ class Way(StrEnum):
     BEFORE = "before"
     FROM_LIST = "from-list"
     ON_PART = "on-part"
-
-
-class AnyWay(StrEnum):
-    """How a configuration was chosen, a proposal of a search among them, which only `certify` can
-    judge.
-    """
-
-    BEFORE = "before"
-    FROM_LIST = "from-list"
-    ON_PART = "on-part"
     PROGRESSIVE = "progressive"
 
 
-_CHOSEN = typer.Option(
-    "--chosen",
-    help="How the configuration was chosen, where the runs do not say.",
-    rich_help_panel=WAYS,
-    show_default=False,
-)
-Chosen = Annotated[Way | None, _CHOSEN]
-ChosenAnyWay = Annotated[AnyWay | None, _CHOSEN]
-ListSize = Annotated[
-    int | None,
-    typer.Option(
-        "--list",
-        min=1,
-        help="With from-list: how long the list was, if not all of it has runs.",
-        rich_help_panel=WAYS,
-        show_default=False,
-    ),
+Chosen = Annotated[
+    Way | None, option("How the configuration was chosen, where the runs do not say.", panel=WAYS)
 ]
-
 Raced = Annotated[
     bool | None,
-    typer.Option(
-        help="Whether costs decided who got how many runs, where the runs do not say.",
-        rich_help_panel=WAYS,
-        show_default=False,
+    option(
+        "Whether the number of runs depended on observed costs, where the runs do not say.",
+        panel=WAYS,
     ),
+]
+ListSize = Annotated[
+    int | None,
+    option(
+        "With from-list: how long the list was, if not all of it has runs.",
+        "--list",
+        panel=WAYS,
+        min=1,
+    ),
+]
+Fresh = Annotated[
+    Path | None,
+    option("With progressive: a file with the names of unused instances, one a line.", panel=WAYS),
+]
+Proposal = Annotated[
+    int | None,
+    option("With progressive: its number among the proposals, from 1.", panel=WAYS),
 ]
 
 
@@ -168,83 +154,69 @@ class Primary(StrEnum):
     WINS = "wins"
 
 
-PrimaryStatement = Annotated[
+PrimaryCriterion = Annotated[
     Primary | None,
-    typer.Option(
-        "--primary",
-        help="What decides whether it is better; the mean cost, or wins where no cost range is known, if not given.",
-        show_default=False,
+    option(
+        "What decides whether it is better; the mean cost, or wins where no cost range is known, "
+        "if not given."
     ),
 ]
 
-ASSUMED = "Without runs"
-Within = Annotated[
-    float | None,
-    typer.Option(
-        help="Variance between runs on one instance.", rich_help_panel=ASSUMED, show_default=False
-    ),
-]
-Across = Annotated[
-    float | None,
-    typer.Option(help="Variance between instances.", rich_help_panel=ASSUMED, show_default=False),
-]
-TotalRuns = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        help="N, the number of runs, spread evenly; one an instance if not given.",
-        rich_help_panel=ASSUMED,
-        show_default=False,
-    ),
-]
-Instances = Annotated[
-    int | None,
-    typer.Option(min=1, help=f"{INSTANCES}; as many as it takes if not given.", show_default=False),
-]
+Within = Annotated[float | None, option("Variance between runs on one instance.", panel=ASSUMED)]
+Across = Annotated[float | None, option("Variance between instances.", panel=ASSUMED)]
+Instances = Annotated[int | None, option(f"{INSTANCES}; as many as it takes if not given.", min=1)]
 Configurations = Annotated[
     int | None,
-    typer.Option(
-        min=1,
-        help=f"{CONFIGURATIONS}; those that were tried and thrown away count.",
-        show_default=False,
-    ),
+    option(f"{CONFIGURATIONS}; those that were tried and thrown away count.", min=1),
 ]
 
-Seed = Annotated[int, typer.Option(min=0, help=f"{SEED}.")]
-ContentSeed = Annotated[
-    int | None,
-    typer.Option(
-        "--seed", min=0, help=f"{SEED}; taken from the costs if not given.", show_default=False
-    ),
-]
-Splits = Annotated[int, typer.Option(min=2, help=f"{SPLITS}.")]
+Seed = Annotated[int, option(f"{SEED}.", min=0)]
+ContentSeed = Annotated[int | None, option(f"{SEED}; taken from the costs if not given.", min=0)]
+Splits = Annotated[int, option(f"{SPLITS}.", min=2)]
 Threads = Annotated[
-    int | None,
-    typer.Option(
-        min=1, help="How many threads; all if not given. The results do not depend on it."
-    ),
+    int | None, option("How many threads; all if not given. Results do not depend on it.", min=1)
 ]
-Unit = Annotated[
-    str | None,
-    typer.Option(help="What a unit of cost is called, such as 'PAR10 s'.", show_default=False),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
+Unit = Annotated[str | None, option("What a unit of cost is called, such as 'PAR10 s'.")]
+Json = Annotated[bool, option("Print JSON instead of tables.", "--json")]
+Quiet = Annotated[bool, option("Show no progress.", "--quiet")]
 
 ScenarioFile = Annotated[
-    Path,
-    typer.Argument(
-        help="The scenario file, or the name of a built-in scenario.", show_default=False
-    ),
+    Path, typer.Argument(help="The scenario file, or the name of a built-in scenario.")
 ]
-Workers = Annotated[
-    int | None,
-    typer.Option(min=1, help=f"{WORKERS}; one per core if not given.", show_default=False),
-]
-Dask = Annotated[
-    str | None, typer.Option(help="Address of a Dask scheduler: its workers execute the runs.")
-]
-Pin = Annotated[bool, typer.Option(help="Pin each worker to a core of its own.")]
-KeepGoing = Annotated[
-    bool, typer.Option("--keep-going", help="Go on even if all of the first runs crash.")
-]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked of runs; the fields are those of `truecost.assess`."""
+
+    configuration: Configuration = None
+    delta: Delta = 0.05
+    test: Test = None
+    primary: PrimaryCriterion = None
+    splits: Splits = 1000
+    seed: ContentSeed = None
+    chosen: Chosen = None
+    raced: Raced = None
+    list_size: ListSize = None
+    fresh: Fresh = None
+    proposal: Proposal = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """What executes the runs of a campaign."""
+
+    workers: Annotated[int | None, option(f"{WORKERS}; one per core if not given.", min=1)] = None
+    dask: Annotated[
+        str | None, option("Address of a Dask scheduler: its workers execute the runs.")
+    ] = None
+    pin: Annotated[bool, option("Pin each worker to a core of its own.")] = True
+    keep_going: Annotated[
+        bool, option("Go on even if all of the first runs crash.", "--keep-going")
+    ] = False
+
+    def __post_init__(self) -> None:
+        if self.dask is not None and self.workers is not None:
+            raise InputError(
+                "Expected --workers or --dask, got both: a cluster has the workers it has."
+            )

@@ -1,29 +1,26 @@
 """`truecost plan`."""
 
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from truecost.cli.asking import assessed, setting
-from truecost.cli.asking import show as show_
+from truecost.cli.asking import assessed, context
+from truecost.cli.command import declared
 from truecost.cli.options import (
     BUDGET,
-    OUT,
     Across,
-    Configuration,
     Configurations,
-    Delta,
     Instances,
     Json,
-    Seed,
+    Question,
     Within,
+    option,
+    out_option,
 )
-from truecost.cli.printing import print_json, print_line
-from truecost.cli.reading import Source, check_out, names_in, reads_runs
+from truecost.cli.printing import answer, print_line
+from truecost.cli.reading import Source, check_out, names_in
 from truecost.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,105 +41,100 @@ class ExportKind(StrEnum):
     SMAC = "smac"
 
 
-@reads_runs(without="else assume --within and --across")
-def plan(
-    source: Source,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """What is to be reached, or spent: one of these."""
+
     error: Annotated[
-        float | None,
-        typer.Option(help="The cheapest K and N with this standard error.", rich_help_panel=GOAL),
-    ] = None,
+        float | None, option("The cheapest K and N with this standard error.", panel=GOAL)
+    ] = None
     bound: Annotated[
         float | None,
-        typer.Option(
-            help="The cheapest K and N with which true − training cost is below this.",
-            rich_help_panel=GOAL,
-        ),
-    ] = None,
-    budget: Annotated[
-        str | None,
-        typer.Option(
-            help=f"{BUDGET}; times are CPU time.", rich_help_panel=GOAL, show_default=False
-        ),
-    ] = None,
+        option("The cheapest K and N with which true − training cost is below this.", panel=GOAL),
+    ] = None
+    budget: Annotated[str | None, option(f"{BUDGET}; times are CPU time.", panel=GOAL)] = None
     show: Annotated[
         str | None,
-        typer.Option(
-            "--show",
-            help="New instances to show a statement: mean, wins, wins=0.6, speed-up=1.5 or solved=0.95.",
-            rich_help_panel=GOAL,
-            show_default=False,
+        option(
+            "New instances to show a statement: mean, wins, wins=0.6, speed-up=1.5 or solved=0.95.",
+            panel=GOAL,
         ),
-    ] = None,
-    delta: Delta = 0.05,
-    configuration: Configuration = None,
-    configurations: Configurations = None,
-    within: Within = None,
-    across: Across = None,
-    price_run: Annotated[
-        float, typer.Option(help="What a run costs.", rich_help_panel=PRICES)
-    ] = 1.0,
-    price_instance: Annotated[
-        float, typer.Option(help="What a new instance costs, once.", rich_help_panel=PRICES)
-    ] = 0.0,
-    instances: Instances = None,
+    ] = None
+
+    @property
+    def given(self) -> list[str]:
+        """The options that were given."""
+        return [f"--{name}" for name, value in asdict(self).items() if value is not None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
+    """What runs and instances cost, and how many there are."""
+
+    configurations: Configurations = None
+    within: Within = None
+    across: Across = None
+    price_run: Annotated[float, option("What a run costs.", panel=PRICES)] = 1.0
+    price_instance: Annotated[float, option("What a new instance costs, once.", panel=PRICES)] = 0.0
+    instances: Instances = None
     seconds_per_run: Annotated[
-        float | None,
-        typer.Option(help="CPU time of a run; a journal knows it.", rich_help_panel=PRICES),
-    ] = None,
+        float | None, option("CPU time of a run; a journal knows it.", panel=PRICES)
+    ] = None
+
+    @property
+    def paid(self) -> dict[str, Any]:
+        """What every plan takes into account."""
+        return {name: getattr(self, name) for name in ("price_run", "price_instance", "instances")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two configurations to tell apart."""
+
     apart: Annotated[
-        tuple[str, str] | None,
-        typer.Option(
-            help="How many runs tell these two apart?", rich_help_panel=APART, show_default=False
-        ),
-    ] = None,
+        tuple[str, str] | None, option("How many runs tell these two apart?", panel=APART)
+    ] = None
     difference: Annotated[
         float | None,
-        typer.Option(
-            help="The difference of true costs worth finding; the pilot's if not given.",
-            rich_help_panel=APART,
+        option(
+            "The difference of true costs worth finding; the pilot's if not given.", panel=APART
         ),
-    ] = None,
+    ] = None
     sd: Annotated[
         float | None,
-        typer.Option(
-            help="The standard deviation of the difference on an instance, if it is to be assumed.",
-            rich_help_panel=APART,
+        option(
+            "The standard deviation of the difference on an instance, if it is to be assumed.",
+            panel=APART,
         ),
-    ] = None,
-    power: Annotated[
-        float,
-        typer.Option(help="The probability of finding the difference.", rich_help_panel=APART),
-    ] = 0.8,
+    ] = None
+    power: Annotated[float, option("The probability of finding the difference.", panel=APART)] = 0.8
     level: Annotated[
-        float,
-        typer.Option(
-            help="The probability of finding one where there is none.", rich_help_panel=APART
-        ),
-    ] = 0.05,
+        float, option("The probability of finding one where there is none.", panel=APART)
+    ] = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """A file that makes another configurator run what was planned."""
+
     export: Annotated[
-        ExportKind | None,
-        typer.Option(
-            help="The configurator that is to read it.", rich_help_panel=EXPORT, show_default=False
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help=f"{OUT}; standard output if not given.",
-            rich_help_panel=EXPORT,
-            show_default=False,
-        ),
-    ] = None,
+        ExportKind | None, option("The configurator that is to read it.", panel=EXPORT)
+    ] = None
+    out: Annotated[Path | None, out_option("standard output if not given", EXPORT)] = None
     names: Annotated[
         Path | None,
-        typer.Option(
-            help="A file with names of instances, one a line; else those of the runs.",
-            rich_help_panel=EXPORT,
-        ),
-    ] = None,
-    seed: Seed = 0,
+        option("A file with names of instances, one a line; else those of the runs.", panel=EXPORT),
+    ] = None
+
+
+@declared
+def plan(
+    source: Annotated[Source, "else assume --within and --across"],
+    goal: Goal,
+    question: Question,
+    prices: Prices,
+    pair: Pair,
+    schedule: Schedule,
     json: Json = False,
 ) -> None:
     """How many runs on how many instances: for an error, for a budget, to tell two configurations
@@ -156,97 +148,108 @@ def plan(
     --price-instance 10, truecost plan --apart default best pilot.npz, truecost plan pilot.npz
     --budget 500runs --export irace --out order.txt.
     """
-    check_out(out, source.path, names)
-    prices: dict[str, Any] = {
-        "price_run": price_run,
-        "price_instance": price_instance,
-        "instances": instances,
-    }
-    goals = {"--error": error, "--bound": bound, "--budget": budget, "--show": show}
-    given = [flag for flag, value in goals.items() if value is not None]
-    if apart is not None or sd is not None:
-        if given:
+    check_out(schedule.out, source.runs, schedule.names)
+    if pair.apart is not None or pair.sd is not None:
+        if goal.given:
             raise InputError(
-                f"Expected either {given[0]} or two configurations to tell apart, got both."
+                f"Expected either {goal.given[0]} or two configurations to tell apart, got both."
             )
-        if export is not None:
+        if schedule.export is not None:
             raise InputError("Expected no --export where two configurations are told apart.")
-        _tell_apart(source, apart, sd, difference, {**prices, "power": power, "level": level}, json)
+        _tell_apart(source, question, pair, prices, json)
         return
-    if len(given) != 1:
+    if len(goal.given) != 1:
         raise InputError(
-            "Expected one of --error, --bound, --budget, --show, or --apart A B: what is to be reached, or spent."
+            "Expected one of --error, --bound, --budget, --show, or --apart A B: what is to be "
+            "reached, or spent."
         )
-    found = (
-        None if source.path is None else assessed(source, configuration=configuration, delta=delta)
-    )
-    if show is not None:
-        if found is None or export is not None:
+    assessment = None if source.runs is None else assessed(source, question)
+    if goal.show is not None:
+        if assessment is None or schedule.export is not None:
             raise InputError("Expected runs to show something by with --show, and no --export.")
-        _show(found, show, power, json)
+        _show(assessment, goal.show, pair.power, json)
         return
-    if found is not None and (within is not None or across is not None):
+    if assessment is not None and (prices.within is not None or prices.across is not None):
         raise InputError(
             "Expected either runs or --within and --across, got both: the runs have their own."
         )
-    pilot = _assumed(source, within, across) if found is None else _pilot(source, found)
-    from truecost.plan.answers import answer, with_seconds
+    pilot = _assumed(source, prices) if assessment is None else _pilot(source, assessment)
+    _plan(source, assessment, pilot, goal, question, prices, schedule, json)
 
-    pilot = with_seconds(pilot, seconds_per_run)
-    listed = pilot.names if names is None else tuple(names_in(names))
-    if export is not None:
-        if not listed:
+
+def _plan(
+    source: Source,
+    assessment: "Assessment | None",
+    pilot: "Pilot",
+    goal: Goal,
+    question: Question,
+    prices: Prices,
+    schedule: Schedule,
+    json: bool,
+) -> None:
+    """Plan from a pilot; print the plan, or write the schedule."""
+    from truecost.plan.answers import answer as planned_for
+    from truecost.plan.answers import with_seconds
+    from truecost.show.document import plan_section
+
+    pilot = with_seconds(pilot, prices.seconds_per_run)
+    names = pilot.names if schedule.names is None else tuple(names_in(schedule.names))
+    paid = prices.paid
+    if schedule.export is not None:
+        if not names:
             raise InputError(
                 "Expected names of instances to export: runs, or --names FILE with one a line."
             )
-        prices["instances"] = min(len(listed), instances or len(listed))
-    paid = None if budget is None else _price(budget, price_run, pilot.seconds)
-    planned = answer(
+        paid["instances"] = min(len(names), prices.instances or len(names))
+    budget = goal.budget
+    planned = planned_for(
         pilot,
-        error=error,
-        bound=bound,
-        budget=paid,
-        delta=delta,
-        configurations=configurations or 1,
-        **prices,
+        error=goal.error,
+        bound=goal.bound,
+        budget=None if budget is None else _price(budget, prices.price_run, pilot.seconds),
+        delta=question.delta,
+        configurations=prices.configurations or 1,
+        **paid,
     )
-    told = {**({} if found is None else found.to_dict()), "plan": planned.to_dict()}
-    from truecost.show.document import plan_section
-
-    if export is not None:
-        _export(planned, told, listed, export.value, out, seed, json)
-    elif json:
-        print_json(told)
+    known = {} if assessment is None else assessment.to_dict()
+    data = {**known, "plan": planned.to_dict()}
+    if schedule.export is None:
+        answer(json, lambda: data, lambda: plan_section(planned, context(source, question)))
     else:
-        show_(plan_section(planned, setting(source)))
+        _export(planned, data, names, schedule.export.value, schedule.out, question.seed or 0, json)
 
 
-def _show(found: "Assessment", what: str, power: float, json: bool) -> None:
+def _show(assessment: "Assessment", what: str, power: float, json: bool) -> None:
     from truecost.show.document import show_section
 
-    forecast = found.forecast(what, power=power)
-    name = found.incumbent if found.comparison is None else found.comparison.configuration
-    if json:
-        print_json({**found.to_dict(), "plan": {"show": what, **asdict(forecast.found)}})
-        return
-    counts = found.compared.select(configurations=[name]).counts()
-    default = None if found.default is None else f"the default ({found.default})"
-    show_(
-        show_section(forecast, f"configuration {name}", default, float(counts[counts > 0].mean()))
+    forecast = assessment.forecast(what, power=power)
+    comparison, default = assessment.comparison, assessment.default
+    name = assessment.incumbent if comparison is None else comparison.configuration
+    counts = assessment.compared.select(configurations=[name]).counts()
+    answer(
+        json,
+        lambda: {**assessment.to_dict(), "plan": {"show": what, **asdict(forecast.found)}},
+        lambda: show_section(
+            forecast,
+            f"configuration {name}",
+            None if default is None else f"the default ({default})",
+            float(counts[counts > 0].mean()),
+        ),
     )
 
 
-def _pilot(source: Source, found: "Assessment") -> "Pilot":
+def _pilot(source: Source, assessment: "Assessment") -> "Pilot":
     from truecost.plan.answers import Pilot
     from truecost.stats.allocation import Allocation
 
+    matrix = assessment.matrix
     return Pilot(
-        components=found.costs.components[found.own],
-        width=found.matrix.width if found.matrix.width < float("inf") else None,
-        configuration=found.incumbent,
-        allocation=Allocation.of(found.matrix.counts()[found.own]),
-        names=found.matrix.instances,
-        seconds=_seconds(source, found.incumbent),
+        components=assessment.costs.components[assessment.own],
+        width=matrix.width if matrix.width < float("inf") else None,
+        configuration=assessment.incumbent,
+        allocation=Allocation.of(matrix.counts()[assessment.own]),
+        names=matrix.instances,
+        seconds=_seconds(source, assessment.incumbent),
     )
 
 
@@ -269,16 +272,14 @@ def _seconds(source: Source, configuration: str) -> float | None:
     return float(cpu.mean()) if cpu.size and cpu.mean() > 0 else None
 
 
-def _assumed(source: Source, within: float | None, across: float | None) -> "Pilot":
+def _assumed(source: Source, prices: Prices) -> "Pilot":
     from truecost.plan.answers import Pilot
     from truecost.stats.variance import VarianceComponents
 
+    within, across = prices.within, prices.across
     if within is None or across is None:
-        missing = [
-            name
-            for name, value in {"--within": within, "--across": across}.items()
-            if value is None
-        ]
+        variances = {"--within": within, "--across": across}
+        missing = [flag for flag, value in variances.items() if value is None]
         raise InputError(
             f"Expected runs, or --within and --across: {' and '.join(missing)} missing."
         )
@@ -295,14 +296,15 @@ def _price(text: str, price_run: float, seconds: float | None) -> float:
         return budget.amount * price_run
     if seconds is None:
         raise InputError(
-            f"Expected --seconds-per-run with a --budget of {text}: only a journal knows how long runs take."
+            f"Expected --seconds-per-run with a --budget of {text}: only a journal knows how long "
+            "runs take."
         )
     return budget.amount / seconds * price_run
 
 
 def _export(
     planned: "PlanAnswer",
-    told: dict[str, Any],
+    data: dict[str, Any],
     names: tuple[str, ...],
     kind: Any,
     out: Path | None,
@@ -320,68 +322,69 @@ def _export(
     if out is not None:
         with whole_file(out) as file:
             file.write(content.encode())
-    if json:
-        print_json(
-            {
-                **told,
-                "export": {"kind": kind, "file": out and str(out), "content": content, "use": use},
-            }
-        )
-    elif out is None:
-        sys.stdout.write(content)
-    else:
-        show_(plan_section(planned, Context()))
+    exported = {"kind": kind, "file": out and str(out), "content": content, "use": use}
+
+    def lines() -> None:
+        if out is None:
+            sys.stdout.write(content)
+            return
+        answer(False, dict, lambda: plan_section(planned, Context()))
         print_line(
-            f"{out}: {best.runs:,} runs on {best.instances:,} instances in S* order for {kind}. Use it with"
+            f"{out}: {best.runs:,} runs on {best.instances:,} instances in S* order for {kind}. "
+            "Use it with"
         )
         for line in use:
             print_line(f"    {line}", wrap=False)
 
+    answer(json, lambda: {**data, "export": exported}, lines)
 
-def _tell_apart(
-    source: Source,
-    pair: tuple[str, str] | None,
-    sd: float | None,
-    difference: float | None,
-    asked: dict[str, Any],
-    json: bool,
-) -> None:
+
+def _tell_apart(source: Source, question: Question, pair: Pair, prices: Prices, json: bool) -> None:
     from truecost.plan.power import paired_differences, runs_to_tell_apart
     from truecost.show.document import power_section
     from truecost.stats.variance import VarianceComponents, variance_components
 
-    seen, told = None, {}
-    if sd is not None:
-        if source.path is not None or pair is not None:
+    observed, known = None, {}
+    if pair.sd is not None:
+        if source.runs is not None or pair.apart is not None:
             raise InputError("Expected either --sd or runs with --apart A B, got both.")
-        if difference is None:
+        if pair.difference is None:
             raise InputError("Expected --difference with --sd: the difference worth finding.")
-        if not 0 <= sd < float("inf"):
-            raise InputError(f"Expected --sd of 0 or more, got {sd}.")
-        components = VarianceComponents.known(within=0, across=sd**2)
+        if not 0 <= pair.sd < float("inf"):
+            raise InputError(f"Expected --sd of 0 or more, got {pair.sd}.")
+        components = VarianceComponents.known(within=0, across=pair.sd**2)
     else:
-        if source.path is None or pair is None:
+        if source.runs is None or pair.apart is None:
             raise InputError("Expected runs with --apart A B, or --sd and --difference.")
         from truecost.stats.estimate import training_cost
 
-        runs = assessed(source)
-        differences, told = paired_differences(runs.matrix, *pair), runs.to_dict()
+        assessment = assessed(source, question)
+        differences = paired_differences(assessment.matrix, *pair.apart)
+        known = assessment.to_dict()
         components = variance_components(differences)
         costs = training_cost(differences, weights="instances")
-        seen = (costs.cost.item(), costs.standard_error.item())
-    target = difference if difference is not None else 0.0 if seen is None else seen[0]
-    if difference is None and target == 0:
-        raise InputError("Expected --difference: in the pilot the two cost the same.")
-    found = runs_to_tell_apart(components=components, difference=target, **asked)
-    if json:
-        pairs = {
-            "configurations": pair,
-            "seen_difference": None if seen is None else seen[0],
-            "seen_standard_error": None if seen is None else seen[1],
-            "within": components.within.item(),
-            "across": components.across.item(),
-            **asdict(found),
-        }
-        print_json({**told, "tell_apart": pairs})
-    else:
-        show_(power_section(found, pair, seen, own=difference is None))
+        observed = (costs.cost.item(), costs.standard_error.item())
+    target = pair.difference
+    if target is None:
+        target = 0.0 if observed is None else observed[0]
+        if target == 0:
+            raise InputError("Expected --difference: in the pilot the two cost the same.")
+    needed = runs_to_tell_apart(
+        components=components, difference=target, power=pair.power, level=pair.level, **prices.paid
+    )
+    difference, standard_error = observed or (None, None)
+    answer(
+        json,
+        lambda: {
+            **known,
+            "tell_apart": {
+                "configurations": pair.apart,
+                "seen_difference": difference,
+                "seen_standard_error": standard_error,
+                "within": components.within.item(),
+                "across": components.across.item(),
+                **asdict(needed),
+            },
+        },
+        lambda: power_section(needed, pair.apart, observed, own=pair.difference is None),
+    )

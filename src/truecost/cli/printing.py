@@ -1,13 +1,13 @@
 """What commands print with: documents and tables for people, JSON for programs."""
 
-import json
+import json as jsonlib
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from truecost.cli.flags import flagged
-from truecost.show.blocks import Cell, Column, Table
+from truecost.cli.command import flagged, flagged_parts
+from truecost.show.blocks import Cell, Column, Document, Section, Table
 from truecost.show.blocks import Tone as Tone
 from truecost.show.numbers import duration as duration
 from truecost.show.numbers import number as number
@@ -24,8 +24,28 @@ class Toned(NamedTuple):
     tone: Tone
 
 
+def answer(
+    json: bool,
+    data: Callable[[], Mapping[str, Any]],
+    document: Callable[[], Document | Section | None],
+    *,
+    details: bool = False,
+) -> None:
+    """Answer a command: the data as JSON, or a document for people.
+
+    Only one of the two is made. A `document` that returns None has printed its lines itself.
+    """
+    if json:
+        print_json(data())
+    elif (made := document()) is not None:
+        from truecost.show import terminal
+
+        made = flagged_parts(made)
+        terminal.show(made if isinstance(made, Document) else [made], details=details)
+
+
 def console(*, stderr: bool = False) -> "Console":
-    """Where things go."""
+    """The terminal, as rich writes to it."""
     from truecost.show import terminal
 
     return terminal.console(stderr=stderr)
@@ -58,14 +78,13 @@ def print_line(text: str = "", tone: Tone = "", *, wrap: bool = True) -> None:
     """
     from truecost.show import terminal
 
-    terminal.console().print(
-        (terminal.line if wrap else terminal.unwrapped)(flagged(text), tone), crop=False
-    )
+    line = terminal.line if wrap else terminal.unwrapped
+    terminal.console().print(line(flagged(text), tone), crop=False)
 
 
 def print_json(value: object) -> None:
     """JSON as everybody reads it: what is not a number is null."""
-    sys.stdout.write(json.dumps(_plain(value), indent=2, allow_nan=False) + "\n")
+    sys.stdout.write(jsonlib.dumps(_plain(value), indent=2, allow_nan=False) + "\n")
 
 
 def _plain(value: object) -> Any:

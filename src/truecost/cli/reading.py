@@ -1,11 +1,10 @@
 """What commands read: runs, in whatever form `import` takes them; and where they may write."""
 
-import inspect
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +12,6 @@ from truecost.cli import options
 from truecost.errors import InputError
 
 if TYPE_CHECKING:
-    from truecost.matrix import CostMatrix
     from truecost.matrix.imported import Import
 
 # What a matrix can be written as.
@@ -24,11 +22,11 @@ MATRICES = (".npz", ".parquet", ".csv")
 class Source:
     """Runs as the command line names them: where they are, and what their log does not say.
 
-    `path` is None only for commands that can do without runs. The other fields are those of
+    `runs` is None only for commands that can do without. The other fields are those of
     `import_runs`.
     """
 
-    path: Path | None
+    runs: Annotated[Path, typer.Argument(help=f"{options.READS}.")]
     low: options.Low = None
     high: options.High = None
     cutoff: options.Cutoff = None
@@ -43,121 +41,48 @@ class Source:
     @property
     def place(self) -> Path | None:
         """Where the runs are: of an example, in the package."""
-        return None if self.path is None else example_or(self.path)
-
-    def read(self) -> "Import":
-        """What is there, whatever tool left it."""
-        from truecost.importers.detect import import_runs
-
-        if self.path is None:
-            raise InputError("Expected runs to read, got none.")
-        place = example_or(self.path)
-        given = {
-            each.name: getattr(self, each.name)
-            for each in fields(self)
-            if each.name not in ("path", "columns")
-        }
-        found = import_runs(place, **given, columns=_columns(self.columns or []))
-        if place != self.path and self.path.exists():
-            note = (
-                f"These are the runs of the example: what is called {self.path} here holds no runs."
-            )
-            found = replace(found, notes=(note, *found.notes))
-        return found
-
-    def test_runs(
-        self,
-        found: "Import",
-        test: Path | None,
-        configuration: str | None = None,
-        chosen: str | None = None,
-    ) -> "CostMatrix | Import | None":
-        """Runs on fresh instances: those named by `test`, else the log's own.
-
-        The log's own serve where nothing else is asked for, and the configuration has some there.
-        """
-        if test is not None:
-            # What a cost is holds for both; which columns or objective a log has is its own affair,
-            # and a journal knows its range itself.
-            from truecost.journal.file import is_journal
-
-            known = test.is_file() and is_journal(test)
-            named = (
-                ("cutoff", "par", "utility")
-                if known
-                else ("low", "high", "cutoff", "par", "utility")
-            )
-            same = {name: getattr(self, name) for name in named}
-            return Source(path=test, **same).read()
-        name = configuration or found.trajectory.incumbent
-        if found.test is None or chosen is not None or name not in found.test.configurations:
-            return None
-        return found.test
+        return None if self.runs is None else example_or(self.runs)
 
     @property
     def is_example(self) -> bool:
         """Whether the runs are those of an example."""
-        return self.path is not None and example_or(self.path) != self.path
+        return self.place != self.runs
 
-    def words(self) -> tuple[str, ...]:
-        """The options again, as words of a command to paste."""
-        given = {
-            each.name: getattr(self, each.name)
-            for each in fields(self)
-            if each.name not in ("path", "columns")
-        }
-        named = [
-            (name, f"{value:g}" if isinstance(value, float) else value)
-            for name, value in given.items()
-        ]
-        named += [("column", word) for word in self.columns or ()]
-        return tuple(f"--{name}={value}" for name, value in named if value is not None)
+    @property
+    def stem(self) -> str:
+        """The name of the file or folder, as part of the name of another file."""
+        return file_stem((self.runs or Path()).resolve().stem) or "runs"
+
+    def read(self) -> "Import":
+        """The runs, whatever tool recorded them."""
+        from truecost.importers.detect import import_runs
+
+        if (place := self.place) is None:
+            raise InputError("Expected runs to read, got none.")
+        given = {field.name: getattr(self, field.name) for field in fields(self)[1:]}
+        log = import_runs(place, **given | {"columns": _columns(self.columns or [])})
+        if place != self.runs and self.runs.exists():
+            note = (
+                f"These are the runs of the example: what is called {self.runs} here holds no runs."
+            )
+            log = replace(log, notes=(note, *log.notes))
+        return log
+
+    def read_test(self, test: Path) -> "Import":
+        """Runs on fresh instances, with costs as these have them."""
+        from truecost.journal.file import is_journal
+
+        # What a cost is holds for both; which columns or objective a log has is its own affair, and
+        # a journal knows its range itself.
+        shared = ["cutoff", "par", "utility"]
+        if not (test.is_file() and is_journal(test)):
+            shared += ["low", "high"]
+        return Source(runs=test, **{name: getattr(self, name) for name in shared}).read()
 
 
-def reads_runs(
-    command: Callable[..., None] | None = None, *, without: str | None = None
-) -> Callable[..., Any]:
-    """Make a command that takes a Source one that takes RUNS and every option of reading them.
-
-    Parameters
-    ----------
-    command
-        Its first parameter is the Source; its other parameters are its own.
-    without
-        Where RUNS may be left out: what happens then, for the help.
-    """
-    if command is None:
-        return lambda each: reads_runs(each, without=without)
-    path: Any = Annotated[Path, typer.Argument(help=f"{options.READS}.", show_default=False)]
-    if without is not None:
-        path = Annotated[
-            Path | None, typer.Argument(help=f"{options.READS}; {without}.", show_default=False)
-        ]
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    first = inspect.Parameter(
-        "runs",
-        keyword,
-        annotation=path,
-        default=inspect.Parameter.empty if without is None else None,
-    )
-    _, *own = (
-        each.replace(kind=keyword)
-        for each in inspect.signature(command, eval_str=True).parameters.values()
-    )
-    read = [
-        inspect.Parameter(each.name, keyword, annotation=each.type, default=None)
-        for each in fields(Source)[1:]
-    ]
-
-    @wraps(command)
-    def reading(runs: Path | None = None, **given: Any) -> None:
-        source = Source(path=runs, **{each.name: given.pop(each.name) for each in read})
-        command(source, **given)
-
-    shown = [first, *own, *read]
-    reading.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-    reading.__annotations__ = {each.name: each.annotation for each in shown}
-    return reading
+def file_stem(name: str) -> str:
+    """A name without the characters that a file name should not have."""
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.")
 
 
 def example_or(path: Path) -> Path:

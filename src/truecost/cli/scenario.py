@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from truecost.cli import options
-from truecost.cli.options import Json, Quiet, Seed
-from truecost.cli.printing import print_json, print_line, print_table
+from truecost.cli.command import declared
+from truecost.cli.options import INSTANCES, WORKERS, Json, Quiet, Seed, option, out_option
+from truecost.cli.printing import answer, print_line, print_table
 from truecost.cli.progress import progress
-from truecost.cli.reading import Source, reads_runs
+from truecost.cli.reading import Source
 from truecost.errors import InputError
 
 app = typer.Typer(
@@ -17,9 +17,7 @@ app = typer.Typer(
     help="Scenarios: built-in ones, whose solvers packages carry, and those that a log tells of.",
 )
 
-Name = Annotated[
-    str, typer.Argument(help="A scenario; `truecost scenario list` names them.", show_default=False)
-]
+Name = Annotated[str, typer.Argument(help="A scenario; `truecost scenario list` names them.")]
 
 
 @app.command("list")
@@ -27,15 +25,17 @@ def list_(json: Json = False) -> None:
     """The scenarios there are."""
     from truecost import library
 
-    found = [library.describe(name) for name in library.list_names()]
-    if json:
-        print_json([_plain(builtin) for builtin in found])
-        return
-    rows = [[builtin.name, builtin.title] for builtin in found]
-    print_table("Built-in scenarios", ["name", "what"], rows, left=2)
-    print_line(
-        "truecost scenario show NAME says more; truecost scenario export NAME DIR writes one, ready to gather."
-    )
+    scenarios = [library.describe(name) for name in library.list_names()]
+
+    def lines() -> None:
+        rows = [[scenario.name, scenario.title] for scenario in scenarios]
+        print_table("Built-in scenarios", ["name", "what"], rows, left=2)
+        print_line(
+            "truecost scenario show NAME says more; truecost scenario export NAME DIR writes one, "
+            "ready to gather."
+        )
+
+    answer(json, lambda: {"scenarios": [_data(scenario) for scenario in scenarios]}, lines)
 
 
 @app.command()
@@ -43,57 +43,46 @@ def show(name: Name, json: Json = False) -> None:
     """What a scenario is: solver, licence, parameters and sizes."""
     from truecost import library
 
-    builtin = library.describe(name)
-    about = {**_plain(builtin), "parameters": len(library.space(name).parameters)}
-    if json:
-        print_json(about)
-        return
-    print_line(f"{builtin.name}: {builtin.title}")
-    print_line(f"Solver: {builtin.solver}. Licence: {builtin.licence}.")
-    print_line(f"{about['parameters']} parameters; PAR10.")
-    rows = [
-        [size, each["what"], str(each["instances"]), f"{each['cutoff']:g} s"]
-        for size, each in about["sizes"].items()
-    ]
-    print_table("Sizes", ["size", "instances", "number", "cutoff"], rows, left=2)
+    scenario = library.describe(name)
+    parameters = len(library.space(name).parameters)
+
+    def lines() -> None:
+        print_line(f"{scenario.name}: {scenario.title}")
+        print_line(f"Solver: {scenario.solver}. Licence: {scenario.licence}.")
+        print_line(f"{parameters} parameters; PAR10.")
+        rows = [
+            [name, size.what, str(size.instances), f"{size.cutoff:g} s"]
+            for name, size in scenario.sizes.items()
+        ]
+        print_table("Sizes", ["size", "instances", "number", "cutoff"], rows, left=2)
+
+    answer(json, lambda: {**_data(scenario), "parameters": parameters}, lines)
 
 
 @app.command()
 def export(
     name: Name,
-    folder: Annotated[
-        Path,
-        typer.Argument(metavar="DIR", help="Folder to write, new or empty.", show_default=False),
-    ],
-    size: Annotated[str, typer.Option(help="small, paper; kissat-qcp has large too.")] = "small",
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write, new or empty.")],
+    size: Annotated[str, option("small, paper; kissat-qcp has large too.")] = "small",
     instances: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help=f"{options.INSTANCES}; as many as the size has.", show_default=False
-        ),
+        int | None, option(f"{INSTANCES}; as many as the size has.", min=1)
     ] = None,
     seed: Seed = 1,
     target: Annotated[
-        Path | None,
-        typer.Option(
-            help="Run this solver instead of the one a package carries.", show_default=False
-        ),
+        Path | None, option("Run this solver instead of the one a package carries.")
     ] = None,
-    workers: Annotated[
-        int, typer.Option(min=1, help=f"{options.WORKERS}; for the reference lengths of LKH.")
-    ] = 1,
+    workers: Annotated[int, option(f"{WORKERS}; for the reference lengths of LKH.", min=1)] = 1,
     generator: Annotated[
         bool,
-        typer.Option(
+        option(
+            "Have instances made from seeds when they are needed, instead of writing them.",
             "--generator",
-            help="Have instances made from seeds when they are needed, instead of writing them.",
         ),
     ] = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Write a scenario with its instances into a folder. Interrupted, it goes on when it is started
-    again.
+    """Write a scenario with its instances into a folder. Rerun the same command to resume.
 
     Another seed gives fresh instances of the same kind.
     """
@@ -111,25 +100,23 @@ def export(
             generator=generator,
             progress=lambda what, done, total: meter.count(done, total, note=what),
         )
-    if json:
-        print_json({"name": name, "size": size, "seed": seed, "scenario": str(path)})
-    else:
-        print_line(f"Written. Next: truecost gather {path}", wrap=False)
+    answer(
+        json,
+        lambda: {"name": name, "size": size, "seed": seed, "scenario": str(path)},
+        lambda: print_line(f"Written. Next: truecost gather {path}", wrap=False),
+    )
 
 
 @app.command("from-log", short_help="Write the scenario of a log of irace or SMAC3.")
-@reads_runs
+@declared
 def from_log(
     source: Source,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help=f"{options.OUT}; a folder.", show_default=False)
-    ],
+    out: Annotated[Path, out_option("a folder")],
     instances: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Files to run on, 'test/*.cnf' for instance; those of the log if not given.",
             metavar="PATTERN",
-            help="Files to run on, 'test/*.cnf' for instance; those of the log if not given.",
-            show_default=False,
         ),
     ] = None,
     json: Json = False,
@@ -144,25 +131,18 @@ def from_log(
             f"{out}: expected a folder without a scenario, got one with: take another `out`."
         )
     made = scenario_from_log(source.place or Path(), source.read(), out, instances=instances)
-    if json:
-        print_json({"scenario": str(made.path), "fill_in": made.fill_in})
-    elif made.fill_in:
-        print_line(
-            f"Written to {made.path}; fill in [target] and [answer], which the log does not say.",
-            wrap=False,
-        )
-    else:
-        print_line(f"Written to {made.path}.", wrap=False)
+    missing = "; fill in [target] and [answer], which the log does not say" if made.fill_in else ""
+    answer(
+        json,
+        lambda: {"scenario": str(made.path), "fill_in": made.fill_in},
+        lambda: print_line(f"Written to {made.path}{missing}.", wrap=False),
+    )
 
 
-def _plain(builtin: Any) -> dict[str, Any]:
-    return {
-        "name": builtin.name,
-        "title": builtin.title,
-        "solver": builtin.solver,
-        "licence": builtin.licence,
-        "sizes": {
-            size: {"what": each.what, "instances": each.instances, "cutoff": each.cutoff}
-            for size, each in builtin.sizes.items()
-        },
+def _data(scenario: Any) -> dict[str, Any]:
+    about = {name: getattr(scenario, name) for name in ("name", "title", "solver", "licence")}
+    sizes = {
+        name: {"what": size.what, "instances": size.instances, "cutoff": size.cutoff}
+        for name, size in scenario.sizes.items()
     }
+    return {**about, "sizes": sizes}

@@ -1,30 +1,31 @@
 """`truecost validate`."""
 
-import re
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truecost.cli import options
-from truecost.cli.gather import exported, going_on
+from truecost.cli.asking import context
+from truecost.cli.campaign import campaign, journal_path, read_scenario
+from truecost.cli.command import declared
 from truecost.cli.options import (
-    OUT,
-    Dask,
+    BUDGET,
+    JOURNAL,
+    RUNS,
     Delta,
     Json,
-    KeepGoing,
-    Pin,
-    PrimaryStatement,
+    Pool,
+    PrimaryCriterion,
+    Question,
     Quiet,
     Unit,
-    Workers,
+    option,
+    out_option,
 )
-from truecost.cli.printing import number, print_json, print_line
-from truecost.cli.progress import Meter, progress, steps
-from truecost.cli.reading import Source, check_out, reads_runs
+from truecost.cli.printing import answer, number, print_line
+from truecost.cli.progress import steps
+from truecost.cli.reading import Source, check_out
 from truecost.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,114 +33,93 @@ if TYPE_CHECKING:
     from truecost.campaigns.validate import Validated, ValidationProgress
     from truecost.matrix.imported import Import
     from truecost.running.scenario import Scenario
+    from truecost.show.blocks import Document
 
 
-@reads_runs
+@declared
 def validate(
     source: Source,
+    pool: Pool,
     instances: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Files to run on, 'test/*.cnf' for instance; those of the scenario if not given. What "
+            "the log has runs on is left out.",
             metavar="PATTERN",
-            help="Files to run on, 'test/*.cnf' for instance; those of the scenario if not given. What the log has runs on "
-            "is left out.",
-            show_default=False,
         ),
     ] = None,
     budget: Annotated[
         str | None,
-        typer.Option(
-            help=f"{options.BUDGET}; times are the wall time of all runs, shared among the workers. As before, if a "
-            "validation goes on.",
-            show_default=False,
+        option(
+            f"{BUDGET}; times are the wall time of all runs, shared among the workers. As before, "
+            "if a validation is resumed."
         ),
     ] = None,
     scenario: Annotated[
         Path | None,
-        typer.Option(
-            help="The scenario file, or the name of a built-in scenario; a log of irace says it itself.",
-            show_default=False,
+        option(
+            "The scenario file, or the name of a built-in scenario; a log of irace says it itself."
         ),
     ] = None,
     configuration: Annotated[
         list[str] | None,
-        typer.Option(
-            help="The configuration to judge; the log's incumbent, else the one with the lowest training cost. A second one "
-            "takes the place of the default.",
-            show_default=False,
+        option(
+            "The configuration to judge; the log's incumbent, else the one with the lowest "
+            "training cost. A second one takes the place of the default.",
+            metavar="NAME",
         ),
     ] = None,
-    journal: Annotated[
-        Path | None,
-        typer.Option(help=f"{options.JOURNAL}; NAME-validate.db if not given.", show_default=False),
-    ] = None,
+    journal: Annotated[Path | None, option(f"{JOURNAL}; NAME-validate.db if not given.")] = None,
     runs_each: Annotated[
         int | None,
-        typer.Option(
-            "--runs",
-            help=f"{options.RUNS}; at most, 5 if not given, and 1 for a deterministic target.",
-            min=1,
-            show_default=False,
+        option(
+            f"{RUNS}; at most, 5 if not given, and 1 for a deterministic target.", "--runs", min=1
         ),
     ] = None,
     delta: Delta = 0.05,
-    primary: PrimaryStatement = None,
-    workers: Workers = None,
-    dask: Dask = None,
-    pin: Pin = True,
-    keep_going: KeepGoing = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be run.")] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help=f"{OUT}; the report, NAME-validate.html if not given."),
-    ] = None,
+    primary: PrimaryCriterion = None,
+    dry_run: Annotated[bool, option("Only say what would be run.", "--dry-run")] = False,
+    out: Annotated[Path | None, out_option("the report, NAME-validate.html if not given")] = None,
     unit: Unit = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Run the winner of a search and its default on instances the search never saw, until what is
-    to be shown is shown.
+    """Run the winner of a search and its default on instances the search never saw, until the
+    comparison is decided.
 
     Both run on the same instances, one after the other. It stops when the winner is shown to be
     better, shown to be worse, or can hardly be shown to be better with what is left of the budget.
-    Looking all the time is paid for: the verdict stays as sure as it says.
+    The confidence level accounts for checking after every instance.
 
-    Exit code 0: shown to be better. 1: not shown. Interrupted or killed, the same line goes on.
+    Exit code 0: shown to be better. 1: not shown. Rerun the same command to resume.
     """
     from truecost.campaigns import validate as validating
     from truecost.campaigns.entry import entry_of
-    from truecost.running.scenario import Scenario
 
-    if dask is not None and workers is not None:
-        raise InputError(
-            "expected --workers or --dask, got both: a cluster has the workers it has."
-        )
     if len(configuration or ()) > 2:
         raise InputError(
-            "expected `configuration` once or twice, the winner and what it is compared with."
+            "Expected `configuration` once or twice, the winner and what it is compared with."
         )
     log = source.read()
-    stem = re.sub(r"[^\w.-]+", "-", (source.path or Path()).resolve().stem).strip("-.") or "runs"
-    page = Path(f"{stem}-validate.html") if out is None else out
-    check_out(page, source.path)
+    page = Path(f"{source.stem}-validate.html") if out is None else out
+    check_out(page, source.runs)
     first, second = [*(configuration or ()), None, None][:2]
     named = {"configuration": first, "default": second or source.default}
     deterministic = False
     if scenario is None:
         scenario, default, deterministic = _from_log(
-            source, log, Path(f"{stem}-validate"), instances
+            source, log, Path(f"{source.stem}-validate"), instances
         )
         if named["default"] is None and log.trajectory.default is None:
             named["default"] = default
-    read = Scenario.read(exported(scenario, quiet))
-    entry = entry_of(log, read, instances=instances, **named)
-    path = journal if journal is not None else Path(f"{stem}-validate.db")
+    read = read_scenario(scenario, quiet)
+    path = journal_path(journal, source.stem, "-validate")
     if dry_run or not (quiet or json):
-        _announce(read, entry, path, budget)
+        _announce(read, entry_of(log, read, instances=instances, **named), path, budget)
     if dry_run:
         return
-    with going_on(), progress("runs", quiet=quiet) as meter:
-        found = validating.validate(
+    with campaign(pool, quiet=quiet, note=_state) as execution:
+        validated = validating.validate(
             log,
             read,
             path,
@@ -149,15 +129,19 @@ def validate(
             runs=1 if runs_each is None and deterministic else runs_each,
             delta=delta,
             primary=None if primary is None else primary.value,
-            workers=workers,
-            pin=pin,
-            dask=dask,
-            keep_going=keep_going,
-            progress=_reported(meter),
-            waiting=meter.say,
+            **execution,
         )
-    _tell(found, path, page, unit, json, quiet)
-    if not found.shown:
+    from truecost.show.report import write_page
+
+    about = context(Source(runs=path), Question(delta=delta, primary=primary), unit=unit)
+    with steps("the report", quiet=quiet) as tell:
+        document = write_page(validated.assessment, page, about, tell)
+    answer(
+        json,
+        lambda: _data(validated, path, page),
+        lambda: _print(validated, document, page, about.command("audit") or ""),
+    )
+    if not validated.shown:
         raise typer.Exit(1)
 
 
@@ -167,16 +151,16 @@ def _from_log(
     """The scenario that a log of irace was made with, written into a folder."""
     if log.kind != "irace" or source.place is None:
         raise InputError(
-            "expected a `scenario`, since only a log of irace says what it ran; for one of SMAC3, truecost scenario "
-            "from-log writes one to fill in."
+            "Expected a `scenario`, since only a log of irace says what it ran; for one of SMAC3, "
+            "truecost scenario from-log writes one to fill in."
         )
     from truecost.importers.fromlog import scenario_from_log
 
     made = scenario_from_log(source.place, log, folder, instances=pattern)
     if made.default is None and source.default is None and log.trajectory.default is None:
         raise InputError(
-            "expected the name of the `default`, which irace's log does not say: a number of one of its configurations; or "
-            "a second `configuration` to compare with."
+            "Expected the name of the `default`, which irace's log does not say: a number of one of "
+            "its configurations; or a second `configuration` to compare with."
         )
     return made.path, made.default, made.deterministic
 
@@ -185,92 +169,78 @@ def _announce(scenario: "Scenario", entry: "Entry", path: Path, budget: str | No
     from truecost.running.target import Caller
 
     caller = Caller(scenario)
-    for what, each in (("Winner", entry.winner), ("Default", entry.default)):
+    for role, contestant in (("Winner", entry.winner), ("Default", entry.default)):
+        configuration = contestant.configuration
         words = (
-            ", ".join(f"{name}={value}" for name, value in each.configuration.values.items())
+            ", ".join(f"{name}={value}" for name, value in configuration.values.items())
             if scenario.target.kind == "python"
-            else shlex.join(caller.arguments(each.configuration))
+            else shlex.join(caller.arguments(configuration))
         )
-        print_line(f"{what}: configuration {each.name}: {words}", wrap=False)
+        print_line(f"{role}: configuration {contestant.name}: {words}", wrap=False)
     target = shlex.join(scenario.target.command or [scenario.target.function or ""])
     print_line(f"Target, from {scenario.path}: {target}", wrap=False)
     left_out = (
-        f"; {entry.used:,} left out, since the log has runs on them"
+        f"{entry.used:,} left out, since the log has runs on them"
         if entry.used
-        else "; none of them is in the log"
+        else "none of them is in the log"
     )
-    print_line(f"Instances: {len(entry.instances):,} to run on{left_out}.")
+    print_line(f"Instances: {len(entry.instances):,} to run on; {left_out}.")
     print_line(f"Budget: {budget or 'as before'}. Journal: {path}", wrap=False)
 
 
-def _reported(meter: Meter) -> "Callable[[ValidationProgress], None]":
-    def tell(now: "ValidationProgress") -> None:
-        lead = (
-            f"wins {now.lead:.0%}"
-            if now.primary == "wins"
-            else f"mean difference {number(now.lead)}"
-        )
-        meter.tell(
-            now.spent / now.budget.amount,
-            count=now.runs,
-            total=int(now.budget.amount) if now.budget.unit == "runs" else None,
-            cpu=now.cpu,
-            note=f"{now.instances:,} instances: {lead} so far",
-        )
-
-    return tell
+def _state(now: "ValidationProgress") -> str:
+    """The lead so far."""
+    wins = now.primary == "wins"
+    lead = f"wins {now.lead:.0%}" if wins else f"mean difference {number(now.lead)}"
+    return f"{now.instances:,} instances: {lead} so far"
 
 
-def _tell(
-    found: "Validated", path: Path, page: Path, unit: str | None, json: bool, quiet: bool
-) -> None:
-    from truecost.cli.asking import setting
-    from truecost.show.report import write_page
+def _data(validated: "Validated", path: Path, page: Path) -> dict[str, Any]:
+    from truecost.judge.assessment import AUDITED
 
-    context = setting(Source(path=path), unit=unit)
-    with steps("the report", quiet=quiet) as tell:
-        said = write_page(found.assessment, page, context, tell)
-    if json:
-        from truecost.judge.assessment import AUDITED
+    return {
+        "journal": str(path),
+        "report": str(page),
+        "validation": {
+            **validated.stop._asdict(),
+            "all_runs": validated.runs,
+            "cpu": validated.cpu,
+            "spent": validated.spent,
+            "fresh_instances": len(validated.entry.instances),
+            "left_out_instances": validated.entry.used,
+            "shown": validated.shown,
+            "notes": list(validated.notes),
+        },
+        **validated.assessment.to_dict(*AUDITED),
+    }
 
-        entry = found.entry
-        told = {
-            "journal": str(path),
-            "report": str(page),
-            "validation": {
-                **found.stop._asdict(),
-                "all_runs": found.runs,
-                "cpu": found.cpu,
-                "spent": found.spent,
-                "fresh_instances": len(entry.instances),
-                "left_out_instances": entry.used,
-                "shown": found.shown,
-                "notes": list(found.notes),
-            },
-            **found.assessment.to_dict(*AUDITED),
-        }
-        print_json(told)
-        return
-    print_line(ended(found))
-    print_line(said.verdict, said.tone)
-    print_line(said.more)
-    for note in found.notes:
+
+def _print(validated: "Validated", document: "Document", page: Path, audit: str) -> None:
+    print_line(ended(validated))
+    print_line(document.verdict, document.tone)
+    print_line(document.more)
+    for note in validated.notes:
         print_line(f"Doubtful: {note}", "open")
     print_line(f"{page} has the whole report; this verdict again:")
-    print_line(f"  truecost audit {path}", "strong", wrap=False)
+    print_line(f"  {audit}", "strong", wrap=False)
 
 
-def ended(found: "Validated") -> str:
+def ended(validated: "Validated") -> str:
     """Where and why it stopped, in a sentence."""
     from truecost.campaigns.budget import Budget
+    from truecost.show.numbers import percent
 
-    stop = found.stop
+    stop = validated.stop
     budget = Budget(amount=stop.budget, unit=stop.unit)
-    why: dict[str, Any] = {
+    chance = percent(stop.chance or 0.0)
+    reasons: dict[str, str] = {
         "better": "the winner is shown to be better",
         "worse": "the winner is shown to be worse",
-        "forecast": f"a forecast gives the rest of the budget a chance of {stop.chance or 0:.1%} to show it",
+        "forecast": f"the rest of the budget has a chance of {chance} to show it",
         "budget": f"the budget of {budget} is spent",
         "instances": "all instances are used",
     }
-    return f"Stopped after {stop.runs:,} runs on {stop.instances:,} new instances: {why[stop.why]}."
+    return (
+        f"Stopped after {stop.runs:,} runs on {stop.instances:,} new instances: "
+        f"{reasons[stop.why]}."
+    )

@@ -32,11 +32,7 @@ class Context:
 
     def command(self, name: str, **asked: object) -> str | None:
         """A line to copy; None where nobody writes it."""
-        return (
-            None
-            if self.writer is None
-            else self.writer(name, {key: value for key, value in asked.items() if value})
-        )
+        return None if self.writer is None else self.writer(name, asked)
 
 
 def called(found: Assessment, name: str) -> str:

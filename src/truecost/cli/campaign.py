@@ -1,0 +1,101 @@
+"""What gather, configure and validate share: the scenario, the announcement, progress, resuming."""
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from truecost.cli.options import Pool
+from truecost.cli.printing import visible
+from truecost.cli.progress import progress
+from truecost.cli.reading import file_stem
+from truecost.errors import InputError, LostClusterError
+
+if TYPE_CHECKING:
+    from truecost.running.scenario import Scenario
+
+
+def read_scenario(path: Path, quiet: bool) -> "Scenario":
+    """The scenario of a file; a built-in one, named where there is no such file, is exported to a
+    folder of that name.
+    """
+    from truecost.running.scenario import Scenario
+
+    if path.exists() or len(path.parts) != 1 or path.suffix:
+        return Scenario.read(path)
+    from truecost import library
+
+    if path.name not in library.list_names():
+        known = ", ".join(library.list_names())
+        raise InputError(
+            f"{path}: expected a scenario file, or a built-in scenario out of {known}."
+        )
+    with progress("instances", quiet=quiet) as meter:
+        exported = library.export(
+            path.name,
+            Path(f"{path.name}-small"),
+            progress=lambda what, done, total: meter.count(done, total, note=what),
+        )
+    return Scenario.read(exported)
+
+
+def journal_path(given: Path | None, name: str, ending: str) -> Path:
+    """The journal: the file that was given, else one named after the scenario or the log."""
+    return given or Path(f"{file_stem(name) or 'scenario'}{ending}.db")
+
+
+def most_time(scenario: "Scenario", runs: float) -> float:
+    """The CPU seconds of this many runs if each went to its limit."""
+    return runs * (scenario.limits.cpu or scenario.limits.wall or 0.0)
+
+
+@contextmanager
+def campaign(
+    pool: Pool,
+    *,
+    quiet: bool,
+    what: str = "runs",
+    note: Callable[[Any], str] | None = None,
+) -> Iterator[dict[str, Any]]:
+    """What to run with and report to, as the campaigns of `truecost.running` take it.
+
+    After Ctrl-C, or when the cluster is lost, the line that goes on is printed: the same one, with
+    everything that was given. `note` describes a report beyond its counts.
+    """
+    line = shlex.join(["truecost", *sys.argv[1:]])
+    try:
+        with progress(what, quiet=quiet) as meter:
+
+            def report(now: Any) -> None:
+                done, planned = _amounts(now)
+                meter.tell(
+                    done / max(planned or 1, 1),
+                    count=now.before + now.done if hasattr(now, "before") else now.runs,
+                    total=_total(now),
+                    cpu=now.cpu,
+                    note="" if note is None else note(now),
+                )
+
+            yield {**asdict(pool), "progress": report, "waiting": meter.say}
+    except KeyboardInterrupt:
+        sys.stderr.write(f"Nothing is lost. To go on: {visible(line)}\n")
+        raise
+    except LostClusterError as error:
+        raise LostClusterError(f"{error} To go on: {line}") from error
+
+
+def _amounts(now: Any) -> tuple[float, float]:
+    """How much is done or spent, and of how much."""
+    if hasattr(now, "planned"):
+        return now.before + now.done, now.planned
+    return now.spent, now.budget.amount
+
+
+def _total(now: Any) -> int | None:
+    """How many runs there will be, where that is known."""
+    if hasattr(now, "planned"):
+        return int(now.planned)
+    return int(now.budget.amount) if now.budget.unit == "runs" else None

@@ -1,0 +1,184 @@
+"""Commands from records of options, and back: lines to paste, and messages that name options.
+
+Library messages name parameters in backquotes, as Python has them; `flagged` writes them as the
+running command's options.
+"""
+
+import inspect
+import re
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass, replace
+from functools import cache, wraps
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+import typer
+from typer.core import TyperCommand
+
+from truecost.cli.options import READING, READS
+
+PARAMETER = re.compile(r"`(\w+)(?:=([^`]*))?`")
+Part = TypeVar("Part")
+# Of the command that runs: what a parameter is called, and what turns a switch off.
+_running: dict[str, tuple[str, str | None]] = {}
+
+
+class Command(TyperCommand):
+    """A command that remembers its options, for messages while it runs and after it failed."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it."""
+        _running.clear()
+        _running.update({parameter.name: _flags(parameter) for parameter in self.params})
+        return super().invoke(ctx)
+
+    def get_help(self, ctx: Any) -> str:
+        """Its help, in letters that the terminal has."""
+        letters = sys.stdout.encoding or "utf-8"
+        return str(super().get_help(ctx)).encode(letters, "replace").decode(letters)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments and options under their headings; those of reading runs come last."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            if (record := parameter.get_help_record(ctx)) is not None:
+                usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
+                panel = getattr(parameter, "rich_help_panel", None) or usual
+                groups.setdefault(panel, []).append(record)
+        for title, records in sorted(groups.items(), key=lambda group: group[0] == READING):
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+def declared(command: Callable[..., None]) -> Callable[..., None]:
+    """Make a command that takes records one that takes their fields, each as an option.
+
+    A record annotated with a string, `Annotated[Source, "else …"]`, is one whose RUNS may be left
+    out; the string says in the help what happens then.
+    """
+    records: dict[str, Any] = {}
+    parameters: dict[str, inspect.Parameter] = {}
+    for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
+        record, *note = get_args(parameter.annotation)[:2] or (parameter.annotation,)
+        if not is_dataclass(record):
+            parameters[name] = parameter.replace(kind=parameter.KEYWORD_ONLY)
+            continue
+        records[name] = record
+        hints = get_type_hints(record, include_extras=True)
+        for field in fields(record):
+            kind = hints[field.name]
+            default = parameter.empty if field.default is MISSING else field.default
+            if note and get_origin(kind) is Annotated and field.name == "runs":
+                help_text = f"{READS}; {note[0]}."
+                kind, default = Annotated[Path | None, typer.Argument(help=help_text)], None
+            parameters[field.name] = inspect.Parameter(
+                field.name, parameter.KEYWORD_ONLY, annotation=kind, default=default
+            )
+
+    @wraps(command)
+    def call(**given: Any) -> None:
+        values = {
+            name: record(**{field.name: given.pop(field.name) for field in fields(record)})
+            for name, record in records.items()
+        }
+        command(**values, **given)
+
+    call.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
+    call.__annotations__ = {name: each.annotation for name, each in parameters.items()}
+    return call
+
+
+@cache
+def _parameters(command: str) -> tuple[Any, ...]:
+    """The parameters of a command, as the program itself has them."""
+    from truecost.cli import app
+
+    *groups, name = command.split()
+    tree: Any = typer.main.get_command(app(groups or [name]))
+    for word in (*groups, name):
+        # A program with a single command has no level for its name.
+        tree = getattr(tree, "commands", {}).get(word, tree)
+    return tuple(tree.params)
+
+
+def command_line(command: str, *records: Any, **more: object) -> str:
+    """The line that asks what these records ask, to be pasted into a shell.
+
+    Options come from the command's own declaration: those it does not have are left out, and so are
+    those at their default. `more` are further parameters; they go before the records'.
+    """
+    given = {
+        field.name: getattr(record, field.name) for record in records for field in fields(record)
+    } | more
+    parameters = {parameter.name: parameter for parameter in _parameters(command)}
+    if unknown := more.keys() - parameters.keys():
+        raise KeyError(f"truecost {command} has no {', '.join(sorted(unknown))}")
+    words = ["truecost", *command.split()]
+    for name, parameter in parameters.items():
+        value = given.get(name)
+        if value is not None and value != parameter.default:
+            words += _words(parameter, value)
+    return shlex.join(words)
+
+
+def _words(parameter: Any, value: Any) -> list[str]:
+    """What is typed to give a parameter this value."""
+    on, off = _flags(parameter)
+    if parameter.param_type_name == "argument":
+        text = _word(value)
+        return [f"./{text}" if text.startswith("-") else text]
+    if isinstance(value, bool):
+        return [on] if value else [off] if off is not None else []
+    if parameter.nargs > 1:
+        return [on, *map(_word, value)]
+    several = value if isinstance(value, list | tuple) else [value]
+    return [f"{on}={_word(each)}" for each in several]
+
+
+def _word(value: Any) -> str:
+    """A value as it is typed; floats with all their digits."""
+    text = str(getattr(value, "value", value))
+    return text.removesuffix(".0") if isinstance(value, float) else text
+
+
+def _flags(parameter: Any) -> tuple[str, str | None]:
+    if parameter.param_type_name == "argument":
+        return str(parameter.name).upper(), None
+    off = parameter.secondary_opts[0] if parameter.secondary_opts else None
+    return max(parameter.opts, key=len), off
+
+
+def flagged(text: str) -> str:
+    """The text with `low` as --low and `pin=False` as --no-pin, where the command that runs has
+    such options.
+    """
+    return PARAMETER.sub(_flag, text)
+
+
+def flagged_parts(part: Part) -> Part:
+    """A document, a section or any part of it with all its words `flagged`."""
+    if isinstance(part, str):
+        return flagged(part)  # type: ignore[return-value]
+    if isinstance(part, tuple):
+        parts = [flagged_parts(piece) for piece in part]
+        return type(part)(*parts) if hasattr(part, "_fields") else tuple(parts)  # type: ignore[return-value]
+    if is_dataclass(part) and not isinstance(part, type):
+        texts: Mapping[str, Any] = {
+            field.name: flagged_parts(getattr(part, field.name))
+            for field in fields(part)
+            if field.init
+        }
+        return replace(part, **texts)
+    return part
+
+
+def _flag(match: "re.Match[str]") -> str:
+    name, value = match.groups()
+    if name not in _running:
+        return match[0]
+    on, off = _running[name]
+    if value == "False" and off is not None:
+        return off
+    return on if value in (None, "True") else f"{on} {value.strip(chr(34))}"
