@@ -61,7 +61,7 @@ SOURCE = ROOT / "src" / "truecost"
 SCRIPTS = ("library/", "running/_supervisor.py", "running/_call.py")
 # Whole strings that are words of other programs, which we read or write.
 THEIRS = {
-    "importers/acl.py": {"--instance", "--config", "--cutoff", "--seed"},
+    "importers/formats/acl.py": {"--instance", "--config", "--cutoff", "--seed"},
     "running/target.py": {"--name=value", "--name value"},
     "space/space.py": {"--name=value", "--name value", "--{name}={value}", "--{name} {value}"},
 }

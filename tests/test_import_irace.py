@@ -13,7 +13,7 @@ import pytest
 import rwriter as r
 
 from truecost.errors import InputError
-from truecost.importers import rdata
+from truecost.importers import packed, rdata
 from truecost.importers.detect import import_runs
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
@@ -150,7 +150,7 @@ def test_values_of_r(tmp_path: Path) -> None:
         assert found["wrapped"].values.tolist() == [1, 2]
         assert found["long"].values.tolist() == [5, 6]
         assert found["texts"].values == ["ü", None, ""]
-        assert found["space"].get("x").values.tolist() == [7]  # type: ignore[union-attr]
+        assert found["space"].get("x").values.tolist() == [7]
         assert found["again"].values == ["range"]  # the first symbol of the file
         assert found["closure"].kind == "other"
         assert found["raw"].values.tolist() == [1, 2]
@@ -212,7 +212,7 @@ def test_bad_workspaces(tmp_path: Path, content: bytes, words: str) -> None:
 
 def test_bombs_do_not_take_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A small packed file that unpacks to gigabytes would be unpacked."""
-    monkeypatch.setattr(rdata, "LARGEST", 32 << 20)
+    monkeypatch.setattr(packed, "LARGEST", 32 << 20)
     packer = zlib.compressobj(1, wbits=31)
     log, zeros = (
         packer.compress(part) + packer.flush(zlib.Z_FULL_FLUSH)
@@ -372,14 +372,14 @@ def test_real_logs(
     # The log keeps every run a second time, one a row: instance (a pair), configuration, iteration.
     history = state.get("experiment_log")
     assert history is not None
-    keys = [history.get(column).values.astype(int) for column in ("configuration", "instance")]  # type: ignore[union-attr]
+    keys = [history.get(column).values.astype(int) for column in ("configuration", "instance")]
     assert keys[0].size == int(found.matrix.counts().sum())
     drawn = state.get("instances_log")
-    names = log.get("scenario").get("instances").values  # type: ignore[union-attr]
+    names = log.get("scenario").get("instances").values
     assert drawn is not None
     assert found.matrix.seeds is not None
     for configuration, pair in list(zip(*keys, strict=True))[::7]:
-        number = drawn.get("instanceID").values[pair - 1]  # type: ignore[union-attr]
+        number = drawn.get("instanceID").values[pair - 1]
         cell = found.matrix.select(configurations=str(configuration), instances=names[number - 1])
         place = cell.seeds.tolist()[0][0].index(drawn.get("seed").values[pair - 1])  # type: ignore[union-attr]
         assert cell.costs[0, 0, place] == table[pair - 1, configuration - 1]

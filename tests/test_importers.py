@@ -229,11 +229,11 @@ def test_wrapper_answers_in_folders(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("Result for SMAC: SAT, 1.5\n", "status, runtime, runlength, quality and seed"),
-        ("Result for SMAC: HAPPY, 1.5, 0, 0, 1\n", "a status such as"),
-        ('Result of this algorithm run: {"status": \n', "an answer in JSON"),
-        ('Result of this algorithm run: {"runtime": 1}\n', "an answer with a status"),
-        ("Result of this algorithm run: " + '{"a":' * 50_000 + "\n", "an answer in JSON"),
-        ("Result for SMAC: SAT, fast, 0, 0, 1\n", "a number as runtime"),
+        ("Result for SMAC: HAPPY, 1.5, 0, 0, 1\n", "in an answer in i.log"),
+        ('Result of this algorithm run: {"status": \n', "in an answer in i.log"),
+        ('Result of this algorithm run: {"runtime": 1}\n', "in an answer in i.log"),
+        ("Result of this algorithm run: " + '{"a":' * 50_000 + "\n", "in an answer in i.log"),
+        ("Result for SMAC: SAT, fast, 0, 0, 1\n", "in an answer in i.log"),
     ],
 )
 def test_bad_answers(tmp_path: Path, text: str, words: str) -> None:

@@ -302,7 +302,7 @@ def loaded() -> Iterator[Starter]:
         "truecost.cli.bound",
         "truecost.cli.import_",
         "truecost.cli.info",
-        "truecost.importers.table",
+        "truecost.importers.formats.table",
         "truecost.judge.assess",
         "truecost.judge.bounds",
         "truecost.show.document.next_steps",

@@ -1,32 +1,21 @@
-"""The door: looks at what a path holds, and has the right importer read it."""
+"""Looks at what a path holds, and has the right importer read it."""
 
-import math
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from truecost.errors import InputError
 from truecost.importers.record import Options
-from truecost.journal.file import HEADER
-from truecost.matrix import provenance
+from truecost.importers.registry import Candidate, Importer, importer_of, importers
 from truecost.matrix.cost_matrix import PACKED, CostMatrix
 from truecost.matrix.imported import Import
-from truecost.runs import NO_STATUS, Status, Trajectory
+from truecost.runs import NO_STATUS, Status
 from truecost.stats.utility import Utility
-
-KINDS: Final = ("smac", "irace", "aslib", "acl", "table", "matrix", "journal")
-# How far below a folder SMAC's own is looked for: it writes name/seed/.
-DEEPEST: Final = 3
-START: Final = 1 << 16
-# Files that the archives of Excel and LibreOffice begin with.
-WORKBOOK: Final = (b"[Content_Types].xml", b"xl/", b"_rels/", b"mimetypeapplication/vnd.oasis")
-Reader = Callable[[Path, Options], Import]
 
 
 def import_runs(
@@ -83,45 +72,95 @@ def import_runs(
         default=default,
         utility=Utility.parse(utility) if isinstance(utility, str) else utility,
     )
-    if kind is not None and kind not in KINDS:
-        raise InputError(f"Expected one of the kinds {', '.join(KINDS)}, got {kind!r}.")
-    if not isinstance(source, str | os.PathLike):
-        from truecost.importers.table import from_frame
-
-        return _settled(from_frame(source, options), options)
-    path = Path(source)
     try:
-        where, read = _reader(path, kind)
-        return _settled(read(where, options), options)
+        candidate = Candidate.of(source)
+        importer = _importer(candidate, kind)
+        return _settled(importer.read(candidate.source, options), options)
     except InputError as error:
+        if not isinstance(source, str | os.PathLike):
+            raise
         # A matrix names its file itself.
-        named = str(error).startswith(f"{path}: ")
-        raise InputError(str(error) if named else f"{path}: {error}") from error
+        named = str(error).startswith(f"{Path(source)}: ")
+        raise InputError(str(error) if named else f"{Path(source)}: {error}") from error
     except MemoryError:
-        raise InputError(f"{path}: expected runs that fit into memory, and they do not.") from None
+        raise InputError(
+            f"{source!s:.200}: expected runs that fit into memory, and they do not."
+        ) from None
 
 
-def _settled(found: Import, options: Options) -> Import:
-    """With the default and the utility that the caller names."""
-    test = None if found.test is None else _worth(found.test, options)
-    found = replace(found, matrix=_worth(found.matrix, options), test=test)
-    if options.default is None:
-        return found
-    if options.default not in found.matrix.configurations:
+def holds_runs(path: Path) -> bool:
+    """Whether a file or folder looks like runs, as far as its first lines tell."""
+    try:
+        candidate = Candidate.of(path)
+        importer = _importer(candidate, None)
+    except (InputError, OSError):
+        return False
+    if importer.name != "table" or path.is_dir() or candidate.start.startswith(b"PAR1"):
+        return True
+    # Some text is a table if its first line has room for configuration, instance and cost.
+    return len(re.split(rb"[,;\t]", candidate.start.partition(b"\n")[0])) > 2
+
+
+def _importer(candidate: Candidate, kind: str | None) -> Importer:
+    """The importer that was named, else the first that recognises what is there."""
+    if kind is not None:
+        importer = importer_of(kind)
+        path = candidate.path
+        if path is not None and path.is_dir() and not importer.recognise(candidate):
+            raise InputError(f"expected what {kind} leaves, got something else.")
+        return importer
+    for importer in importers():
+        if importer.recognise(candidate):
+            return importer
+    raise InputError(_unknown(candidate))
+
+
+def _unknown(candidate: Candidate) -> str:
+    """What to say of something that no importer recognises."""
+    start, path = candidate.start, candidate.path
+    expected = "expected a log, a table or a workspace of R"
+    if path is None:
+        return f"expected a path or a data frame, got {type(candidate.source).__name__}."
+    if path.is_dir():
+        titles = sorted(importer.title for importer in importers())
+        return f"expected a folder of one of these, and it holds none: {', '.join(titles)}."
+    if not start.strip():
+        return "expected runs, got an empty file."
+    if start.startswith(PACKED):
+        return f"{expected}, got a packed file: unpack it first."
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "expected a table in UTF-8, got one in UTF-16: save it as UTF-8."
+    if candidate.text.startswith(("{", "[{")):
+        return (
+            "expected runhistory.json of SMAC3, got JSON of another name: "
+            "point to the folder that holds it."
+        )
+    if candidate.text.lower().startswith(("@relation", "%")):
+        return "expected algorithm_runs.arff of ASlib, got an ARFF file of another name."
+    return f"{expected}, and it is none of them."
+
+
+def _settled(log: Import, options: Options) -> Import:
+    """The import with the default and the utility that the caller names."""
+    if options.default is not None and options.default not in log.matrix.configurations:
         raise InputError(
             f"expected the name of a configuration as `default`, got {options.default!r:.60}."
         )
-    return replace(found, trajectory=replace(found.trajectory, default=options.default))
+    return replace(
+        log,
+        matrix=_worth(log.matrix, options),
+        test=None if log.test is None else _worth(log.test, options),
+        trajectory=replace(log.trajectory, default=options.default or log.trajectory.default),
+        left_out={reason: count for reason, count in log.left_out.items() if count},
+    )
 
 
 def _worth(times: CostMatrix, options: Options) -> CostMatrix:
     """Costs that are running times, or the penalty of a run that was not solved, as 1 − the utility
     asked for.
     """
-    utility, before = (
-        options.utility,
-        None if times.utility is None else Utility.parse(times.utility),
-    )
+    utility = options.utility
+    before = None if times.utility is None else Utility.parse(times.utility)
     if utility is None or utility == before:
         return times
     if before is not None:
@@ -134,188 +173,13 @@ def _worth(times: CostMatrix, options: Options) -> CostMatrix:
     if known is not None:
         late = np.where(known == NO_STATUS, late, ~np.isin(known, (Status.SOLVED, Status.CENSORED)))
     costs = utility.cost(np.where(late & ~np.isnan(times.costs), np.inf, times.costs))
-    names = times.configurations, times.instances
     return CostMatrix(
-        costs, *names, 0.0, 1.0, statuses=known, seeds=times.seeds, utility=str(utility)
-    )
-
-
-def holds_runs(path: Path) -> bool:
-    """Whether a file or folder looks like runs, as far as its first lines tell."""
-    try:
-        _, found = _in_folder(path) if path.is_dir() else _in_file(path)
-    except (InputError, OSError):
-        return False
-    if found != "table" or path.is_dir() or _starts(path, b"PAR1"):
-        return found is not None
-    with path.open("rb") as file:
-        # Some text is a table if its first line has room for configuration, instance and cost.
-        return len(re.split(rb"[,;\t]", file.readline(START))) > 2
-
-
-def _reader(path: Path, kind: str | None) -> tuple[Path, Reader]:
-    if path.is_dir():
-        where, found = _in_folder(path)
-    elif path.is_file() or not path.exists():
-        where, found = _in_file(path)
-    else:
-        raise InputError("expected a file or a folder, got something else.")
-    if kind is not None and kind != found:
-        if kind in ("smac", "aslib") or path.is_dir():
-            raise InputError(f"expected what {kind} leaves, got {found or 'something else'}.")
-        where, found = path, kind
-    if found is None:
-        raise InputError(
-            "expected a folder of SMAC3 (runhistory.json), ASlib (algorithm_runs.arff), CAVE (runhistory.csv) or wrapper "
-            "logs of AClib, and it holds none of them."
-        )
-    if found in ("matrix", "journal"):
-        return where, _matrix if found == "matrix" else _journal
-    # Loaded here, since a matrix needs none of them.
-    module = import_module(f"truecost.importers.{found}")
-    if found != "acl":
-        return where, module.load
-    array = where.name == "PM.npy" or (not path.is_dir() and _starts(path, b"\x93NUMPY"))
-    return where, module.load_array if array else module.load_logs
-
-
-def _in_folder(path: Path) -> tuple[Path, str | None]:
-    from truecost.importers import acl, aslib, smac, table
-
-    if (path / smac.HISTORY).is_file():
-        return path, "smac"
-    if (path / aslib.RUNS).is_file():
-        return path, "aslib"
-    if (path / table.CAVE).is_file():
-        return path, "table"
-    if (path / "PM.npy").is_file():
-        return path / "PM.npy", "acl"
-    below = [
-        found
-        for depth in range(1, DEEPEST + 1)
-        for found in sorted(path.glob("*/" * depth + smac.HISTORY))
-    ]
-    if len(below) > 1:
-        raise InputError(
-            f"expected one run of SMAC3, got {len(below)}: name one, {below[0].parent} for instance."
-        )
-    if below:
-        return below[0].parent, "smac"
-    files = (
-        file for file in sorted(path.rglob("*")) if file.is_file() and not file.name.startswith(".")
-    )
-    return path, "acl" if any(acl.has_answers(file) for file in files) else None
-
-
-def _in_file(path: Path) -> tuple[Path, str | None]:
-    with path.open("rb") as file:
-        start = file.read(START)
-    if start.startswith(HEADER):
-        return path, "journal"
-    if start.startswith(b"PK\x03\x04"):
-        if any(mark in start for mark in WORKBOOK):
-            raise InputError(
-                "expected a log, a table or a workspace of R, got a spreadsheet: save it as csv."
-            )
-        return path, "matrix"
-    from truecost.importers import acl, aslib, rdata, smac
-
-    with path.open("rb") as file:
-        if rdata.is_workspace(file):
-            return path, "irace"
-    if not start.strip():
-        raise InputError("expected runs, got an empty file.")
-    if start.startswith(PACKED):
-        raise InputError(
-            "expected a log, a table or a workspace of R, got a packed file: unpack it first."
-        )
-    if start.startswith(b"\x93NUMPY"):
-        return path, "acl"
-    if start.startswith(b"PAR1"):
-        return path, "table"
-    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError("expected a table in UTF-8, got one in UTF-16: save it as UTF-8.")
-    if b"\0" in start:
-        raise InputError("expected a log, a table or a workspace of R, and it is none of them.")
-    text = start.decode(errors="replace").lstrip("\ufeff \t\r\n")
-    if text.startswith(("{", "[{")):
-        if path.name != smac.HISTORY:
-            raise InputError(
-                f"expected {smac.HISTORY} of SMAC3, got JSON of another name: point to the folder that holds it."
-            )
-        return path.parent, "smac"
-    if path.name == aslib.RUNS or text.lower().startswith(("@relation", "%")):
-        if path.name != aslib.RUNS:
-            raise InputError(f"expected {aslib.RUNS} of ASlib, got an ARFF file of another name.")
-        return path.parent, "aslib"
-    return path, "acl" if acl.has_answers(path) else "table"
-
-
-def _starts(path: Path, mark: bytes) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(mark)) == mark
-
-
-def _matrix(path: Path, options: Options) -> Import:
-    """A matrix of truecost, as it is."""
-    for name in ("cutoff", "par", "objective", "fidelity"):
-        if getattr(options, name) is not None:
-            raise InputError(
-                f"expected no `{name}` with a matrix, whose costs are settled; give it with the log itself."
-            )
-    found = CostMatrix.load(path, low=options.low, high=options.high)
-    kept = provenance.read(path)
-    return Import(kind="matrix", matrix=found, trajectory=kept or Trajectory(tool="truecost"))
-
-
-def _journal(path: Path, options: Options) -> Import:
-    """A journal: of `gather`, with configurations fixed before any cost was seen, or of
-    `configure`, a search.
-    """
-    if options.low is not None or options.high is not None:
-        raise InputError(
-            "expected no `low` and `high` with a journal: they follow from its metric."
-        )
-    # Here, since it loads what runs solvers, and no other log needs that.
-    from truecost.journal import searchlog, validationlog
-    from truecost.journal.journal import Journal
-
-    with Journal.read(path) as journal:
-        table = journal.table()
-        utility = None if options.utility is None else str(options.utility)
-        metric = journal.metric(par=options.par, cutoff=options.cutoff, utility=utility)
-        if journal.kind == "validate":
-            return validationlog.import_of(journal, metric)
-        matrix = journal.matrix(metric, table=table)
-        parameters = journal.configurations()
-        planned = math.prod(journal.planned() or (0,))
-        if journal.kind == "configure":
-            hidden = [
-                place for place, name in enumerate(table.instances) if name in journal.held_out()
-            ]
-            judged = np.isin(table.instance, hidden) & ~table.ahead
-            ahead = int(table.ahead.sum())
-            return Import(
-                kind="journal",
-                matrix=matrix,
-                trajectory=searchlog.trajectory_of(journal),
-                parameters=parameters,
-                origins=searchlog.origins_of(journal),
-                test=journal.matrix(metric, held_out=True, table=table) if judged.any() else None,
-                left_out={"of a batch that is not finished": ahead} if ahead else {},
-            )
-    ahead = int(table.ahead.sum())
-    origin = Trajectory(
-        tool="truecost gather",
-        proposed="beforehand",
-        raced=False,
-        default=next(iter(parameters)),
-        unfinished=int(matrix.counts().sum()) < planned,
-    )
-    return Import(
-        kind="journal",
-        matrix=matrix,
-        trajectory=origin,
-        parameters=parameters,
-        left_out={"finished before a slower run that was begun earlier": ahead} if ahead else {},
+        costs,
+        times.configurations,
+        times.instances,
+        0.0,
+        1.0,
+        statuses=known,
+        seeds=times.seeds,
+        utility=str(utility),
     )

@@ -5,76 +5,47 @@ evaluated. A vector is believed to have as many elements as there are bytes for,
 cannot ask for much memory.
 """
 
-import bz2
-import gzip
-import lzma
 import struct
-import zlib
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Final
+from io import BufferedReader
+from typing import Any, Final
 
 import numpy as np
 
 from truecost.errors import InputError
+from truecost.importers import packed
 
-# What a workspace may unpack to, how many values it may have and how deep they may nest. Logs of
-# irace stay far below: one of 1,000 runs has 1.3 MB and 95,000 values, 44 deep.
-LARGEST: Final = 1 << 30
+# How many values a workspace may have and how deep they may nest. Logs of irace stay far below: one
+# of 1,000 runs has 95,000 values, 44 deep.
 MOST_VALUES: Final = 4_000_000
 DEEPEST: Final = 120
-CHUNK: Final = 1 << 20
 NA_INTEGER: Final = -(2**31)
+NUMBERS: Final = ("integer", "double")
 
 MAGIC: Final = (b"RDX2\n", b"RDX3\n")
 
 # The type numbers of R's serialize.c.
 _SYMBOL, _PAIRS, _CLOSURE, _ENVIRONMENT, _PROMISE, _CALL = 1, 2, 3, 4, 5, 6
 _SPECIAL, _BUILTIN, _CHARS, _LOGICAL, _INTEGER, _REAL, _COMPLEX = 7, 8, 9, 10, 13, 14, 15
-_STRINGS, _DOTS, _LIST, _EXPRESSION, _BYTECODE, _POINTER, _WEAK, _RAW, _S4 = (
-    16,
-    17,
-    19,
-    20,
-    21,
-    22,
-    23,
-    24,
-    25,
-)
-(
-    _ALTREP,
-    _ATTRIBUTED_PAIRS,
-    _ATTRIBUTED_CALL,
-    _BASE_ENV,
-    _EMPTY_ENV,
-    _CODE_REFERENCE,
-    _CODE_DEFINITION,
-) = range(238, 245)
-(
-    _PERSISTENT,
-    _PACKAGE,
-    _NAMESPACE,
-    _BASE_NAMESPACE,
-    _MISSING_ARG,
-    _UNBOUND,
-    _GLOBAL_ENV,
-    _NIL,
-    _REFERENCE,
-) = range(247, 256)
+_STRINGS, _DOTS, _LIST, _EXPRESSION, _BYTECODE, _POINTER, _WEAK, _RAW, _S4 = 16, 17, *range(19, 26)
+_ALTREP, _ATTRIBUTED_PAIRS, _ATTRIBUTED_CALL, _BASE_ENV, _EMPTY_ENV = range(238, 243)
+_CODE_REFERENCE, _CODE_DEFINITION = 243, 244
+_PERSISTENT, _PACKAGE, _NAMESPACE, _BASE_NAMESPACE, _MISSING_ARG = range(247, 252)
+_UNBOUND, _GLOBAL_ENV, _NIL, _REFERENCE = range(252, 256)
 _NOTHING = frozenset(
     {_BASE_ENV, _EMPTY_ENV, _BASE_NAMESPACE, _MISSING_ARG, _UNBOUND, _GLOBAL_ENV, _NIL}
 )
 _PAIRS_LIKE = frozenset({_PAIRS, _CLOSURE, _PROMISE, _CALL, _DOTS})
 _CODE_PAIRS = frozenset({_PAIRS, _CALL, _CODE_DEFINITION, _ATTRIBUTED_PAIRS, _ATTRIBUTED_CALL})
-_NUMBERS = {_LOGICAL: ">i4", _INTEGER: ">i4", _REAL: ">f8", _COMPLEX: ">c16", _RAW: "u1"}
-_TOO_DEEP = f"expected values of R nested at most {DEEPEST} deep, and these go deeper."
-_NAMES = {
-    _LOGICAL: "logical",
-    _INTEGER: "integer",
-    _REAL: "double",
-    _COMPLEX: "complex",
-    _RAW: "raw",
+# What a vector of numbers is called, and how its elements are stored.
+_VECTORS = {
+    _LOGICAL: ("logical", ">i4"),
+    _INTEGER: ("integer", ">i4"),
+    _REAL: ("double", ">f8"),
+    _COMPLEX: ("complex", ">c16"),
+    _RAW: ("raw", "u1"),
 }
+_TOO_DEEP = f"expected values of R nested at most {DEEPEST} deep, and these go deeper."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -97,85 +68,58 @@ class RValue:
     @property
     def names(self) -> list[str]:
         """The names of the elements, empty where there are none."""
-        found = self.attributes.get("names")
-        return (
-            [name or "" for name in found.values]
-            if found is not None and found.kind == "character"
-            else []
-        )
+        return [name or "" for name in self.attributes.get("names", NULL).texts()]
 
-    def get(self, name: str) -> "RValue | None":
-        """The element of that name in a list or an environment."""
-        if self.kind in ("list", "pairs", "environment"):
-            for place, each in enumerate(self.names):
-                if each == name and place < len(self.values):
-                    found: RValue = self.values[place]
-                    return found
-        return None
+    def get(self, *names: str) -> "RValue":
+        """The element of that name in a list or an environment, of the next in that, and so on;
+        `NULL` where there is none.
+        """
+        value = self
+        for name in names:
+            place = value.names.index(name) if name in value.names else len(value)
+            holds = value.kind in ("list", "pairs", "environment") and place < len(value)
+            value = value.values[place] if holds else NULL
+        return value
 
     def pairs(self) -> dict[str, "RValue"]:
         """The values of a pair list by their tags, of anything else nothing."""
         return dict(zip(self.names, self.values, strict=True)) if self.kind == "pairs" else {}
 
-    def is_a(self, name: str) -> bool:
-        """Whether its class attribute has this name."""
-        found = self.attributes.get("class")
-        return found is not None and found.kind == "character" and name in found.values
+    def texts(self, *names: str) -> list[str | None]:
+        """The texts of a character vector, or of a list of single texts; none of anything else."""
+        value = self.get(*names)
+        if value.kind == "list":
+            parts = [part for part in value.values if part.kind == "character" and len(part) == 1]
+            return [part.values[0] for part in parts]
+        return list(value.values) if value.kind == "character" else []
+
+    def text(self, *names: str) -> str:
+        """The only text there; empty where there is none, or several."""
+        texts = self.texts(*names)
+        return (texts[0] or "") if len(texts) == 1 else ""
+
+    def number(self, *names: str) -> float | None:
+        """The only number there, 1 for TRUE, where it is finite and above 0."""
+        value = self.get(*names)
+        if value.kind not in ("logical", *NUMBERS) or len(value) != 1:
+            return None
+        number = float(value.values[0])
+        return number if 0 < number < np.inf else None
 
 
 NULL: Final = RValue(kind="null")
 OTHER: Final = RValue(kind="other")
 
 
-def read(file: BinaryIO) -> dict[str, RValue]:
+def read(file: BufferedReader) -> dict[str, RValue]:
     """The variables of a workspace that `save()` wrote, by name."""
-    content = _unpacked(file)
+    content = packed.unpacked(file, "a workspace of R")
     if content[:5] not in MAGIC:
         raise InputError(
-            f"expected a workspace of R in its binary format (RDX2 or RDX3), got {bytes(content[:5])!r}."
+            "expected a workspace of R in its binary format (RDX2 or RDX3), got "
+            f"{bytes(content[:5])!r}."
         )
     return _Reader(content).variables()
-
-
-def is_workspace(file: BinaryIO) -> bool:
-    """Whether an open file begins like a workspace, packed or not; it is read from its beginning
-    again afterwards.
-    """
-    try:
-        return _opened(file).read(5) in MAGIC
-    except (OSError, EOFError, zlib.error, lzma.LZMAError):
-        return False
-    finally:
-        file.seek(0)
-
-
-def _opened(file: BinaryIO) -> BinaryIO | gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile:
-    start = file.read(6)
-    file.seek(0)
-    if start.startswith(b"\x1f\x8b"):
-        return gzip.GzipFile(fileobj=file)
-    if start.startswith(b"BZh"):
-        return bz2.BZ2File(file)
-    if start == b"\xfd7zXZ\0":
-        return lzma.LZMAFile(file)
-    return file
-
-
-def _unpacked(file: BinaryIO) -> bytes:
-    content = bytearray()
-    try:
-        stream = _opened(file)
-        while chunk := stream.read(CHUNK):
-            content += chunk
-            if len(content) > LARGEST:
-                raise InputError(
-                    f"expected a workspace of at most {LARGEST >> 20:,} MB, and it unpacks to more."
-                )
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        raise InputError(
-            f"expected a workspace of R, and it cannot be unpacked ({error})."
-        ) from error
-    return bytes(content)
 
 
 class _Reader:
@@ -208,7 +152,8 @@ class _Reader:
         end = self.at + size
         if size < 0 or end > len(self.content):
             raise InputError(
-                f"expected {size:,} more bytes at {self.at:,} of {len(self.content):,}: the file is cut off or damaged."
+                f"expected {size:,} more bytes at {self.at:,} of {len(self.content):,}: "
+                "the file is cut off or damaged."
             )
         taken = self.content[self.at : end]
         self.at = end
@@ -226,7 +171,8 @@ class _Reader:
         if size < 0 or size * least > len(self.content) - self.at:
             left = len(self.content) - self.at
             raise InputError(
-                f"expected {left:,} bytes of elements at most at {self.at:,}, got a claim of {size:,} elements."
+                f"expected {left:,} bytes of elements at most at {self.at:,}, "
+                f"got a claim of {size:,} elements."
             )
         return size
 
@@ -249,7 +195,8 @@ class _Reader:
             place = (flags >> 8) or self.integer()
             if not 1 <= place <= len(self.seen):
                 raise InputError(
-                    f"expected a reference to one of {len(self.seen)} values, got {place}: the file is damaged."
+                    f"expected a reference to one of {len(self.seen)} values, got {place}: "
+                    "the file is damaged."
                 )
             return self.seen[place - 1]
         if kind in _PAIRS_LIKE:
@@ -273,11 +220,11 @@ class _Reader:
         return self.ended(self.elements(kind), has_attributes)
 
     def elements(self, kind: int) -> RValue:
-        if kind in _NUMBERS:
-            dtype = np.dtype(_NUMBERS[kind])
+        if kind in _VECTORS:
+            name, dtype = _VECTORS[kind][0], np.dtype(_VECTORS[kind][1])
             size = self.length(dtype.itemsize)
             values = np.frombuffer(self.take(size * dtype.itemsize), dtype=dtype)
-            return RValue(kind=_NAMES[kind], values=values.astype(dtype.newbyteorder("=")))
+            return RValue(kind=name, values=values.astype(dtype.newbyteorder("=")))
         if kind == _STRINGS:
             return RValue(
                 kind="character", values=[self.item_text() for _ in range(self.length(8))]
@@ -383,32 +330,19 @@ class _Reader:
         around them.
         """
         about, state, attributes = self.item(), self.item(), self.item()
-        name = (
-            about.values[0].values[0]
-            if about.kind == "pairs" and about.values[0].kind == "symbol"
-            else ""
-        )
-        value = OTHER
-        if (
-            name in ("compact_intseq", "compact_realseq")
-            and state.kind == "double"
-            and len(state) == 3
-        ):
+        head = about.values[0] if about.kind == "pairs" else NULL
+        name = str(head.values[0]) if head.kind == "symbol" else ""
+        first = state.values[0] if state.kind in ("list", "pairs") and len(state) else NULL
+        if name.startswith("compact_") and state.kind == "double" and len(state) == 3:
             value = self.range(state.values, "integer" if name == "compact_intseq" else "double")
-        elif str(name).startswith("wrap_") and state.kind in ("list", "pairs") and state.values:
-            value = state.values[0]
-        elif (
-            name == "deferred_string"
-            and state.kind == "pairs"
-            and state.values[0].kind in ("integer", "double")
-        ):
-            value = RValue(
-                kind="character",
-                values=[_as_text(number) for number in state.values[0].values.tolist()],
-            )
+        elif name.startswith("wrap_") and len(state) and first is not NULL:
+            value = first
+        elif name == "deferred_string" and state.kind == "pairs" and first.kind in NUMBERS:
+            texts = [_as_text(number) for number in first.values.tolist()]
+            value = RValue(kind="character", values=texts)
         else:
             raise InputError(
-                f"expected a vector of R, got one in the compact form {name!r}, which is not known here."
+                f"expected a vector of R, got one in the compact form {name!r}, which is not known."
             )
         return RValue(
             kind=value.kind, values=value.values, attributes=value.attributes | attributes.pairs()

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -22,25 +21,17 @@ USUAL_PAR: Final = 10.0
 MOST_ROOM: Final = 4
 
 # What others call the ways a run can end.
-STATUS_WORDS: Final = MappingProxyType(
-    dict.fromkeys(
-        ("success", "sat", "unsat", "ok", "solved", "complete", "successful", "done", "finished"),
-        Status.SOLVED,
-    )
-    | dict.fromkeys(
-        ("timeout", "timedout", "time_out", "timed out", "cutoff", "tle"), Status.TIMEOUT
-    )
-    | dict.fromkeys(("censored", "capped"), Status.CENSORED)
-    | dict.fromkeys(
-        ("memout", "memoryout", "memory", "memory_out", "mem_out", "oom"), Status.MEMORY
-    )
-    | dict.fromkeys(
-        ("crashed", "crash", "error", "failed", "fail", "wrong", "other", "not_applicable"),
-        Status.CRASHED,
-    )
-    | dict.fromkeys(("abort", "aborted", "killed"), Status.ABORTED)
-    | {"vetoed": Status.VETOED}
-)
+_WORDS: Final[Mapping[Status, str]] = {
+    Status.SOLVED: "success sat unsat ok solved complete successful done finished satisfiable "
+    "unsatisfiable succes completed",
+    Status.TIMEOUT: "timeout timedout time_out timed_out cutoff tle",
+    Status.CENSORED: "censored capped",
+    Status.MEMORY: "memout memoryout memory memory_out mem_out oom out_of_memory",
+    Status.CRASHED: "crashed crash error failed fail wrong other not_applicable",
+    Status.ABORTED: "abort aborted killed",
+    Status.VETOED: "vetoed",
+}
+STATUS_WORDS: Final = {word: status for status, words in _WORDS.items() for word in words.split()}
 # What others write for a run that has not ended: there is nothing to charge yet.
 UNFINISHED: Final = frozenset({"running", "stop", "donotadvance"})
 
@@ -146,9 +137,10 @@ def charge(
         par = options.par if options.par is not None else par if par is not None else USUAL_PAR
         # Without a status, to stop at the cutoff is to be stopped by it.
         late = np.where(statuses == NO_STATUS, values >= cutoff, ~failed & (values > cutoff))
-        if told := int((late & (statuses == Status.SOLVED)).sum()):
+        if overran := int((late & (statuses == Status.SOLVED)).sum()):
             notes.append(
-                f"{told:,} runs ended after the cutoff of {cutoff:g} though called solved: they count as timeouts."
+                f"{overran:,} runs ended after the cutoff of {cutoff:g} though called solved: "
+                "they count as timeouts."
             )
         # Stopped at the cutoff, or at a cap that is above the one asked for, it is a timeout.
         late |= censored & (values >= cutoff)
@@ -158,7 +150,8 @@ def charge(
         low = 0.0 if options.low is None else options.low
         high = max(par * cutoff, low) if options.high is None else options.high
         notes.append(
-            f"Costs are running times with a cutoff of {cutoff:g}: PAR{par:g}, {int(failed.sum()):,} runs are charged."
+            f"Costs are running times with a cutoff of {cutoff:g}: PAR{par:g}, "
+            f"{int(failed.sum()):,} runs are charged."
         )
     else:
         low, high = _given_range(options, like)
@@ -172,11 +165,9 @@ def charge(
         costs[lost] = worst
         statuses[lost & (statuses == NO_STATUS)] = Status.CRASHED
         if lost.any():
-            most = (
-                "the most a run can cost"
-                if np.isfinite(high)
-                else "the largest cost seen: give `high` if it is more"
-            )
+            most = "the most a run can cost"
+            if not np.isfinite(high):
+                most = "the largest cost seen: give `high` if it is more"
             notes.append(
                 f"{int(lost.sum()):,} runs that failed without a cost are charged {worst:g}, {most}."
             )
@@ -245,12 +236,13 @@ def number_or_nan(value: Any) -> float:
 
 def status_of(word: str) -> Status | None:
     """What others call a status; None for a run that has not ended."""
-    plain = word.strip().strip("'\"").lower().removeprefix("statustype.")
+    plain = word.strip().strip("'\"").lower().removeprefix("statustype.").replace(" ", "_")
     if plain in UNFINISHED:
         return None
     if plain not in STATUS_WORDS:
         raise InputError(
-            f"expected a status such as success, timeout, memout or crashed, got {word!r:.60}: write timeout for a run that "
-            "was not solved in time, crashed for one that failed otherwise."
+            f"expected a status such as success, timeout, memout or crashed, got {word!r:.60}: "
+            "write timeout for a run that was not solved in time, crashed for one that failed "
+            "otherwise."
         )
     return STATUS_WORDS[plain]

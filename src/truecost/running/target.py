@@ -2,10 +2,8 @@
 a Python function.
 """
 
-import ast
 import importlib.util
 import json
-import math
 import re
 import secrets
 import sys
@@ -16,33 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from truecost.errors import InputError
+from truecost.running import wrapper_answer
 from truecost.running.scenario import Scenario, fill
+from truecost.running.wrapper_answer import reported_number
 from truecost.runs import Instance, Status
 from truecost.space.space import Configuration, arguments
 
 CALL = Path(__file__).with_name("_call.py")
 STYLE = {"command": "--name=value", "wrapper": "-name value", "irace": "--name value"}
-# The words of the wrapper convention, in the spellings that are about.
-WORDS = {
-    "SAT": Status.SOLVED,
-    "UNSAT": Status.SOLVED,
-    "SUCCESS": Status.SOLVED,
-    "SUCCES": Status.SOLVED,
-    "SOLVED": Status.SOLVED,
-    "TIMEOUT": Status.TIMEOUT,
-    "MEMOUT": Status.MEMORY,
-    "MEMORY": Status.MEMORY,
-    "CRASHED": Status.CRASHED,
-    "ABORT": Status.ABORTED,
-}
-ANSWER_LINE = re.compile(
-    r"^[ \t]*Result (?:for (?:SMAC|ParamILS|HAL)|of (?:this )?algorithm run)[ \t]*:[ \t]*(.*)$",
-    re.M,
-)
+ANSWER_LINE = re.compile(rf"^[ \t]*{wrapper_answer.ANSWER}$", re.MULTILINE | re.IGNORECASE)
 # Stands for the scratch folder until the supervisor has made one; nobody's file is called that.
 SCRATCH = f"scratch-{secrets.token_hex(16)}"
-# No answer is longer; and what reads it must not be led astray by one that is.
-LONGEST = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +193,7 @@ class Caller:
     def _read_command(self, exit_code: int, text: str) -> Answered:
         answer = self.scenario.answer
         said = {"time": _last(answer.time, text), "value": _last(answer.value, text)}
-        time, value = _number(said["time"]), _number(said["value"])
+        time, value = reported_number(said["time"]), reported_number(said["value"])
         if exit_code not in answer.exit:
             return Answered(status=Status.CRASHED, time=time, value=value)
         if answer.solved is not None and not re.search(answer.solved, text, re.MULTILINE):
@@ -252,35 +234,13 @@ def read_wrapper(text: str) -> Answered:
             status=Status.CRASHED,
             detail="no answer: no line 'Result for SMAC: …' or 'Result of this algorithm run: …'",
         )
-    line = lines[-1].strip()
-    unreadable = Answered(status=Status.CRASHED, detail=f"no answer: cannot read {line[:80]!r}")
-    if len(line) > LONGEST:
-        return unreadable
-    if line.startswith("{"):
-        fields = _mapping(line)
-        if fields is None:
-            return unreadable
-        word, time = fields.get("status"), fields.get("runtime", fields.get("time"))
-        value = next(
-            (fields[key] for key in ("value", "quality", "cost") if fields.get(key) is not None),
-            None,
+    answer = wrapper_answer.parse(lines[-1])
+    if answer is None or answer.status is None:
+        return Answered(
+            status=Status.CRASHED, detail=f"no answer: cannot read {lines[-1].strip()[:80]!r}"
         )
-    else:
-        parts = [part.strip() for part in line.split(",")]
-        if len(parts) < 5:
-            return unreadable
-        word, time, value = parts[0], parts[1], parts[3]
-    status = WORDS.get(word.strip().upper()) if isinstance(word, str) else None
-    seconds, number = _number(time), _number(value)
-    given = [(time, seconds), (value, number)]
-    if status is None or (
-        status == Status.SOLVED and any(raw is not None and read is None for raw, read in given)
-    ):
-        return unreadable
-    if seconds is not None and seconds < 0:
-        return unreadable
-    detail = "" if status == Status.SOLVED else f"the target says {str(word).strip().upper()}"
-    return Answered(status=status, time=seconds, value=number, detail=detail)
+    detail = "" if answer.status == Status.SOLVED else f"the target says {answer.word}"
+    return Answered(status=answer.status, time=answer.runtime, value=answer.quality, detail=detail)
 
 
 def read_irace(text: str) -> Answered:
@@ -292,7 +252,7 @@ def read_irace(text: str) -> Answered:
         return Answered(
             status=Status.CRASHED, detail="no answer: expected the last line to be 'cost [time]'"
         )
-    numbers = [_number(word) for word in lines[-1]]
+    numbers = [reported_number(word) for word in lines[-1]]
     if lines[-1][0].lower().lstrip("+") in ("inf", "infinity"):
         return Answered(status=Status.CRASHED, detail="the target says Inf")
     if None in numbers or (len(numbers) == 2 and (numbers[1] or 0) < 0):
@@ -302,39 +262,6 @@ def read_irace(text: str) -> Answered:
     return Answered(
         status=Status.SOLVED, value=numbers[0], time=numbers[1] if len(numbers) == 2 else None
     )
-
-
-def _mapping(line: str) -> dict[str, Any] | None:
-    """JSON, or the same as Python prints it."""
-    for read in (json.loads, ast.literal_eval):
-        try:
-            fields = read(line)
-        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-            continue
-        if isinstance(fields, dict):
-            return fields
-    return None
-
-
-def _number(raw: object) -> float | None:
-    """The number that was reported, None where it is none that is finite."""
-    if isinstance(raw, str):
-        return _finite(raw)
-    if isinstance(raw, bool) or not isinstance(raw, int | float):
-        return None
-    try:
-        return float(raw) if math.isfinite(raw) else None
-    except OverflowError:
-        return None
-
-
-def _finite(text: str) -> float | None:
-    """The number a text says, None where it says none that is finite."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _explained(detail: str, exit_code: int, stderr: bytes) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from truecost.errors import InputError
 from truecost.importers.record import Options, charge, matrix_of, number_or_nan, status_of
+from truecost.importers.registry import Candidate, Importer
 from truecost.matrix.imported import Import
 from truecost.runs import Status, Trajectory
 
@@ -24,9 +25,15 @@ VALUE: Final = re.compile(
 NEEDED: Final = ("instance_id", "repetition", "algorithm", "runstatus")
 
 
-def load(folder: Path, options: Options) -> Import:
+def _recognise(candidate: Candidate) -> bool:
+    path = candidate.path
+    return path is not None and (candidate.holds(RUNS) or (path.name == RUNS and path.is_file()))
+
+
+def _read(path: Path, options: Options) -> Import:
     """The runs in a folder of ASlib."""
-    described = _description(folder / DESCRIPTION)
+    folder = path if path.is_dir() else path.parent
+    description = _description(folder / DESCRIPTION)
     columns = _arff(folder / RUNS)
     for name in NEEDED:
         if name not in columns:
@@ -35,28 +42,27 @@ def load(folder: Path, options: Options) -> Import:
             )
     measures = [name for name in columns if name not in NEEDED]
     measure, place = _measure(
-        measures, described.get("performance_measures", []), options.objective
+        measures, description.get("performance_measures", []), options.objective
     )
-    types = described.get("performance_type", [])
-    runtime = (
-        types[place] == "runtime" if place < len(types) else measure.lower() in ("runtime", "time")
-    )
-    maximise = described.get("maximize", [])
+
+    def about(key: str, at: int = place) -> str | None:
+        """What the description says under a key of this measure."""
+        values = description.get(key, [])
+        return values[at] if at < len(values) else None
+
+    kind = about("performance_type")
+    runtime = measure.lower() in ("runtime", "time") if kind is None else kind == "runtime"
     values = np.array([number_or_nan(value) for value in columns[measure]])
     notes = []
-    if place < len(maximise) and maximise[place].lower() == "true":
+    if (about("maximize") or "").lower() == "true":
         values = -values
         notes.append(
-            f"{measure} is to be maximised, so the cost is −{measure}: `low` and `high` are meant of that."
+            f"{measure} is to be maximised, so the cost is −{measure}: `low` and `high` are meant "
+            "of that."
         )
     statuses = _statuses(columns["runstatus"])
     keep = ~(np.isnan(values) & (statuses == Status.SOLVED))
-    left_out = {"no value though run status ok": int((~keep).sum())} if not keep.all() else {}
-    cutoff = (
-        number_or_nan(next(iter(described.get("algorithm_cutoff_time", [])), None))
-        if runtime
-        else np.nan
-    )
+    cutoff = number_or_nan(about("algorithm_cutoff_time", 0)) if runtime else np.nan
     charged = charge(values[keep], statuses[keep], options, cutoff=cutoff if cutoff > 0 else None)
     runs = pl.DataFrame(
         {
@@ -65,17 +71,16 @@ def load(folder: Path, options: Options) -> Import:
             "run": _repetitions(columns["repetition"]),
         }
     ).filter(pl.Series(keep))
-    scenario = next(iter(described.get("scenario_id", [])), "")
     return Import(
         kind="aslib",
         matrix=matrix_of(runs, charged),
         trajectory=Trajectory(
-            tool=f"ASlib {scenario}".strip(),
+            tool=f"ASlib {about('scenario_id', 0) or ''}".strip(),
             proposed="beforehand",
             raced=False,
             default=options.default,
         ),
-        left_out=left_out,
+        left_out={"no value though run status ok": int((~keep).sum())},
         notes=(*notes, *charged.notes),
     )
 
@@ -86,20 +91,17 @@ def _description(path: Path) -> dict[str, list[str]]:
     """
     if not path.is_file():
         return {}
-    found: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     key = ""
     for line in _text(path).splitlines():
         if top := re.match(r"([A-Za-z_]\w*)\s*:\s*(.*?)\s*$", line):
             key = top[1]
-            values = top[2].strip("[]").split(",") if top[2].startswith("[") else [top[2]]
-            found[key] = [
-                value.strip().strip("'\"")
-                for value in values
-                if value.strip() not in ("", "null", "~", "?")
-            ]
+            listed = top[2].strip("[]").split(",") if top[2].startswith("[") else [top[2]]
+            words = [word.strip().strip("'\"") for word in listed]
+            values[key] = [word for word in words if word not in ("", "null", "~", "?")]
         elif entry := re.match(r"\s*-\s+(.*?)\s*$", line):
-            found.setdefault(key, []).append(entry[1].strip("'\""))
-    return found
+            values.setdefault(key, []).append(entry[1].strip("'\""))
+    return values
 
 
 def _text(path: Path) -> str:
@@ -137,7 +139,8 @@ def _arff(path: Path) -> dict[str, list[str | None]]:
         )
     if not names or len(set(names)) != len(names):
         raise InputError(
-            f"expected attributes with different names in {path.name}, got {', '.join(names) or 'none':.200}."
+            f"expected attributes with different names in {path.name}, got "
+            f"{', '.join(names) or 'none':.200}."
         )
     rows = _rows(text, len(names), path.name)
     if not rows:
@@ -172,18 +175,18 @@ def _quoted(line: str) -> list[str]:
     """
     values, at = [], 0
     while at <= len(line):
-        found = VALUE.match(line, at)
-        if found is None:
+        match = VALUE.match(line, at)
+        if match is None:
             return []
-        quoted = found[1] if found[1] is not None else found[2]
-        values.append(found[3].strip() if quoted is None else re.sub(r"\\(.)", r"\1", quoted))
-        at = found.end() + 1
+        quoted = match[1] if match[1] is not None else match[2]
+        values.append(match[3].strip() if quoted is None else re.sub(r"\\(.)", r"\1", quoted))
+        at = match.end() + 1
     return values
 
 
-def _measure(there: list[str], named: list[str], wanted: str | None) -> tuple[str, int]:
+def _measure(columns: list[str], named: list[str], wanted: str | None) -> tuple[str, int]:
     """The column of the costs and its place among the measures of the description."""
-    order = named if named and set(named) <= set(there) else there
+    order = named if named and set(named) <= set(columns) else columns
     if not order:
         raise InputError(f"expected a column with the performance in {RUNS}, got none.")
     if wanted is None:
@@ -196,17 +199,18 @@ def _measure(there: list[str], named: list[str], wanted: str | None) -> tuple[st
 def _statuses(words: list[str | None]) -> NDArray[np.int8]:
     # A run whose status is missing is not known to have been solved.
     known = {word: Status.CRASHED if word is None else status_of(word) for word in set(words)}
-    if None in known.values():
-        raise InputError(
-            f"expected run statuses of ended runs in {RUNS}, got {next(w for w, s in known.items() if s is None)!r}."
-        )
+    if unfinished := [word for word, status in known.items() if status is None]:
+        raise InputError(f"expected run statuses of ended runs in {RUNS}, got {unfinished[0]!r}.")
     return np.array([known[word] for word in words], dtype=np.int8)
 
 
 def _repetitions(words: list[str | None]) -> pl.Series:
     numbers = np.array([number_or_nan(word) for word in words])
-    if not (
-        np.isfinite(numbers) & (numbers == np.floor(numbers)) & (np.abs(numbers) < 2**53)
-    ).all():
+    if not ((numbers == np.floor(numbers)) & (np.abs(numbers) < 2**53)).all():
         raise InputError(f"expected whole numbers as repetition in {RUNS}, got something else.")
     return pl.Series(numbers.astype(np.int64))
+
+
+IMPORTER: Final = Importer(
+    name="aslib", title="ASlib (algorithm_runs.arff)", recognise=_recognise, read=_read
+)

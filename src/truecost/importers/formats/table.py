@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 
 from truecost.errors import InputError
 from truecost.importers.record import Options, charge, matrix_of, status_of
+from truecost.importers.registry import Candidate, Importer
 from truecost.matrix import longtable, provenance
+from truecost.matrix.cost_matrix import PACKED
 from truecost.matrix.imported import Import, Scalar
 from truecost.runs import NO_STATUS, Status, Trajectory
 from truecost.stats.utility import Utility
@@ -67,44 +69,54 @@ TRIAL_ROOM: Final = 4 << 30
 TRIAL_ROOM_PER_BYTE: Final = 50
 
 
-def load(path: Path, options: Options) -> Import:
-    """The runs in a table, or in the folder of CAVE that holds one."""
-    folder = path.is_dir()
-    file = path / CAVE if folder else path
-    with file.open("rb") as opened:
-        start = opened.read(4)
-        opened.seek(0)
-        if start == b"PAR1":
-            _try_parquet(file)
-        table = _read(opened, "parquet" if start == b"PAR1" else "csv")
-    found = from_frame(table, options)
-    if (kept := provenance.read(file)) is not None:
-        found = replace(found, trajectory=kept)
-    if folder and (path / CAVE_CONFIGURATIONS).is_file():
-        with (path / CAVE_CONFIGURATIONS).open("rb") as opened:
-            found = replace(found, parameters=_parameters(_read(opened, "csv")))
-    return found
+def _recognise(candidate: Candidate) -> bool:
+    if candidate.path is None:
+        return hasattr(candidate.source, "columns") and hasattr(candidate.source, "__getitem__")
+    text = candidate.text
+    # JSON and ARFF are text, too, and no tables.
+    other = not text or text.startswith(("{", "[{")) or text.lower().startswith(("@relation", "%"))
+    packed = candidate.start.startswith(PACKED)
+    return candidate.holds(CAVE) or candidate.start.startswith(b"PAR1") or not (other or packed)
 
 
-def from_frame(frame: Any, options: Options) -> Import:
-    """The runs in a data frame of polars, or of pandas."""
-    table = _polars(frame)
+def _read(source: Any, options: Options) -> Import:
+    """The runs in a table, in the folder of CAVE that holds one, or in a data frame."""
+    if not isinstance(source, Path):
+        return _from_frame(_polars(source), options)
+    path = source / CAVE if source.is_dir() else source
+    with path.open("rb") as file:
+        parquet = file.read(4) == b"PAR1"
+        file.seek(0)
+        if parquet:
+            _try_parquet(path)
+        table = longtable.read(file, "parquet" if parquet else "csv", every=True)
+    log = _from_frame(table, options)
+    if (trajectory := provenance.read(path)) is not None:
+        log = replace(log, trajectory=trajectory)
+    beside = path.with_name(CAVE_CONFIGURATIONS)
+    if path.name == CAVE and beside.is_file():
+        with beside.open("rb") as file:
+            log = replace(log, parameters=_parameters(longtable.read(file, "csv", every=True)))
+    return log
+
+
+def _from_frame(table: pl.DataFrame, options: Options) -> Import:
     columns = guess(table.columns, options.columns)
     renamed = [f"{theirs} is the {ours}" for ours, theirs in columns.items() if theirs != ours]
     notes = [f"Columns: {', '.join(renamed)}."] if renamed else []
     cutoff, utility = longtable.cutoff_of(table), _utility(table)
     if utility is not None and not (options.cutoff is None and options.par is None):
         raise InputError(
-            f"expected no `cutoff` and `par` for costs that are 1 − utility ({utility}): give them with the runs they were "
-            "made from, which have the times."
+            f"expected no `cutoff` and `par` for costs that are 1 − utility ({utility}): give them "
+            "with the runs they were made from, which have the times."
         )
     table = table.select(pl.col(theirs).alias(ours) for ours, theirs in columns.items())
     values = longtable.numbers(table, "cost").fill_null(np.nan).to_numpy()
     statuses, unfinished = _statuses(table)
     if (wrong := np.flatnonzero((statuses == Status.SOLVED) & ~np.isfinite(values))).size:
         raise InputError(
-            f"expected a cost in row {wrong[0] + 1}, which has the status solved: charge a failed run its penalty, do not "
-            "drop it."
+            f"expected a cost in row {wrong[0] + 1}, which has the status solved: charge a failed "
+            "run its penalty, do not drop it."
         )
     empty = np.isnan(values) & (statuses == NO_STATUS)
     # In our own tables a row without cost and status keeps a name and is no run.
@@ -112,9 +124,9 @@ def from_frame(frame: Any, options: Options) -> Import:
     if empty.any() and "status" not in columns and not own:
         if options.cutoff is None:
             raise InputError(
-                f"{int(empty.sum()):,} of {empty.size:,} rows have no cost, the first is row {np.argmax(empty) + 1}. "
-                "If these runs timed out, give the `cutoff` in seconds; if they failed, write what that costs; delete the "
-                "rows of runs that were never made."
+                f"{int(empty.sum()):,} of {empty.size:,} rows have no cost, the first is row "
+                f"{np.argmax(empty) + 1}. If these runs timed out, give the `cutoff` in seconds; if "
+                "they failed, write what that costs; delete the rows of runs that were never made."
             )
         notes.append(f"Rows without a cost: {int(empty.sum()):,}. They count as timeouts.")
         statuses[empty] = Status.TIMEOUT
@@ -134,7 +146,8 @@ def from_frame(frame: Any, options: Options) -> Import:
     again = runs.is_duplicated()
     if again.any() and "run" not in runs.columns:
         notes.append(
-            f"{int(again.sum()):,} rows agree in configuration, instance{' and seed' if 'seed' in runs.columns else ''}: "
+            f"{int(again.sum()):,} rows agree in configuration, "
+            f"instance{' and seed' if 'seed' in runs.columns else ''}: "
             "they are taken for runs in the order of the table."
         )
         runs = runs.select("configuration", "instance")
@@ -147,47 +160,41 @@ def from_frame(frame: Any, options: Options) -> Import:
         kind="table",
         matrix=matrix,
         trajectory=Trajectory(tool="table", default=default),
-        left_out={reason: count for reason, count in left_out.items() if count},
+        left_out=left_out,
         notes=(*notes, *charged.notes),
         columns=columns,
     )
 
 
-def guess(there: list[str], given: Mapping[str, str]) -> dict[str, str]:
+def guess(columns: list[str], given: Mapping[str, str]) -> dict[str, str]:
     """Which column is what: as given, else by name, whatever the case."""
     for ours, theirs in given.items():
         if ours not in GUESSES:
             raise InputError(
                 f"expected one of {', '.join(GUESSES)} on the left of a column, got {ours!r}."
             )
-        if theirs not in there:
+        if theirs not in columns:
             raise InputError(
-                f"expected {ours}={theirs} to name a column, got the columns {_shown(there):.200}."
+                f"expected {ours}={theirs} to name a column, got the columns {_listed(columns)}."
             )
-    found = dict(given)
-    plain = {re.sub(r"[\s.\-]+", "_", name.strip().lower()): name for name in reversed(there)}
+    guesses = dict(given)
+    plain = {re.sub(r"[\s.\-]+", "_", name.strip().lower()): name for name in reversed(columns)}
     for ours, names in GUESSES.items():
-        if ours not in found:
-            likely = [
-                plain[name] for name in names if name in plain and plain[name] not in found.values()
-            ]
-            if likely:
-                found[ours] = likely[0]
-    if missing := [ours for ours in NEEDED if ours not in found]:
+        likely = [plain[name] for name in names if plain.get(name) not in (None, *guesses.values())]
+        if ours not in guesses and likely:
+            guesses[ours] = likely[0]
+    if missing := [ours for ours in NEEDED if ours not in guesses]:
         raise InputError(
-            f"expected a column for the {missing[0]}, and none of {_shown(there):.200} looks like it. A table has a row for "
-            f"every run, with the columns {', '.join(NEEDED)}; for another name, give `columns` {missing[0]}=NAME."
+            f"expected a column for the {' and the '.join(missing)}, and none of {_listed(columns)} "
+            f"looks like it. A table has a row for every run, with the columns {', '.join(NEEDED)}; "
+            f"for another name, give `columns` {missing[0]}=NAME."
         )
-    return {ours: found[ours] for ours in GUESSES if ours in found}
+    return {ours: guesses[ours] for ours in GUESSES if ours in guesses}
 
 
-def _shown(names: list[str]) -> str:
+def _listed(names: list[str]) -> str:
     """Names of columns in a message of one line, whatever is in them."""
-    return ", ".join(name if name.isprintable() else repr(name) for name in names)
-
-
-def _read(file: BinaryIO, kind: str) -> pl.DataFrame:
-    return longtable.read(file, kind, every=True)
+    return f"{', '.join(name if name.isprintable() else repr(name) for name in names):.200}"
 
 
 def _try_parquet(path: Path) -> None:
@@ -202,8 +209,6 @@ def _try_parquet(path: Path) -> None:
 def _polars(frame: Any) -> pl.DataFrame:
     if isinstance(frame, pl.DataFrame):
         return frame
-    if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
-        raise InputError(f"expected a path or a data frame, got {type(frame).__name__}.")
     try:
         return pl.DataFrame(
             {str(name): pl.Series(_values(frame[name]), strict=False) for name in frame.columns}
@@ -221,21 +226,16 @@ def _values(column: Any) -> list[Any]:
 
 def _statuses(table: pl.DataFrame) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
     """How each run ended, and which have not."""
+    statuses = np.full(table.height, NO_STATUS, dtype=np.int8)
     if "status" not in table.columns:
-        return np.full(table.height, NO_STATUS, dtype=np.int8), np.zeros(
-            table.height, dtype=np.bool_
-        )
-    column = table["status"].cast(pl.String, strict=False)
-    words = column.unique().to_list()
-    known = {
-        word: NO_STATUS if word is None or not word.strip() else status_of(word) for word in words
-    }
-    codes = np.array(
-        [known[word] if known[word] is not None else NO_STATUS for word in column.to_list()],
-        dtype=np.int8,
+        return statuses, statuses != NO_STATUS
+    words, place = np.unique(
+        table["status"].cast(pl.String, strict=False).fill_null("").to_numpy().astype(str),
+        return_inverse=True,
     )
-    running = {word for word, status in known.items() if status is None}
-    return codes, np.array([word in running for word in column.to_list()], dtype=np.bool_)
+    known = [status_of(word) if word.strip() else NO_STATUS for word in words.tolist()]
+    codes = np.array([NO_STATUS if code is None else code for code in known], dtype=np.int8)
+    return codes[place], np.array([code is None for code in known], dtype=np.bool_)[place]
 
 
 def _with_range(table: pl.DataFrame, options: Options) -> Options:
@@ -254,28 +254,24 @@ def _utility(table: pl.DataFrame) -> str | None:
     """Which utility the costs are, where truecost wrote the table; what others call so is passed
     over.
     """
-    found = longtable.utility_of(table)
+    named = longtable.utility_of(table)
     with suppress(InputError):
-        return None if found is None else str(Utility.parse(found))
+        return None if named is None else str(Utility.parse(named))
     return None
 
 
 def _parameters(table: pl.DataFrame) -> dict[str, dict[str, Scalar]]:
     """CAVE's configurations.csv: a row of values for each config_id."""
-    key = next(
-        (
-            name
-            for name in table.columns
-            if name.strip().lower() in ("config_id", "configuration_id")
-        ),
-        None,
-    )
+    names = ("config_id", "configuration_id")
+    key = next((name for name in table.columns if name.strip().lower() in names), None)
     if key is None:
         return {}
-    rows = table.with_columns(pl.col(key).cast(pl.String)).to_dicts()
     return {
-        str(row[key]): {
-            name: value for name, value in row.items() if name != key and value not in (None, "")
-        }
-        for row in rows
+        str(row.pop(key)): {name: value for name, value in row.items() if value not in (None, "")}
+        for row in table.to_dicts()
     }
+
+
+IMPORTER: Final = Importer(
+    name="table", title="tables (csv, tsv, parquet)", recognise=_recognise, read=_read
+)

@@ -17,41 +17,55 @@ from numpy.typing import NDArray
 
 from truecost.errors import InputError
 from truecost.importers.record import Options, charge, matrix_of, number_or_nan
+from truecost.importers.registry import Candidate, Importer
 from truecost.matrix.imported import Import, Scalar
 from truecost.runs import NO_STATUS, Status, Step, Trajectory
 
 HISTORY: Final = "runhistory.json"
 ONLY: Final = "only"
 FIELDS: Final = (
-    "config_id",
-    "instance",
-    "seed",
-    "budget",
-    "cost",
-    "status",
-    "starttime",
-    "endtime",
+    "config_id", "instance", "seed", "budget", "cost", "status", "starttime", "endtime",
     "additional_info",
-)
+)  # fmt: skip
 # Rows as lists: up to 2.1 without, then with the CPU time after the time.
 LIST_PLACES: Final = {10: (0, 1, 2, 3, 4, 6, 7, 8, 9), 11: (0, 1, 2, 3, 4, 7, 8, 9, 10)}
 # SMAC's numbers; 0 is a trial that has not ended.
-STATUSES: Final = {
-    0: NO_STATUS,
-    1: Status.SOLVED,
-    2: Status.CRASHED,
-    3: Status.TIMEOUT,
-    4: Status.MEMORY,
-}
+STATUSES: Final = (NO_STATUS, Status.SOLVED, Status.CRASHED, Status.TIMEOUT, Status.MEMORY)
 # How SMAC words the origin of a configuration that no cost had a part in.
 BLIND: Final = ("initial design", "random search", "acquisition function maximizer: random search")
 SORTED: Final = "(sorted)"
+# How far below a folder SMAC's own is looked for: it writes name/seed/.
+DEEPEST: Final = 3
 
 Columns = dict[str, list[Any]]
 
 
-def load(folder: Path, options: Options) -> Import:
+def folder_of(path: Path) -> Path | None:
+    """The folder that holds the run history: this one, that of this file, or the only one below;
+    None where there is none.
+    """
+    if not path.is_dir():
+        return path.parent if path.name == HISTORY else None
+    for depth in range(DEEPEST + 1):
+        histories = sorted(path.glob("*/" * depth + HISTORY))
+        if len(histories) > 1:
+            raise InputError(
+                f"expected one run of SMAC3, got {len(histories)}: name one, "
+                f"{histories[0].parent} for instance."
+            )
+        if histories:
+            return histories[0].parent
+    return None
+
+
+def _recognise(candidate: Candidate) -> bool:
+    path = candidate.path
+    return path is not None and path.exists() and folder_of(path) is not None
+
+
+def _read(path: Path, options: Options) -> Import:
     """The runs in a folder of SMAC3."""
+    folder = folder_of(path) or path.parent
     history, columns = _history(folder / HISTORY)
     scenario = _beside(folder / "scenario.json")
     left_out: dict[str, int] = {}
@@ -73,15 +87,15 @@ def load(folder: Path, options: Options) -> Import:
     if not timed and (cutoff is not None or scenario.get("adaptive_capping") is True):
         values, statuses = _capped(values, statuses, columns, scenario, notes)
     charged = charge(values[keep], statuses[keep], options, cutoff=cutoff)
-    origins = _texts(history.get("config_origins"))
-    parameters = _parameters(history.get("configs"))
+    origins = _entries(history.get("config_origins"), str)
+    parameters: dict[str, dict[str, Scalar]] = _entries(history.get("configs"), dict)
     return Import(
         kind="smac",
         matrix=matrix_of(runs, charged),
         trajectory=_trajectory(folder, scenario, origins, parameters, options),
         parameters=parameters,
         origins=origins,
-        left_out={reason: count for reason, count in left_out.items() if count},
+        left_out=left_out,
         notes=(*notes, *charged.notes),
     )
 
@@ -103,11 +117,11 @@ def _history(path: Path) -> tuple[Mapping[str, Any], Columns]:
     def keep(pairs: list[tuple[str, Any]]) -> Any:
         if not pairs:  # every trial's additional_info, nearly always
             return {}
-        found = dict(pairs)
-        if "config_id" not in found or "cost" not in found:
-            return found
+        entry = dict(pairs)
+        if "config_id" not in entry or "cost" not in entry:
+            return entry
         for append, name in zip(appends, FIELDS, strict=True):
-            append(found.get(name))
+            append(entry.get(name))
         return Place(len(first) - 1)
 
     history = _parsed(path, keep)
@@ -138,7 +152,8 @@ def _from_lists(rows: Sequence[Any]) -> Columns:
         if not isinstance(row, list) or len(row) not in LIST_PLACES:
             size = f"{len(row)} fields" if isinstance(row, list) else type(row).__name__
             raise InputError(
-                f"expected 10 or 11 fields in row {number} of {HISTORY}, as SMAC3 2.x writes them, got {size}."
+                f"expected 10 or 11 fields in row {number} of {HISTORY}, as SMAC3 2.x writes them, "
+                f"got {size}."
             )
     return {
         name: [row[LIST_PLACES[len(row)][place]] for row in rows]
@@ -155,27 +170,22 @@ def _parsed(path: Path, hook: Any = None) -> Any:
         ) from None
     except (ValueError, UnicodeDecodeError) as error:
         raise InputError(
-            f"expected JSON in {path.name}, and it cannot be read ({str(error).splitlines()[0]:.100})."
+            f"expected JSON in {path.name}, and it cannot be read "
+            f"({str(error).splitlines()[0]:.100})."
         ) from error
 
 
 def _beside(path: Path) -> Mapping[str, Any]:
     """A file that may be absent, then empty."""
-    found = _parsed(path) if path.is_file() else {}
-    if not isinstance(found, dict):
-        raise InputError(f"expected an object in {path.name}, got {type(found).__name__}.")
-    return found
+    content = _parsed(path) if path.is_file() else {}
+    if not isinstance(content, dict):
+        raise InputError(f"expected an object in {path.name}, got {type(content).__name__}.")
+    return content
 
 
 def _objectives(scenario: Mapping[str, Any]) -> list[str]:
-    found = scenario.get("objectives", [])
-    return (
-        [found]
-        if isinstance(found, str)
-        else [str(name) for name in found]
-        if isinstance(found, list)
-        else []
-    )
+    names = scenario.get("objectives")
+    return [names] if isinstance(names, str) else [str(name) for name in _list(names)]
 
 
 def _costs(column: list[Any], objective: str | None, names: list[str]) -> NDArray[np.float64]:
@@ -188,20 +198,11 @@ def _costs(column: list[Any], objective: str | None, names: list[str]) -> NDArra
             )
         place = _place(objective, names, widths.pop())
         column = [cost[place] for cost in column]
-        kinds = set(map(type, column))
     elif objective is not None and objective not in (*names, "0", "cost"):
         raise InputError(
             f"expected the objective {names[0] if names else 'cost'!r} or 'time', got {objective!r}."
         )
-    if not kinds <= {int, float, type(None)}:
-        wrong = next(cost for cost in column if type(cost) not in (int, float, type(None)))
-        raise InputError(f"expected numbers as costs in {HISTORY}, got {wrong!r:.60}.")
-    try:
-        return np.array(column, dtype=np.float64)
-    except OverflowError:
-        raise InputError(
-            f"expected numbers as costs in {HISTORY}, got one beyond the range of a double."
-        ) from None
+    return _numbers(column, "costs")
 
 
 def _place(objective: str | None, names: list[str], width: int) -> int:
@@ -212,8 +213,8 @@ def _place(objective: str | None, names: list[str], width: int) -> int:
         return int(objective)
     came = "none was named" if objective is None else f"got {objective!r}"
     raise InputError(
-        f"expected one of the objectives {', '.join(names):.200}, since trials have {width} costs, and {came}: "
-        "name it with `objective`."
+        f"expected one of the objectives {', '.join(names):.200}, since trials have {width} costs, "
+        f"and {came}: name it with `objective`."
     )
 
 
@@ -236,14 +237,11 @@ def _numbers(column: list[Any], name: str) -> NDArray[np.float64]:
 
 
 def _statuses(column: list[Any]) -> NDArray[np.int8]:
-    for word in set(map(type, column)):
-        if word is not int:
-            raise InputError(
-                f"expected status numbers from 0 to 4 in {HISTORY}, got {word.__name__}."
-            )
-    if unknown := set(column) - set(STATUSES):
-        raise InputError(f"expected status numbers from 0 to 4 in {HISTORY}, got {min(unknown)}.")
-    return np.array([STATUSES[number] for number in column], dtype=np.int8)
+    for word in set(column) if set(map(type, column)) <= {int} else column:
+        if type(word) is not int or not 0 <= word < len(STATUSES):
+            got = word if type(word) is int else type(word).__name__
+            raise InputError(f"expected status numbers from 0 to 4 in {HISTORY}, got {got}.")
+    return np.array(STATUSES, dtype=np.int8)[np.array(column, dtype=np.int64)]
 
 
 def _stopped(
@@ -258,7 +256,8 @@ def _stopped(
     stopped = (statuses == Status.CRASHED) & (_elapsed(columns) >= limit)
     if stopped.any():
         notes.append(
-            f"{int(stopped.sum()):,} trials called crashed had reached the limit of {limit:g} s: they are timeouts."
+            f"{int(stopped.sum()):,} trials called crashed had reached the limit of {limit:g} s: "
+            "they are timeouts."
         )
     return np.where(stopped, np.int8(Status.TIMEOUT), statuses)
 
@@ -276,9 +275,12 @@ def _capped(
     status timeout with what it took as the cost, or by returning that cutoff as additional
     information.
     """
-    told = columns["additional_info"]
+    answers = columns["additional_info"]
     given = np.array(
-        [number_or_nan(each.get("cutoff")) if isinstance(each, dict) else np.nan for each in told]
+        [
+            number_or_nan(info.get("cutoff")) if isinstance(info, dict) else np.nan
+            for info in answers
+        ]
     )
     cutoff, limit = (_limit(scenario, name) for name in ("runtime_cutoff", "trial_walltime_limit"))
     most = np.inf if cutoff is None else cutoff
@@ -290,9 +292,9 @@ def _capped(
     silent = int(((statuses == Status.SOLVED) & np.isnan(given)).sum())
     if silent and not (stopped | (statuses == Status.TIMEOUT)).any():
         notes.append(
-            f"SMAC capped trials of this search and does not log where: of {silent:,} trials called solved some may have "
-            "been stopped early, and cost more than they have here. The target tells it if it answers with the status "
-            "TIMEOUT, or returns its cutoff as additional information."
+            f"SMAC capped trials of this search and does not log where: of {silent:,} trials called "
+            "solved some may have been stopped early, and cost more than they have here. The target "
+            "can say so with the status TIMEOUT, or return its cutoff as additional information."
         )
     return np.where(named, given, values), np.where(stopped, np.int8(Status.CENSORED), statuses)
 
@@ -312,29 +314,24 @@ def _at_budget(
         return np.ones(budgets.size, dtype=np.bool_)
     chosen = seen[-1] if wanted is None else wanted
     if chosen not in seen:
-        raise InputError(
-            f"expected one of the budgets {', '.join(f'{budget:g}' for budget in seen[:20])}, got {chosen:g}."
-        )
+        budgets_seen = ", ".join(f"{budget:g}" for budget in seen[:20])
+        raise InputError(f"expected one of the budgets {budgets_seen}, got {chosen:g}.")
     at: NDArray[np.bool_] = budgets == chosen
     if other := int((keep & ~at).sum()):
         left_out["at another budget"] = other
         notes.append(
-            f"Runs at the budget {chosen:g} are kept, of {seen.size} budgets; `fidelity` takes another."
+            f"Runs at the budget {chosen:g} are kept, of {seen.size} budgets; "
+            "`fidelity` takes another."
         )
     return at
 
 
 def _runs(columns: Columns, notes: list[str]) -> pl.DataFrame:
-    for name, kinds in (
-        ("config_id", {int}),
-        ("instance", {str, type(None)}),
-        ("seed", {int, type(None)}),
-    ):
-        if not (found := set(map(type, columns[name]))) <= kinds:
-            wrong = sorted(kind.__name__ for kind in found - kinds)[0]
-            raise InputError(
-                f"expected {'text' if str in kinds else 'whole numbers'} as {name} in {HISTORY}, got {wrong}."
-            )
+    none = type(None)
+    for name, kinds in (("config_id", {int}), ("instance", {str, none}), ("seed", {int, none})):
+        if wrong := {kind.__name__ for kind in set(map(type, columns[name])) - kinds}:
+            what = "text" if str in kinds else "whole numbers"
+            raise InputError(f"expected {what} as {name} in {HISTORY}, got {min(wrong)}.")
     try:
         runs = pl.DataFrame(
             {
@@ -345,7 +342,8 @@ def _runs(columns: Columns, notes: list[str]) -> pl.DataFrame:
         )
     except (OverflowError, TypeError, pl.exceptions.PolarsError, UnicodeEncodeError) as error:
         raise InputError(
-            f"expected 64-bit numbers and text in {HISTORY}, and they cannot be read ({error!r:.80})."
+            f"expected 64-bit numbers and text in {HISTORY}, and they cannot be read "
+            f"({error!r:.80})."
         ) from error
     if runs["instance"].null_count():
         notes.append(f"Trials without an instance are runs on the instance {ONLY!r}.")
@@ -364,19 +362,8 @@ def _cutoff(scenario: Mapping[str, Any], timed: bool) -> float | None:
 
 
 def _limit(scenario: Mapping[str, Any], name: str) -> float | None:
-    found = scenario.get(name)
-    valid = isinstance(found, int | float) and not isinstance(found, bool) and 0 < found < np.inf
-    return float(found) if valid and found is not None else None
-
-
-def _texts(found: Any) -> dict[str, str]:
-    pairs = found.items() if isinstance(found, dict) else ()
-    return {name: text for name, text in pairs if isinstance(text, str)}
-
-
-def _parameters(found: Any) -> dict[str, dict[str, Scalar]]:
-    configurations = found.items() if isinstance(found, dict) else ()
-    return {name: dict(values) for name, values in configurations if isinstance(values, dict)}
+    limit = number_or_nan(scenario.get(name)) if type(scenario.get(name)) is not str else np.nan
+    return limit if 0 < limit < np.inf else None
 
 
 def _trajectory(
@@ -388,14 +375,14 @@ def _trajectory(
 ) -> Trajectory:
     meta = scenario.get("_meta")
     version = meta.get("version") if isinstance(meta, dict) else None
-    found = _beside(folder / "intensifier.json")
+    intensifier = _beside(folder / "intensifier.json")
     steps = []
-    for item in _list(found.get("trajectory")):
-        trial = item.get("trial") if isinstance(item, dict) else None
+    for item in _list(intensifier.get("trajectory")):
         if isinstance(item, dict):
+            trial = item.get("trial")
             runs = trial if type(trial) is int and trial >= 0 else None
             steps.append(Step(runs, tuple(str(number) for number in _list(item.get("config_ids")))))
-    incumbents = [str(number) for number in _list(found.get("incumbent_ids"))]
+    incumbents = [str(number) for number in _list(intensifier.get("incumbent_ids"))]
     words = [origins.get(name, "").lower() for name in parameters]
     blind = bool(words) and all(word.startswith(BLIND) and SORTED not in word for word in words)
     return Trajectory(
@@ -423,14 +410,21 @@ def _default(
         if isinstance(entry, dict) and isinstance(entry.get("name"), str)
     }
     for name, values in parameters.items():
-        if (
-            defaults
-            and values
-            and all(key in defaults and defaults[key] == value for key, value in values.items())
-        ):
+        if values and all(key in defaults and defaults[key] == values[key] for key in values):
             return name
     return None
 
 
-def _list(found: Any) -> list[Any]:
-    return found if isinstance(found, list) else []
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _entries(value: Any, kind: type) -> dict[str, Any]:
+    """The entries of an object whose values are of this type; none of anything else."""
+    entries = value.items() if isinstance(value, dict) else ()
+    return {name: entry for name, entry in entries if isinstance(entry, kind)}
+
+
+IMPORTER: Final = Importer(
+    name="smac", title="SMAC3 (runhistory.json)", recognise=_recognise, read=_read
+)

@@ -1,0 +1,373 @@
+"""irace 2.x to 4.x: the log file irace.Rdata.
+
+A row of irace's table of experiments is a pair of instance and seed, not an instance: the list of
+pairs says which. Configurations are named by their number. Pairs stand in line: run r on an
+instance has one seed for all configurations.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from truecost.errors import InputError
+from truecost.importers import rdata
+from truecost.importers.rdata import NA_INTEGER, NUMBERS, RValue
+from truecost.importers.record import Charged, Options, charge, matrix_of
+from truecost.importers.registry import Candidate, Importer
+from truecost.matrix import CostMatrix
+from truecost.matrix.imported import Import, Scalar
+from truecost.runs import NO_STATUS, Status, Step, Trajectory
+
+VARIABLE: Final = "iraceResults"
+EMPTY: Final = (
+    "expected runs in the log of irace, and it has none: irace writes them down when its first "
+    "iteration ends."
+)
+# What irace's state says of a search that was stopped.
+INCOMPLETE: Final = "Incomplete"
+
+
+def read_log(path: Path) -> RValue:
+    """The list that irace keeps in its log file."""
+    with path.open("rb") as file:
+        log = rdata.read(file).get(VARIABLE)
+    if log is None or log.kind != "list":
+        raise InputError(
+            f"expected the log of irace, a workspace with the variable {VARIABLE}, and it has none."
+        )
+    return log
+
+
+def _recognise(candidate: Candidate) -> bool:
+    return candidate.content[:5] in rdata.MAGIC
+
+
+def _read(path: Path, options: Options) -> Import:
+    log = read_log(path)
+    scenario = _need(log, "scenario", ("list",))
+    experiments = _need(log, "experiments", ("double", "integer", "logical"))
+    if len(experiments) == 0:
+        raise InputError(EMPTY)
+    rows, columns, table = _table(experiments, "experiments")
+    instance, seed = _pairs(log, rows)
+    names = _instance_names(scenario, int(instance.max(initial=0)))
+    bound = scenario.number("boundMax") if scenario.number("capping") == 1 else None
+    made = ~np.isnan(table)
+    pair, configuration = np.nonzero(made)
+    if pair.size == 0:
+        raise InputError(EMPTY)
+    labels = [names[number - 1] for number in instance]
+    runs = pl.DataFrame(
+        {
+            "configuration": pl.Series(columns, dtype=pl.String).gather(configuration),
+            "instance": pl.Series(labels, dtype=pl.String).gather(pair),
+            "run": _places(labels)[pair],
+            "seed": seed[pair],
+        }
+    )
+    values, statuses = table[made], _statuses(table[made], bound)
+    if bound is not None:
+        # Runs that were stopped at a cap cost the cap at least, whatever irace charges them
+        # (boundAsTimeout).
+        caps = _caps(log, rows, columns, bound)[made]
+        stopped = ~np.isnan(caps) & (statuses != Status.CRASHED)
+        values = np.where(stopped, caps, values)
+        statuses = np.where(stopped, np.int8(Status.CENSORED), statuses)
+    charged = charge(values, statuses, options, cutoff=bound, par=scenario.number("boundPar"))
+    matrix = matrix_of(runs, charged)
+    configurations = log.get("allConfigurations")
+    return Import(
+        kind="irace",
+        matrix=matrix,
+        trajectory=_trajectory(log, options.default or _default(scenario, matrix.configurations)),
+        parameters=_parameters(configurations),
+        origins=_origins(configurations),
+        test=_test(log, options, charged, bound),
+        notes=(*_stopped(log), *charged.notes),
+    )
+
+
+def _need(log: RValue, name: str, kinds: tuple[str, ...]) -> RValue:
+    value = log.get(name)
+    if value.kind not in kinds:
+        got = "nothing" if value.kind == "null" else value.kind
+        raise InputError(f"expected {name!r} in the log of irace to be {kinds[0]}, got {got}.")
+    return value
+
+
+def _table(matrix: RValue, what: str) -> tuple[list[str], list[str], NDArray[np.float64]]:
+    """Names of rows and columns, and the numbers of a matrix of R."""
+    dim = matrix.attributes.get("dim", rdata.NULL)
+    sizes = tuple(int(size) for size in dim.values) if dim.kind == "integer" else ()
+    if len(sizes) != 2 or min(sizes) < 0 or sizes[0] * sizes[1] != len(matrix):
+        raise InputError(
+            f"expected {what!r} in the log of irace to be a matrix, got {len(matrix)} numbers with "
+            f"the sizes {sizes}."
+        )
+    names = matrix.attributes.get("dimnames", rdata.NULL)
+    labels = [part.texts() for part in names.values] if names.kind == "list" else []
+    if [len(part) for part in labels] != list(sizes) or any(None in part for part in labels):
+        raise InputError(
+            f"expected {what!r} in the log of irace to have names of rows and columns, and some "
+            "are missing."
+        )
+    values = matrix.values.astype(np.float64)
+    if matrix.kind != "double":
+        values[matrix.values == NA_INTEGER] = np.nan
+    rows, columns = ([str(name) for name in part] for part in labels)
+    return rows, columns, values.reshape(sizes, order="F")
+
+
+def _pairs(log: RValue, rows: list[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Instance number and seed of each row of the experiments, by the row's name."""
+    pairs = log.get("state", "instances_log")
+    if pairs.kind != "list":
+        pairs = log.get("state", ".irace", "instancesList")
+    if pairs.kind != "list":
+        raise InputError(
+            "expected the list of pairs of instance and seed in the log of irace, and it is not "
+            "there."
+        )
+    instance = _whole(pairs.get("instanceID") or pairs.get("instance"), "instances of the pairs")
+    seeds = pairs.get("seed")
+    seed = np.zeros_like(instance)
+    if seeds.kind != "null":
+        seed = _whole(seeds, "seeds of the pairs")
+    try:
+        place = np.array([int(row) for row in rows], dtype=np.int64) - 1
+    except (ValueError, OverflowError):
+        raise InputError(
+            "expected the rows of irace's experiments to be numbered, and they are not."
+        ) from None
+    fits = seed.size == instance.size and (instance >= 1).all()
+    if not fits or (place < 0).any() or (place >= instance.size).any():
+        raise InputError(
+            f"expected a pair for each of {len(rows)} rows of irace's experiments, got "
+            f"{instance.size} pairs."
+        )
+    # A deterministic scenario has no seeds: NA.
+    seed = np.where(seed == NA_INTEGER, 0, seed)
+    return instance[place], seed[place]
+
+
+def _whole(vector: RValue, what: str) -> NDArray[np.int64]:
+    problem = f"expected whole numbers as {what} in the log of irace, got"
+    if vector.kind not in NUMBERS:
+        raise InputError(f"{problem} {'nothing' if vector.kind == 'null' else vector.kind}.")
+    values = vector.values.astype(np.float64)
+    if not ((np.abs(values) <= 2**53) & (values == np.floor(values))).all():
+        raise InputError(f"{problem} something else.")
+    return np.asarray(values.astype(np.int64))
+
+
+def _stopped(log: RValue) -> list[str]:
+    """A note on a search that did not come to its end."""
+    if log.text("state", "completed") != INCOMPLETE:
+        return []
+    return [
+        "irace had not finished when it wrote this log: runs after its last whole iteration are "
+        "not in it."
+    ]
+
+
+def _instance_names(scenario: RValue, most: int) -> list[str]:
+    """Names of the instances, irace's numbers where there are none; one that is listed twice is one
+    instance.
+    """
+    given = scenario.get("instances")
+    names = [name or "" for name in given.texts()] if given.kind == "character" else []
+    if len(names) >= most and all(names):
+        return names
+    if names and len(names) < most:
+        raise InputError(
+            f"expected at least {most} instances in irace's scenario, got {len(names)}."
+        )
+    # Pairs are at most as many as values were read, so this stays small.
+    if most > rdata.MOST_VALUES:
+        raise InputError(f"expected instances numbered up to {rdata.MOST_VALUES:,}, got {most:,}.")
+    return [str(number + 1) for number in range(most)]
+
+
+def _places(labels: Sequence[str]) -> NDArray[np.int64]:
+    """Which pair of its instance each pair is, by the instances' names."""
+    named = pl.DataFrame({"instance": labels}, schema={"instance": pl.String})
+    return named.select(pl.int_range(pl.len()).over("instance"))["literal"].to_numpy()
+
+
+def _statuses(values: NDArray[np.float64], bound: float | None) -> NDArray[np.int8]:
+    """Infinite costs are runs that irace rejects; with capping, a cost of the bound or more is a
+    timeout.
+    """
+    statuses = np.full(values.size, NO_STATUS, dtype=np.int8)
+    if bound is not None:
+        statuses[:] = np.where(values >= bound, Status.TIMEOUT, Status.SOLVED)
+    statuses[np.isinf(values)] = Status.CRASHED
+    return statuses
+
+
+def _caps(log: RValue, rows: list[str], columns: list[str], bound: float) -> NDArray[np.float64]:
+    """The bound below `bound`, irace's boundMax, at which each experiment was stopped, NaN for
+    others: rows × columns.
+    """
+    caps = np.full((len(rows), len(columns)), np.nan)
+    history = _history(log)
+    names = ("instance", "configuration", "time", "bound")
+    if not set(names) <= set(history):
+        return caps
+    row_of, column_of = ({name: i for i, name in enumerate(part)} for part in (rows, columns))
+    # An experiment that was made again counts as it was made last.
+    for pair, number, time, cap in zip(*(history[name] for name in names), strict=True):
+        row, column = row_of.get(f"{pair:.0f}"), column_of.get(f"{number:.0f}")
+        if row is not None and column is not None:
+            caps[row, column] = cap if time >= cap and 0 <= cap < bound else np.nan
+    return caps
+
+
+def _history(log: RValue) -> dict[str, NDArray[np.float64]]:
+    """The columns of irace's log of experiments: a data frame from 4.0 on, a matrix before."""
+    history = log.get("state", "experiment_log") or log.get("experimentLog")
+    if history.kind in NUMBERS:
+        names = history.attributes.get("dimnames", rdata.NULL)
+        labels = names.values[-1].texts() if names.kind == "list" and len(names) else []
+        if not labels or len(history) % len(labels):
+            return {}
+        columns = history.values.astype(np.float64).reshape(len(labels), -1)
+        return {str(label): column for label, column in zip(labels, columns, strict=True)}
+    frame = zip(history.names, history.values, strict=False) if history.kind == "list" else ()
+    numbers = {
+        name: column.values.astype(np.float64) for name, column in frame if column.kind in NUMBERS
+    }
+    return numbers if len({column.size for column in numbers.values()}) == 1 else {}
+
+
+def _test(log: RValue, options: Options, like: Charged, bound: float | None) -> CostMatrix | None:
+    """The runs on test instances, one each."""
+    experiments = log.get("testing", "experiments")
+    if experiments.kind not in NUMBERS or len(experiments) == 0:
+        return None
+    rows, columns, table = _table(experiments, "testing experiments")
+    given = log.get("scenario", "testInstances")
+    names = [name or "" for name in given.texts()] if given.kind == "character" else []
+    # Rows are numbered "1t", "2t", … in the order of the test instances.
+    if len(names) != len(rows) or not all(names):
+        names = rows
+    made = ~np.isnan(table)
+    if not made.any():
+        return None
+    instance, configuration = np.nonzero(made)
+    runs = {
+        "configuration": pl.Series(columns, dtype=pl.String).gather(configuration),
+        "instance": pl.Series(names, dtype=pl.String).gather(instance),
+        "run": _places(names)[instance],
+    }
+    seeds = log.get("testing", "seeds")
+    if seeds.kind in NUMBERS and len(seeds) == len(rows):
+        runs["seed"] = _whole(seeds, "seeds of the test instances")[instance]
+    values, par = table[made], log.number("scenario", "boundPar")
+    statuses = _statuses(values, bound)
+    try:
+        charged = charge(values, statuses, options, cutoff=bound, par=par, like=like)
+        return matrix_of(pl.DataFrame(runs), charged)
+    except InputError as error:
+        raise InputError(f"in the test results, {error}") from error
+
+
+def _default(scenario: RValue, configurations: Sequence[str]) -> str | None:
+    """The first of the configurations that irace was given to begin with: what was there before it
+    searched.
+    """
+    given = any(scenario.texts("configurationsFile"))
+    return "1" if given and "1" in configurations else None
+
+
+def _trajectory(log: RValue, default: str | None) -> Trajectory:
+    version = log.text("irace_version") or log.text("irace.version")
+    elites = log.get("allElites")
+    parts = elites.values if elites.kind == "list" else ()
+    lists = [part for part in parts if part.kind in NUMBERS]
+    counts = _finished(log, len(lists))
+    steps = tuple(
+        Step(runs, tuple(str(number) for number in _whole(part, "elites").tolist()))
+        for runs, part in zip(counts, lists, strict=True)
+    )
+    last = log.get("iterationElites")
+    numbers = last if last.kind in NUMBERS else RValue(kind="integer", values=np.empty(0))
+    best = _whole(numbers, "elites of the iterations")
+    incumbent = next(iter(steps[-1].configurations), None) if steps else None
+    return Trajectory(
+        tool=f"irace {version}".strip(),
+        proposed="adaptively",
+        raced=True,
+        default=default,
+        incumbent=str(best[-1]) if best.size else incumbent,
+        steps=steps,
+    )
+
+
+def _finished(log: RValue, iterations: int) -> list[int | None]:
+    """How many runs were finished at the end of each iteration."""
+    column = _history(log).get("iteration")
+    if column is None:
+        return [None] * iterations
+    return [int((column <= iteration).sum()) for iteration in range(1, iterations + 1)]
+
+
+def _parameters(frame: RValue) -> dict[str, dict[str, Scalar]]:
+    """Values of the parameters that are active, by the configuration's number."""
+    if frame.kind != "list":
+        return {}
+    numbers = _whole(frame.get(".ID."), "numbers of the configurations").tolist()
+    columns = {
+        name: _scalars(column)
+        for name, column in zip(frame.names, frame.values, strict=False)
+        if not name.startswith(".") and len(column) == len(numbers)
+    }
+    return {
+        str(number): {
+            name: values[place] for name, values in columns.items() if values[place] is not None
+        }
+        for place, number in enumerate(numbers)
+    }
+
+
+def _scalars(column: RValue) -> list[Scalar]:
+    """The elements of a vector of R, None for NA."""
+    if column.kind == "character":
+        return list(column.values)
+    if column.kind not in ("logical", *NUMBERS):
+        return [None] * len(column)
+    missing = [value == NA_INTEGER or value != value for value in column.values.tolist()]
+    values: list[Scalar] = column.values.tolist()
+    levels = column.attributes.get("levels", rdata.NULL).texts()
+    if column.kind == "integer" and levels:
+        missing = [not 1 <= code <= len(levels) for code in column.values.tolist()]
+        values = [
+            None if gap else levels[code - 1]
+            for gap, code in zip(missing, column.values.tolist(), strict=True)
+        ]
+    elif column.kind == "logical":
+        values = [bool(value) for value in values]
+    return [None if gap else value for gap, value in zip(missing, values, strict=True)]
+
+
+def _origins(frame: RValue) -> dict[str, str]:
+    """`"initial"`, or the configuration whose values a new one was drawn around."""
+    parents = frame.get(".PARENT.")
+    if parents.kind not in (*NUMBERS, "logical"):
+        return {}
+    numbers = _whole(frame.get(".ID."), "numbers of the configurations").tolist()
+    if len(parents) != len(numbers):
+        return {}
+    return {
+        str(number): "initial"
+        if parent in (NA_INTEGER, 0) or parent != parent
+        else f"drawn around {parent:g}"
+        for number, parent in zip(numbers, parents.values.tolist(), strict=True)
+    }
+
+
+IMPORTER: Final = Importer(name="irace", title="irace (.Rdata)", recognise=_recognise, read=_read)

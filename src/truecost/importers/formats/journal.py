@@ -1,0 +1,74 @@
+"""Journals of truecost: of `gather`, with configurations fixed before any cost was seen; of
+`configure`, a search; of `validate`.
+"""
+
+import math
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from truecost.errors import InputError
+from truecost.importers.record import Options
+from truecost.importers.registry import Candidate, Importer
+from truecost.journal.file import HEADER
+from truecost.matrix.imported import Import
+from truecost.runs import Trajectory
+
+
+def _read(path: Path, options: Options) -> Import:
+    if options.low is not None or options.high is not None:
+        raise InputError(
+            "expected no `low` and `high` with a journal: they follow from its metric."
+        )
+    # Loaded here, since it loads what runs solvers, and no other log needs that.
+    from truecost.journal import searchlog, validationlog
+    from truecost.journal.journal import Journal
+
+    with Journal.read(path) as journal:
+        table = journal.table()
+        utility = None if options.utility is None else str(options.utility)
+        metric = journal.metric(par=options.par, cutoff=options.cutoff, utility=utility)
+        if journal.kind == "validate":
+            return validationlog.import_of(journal, metric)
+        matrix = journal.matrix(metric, table=table)
+        parameters = journal.configurations()
+        ahead = int(table.ahead.sum())
+        if journal.kind == "configure":
+            hidden = [
+                place for place, name in enumerate(table.instances) if name in journal.held_out()
+            ]
+            judged = np.isin(table.instance, hidden) & ~table.ahead
+            return Import(
+                kind="journal",
+                matrix=matrix,
+                trajectory=searchlog.trajectory_of(journal),
+                parameters=parameters,
+                origins=searchlog.origins_of(journal),
+                test=journal.matrix(metric, held_out=True, table=table) if judged.any() else None,
+                left_out={"of a batch that is not finished": ahead} if ahead else {},
+            )
+        planned = math.prod(journal.planned() or (0,))
+    trajectory = Trajectory(
+        tool="truecost gather",
+        proposed="beforehand",
+        raced=False,
+        default=next(iter(parameters)),
+        unfinished=int(matrix.counts().sum()) < planned,
+    )
+    return Import(
+        kind="journal",
+        matrix=matrix,
+        trajectory=trajectory,
+        parameters=parameters,
+        left_out={"finished before a slower run that was begun earlier": ahead} if ahead else {},
+    )
+
+
+def _recognise(candidate: Candidate) -> bool:
+    return candidate.start.startswith(HEADER)
+
+
+IMPORTER: Final = Importer(
+    name="journal", title="journal of truecost", recognise=_recognise, read=_read
+)
