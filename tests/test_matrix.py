@@ -87,6 +87,19 @@ def test_load_goes_by_content(tmp_path: Path, ending: str) -> None:
     assert CostMatrix.load(renamed) == full()
 
 
+def test_replace_keeps_the_rest_and_checks_the_new() -> None:
+    """A matrix with another range would lose its seeds or its cutoff, or costs outside of it would
+    pass.
+    """
+    matrix = full(0.3).replace(cutoff=2.5)
+    wider = matrix.replace(high=20)
+    assert (wider.high, wider.cutoff) == (20, 2.5)
+    assert wider != matrix
+    assert wider.replace(high=10) == matrix
+    with pytest.raises(InputError, match="above high"):
+        matrix.replace(high=1)
+
+
 def test_select_by_name() -> None:
     """Selecting by name would give other configurations or instances, or another order."""
     matrix = full(0.2)

@@ -16,8 +16,10 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from truecost.campaigns.budget import Budget
 from truecost.campaigns.doubts import doubts
@@ -230,18 +232,18 @@ def _training(log: Import, scenario: Scenario, entry: Entry) -> CostMatrix:
         for each in (entry.winner, entry.default)
         if each.name not in matrix.configurations
     ]
-    more = ((0, len(new)), (0, 0), (0, 0))
-    return CostMatrix(
-        np.pad(matrix.costs, more, constant_values=np.nan),
-        [*matrix.configurations, *new],
-        matrix.instances,
-        low,
-        high,
-        statuses=None
-        if matrix.statuses is None
-        else np.pad(matrix.statuses, more, constant_values=NO_STATUS),
-        seeds=None if matrix.seeds is None else np.pad(matrix.seeds, more, constant_values=NO_SEED),
-        cutoff=matrix.cutoff,
+
+    def padded(values: NDArray[Any] | None, missing: float) -> NDArray[Any] | None:
+        more = ((0, len(new)), (0, 0), (0, 0))
+        return None if values is None else np.pad(values, more, constant_values=missing)
+
+    return matrix.replace(
+        costs=padded(matrix.costs, np.nan),
+        configurations=[*matrix.configurations, *new],
+        low=low,
+        high=high,
+        statuses=padded(matrix.statuses, NO_STATUS),
+        seeds=padded(matrix.seeds, NO_SEED),
         utility=utility,
     )
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 
 from truecost.journal.journal import Journal
-from truecost.matrix import CostMatrix
 from truecost.matrix.files import whole_file
 from truecost.runs import Status, Trajectory
 
@@ -25,16 +24,10 @@ def pack(journal: Path, scenario: Path, name: str, folder: Path, runs: int | Non
         configurations, limits = book.configurations(), book.fingerprint()["limits"]
     kept = table.number < (runs or np.inf)
     assert whole.statuses is not None  # noqa: S101 - journals have them
-    matrix = CostMatrix(
-        whole.costs[:, :, :runs],
-        whole.configurations,
-        whole.instances,
-        whole.low,
-        whole.high,
+    matrix = whole.replace(
+        costs=whole.costs[:, :, :runs],
         statuses=whole.statuses[:, :, :runs],
         seeds=None if whole.seeds is None else whole.seeds[:, :, :runs],
-        cutoff=whole.cutoff,
-        utility=whole.utility,
     )
     default = next(iter(configurations))
     matrix.save(

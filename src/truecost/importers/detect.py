@@ -173,13 +173,4 @@ def _worth(times: CostMatrix, options: Options) -> CostMatrix:
     if known is not None:
         late = np.where(known == NO_STATUS, late, ~np.isin(known, (Status.SOLVED, Status.CENSORED)))
     costs = utility.cost(np.where(late & ~np.isnan(times.costs), np.inf, times.costs))
-    return CostMatrix(
-        costs,
-        times.configurations,
-        times.instances,
-        0.0,
-        1.0,
-        statuses=known,
-        seeds=times.seeds,
-        utility=str(utility),
-    )
+    return times.replace(costs=costs, low=0.0, high=1.0, cutoff=None, utility=str(utility))

@@ -118,17 +118,7 @@ def import_of(journal: Journal, metric: Metric | None = None) -> Import:
     table = journal.table()
     found = journal.matrix(metric, table=table)
     names = terms.names
-    test = CostMatrix(
-        found.costs,
-        [names[name] for name in found.configurations],
-        found.instances,
-        found.low,
-        found.high,
-        statuses=found.statuses,
-        seeds=found.seeds,
-        cutoff=found.cutoff,
-        utility=found.utility,
-    )
+    test = found.replace(configurations=[names[name] for name in found.configurations])
     stop, late = stop_of(journal), int(table.ahead.sum())
     reason = (
         "finished before a slower run that was begun earlier"

@@ -316,13 +316,12 @@ def in_rounds(evidence: Evidence, names: Sequence[str]) -> Rounds:
         return np.take_along_axis(values[:, :length], first, axis=2)
 
     statuses = None if runs.statuses is None else kept(runs.statuses)
-    named = (runs.configurations, runs.instances[:length], runs.low, runs.high)
     # What a later round adds is looked at when it is complete.
     planned = evidence.planned if rounds == 1 or evidence.planned is None else length
-    found = CostMatrix(
-        kept(runs.costs), *named, statuses=statuses, cutoff=runs.cutoff, utility=runs.utility
+    complete = runs.replace(
+        costs=kept(runs.costs), instances=runs.instances[:length], statuses=statuses, seeds=None
     )
-    return Rounds(found, part_of_round(rounds, evidence.rounds), planned)
+    return Rounds(complete, part_of_round(rounds, evidence.rounds), planned)
 
 
 def part_of_round(number: int, most: int | None) -> float:

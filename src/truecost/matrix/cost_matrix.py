@@ -248,41 +248,27 @@ class CostMatrix:
         rows = positions(self.configurations, configurations, "configuration")
         columns = positions(self.instances, instances, "instance")
 
-        def part(values: NDArray[Any]) -> NDArray[Any]:
-            return values[rows][:, columns]
+        def part(values: NDArray[Any] | None) -> NDArray[Any] | None:
+            return None if values is None else values[rows][:, columns]
 
-        return CostMatrix(
-            part(self.costs),
-            [self.configurations[i] for i in np.arange(len(self.configurations))[rows]],
-            [self.instances[i] for i in np.arange(len(self.instances))[columns]],
-            self.low,
-            self.high,
-            statuses=None if self.statuses is None else part(self.statuses),
-            seeds=None if self.seeds is None else part(self.seeds),
-            cutoff=self.cutoff,
-            utility=self.utility,
+        return self.replace(
+            costs=part(self.costs),
+            configurations=np.array(self.configurations, dtype=object)[rows],
+            instances=np.array(self.instances, dtype=object)[columns],
+            statuses=part(self.statuses),
+            seeds=part(self.seeds),
         )
+
+    def replace(self, **changes: Any) -> "CostMatrix":
+        """The same matrix with other values of these parameters, checked as any other:
+        `matrix.replace(low=0.0, high=50.0)`.
+        """
+        return CostMatrix(**{name: getattr(self, name) for name in self.__slots__} | changes)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CostMatrix):
             return NotImplemented
-        mine, theirs = (
-            (self.configurations, self.instances, self.low, self.high, self.cutoff, self.utility),
-            (
-                other.configurations,
-                other.instances,
-                other.low,
-                other.high,
-                other.cutoff,
-                other.utility,
-            ),
-        )
-        return (
-            mine == theirs
-            and np.array_equal(self.costs, other.costs, equal_nan=True)
-            and _same(self.statuses, other.statuses)
-            and _same(self.seeds, other.seeds)
-        )
+        return all(_same(getattr(self, name), getattr(other, name)) for name in self.__slots__)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -526,7 +512,7 @@ def _first(mask: NDArray[np.bool_]) -> tuple[int, ...]:
     return tuple(int(i) for i in np.unravel_index(int(mask.argmax()), mask.shape))
 
 
-def _same(mine: NDArray[Any] | None, theirs: NDArray[Any] | None) -> bool:
-    if mine is None or theirs is None:
-        return mine is theirs
-    return np.array_equal(mine, theirs)
+def _same(mine: Any, theirs: Any) -> bool:
+    if isinstance(mine, np.ndarray) and isinstance(theirs, np.ndarray):
+        return np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
+    return bool(mine is theirs or (type(mine) is type(theirs) and mine == theirs))
