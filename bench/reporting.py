@@ -6,11 +6,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from truecost.judge.assess import audit
 from truecost.matrix import CostMatrix
 from truecost.show.html import page as render
-from truecost.show.report import report
 from truecost.stats.synthetic import runtime_model
+from truecost.verbs import audit, report
 
 Answer = TypeVar("Answer")
 

@@ -9,7 +9,6 @@ import polars as pl
 
 from truecost import Utility, import_runs, load_example
 from truecost.examples import path_of
-from truecost.judge.assess import assess
 from truecost.show.figures import save
 from truecost.show.numbers import at_least, at_most, share_at_least
 from truecost.show.theme import (
@@ -25,6 +24,7 @@ from truecost.show.theme import (
     records,
     themed,
 )
+from truecost.verbs import assess
 
 FOLDER = Path(__file__).parent / "assets"
 SIZE = {"width": 520, "height": 200}

@@ -14,7 +14,6 @@ from scipy.stats import binomtest
 
 from truecost.errors import InputError
 from truecost.importers.detect import import_runs
-from truecost.judge.assess import assess, audit
 from truecost.judge.assessment import Assessment, Part
 from truecost.judge.costs import costs_of, difficulty
 from truecost.judge.evidence import Chosen
@@ -24,6 +23,7 @@ from truecost.runs import Step, Trajectory
 from truecost.show.document import Context, audited
 from truecost.stats.allocation import even
 from truecost.stats.synthetic import RuntimeModel, runtime_model
+from truecost.verbs import assess, audit
 
 REPETITIONS = 300
 LUCK = 1e-4

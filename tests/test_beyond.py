@@ -10,7 +10,6 @@ import pytest
 from scipy.stats import binomtest, ttest_rel
 
 from truecost.examples import load_example
-from truecost.judge.assess import assess
 from truecost.judge.assessment import Assessment
 from truecost.judge.beyond import times_of
 from truecost.judge.evidence import Chosen
@@ -18,6 +17,7 @@ from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
 from truecost.runs import Status, Trajectory
 from truecost.show.document import Context, audited
+from truecost.verbs import assess
 
 REPETITIONS = 300
 LUCK = 1e-4

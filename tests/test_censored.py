@@ -16,7 +16,6 @@ from scipy.stats import binomtest
 import truecost
 from truecost.errors import InputError
 from truecost.importers.detect import import_runs
-from truecost.judge.assess import assess
 from truecost.judge.evidence import RefusedError
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
@@ -25,6 +24,7 @@ from truecost.runs import Status, Trajectory
 from truecost.show.document import Context, audited, what_was_run
 from truecost.stats import confidence, quantiles, rates
 from truecost.stats.sample import Ends
+from truecost.verbs import assess
 
 FloatArray = NDArray[np.float64]
 DATA = Path(__file__).parent / "data" / "irace"

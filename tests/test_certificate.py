@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from truecost.errors import InputError
-from truecost.judge.assess import assess, certify
 from truecost.judge.evidence import UNSORTED, Chosen, RefusedError
 from truecost.matrix import CostMatrix
 from truecost.runs import Trajectory
 from truecost.show.document import Context, audited
 from truecost.stats import confidence
 from truecost.stats.synthetic import RuntimeModel, runtime_model
+from truecost.verbs import assess, certify
 
 REPETITIONS = 400
 # The chance with which a valid statement fails its test here.

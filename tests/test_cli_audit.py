@@ -7,10 +7,10 @@ from commands import Run
 
 from truecost.cli.asking import context
 from truecost.cli.reading import Source
-from truecost.judge.assess import assess, certify
 from truecost.matrix import CostMatrix
 from truecost.runs import Trajectory
 from truecost.stats.synthetic import runtime_model
+from truecost.verbs import assess, certify
 
 BEFOREHAND = Trajectory(tool="random search", proposed="beforehand", default="default")
 ADAPTIVE = Trajectory(

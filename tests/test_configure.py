@@ -27,12 +27,12 @@ from truecost.campaigns.configure import Configured, configure
 from truecost.campaigns.search import SearchProgress, _favoured
 from truecost.journal import searchlog
 from truecost.journal.file import enter
-from truecost.judge.assess import certify
 from truecost.judge.assessment import AUDITED
 from truecost.judge.evidence import Chosen
 from truecost.race import policy as race
 from truecost.race.policy import Cut, Decision, RunOrder, Standing, Stretch
 from truecost.space.space import Configuration, Space
+from truecost.verbs import certify
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.usefixtures("own_locks")

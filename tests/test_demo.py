@@ -15,8 +15,8 @@ from test_import_smac import HISTORY, folder_of, row
 from truecost import examples
 from truecost.cli.demo import OWN, SOLVERS
 from truecost.importers.detect import import_runs
-from truecost.judge.assess import assess
 from truecost.show.reproducing import reproduce
+from truecost.verbs import assess
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,6 @@ from test_figures import EVIL, named, outside_data, ranges, svg, without_library
 from test_resample import runtimes
 
 from truecost.errors import InputError
-from truecost.judge.assess import assess
 from truecost.judge.costs import instance_means
 from truecost.judge.optimism import OverTuning
 from truecost.matrix import CostMatrix
@@ -25,6 +24,7 @@ from truecost.show.text import visible
 from truecost.show.theme import Chart
 from truecost.stats import confidence
 from truecost.stats.variance import VarianceComponents, variance_components
+from truecost.verbs import assess
 
 HOSTILE = ("<img src=x onerror=alert(1)>", "one\nline\r\x1b[31mmore", *EVIL)
 KNOWN = VarianceComponents.known(within=9.0, across=4.0)

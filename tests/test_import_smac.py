@@ -105,7 +105,7 @@ def test_a_real_run_is_audited(smac_run: tuple[Path, Any]) -> None:
     """The report on a real run of SMAC3 would not come, or claim what nobody may claim of
     adaptively proposed runs.
     """
-    from truecost.judge.assess import assess
+    from truecost.verbs import assess
 
     folder, history = smac_run
     log = import_runs(folder, low=0, high=3)

@@ -20,10 +20,10 @@ from truecost.campaigns.gather import design_of
 from truecost.cli import app
 from truecost.errors import InputError
 from truecost.importers.detect import import_runs
-from truecost.judge.assess import assess
 from truecost.matrix import CostMatrix, provenance
 from truecost.runs import Machine, Status, Step, Trajectory
 from truecost.stats.synthetic import runtime_model
+from truecost.verbs import assess
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(__file__).parent / "data"

@@ -15,16 +15,16 @@ from commands import Run, run
 from truecost.cli import app
 from truecost.cli.command import Command, command_line, declared, flagged
 from truecost.cli.options import Primary, Question
-from truecost.cli.reading import Source, example_or, names_in
+from truecost.cli.reading import Source, names_in
 from truecost.errors import InputError
-from truecost.examples import load_example
+from truecost.examples import example_or, load_example
 from truecost.importers.detect import import_runs
-from truecost.judge.assess import assess
 from truecost.judge.bounds import paper_bounds, subject_of
 from truecost.matrix import CostMatrix
 from truecost.runs import Status
 from truecost.show.document import Context, audited
 from truecost.stats.synthetic import runtime_model
+from truecost.verbs import assess
 
 
 @pytest.fixture

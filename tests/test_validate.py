@@ -447,7 +447,7 @@ def test_from_a_smac_log_to_a_certificate(tmp_path: Path) -> None:
             ("irace.Rdata", "--instances", "test/*", "--dask", "x", "--workers", "2"),
             "--workers or --dask",
         ),
-        (("table.csv", "--instances", "test/*"), "expected a --scenario"),
+        (("table.csv", "--instances", "test/*"), "Expected a --scenario"),
         (
             ("table.csv", "--instances", "test/*", "--scenario", "s/scenario.toml"),
             "has none: take the log itself",

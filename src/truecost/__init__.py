@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from truecost.examples import load_example
     from truecost.importers.detect import import_runs
     from truecost.journal.journal import Journal
-    from truecost.judge.assess import assess, audit, certify
     from truecost.judge.assessment import Assessment
     from truecost.judge.evidence import RefusedError
     from truecost.judge.statements import Certificate
@@ -59,7 +58,6 @@ if TYPE_CHECKING:
     from truecost.running.scenario import Scenario
     from truecost.runs import Outcome, Run, Status, Trajectory
     from truecost.show import figures
-    from truecost.show.report import report
     from truecost.show.reproducing import reproduce
     from truecost.space.space import Space
     from truecost.stats import (
@@ -86,6 +84,7 @@ if TYPE_CHECKING:
         bootstrap_components,
         variance_components,
     )
+    from truecost.verbs import assess, audit, certify, report
 
     __version__: str
 
@@ -127,10 +126,10 @@ _HOMES = {
     "fit": "paper.fit:",
     "reality": "paper.bounds_observed:",
     "Assessment": "judge.assessment",
-    "assess": "judge.assess",
-    "audit": "judge.assess",
+    "assess": "verbs",
+    "audit": "verbs",
     "Certificate": "judge.statements",
-    "certify": "judge.assess",
+    "certify": "verbs",
     "RefusedError": "judge.evidence",
     "plan": "plan:",
     "race": "race:",
@@ -146,7 +145,7 @@ _HOMES = {
     "Import": "matrix.imported",
     "import_runs": "importers.detect",
     "figures": "show.figures:",
-    "report": "show.report",
+    "report": "verbs",
     "smac": "smac:",  # not in __all__: it needs SMAC3
     "reproduce": "show.reproducing",
 }

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def assessed(source: Source, question: Question | None = None) -> "Assessment":
     """The assessment that answers a question about these runs."""
-    from truecost.judge.assess import assess
+    from truecost.verbs import assess
 
     question = question or Question()
     asked = asdict(question) | {

@@ -41,6 +41,8 @@ class Source:
     @property
     def place(self) -> Path | None:
         """Where the runs are: of an example, in the package."""
+        from truecost.examples import example_or
+
         return None if self.runs is None else example_or(self.runs)
 
     @property
@@ -83,22 +85,6 @@ class Source:
 def file_stem(name: str) -> str:
     """A name without the characters that a file name should not have."""
     return re.sub(r"[^\w.-]+", "-", name).strip("-.")
-
-
-def example_or(path: Path) -> Path:
-    """The file of an example, where an example is called so and no file or folder of that name
-    holds runs.
-    """
-    from truecost import examples
-
-    if len(path.parts) != 1 or path.name not in examples.names():
-        return path
-    if path.exists():
-        from truecost.importers.detect import holds_runs
-
-        if holds_runs(path):
-            return path
-    return examples.path_of(path.name)
 
 
 def check_out(out: Path | None, *sources: Path | None, endings: Sequence[str] = ()) -> None:

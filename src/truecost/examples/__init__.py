@@ -27,6 +27,20 @@ def path_of(name: str) -> Path:
     return _FOLDER / f"{name}.npz"
 
 
+def example_or(path: Path) -> Path:
+    """The file of an example, where an example has this name and no file or folder of that name
+    holds runs.
+    """
+    if len(path.parts) != 1 or path.name not in names():
+        return path
+    if path.exists():
+        from truecost.importers.detect import holds_runs
+
+        if holds_runs(path):
+            return path
+    return path_of(path.name)
+
+
 def load_example(name: str) -> CostMatrix:
     """The matrix of an example, "kissat" for instance: 50 configurations x 50 instances x 5 runs,
     costs in PAR10 seconds.

@@ -5,50 +5,15 @@ The same runs and options give the same bytes.
 
 import os
 from collections.abc import Callable
-from typing import Any
 
-from truecost.judge.assess import assess
 from truecost.judge.assessment import Assessment
-from truecost.matrix import CostMatrix
 from truecost.matrix.files import whole_file
-from truecost.matrix.imported import Import
 from truecost.show import html
 from truecost.show.blocks import Document
 from truecost.show.document import Context, document
 
 # Told what is being done, and the share of all work that is done.
 Tell = Callable[[str, float], None]
-
-
-def report(
-    runs: CostMatrix | Import | Assessment,
-    path: str | os.PathLike[str] | None = None,
-    *,
-    name: str = "runs",
-    title: str | None = None,
-    unit: str = "cost",
-    progress: Tell | None = None,
-    **asked: Any,
-) -> Document:
-    """A page about recorded runs, written to `path` where one is given.
-
-    Parameters
-    ----------
-    runs
-        As in `assess`, or an assessment. What cannot be computed is left out, with a sentence that
-        says why.
-    path
-        The file; what was there stays until the new one is whole.
-    name, title, unit
-        What the runs are called, the title of the page if it is to be another one, and what a unit
-        of cost is called.
-    progress
-        Told what is being done, and the share of all work that is done.
-    asked
-        As in `assess`.
-    """
-    found = runs if isinstance(runs, Assessment) else assess(runs, **asked)
-    return write_page(found, path, Context(name=name, title=title, unit=unit), progress)
 
 
 def write_page(

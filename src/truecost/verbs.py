@@ -1,0 +1,181 @@
+"""The verbs: turn paths, frames and arrays into runs, then have them judged or shown."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from truecost.errors import InputError
+from truecost.judge import assess as judging
+from truecost.judge.assessment import AUDITED, Assessment
+from truecost.judge.evidence import Chosen, Primary, RefusedError
+from truecost.judge.statements import Certificate
+from truecost.matrix import CostMatrix
+from truecost.matrix.imported import Import
+from truecost.runs import Trajectory
+from truecost.stats.random import Rng
+
+if TYPE_CHECKING:
+    from truecost.show.blocks import Document
+    from truecost.show.report import Tell
+
+
+def assess(
+    runs: Any,
+    *,
+    configuration: str | None = None,
+    default: str | None = None,
+    test: Any = None,
+    trajectory: Trajectory | None = None,
+    chosen: Chosen | None = None,
+    raced: bool | None = None,
+    list_size: int | None = None,
+    fresh: Sequence[str] | None = None,
+    proposal: int | None = None,
+    delta: float = 0.05,
+    splits: int = 1000,
+    primary: Primary | None = None,
+    rng: Rng = None,
+    **reading: Any,
+) -> Assessment:
+    """Assess recorded runs: who is best, what it will cost on new instances, how sure that is, what
+    to do next.
+
+    Parameters
+    ----------
+    runs
+        A matrix; what `import_runs` returns; a path or the name of an example; a data frame of
+        polars or pandas; or an array of costs, configurations × instances (× runs), NaN where a run
+        is missing.
+    configuration, default
+        Who is judged, and what it should be better than: by default what the log says; else the one
+        with the lowest training cost, and nothing.
+    test
+        Runs on fresh instances, in any of these forms; by default the log's own.
+    trajectory
+        Where the configurations of a bare matrix come from.
+    chosen, raced, list_size, fresh, proposal
+        How the configuration was chosen, where the log does not say; see `truecost.judge.evidence`.
+    delta
+        The error probability of each guaranteed statement.
+    splits
+        How many times instances are split in halves, to see what choosing adds.
+    primary
+        What decides whether it is better than the default: `"mean"` cost, or `"wins"`. By default
+        the mean, and wins where the range of the cost is not known.
+    rng
+        Of every random number. None takes a seed from the costs themselves: the same runs give the
+        same answers, and instances that are sorted by difficulty do no harm.
+    reading
+        As in `import_runs`, where `runs` are still to be read: `cutoff=5`, or `low=0, high=1`.
+    """
+    return judging.assess(
+        read_runs(runs, **reading),
+        test=None if test is None else read_runs(test, **reading),
+        trajectory=trajectory,
+        rng=rng,
+        configuration=configuration,
+        default=default,
+        chosen=chosen,
+        raced=raced,
+        list_size=list_size,
+        fresh=fresh,
+        proposal=proposal,
+        delta=delta,
+        splits=splits,
+        primary=primary,
+    )
+
+
+def audit(runs: Any, **asked: Any) -> Assessment:
+    """`assess`, with everything an audit prints computed at once; parameters as there."""
+    assessment = assess(runs, **asked)
+    assessment.to_dict(*AUDITED)
+    return assessment
+
+
+def certify(runs: Any, configuration: str | None = None, **asked: Any) -> Certificate:
+    """What the true cost of a configuration does not exceed; parameters as in `assess`.
+
+    `RefusedError` says why there is no valid statement.
+    """
+    assessment = assess(runs, configuration=configuration, **asked)
+    if assessment.certificate is None:
+        raise RefusedError(assessment.no_certificate or "")
+    return assessment.certificate
+
+
+def report(
+    runs: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    name: str = "runs",
+    title: str | None = None,
+    unit: str = "cost",
+    progress: "Tell | None" = None,
+    **asked: Any,
+) -> "Document":
+    """A page about recorded runs, written to `path` where one is given.
+
+    Parameters
+    ----------
+    runs
+        As in `assess`, or an assessment. What cannot be computed is left out, with a sentence that
+        says why.
+    path
+        The file; what was there stays until the new one is whole.
+    name, title, unit
+        What the runs are called, the title of the page if it is to be another one, and what a unit
+        of cost is called.
+    progress
+        Called with what is being done, and the share of all work that is done.
+    asked
+        As in `assess`.
+    """
+    from truecost.show.document import Context
+    from truecost.show.report import write_page
+
+    assessment = runs if isinstance(runs, Assessment) else assess(runs, **asked)
+    return write_page(assessment, path, Context(name=name, title=title, unit=unit), progress)
+
+
+def read_runs(runs: Any, **reading: Any) -> CostMatrix | Import:
+    """Runs in whatever form they come: see `assess`."""
+    if isinstance(runs, CostMatrix | Import):
+        if reading:
+            raise InputError(
+                f"Expected no {', '.join(f'`{name}`' for name in reading)} with runs that are "
+                "already read."
+            )
+        return runs
+    from truecost.importers.detect import import_runs
+
+    if isinstance(runs, str | os.PathLike):
+        from truecost.examples import example_or
+
+        return import_runs(example_or(Path(runs)), **reading)
+    if hasattr(runs, "columns"):
+        return import_runs(runs, **reading)
+    return _from_array(runs, **reading)
+
+
+def _from_array(costs: Any, low: float | None = None, high: float | None = None) -> CostMatrix:
+    """A matrix of costs whose configurations and instances are numbered."""
+    import numpy as np
+
+    try:
+        array = np.asarray(costs, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.ndim not in (2, 3):
+        raise InputError(
+            "Expected runs: a matrix, a path, the name of an example, a data frame, or an array of "
+            f"costs, configurations × instances (× runs); got {type(costs).__name__}."
+        )
+    return CostMatrix(
+        array,
+        [str(place) for place in range(array.shape[0])],
+        [str(place) for place in range(array.shape[1])],
+        low=-np.inf if low is None else low,
+        high=np.inf if high is None else high,
+    )

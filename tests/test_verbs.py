@@ -1,0 +1,57 @@
+"""Verbs take runs in whatever form they come."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import truecost as tc
+from truecost.errors import InputError
+
+MATRIX = tc.load_example("lkh").select(configurations=tc.load_example("lkh").configurations[:6])
+
+
+def answered(runs: Any, **asked: Any) -> dict[str, Any]:
+    """What an assessment says, without the words about where its runs came from."""
+    answer = tc.assess(runs, chosen="from-list", raced=False, splits=20, rng=1, **asked).to_dict(
+        "certificate", "statements"
+    )
+    return {name: part for name, part in answer.items() if name != "runs"}
+
+
+def test_frames_and_paths_are_assessed_as_the_matrix(tmp_path: Path) -> None:
+    """A frame or a file would be assessed otherwise than the matrix it was made from."""
+    table = MATRIX.to_table()
+    table.write_csv(tmp_path / "runs.csv")
+    MATRIX.save(tmp_path / "runs.npz")
+    ends = {"low": MATRIX.low, "high": MATRIX.high}
+    expected = answered(tc.import_runs(table, **ends))["certificate"]["upper"]
+    assert expected < MATRIX.high
+    for runs in (table, MATRIX.to_pandas(), tmp_path / "runs.csv", str(tmp_path / "runs.npz")):
+        assert answered(runs, **ends)["certificate"]["upper"] == pytest.approx(expected)
+
+
+def test_arrays_are_assessed_with_numbered_names() -> None:
+    """An array would be refused, or its rows not be the configurations."""
+    assessment = tc.assess(MATRIX.costs, low=MATRIX.low, high=MATRIX.high, default="0")
+    assert assessment.matrix.configurations == tuple("012345")
+    best = int(np.nanmean(MATRIX.costs, axis=(1, 2)).argmin())
+    assert assessment.incumbent == str(best)
+    nested = tc.assess(MATRIX.costs[:, :, 0].tolist())
+    assert nested.matrix.shape == (6, 50, 1)
+    page = tc.report(MATRIX.costs, low=MATRIX.low, high=MATRIX.high, splits=20)
+    assert page.verdict
+
+
+@pytest.mark.parametrize("runs", [5, object(), [["a"]], np.zeros(3), None])
+def test_what_are_no_runs_are_refused(runs: Any) -> None:
+    """Something that holds no runs would end in a traceback of NumPy's or polars'."""
+    with pytest.raises(InputError):
+        tc.assess(runs)
+
+
+def test_options_of_reading_need_something_to_read() -> None:
+    """A range would be ignored where the runs already have one."""
+    with pytest.raises(InputError, match="`cutoff`"):
+        tc.assess(MATRIX, cutoff=5)
