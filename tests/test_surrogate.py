@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.stats import norm as normal
 from scipy.stats import rankdata, spearmanr
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -26,6 +27,9 @@ extra [0,1] [0.5]
 extra | kind in {b,c}
 {kind=c, level=high}
 """
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 
 def spaces() -> list[Space]:
@@ -84,13 +88,19 @@ def test_neighbours_are_as_near_as_they_are_asked_to_be() -> None:
 # ---- effects -------------------------------------------------------------------------------------
 
 
+def runs_in(costs: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """The runs of a table (C, J) with NaN where there is none."""
+    rows, columns = np.nonzero(~np.isnan(costs))
+    return rows, columns, costs[rows, columns]
+
+
 def test_effects_are_those_of_normal_scores() -> None:
     """Where nobody dropped out, a configuration's effect would not be its mean score, or ties be
     broken by their order.
     """
     costs = np.random.default_rng(3).integers(0, 4, (7, 5)).astype(float)
     scores = normal.ppf((rankdata(costs).reshape(costs.shape) - 0.5) / costs.size)
-    effects = effects_of(costs)
+    effects = effects_of(*runs_in(costs), len(costs))
     assert effects - effects.mean() == pytest.approx(scores.mean(axis=1) - scores.mean())
 
 
@@ -106,7 +116,7 @@ def test_who_comes_further_is_not_charged_for_harder_runs() -> None:
             [1.5, 101, 102, 99],
         ]
     )
-    effects = effects_of(costs)
+    effects = effects_of(*runs_in(costs), len(costs))
     assert effects[0] < effects[1] < effects[2]
 
 
@@ -168,12 +178,12 @@ def test_learning_waits_for_runs_that_differ() -> None:
     learner, rng = Learner(space), np.random.default_rng(1)
     costs = np.full((len(some), 4), np.nan)
     costs[: FIRST - 1, 0] = np.arange(FIRST - 1)
-    assert not learner.learn(some, costs)
+    assert not learner.learn(some, *runs_in(costs))
     assert learner.offers(some[:2], 0.5, rng) == []
     costs[:, 0] = 7.0
-    assert not learner.learn(some, costs)
+    assert not learner.learn(some, *runs_in(costs))
     costs[:, 0] = [float(str(each.values["a"])) for each in some]
-    assert learner.learn(some, costs)
+    assert learner.learn(some, *runs_in(costs))
     offers = learner.offers(some[:2], 0.5, rng)
     assert len({each.name for each in offers}) == len(offers) > 10
     assert np.mean([float(str(each.values["a"])) for each in offers]) < 0.2
@@ -200,7 +210,7 @@ def test_a_model_leaves_the_cores_to_the_solvers(monkeypatch: pytest.MonkeyPatch
     space = Space.parse("a [0,1] [0.5]\n")
     some, learner = space.configurations(FIRST, rng=1), Learner(space)
     with threadpool_limits(2, user_api="blas"):
-        assert learner.learn(some, np.arange(float(FIRST))[:, np.newaxis])
+        assert learner.learn(some, *runs_in(np.arange(float(FIRST))[:, np.newaxis]))
         assert learner.offers(some[:2], 0.5, np.random.default_rng(1))
     assert len(seen) >= 2
     assert set(seen) == {1}

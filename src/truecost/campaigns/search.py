@@ -6,7 +6,7 @@ that is resumed goes the same way again, with the runs that are in the journal.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -20,7 +20,8 @@ from truecost.journal import searchlog
 from truecost.journal.journal import Design, Journal
 from truecost.journal.searchlog import Cell, Recorded, Settings
 from truecost.race import policy as race
-from truecost.race.policy import Decision, RunOrder, Standing, Stretch
+from truecost.race.heats import Heats
+from truecost.race.policy import Decision, Stretch
 from truecost.running.pool import Finished, Task
 from truecost.running.scenario import Scenario
 from truecost.runs import Instance, Status
@@ -35,8 +36,6 @@ Policy = Callable[..., Decision]
 KEPT = 0.2
 # Of so many of the best configurations neighbours are proposed.
 PARENTS = 5
-# What the order of runs is drawn from, beside the seed.
-ORDER = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +57,7 @@ class SearchProgress:
 
 
 class _Item(NamedTuple):
-    """A run of a batch: whose, at which position, and what it may cost."""
+    """A run of a batch: whose, at which position of the heat, and what it may cost."""
 
     place: int
     position: int
@@ -90,22 +89,16 @@ class Search:
         )
         self._seen = searchlog.recorded(book)
         self._proposed = searchlog.proposed_in(book)
-        rng = np.random.default_rng([settings.seed, ORDER])
-        self._schedule: RunOrder = race.schedule(len(self._training), settings.runs, rng)
+        low = scenario.metric.range()[0]
+        self._heats = Heats(len(self._training), settings.runs, seed=settings.seed, low=low)
         self.configurations: list[Configuration] = []
         self.origins: list[str] = []
         self._exhausted, self._size = False, scenario.space.size()
-        self._costs = np.full((16, len(self._schedule.instances)), np.nan)
-        self._out = np.zeros(16, dtype=bool)
-        # The heats of the race, and who led when the last one was opened.
-        self._heats: list[int] = []
-        self._granted: tuple[float, ...] = ()
-        self._led: int | None = None
         # What the model of the costs offers in the heat it was made for, and where runs were
         # stopped at a cap.
         self._learner = Learner(scenario.space)
         self._offered: tuple[int, int, list[Configuration]] = (0, 0, [])
-        self._stopped: dict[tuple[int, int], float] = {}
+        self._stopped: list[tuple[int, int, float]] = []
         # Runs, CPU and wall seconds; of each configuration in training, runs and wall seconds.
         self.made, self.cpu, self.wall = 0, 0.0, 0.0
         self._each = np.zeros((16, 2))
@@ -127,7 +120,7 @@ class Search:
 
     def spend(self, amount: float) -> tuple[str, str | None]:
         """Search with so much in all, and judge; why it ended, and why it could not be judged."""
-        self._amount, self._earlier, self._phase = amount, len(self._granted), "training"
+        self._amount, self._earlier, self._phase = amount, len(self._heats.granted), "training"
         return self.train(), self.judge()
 
     def train(self) -> str:
@@ -135,24 +128,26 @@ class Search:
         while True:
             left = self._left(self._training_budget())
             decision = self._policy(
-                self._standing(),
-                self._schedule,
+                self._heats.standing(self._earlier),
+                self._heats.order,
                 runs_left=max(0.0, left),
                 proposals_left=self._proposals_left(),
                 at_least=self.settings.workers,
                 capping=self._can_cap(),
                 pace=race.LEARNING,
             )
-            self.incumbent = decision.incumbent or 0
+            rows = self._heats.members
+            leader = None if decision.incumbent is None else rows[decision.incumbent]
+            self.incumbent = leader or 0
             if decision.grant is not None:
-                self._granted, self._led = (*self._granted, decision.grant), decision.incumbent or 0
+                self._heats.open(decision.grant, leader)
             self._note(decision.reason)
             if left < 1:
                 return "the budget is spent"
             exhausted = self._exhausted
-            taken = self._taken((*decision.batch, *decision.then), math.floor(left))
+            places, taken = self._taken(rows, (*decision.batch, *decision.then), math.floor(left))
             if taken:
-                self._run(taken, decision)
+                self._run(taken, decision, places)
             elif self._exhausted == exhausted:
                 return decision.reason
 
@@ -186,44 +181,38 @@ class Search:
         mean = self._mean_wall() if mean is None else mean
         return worker_seconds / max(mean, 1e-6)
 
-    def _standing(self) -> Standing:
-        size = len(self.configurations)
-        return Standing(
-            costs=self._costs[:size].copy(),
-            out=self._out[:size].copy(),
-            heats=np.array(self._heats, dtype=np.int64),
-            granted=self._granted,
-            incumbent=self._led,
-            earlier=self._earlier,
-            low=self._scenario.metric.range()[0],
-        )
-
     def _note(self, reason: str) -> None:
         name = self.configurations[self.incumbent].name if self.configurations else None
         searchlog.note_step(self._book, self._steps, runs=self.made, incumbent=name, reason=reason)
         self._steps += 1
 
-    def _taken(self, batch: Sequence[Stretch], allowed: int) -> list[Stretch]:
-        """The batch as far as the budget goes, its new configurations proposed."""
-        taken, noted = [], len(self._proposed)
+    def _taken(
+        self, rows: Sequence[int], batch: Sequence[Stretch], allowed: int
+    ) -> tuple[dict[int, int], list[Stretch]]:
+        """The batch as far as the budget goes, its new configurations proposed.
+
+        A decision speaks of rows; the first result has the configuration of each, the stretches
+        have configurations.
+        """
+        places, taken, noted = dict(enumerate(rows)), [], len(self._proposed)
         for stretch in batch:
             stop = min(stretch.stop, stretch.start + allowed)
             if stop <= stretch.start:
                 continue
-            if stretch.configuration >= len(self.configurations) and not self._propose():
-                continue
-            row = self._costs[: len(self.configurations)][stretch.configuration]
-            if stretch.start != np.count_nonzero(~np.isnan(row)):
+            if stretch.configuration >= len(rows):
+                if not self._propose():
+                    continue
+                places[stretch.configuration] = len(self.configurations) - 1
+            place = places[stretch.configuration]
+            if stretch.start != self._heats.count(place):
                 raise TruecostError(
                     f"expected a stretch that goes on where a configuration stands, got {stretch}."
                 )
             allowed -= stop - stretch.start
-            taken.append(
-                Stretch(configuration=stretch.configuration, start=stretch.start, stop=stop)
-            )
+            taken.append(Stretch(configuration=place, start=stretch.start, stop=stop))
         if len(self._proposed) > noted:
             searchlog.note_proposals(self._book, noted, self._proposed[noted:])
-        return taken
+        return places, taken
 
     def _can_cap(self) -> bool:
         """Only where a cost is a time that we measure does a run that is stopped early still say
@@ -262,11 +251,9 @@ class Search:
         if number == len(self._proposed):
             self._proposed.append(found)
         self.configurations.append(found.configuration)
-        self._heats.append(len(self._granted) - 1)
         self.origins.append(found.origin)
-        if number == len(self._costs):
-            self._costs = np.concatenate([self._costs, np.full_like(self._costs, np.nan)])
-            self._out = np.concatenate([self._out, np.zeros_like(self._out)])
+        self._heats.enter()
+        if number == len(self._each):
             self._each = np.concatenate([self._each, np.zeros_like(self._each)])
         return True
 
@@ -274,13 +261,18 @@ class Search:
         """The next configuration that the model offers, which learns before every heat; None if it
         has nothing to say.
         """
-        heat, number = len(self._granted), len(self.configurations)
+        heat, number = len(self._heats.granted), len(self.configurations)
         before, first, offers = self._offered
         if heat != before:
-            costs = self._costs[:number].copy()
-            for cell, cap in self._stopped.items():
-                costs[cell] = cap
-            self._learner.learn(self.configurations, costs)
+            rows, cells, costs = self._heats.table()
+            # A run that was stopped costs its cap at least.
+            stopped = np.array(self._stopped, dtype=np.float64).reshape(-1, 3).T
+            self._learner.learn(
+                self.configurations,
+                np.concatenate([rows, stopped[0].astype(np.int64)]),
+                np.concatenate([cells, stopped[1].astype(np.int64)]),
+                np.concatenate([costs, stopped[2]]),
+            )
         # Once for a proposal: in a small space the model may offer nothing but what is known.
         if heat != before or (not offers and number != first):
             rng = np.random.default_rng(
@@ -304,32 +296,26 @@ class Search:
         """The best configurations: by the difference to the incumbent on common runs, at least half
         of its runs.
         """
-        counts = np.count_nonzero(~np.isnan(self._costs), axis=1)
-        own = counts[self.incumbent]
+        heats = self._heats
+        least = heats.count(self.incumbent) / 2 if self.configurations else 0
         places = [
             place
             for place in range(len(self.configurations))
-            if not self._out[place] and counts[place] and counts[place] >= own / 2
+            if not heats.out[place] and heats.count(place) >= max(least, 1)
         ]
-        common = {place: min(counts[place], own) for place in places}
-        apart = {
-            place: float((self._costs[place, :both] - self._costs[self.incumbent, :both]).mean())
-            for place, both in common.items()
-        }
-        return [
-            self.configurations[place]
-            for place in sorted(places, key=lambda place: (apart[place], place))[:PARENTS]
-        ]
+        apart = heats.apart(places, self.incumbent) if places else np.empty(0)
+        ranked = np.argsort(apart, kind="stable")[:PARENTS]
+        return [self.configurations[places[rank]] for rank in ranked]
 
     # ---- runs ------------------------------------------------------------------------------------
 
-    def _run(self, taken: Sequence[Stretch], decision: Decision) -> None:
+    def _run(self, taken: Sequence[Stretch], decision: Decision, places: Mapping[int, int]) -> None:
         """All runs of a decision: the batch at once, then, in waves, those who have to pass a cut.
 
         How large a wave is must depend on nothing that another machine, or another day, would do
         otherwise.
         """
-        later = {each.configuration for each in decision.then}
+        later = {places.get(each.configuration) for each in decision.then}
         self._run_wave(
             [
                 _Item(each.configuration, position)
@@ -343,24 +329,28 @@ class Search:
             for each in taken
             if each.configuration in later
         }
-        while decision.cut is not None and waiting:
-            limit = decision.cut.limit(self._costs)
+        cut = decision.cut
+        while cut is not None and waiting:
+            known = np.full((max(cut.contenders, default=-1) + 1, cut.stop), np.nan)
+            rows = [row for row in cut.contenders if row in places]
+            known[rows] = self._heats.first_costs([places[row] for row in rows], cut.stop)
+            limit = cut.limit(known)
             width = -(-self.settings.workers // len(waiting))
             wave = []
             for place, positions in waiting.items():
-                allowed = limit - float(np.nansum(self._costs[place]))
+                allowed = limit - self._heats.total(place)
                 # A run costs more than nothing: who may not spend anything is out without one.
-                self._out[place] |= allowed <= 0
+                self._heats.out[place] |= allowed <= 0
                 wave += [
                     _Item(place, position, allowed)
                     for position in positions[:width]
-                    if not self._out[place]
+                    if not self._heats.out[place]
                 ]
             self._run_wave(wave)
             rest = {
                 place: positions[width:]
                 for place, positions in waiting.items()
-                if not self._out[place]
+                if not self._heats.out[place]
             }
             waiting = {place: positions for place, positions in rest.items() if positions}
 
@@ -368,23 +358,25 @@ class Search:
         """These runs at once; who costs more than it may is out, and so is what comes after."""
         if not wave:
             return
-        made = self._make([self._task(item) for item in wave])
+        heats, made = self._heats, self._make([self._task(item) for item in wave])
         for item, run, cost in zip(wave, made, self._charged(made), strict=True):
             self._each[item.place] += (1, run.wall)
-            if self._out[item.place]:
+            if heats.out[item.place]:
                 continue
-            self._out[item.place] = math.isnan(cost) or cost > item.cap
-            self._costs[item.place, item.position] = cost
+            heats.out[item.place] = math.isnan(cost) or cost > item.cap
             if math.isnan(cost):
-                self._stopped[item.place, item.position] = item.cap
+                cell = heats.cell_at(item.position)
+                self._stopped.append((item.place, cell, item.cap))
+            else:
+                heats.note(item.place, cost)
 
     def _task(self, item: _Item) -> Task:
-        instance = self._training[self._schedule.instances[item.position]]
+        instance, number = self._heats.run_at(item.position)
         cutoff = self._scenario.metric.cutoff or math.inf
         return self._run_of(
             self.configurations[item.place],
-            instance,
-            int(self._schedule.numbers[item.position]),
+            self._training[instance],
+            number,
             item.cap if item.cap < cutoff else None,
         )
 
@@ -457,13 +449,9 @@ class Search:
 
     def training_cost(self) -> tuple[float, float]:
         """The mean of the incumbent's instance means, and its standard error over instances."""
-        row = self._costs[self.incumbent]
-        done = ~np.isnan(row)
-        if not done.any():
+        if not self.configurations or not self._heats.count(self.incumbent):
             return math.nan, math.nan
-        sums = np.bincount(self._schedule.instances[done], weights=row[done])
-        numbers = np.bincount(self._schedule.instances[done])
-        means = sums[numbers > 0] / numbers[numbers > 0]
+        means = self._heats.instance_means(self.incumbent)
         error = float(means.std(ddof=1)) / math.sqrt(len(means)) if len(means) > 1 else math.nan
         return float(means.mean()), error
 
@@ -503,15 +491,13 @@ class Search:
     def doubts(self) -> list[str]:
         """What the costs themselves say against the result."""
         high = self._scenario.metric.range()[1]
-        costs = self._costs[: len(self.configurations)]
-        done = ~np.isnan(costs)
-        if (costs[done] == high).all():
+        if (self._heats.table()[2] == high).all():
             return [
                 f"every run cost the most there is, {high:g}: nothing could be told apart. Raise the limits, or take easier "
                 "instances."
             ]
-        if (costs[0][done[0]] == high).all():
-            runs = int(done[0].sum())
+        if (self._heats.costs(0) == high).all():
+            runs = self._heats.count(0)
             return [
                 f"the default cost the most there is, {high:g}, in all its {runs:,} training run{'s' if runs > 1 else ''}: "
                 "it failed, or ran into its limits."

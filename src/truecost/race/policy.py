@@ -105,6 +105,8 @@ class Standing:
         How many of the heats a smaller budget paid, which was spent before.
     low
         The least possible cost; -inf if there is none.
+    made
+        All runs so far, where `costs` has only those of the open heat; None counts `costs`.
     """
 
     costs: FloatArray
@@ -114,6 +116,7 @@ class Standing:
     incumbent: int | None = None
     earlier: int = 0
     low: float = 0.0
+    made: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,9 +142,8 @@ class Cut:
         """The total that a contender may not exceed if it is to pass, by the costs (C, J) so far;
         it only falls.
         """
-        totals = np.sort(
-            costs[list(self.contenders), : self.stop].sum(axis=1)
-        )  # NaN, of who is not there yet, comes last
+        totals = np.sort(costs[list(self.contenders), : self.stop].sum(axis=1))
+        # NaN, of who is not there yet, comes last.
         least = float(totals[self.keep - 1])
         return math.inf if math.isnan(least) else least
 
@@ -333,7 +335,8 @@ def _open(
     reason: str,
 ) -> Decision:
     """A new heat, if there are runs and proposals for one."""
-    total = runs_left + np.count_nonzero(~np.isnan(standing.costs))
+    made = np.count_nonzero(~np.isnan(standing.costs)) if standing.made is None else standing.made
+    total = runs_left + made
     each = pace.runs_of_few if total < FEW else pace.runs
     share = runs_left / max(pace.heats - len(standing.granted) + standing.earlier, 1)
     had = 0 if incumbent is None else np.count_nonzero(~np.isnan(standing.costs[incumbent]))

@@ -21,6 +21,7 @@ from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.race import _rules
 from truecost.race import policy as race
+from truecost.race.heats import Heats
 from truecost.stats import confidence
 from truecost.stats.random import Rng, generator
 
@@ -172,33 +173,34 @@ def run_race(
     course: "Course", schedule: race.RunOrder, budget: float, low: float
 ) -> tuple[int, IntArray]:
     """Our policy on recorded costs: the configuration chosen, and how often each was run."""
-    granted, led = (), None  # type: tuple[float, ...], int | None
+    instances = int(schedule.instances.max()) + 1
+    heats = Heats(instances, schedule.instances.size // instances, seed=0, low=low)
+    # Heats count runs as cells, the course in the order of the schedule.
+    columns = np.empty(schedule.instances.size, dtype=np.int64)
+    columns[schedule.numbers * instances + schedule.instances] = np.arange(columns.size)
     while True:
-        standing = race.Standing(
-            costs=course.known[: course.proposed],
-            out=course.out[: course.proposed],
-            heats=course.heats[: course.proposed],
-            granted=granted,
-            incumbent=led,
-            low=low,
-        )
+        rows, proposed = heats.members, len(heats.out)
         decision = race.decide(
-            standing,
-            schedule,
+            heats.standing(),
+            heats.order,
             runs_left=course.affords(budget) + 1e-9,
-            proposals_left=course.costs.shape[0] - course.proposed,
+            proposals_left=course.costs.shape[0] - proposed,
             capping=course.capping,
         )
+        leader = None if decision.incumbent is None else rows[decision.incumbent]
         if not decision.batch:
-            return decision.incumbent or 0, (~np.isnan(course.known)).sum(axis=1)
+            counts = [heats.count(place) for place in range(proposed)]
+            return leader or 0, np.pad(counts, (0, course.costs.shape[0] - proposed))
         if decision.grant is not None:
-            granted, led = (*granted, decision.grant), decision.incumbent
-            course.propose(decision, heat=len(granted) - 1)
-        course.run(decision)
+            heats.open(decision.grant, leader)
+            for _ in range(len(decision.batch) + len(decision.then)):
+                heats.enter()
+        new = range(proposed, len(heats.out))
+        course.run(decision, heats, columns, [*rows, *new])
 
 
 class Course:
-    """What has been run of recorded costs (M, J), in the order of a schedule, and what it took.
+    """Recorded costs (M, J), in the order of a schedule, and what runs of them took.
 
     With a cutoff, runs are charged their seconds, and with capping, stopped at what they may still
     cost.
@@ -208,10 +210,7 @@ class Course:
         self, costs: FloatArray, cutoff: float | None = None, *, capping: bool = False
     ) -> None:
         self.costs, self.cutoff, self.capping = costs, cutoff, capping
-        self.known = np.full_like(costs, np.nan)
-        self.out = np.zeros(costs.shape[0], dtype=bool)
-        self.heats = np.zeros(costs.shape[0], dtype=np.int64)
-        self.proposed, self.spent, self.runs = 0, 0.0, 0
+        self.spent, self.runs, self.stopped = 0.0, 0, 0
 
     def affords(self, budget: float) -> float:
         """How many more runs fit, if they take what those so far took, or the first ones will take."""
@@ -224,52 +223,51 @@ class Course:
         )
         return (budget - self.spent) / price if price else math.inf
 
-    def propose(self, decision: race.Decision, heat: int) -> None:
-        """The new configurations of a decision enter a heat."""
-        new = [
-            each.configuration
-            for each in (*decision.batch, *decision.then)
-            if each.configuration >= self.proposed
-        ]
-        self.heats[new] = heat
-        self.proposed += len(new)
+    def run(
+        self, decision: race.Decision, heats: Heats, columns: IntArray, places: Sequence[int]
+    ) -> None:
+        """Everything a decision asks for, one run after the other; `places` are its rows."""
 
-    def run(self, decision: race.Decision) -> None:
-        """Everything a decision asks for, one run after the other."""
-        for each in decision.batch:
-            seen = self.costs[each.configuration, each.start : each.stop]
-            self._note(each, seen, math.inf)
+        def note(stretch: race.Stretch, allowed: float) -> int:
+            place = places[stretch.configuration]
+            cells = [heats.cell_at(position) for position in range(stretch.start, stretch.stop)]
+            self._note(heats, place, self.costs[place, columns[cells]], allowed)
+            return place
+
+        for stretch in decision.batch:
+            note(stretch, math.inf)
         if decision.cut is None:
             return
-        kept = self.known[list(decision.cut.contenders), : decision.cut.stop].sum(axis=1)
-        totals = np.sort(kept[~np.isnan(kept)]).tolist()
-        for each in decision.then:
+        contenders = [places[row] for row in decision.cut.contenders]
+        sums = heats.first_costs(contenders, decision.cut.stop).sum(axis=1)
+        totals = np.sort(sums[~np.isnan(sums)]).tolist()
+        for stretch in decision.then:
             # As `Cut.limit` says it, without looking at everybody again.
             limit = totals[decision.cut.keep - 1]
-            allowed = limit - float(self.known[each.configuration, : each.start].sum())
-            self._note(each, self.costs[each.configuration, each.start : each.stop], allowed)
-            if not self.out[each.configuration]:
-                bisect.insort(totals, float(self.known[each.configuration, : each.stop].sum()))
+            place = note(stretch, limit - heats.total(places[stretch.configuration]))
+            if not heats.out[place]:
+                bisect.insort(totals, heats.total(place))
 
-    def _note(self, stretch: race.Stretch, seen: FloatArray, allowed: float) -> None:
+    def _note(self, heats: Heats, place: int, seen: FloatArray, allowed: float) -> None:
         """Runs one after the other, as long as they cost no more than is allowed in all."""
-        row = self.known[stretch.configuration]
         if self.cutoff is None or float(seen.sum()) <= allowed:
-            row[stretch.start : stretch.stop] = seen
+            for cost in seen.tolist():
+                heats.note(place, cost)
             self.spent += (
                 seen.size if self.cutoff is None else float(np.minimum(seen, self.cutoff).sum())
             )
             self.runs += seen.size
             return
-        self.out[stretch.configuration] = True
-        for place, cost in enumerate(seen.tolist()):
+        heats.out[place] = True
+        self.stopped += 1
+        for cost in seen.tolist():
             if allowed <= 0:
                 return
             self.spent += min(cost, self.cutoff, allowed)
             self.runs += 1
             if cost > allowed:
                 return
-            row[stretch.start + place] = cost
+            heats.note(place, cost)
             allowed -= cost
 
 

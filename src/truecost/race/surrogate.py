@@ -32,23 +32,23 @@ SWEEPS = 30
 JITTER = 1e-6
 
 
-def effects_of(costs: FloatArray) -> FloatArray:
-    """(C, J) costs on a common order of runs, NaN where there is none -> (C,) how costly each is,
-    on a normal's scale.
+def effects_of(rows: IntArray, columns: IntArray, costs: FloatArray, size: int) -> FloatArray:
+    """Costs of runs, each of a configuration (row) in a cell (column) -> (size,) how costly each
+    configuration is, on a normal's scale.
 
     Ranks of all costs as normal scores; of these the effects of the configurations, adjusted for
-    those of the positions, by least squares: who came further met other runs.
+    those of the cells, by least squares: who came further met other runs.
     """
-    there = ~np.isnan(costs)
-    scores = np.zeros(costs.shape)
-    _, places, ties = np.unique(costs[there], return_inverse=True, return_counts=True)
-    scores[there] = ndtri(((ties.cumsum() - ties / 2) / ties.sum())[places])
-    of_row, of_column = np.maximum(there.sum(axis=1), 1), np.maximum(there.sum(axis=0), 1)
-    own = np.zeros(len(costs))
+    _, columns = np.unique(columns, return_inverse=True)
+    _, places, ties = np.unique(costs, return_inverse=True, return_counts=True)
+    scores = ndtri(((ties.cumsum() - ties / 2) / ties.sum())[places])
+    of_row = np.maximum(np.bincount(rows, minlength=size), 1)
+    of_column = np.bincount(columns)
+    effects = np.zeros(size)
     for _ in range(SWEEPS):
-        shared = (scores - there * own[:, np.newaxis]).sum(axis=0) / of_column
-        own = (scores - there * shared).sum(axis=1) / of_row
-    return own
+        shared = np.bincount(columns, scores - effects[rows]) / of_column
+        effects = np.bincount(rows, scores - shared[columns], minlength=size) / of_row
+    return effects
 
 
 class Surrogate:

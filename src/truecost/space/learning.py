@@ -19,6 +19,7 @@ from truecost.space.propose import nearness
 from truecost.space.space import Configuration, Space
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 # A model learns from so many configurations at least, and at most; it looks at so many candidates,
 # half of them neighbours, and samples the effects of the most promising.
@@ -41,15 +42,19 @@ class Learner:
         self._points = Coordinates(space)
         self._model: Surrogate | None = None
 
-    def learn(self, configurations: Sequence[Configuration], costs: FloatArray) -> bool:
-        """From (C, J) costs on the common order of runs, NaN where there is none; whether they say
-        anything.
-        """
-        runs = np.count_nonzero(~np.isnan(costs), axis=1)
+    def learn(
+        self,
+        configurations: Sequence[Configuration],
+        rows: IntArray,
+        cells: IntArray,
+        costs: FloatArray,
+    ) -> bool:
+        """From runs, each of a configuration in a cell; whether they say anything."""
+        runs = np.bincount(rows, minlength=len(configurations))
         self._model, tried = None, np.flatnonzero(runs)
         if tried.size < FIRST:
             return False
-        effects = effects_of(costs[:, : runs.max()])
+        effects = effects_of(rows, cells, costs, len(configurations))
         if np.ptp(effects[tried]) == 0:
             return False
         if tried.size > MOST:
