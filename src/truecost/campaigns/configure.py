@@ -163,7 +163,8 @@ def configure(
         for place, amount in enumerate(budgets):
             if place == len(searchlog.budgets_of(book, settings)):
                 searchlog.extend(book, place, amount)
-            reason, untested = search.spend(amount)
+            judged = search.adopted is not None and place < search.adopted.looks
+            reason, untested = search.spend(amount, judged=judged)
         return report_of(scenario, book, search, delta, reason, untested)
 
 
@@ -268,5 +269,18 @@ def report_of(
         configurations=len(search.configurations),
         cpu=search.cpu,
         reason=reason,
-        notes=(*search.doubts(), *doubts(table, book.machines(), scenario.metric)),
+        notes=(
+            *search.doubts(),
+            *_adopted(search),
+            *doubts(table, book.machines(), scenario.metric),
+        ),
     )
+
+
+def _adopted(search: Search) -> list[str]:
+    if search.adopted is None:
+        return []
+    return [
+        "truecost 0.2 began this search. Its runs count; since then every heat has an order of runs "
+        "of its own."
+    ]

@@ -18,9 +18,9 @@ from truecost.campaigns.gather import Bench
 from truecost.errors import InputError, TruecostError
 from truecost.journal import searchlog
 from truecost.journal.journal import Design, Journal
-from truecost.journal.searchlog import Cell, Recorded, Settings
+from truecost.journal.searchlog import Adopted, Cell, Recorded, Settings
 from truecost.race import policy as race
-from truecost.race.heats import Heats
+from truecost.race.heats import ORDER, Heats
 from truecost.race.policy import Decision, Stretch
 from truecost.running.pool import Finished, Task
 from truecost.running.scenario import Scenario
@@ -36,6 +36,8 @@ Policy = Callable[..., Decision]
 KEPT = 0.2
 # Of so many of the best configurations neighbours are proposed.
 PARENTS = 5
+# Why a search that truecost 0.2 finished has ended.
+ADOPTED = "it was finished by truecost 0.2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +112,50 @@ class Search:
         # Runs on held-out instances, and what they took: nothing that comes after may depend on the
         # latter.
         self._tested: dict[Cell, Recorded] = {}
+        self.adopted = searchlog.adopted_from(book)
+        if self.adopted is not None:
+            self._adopt(self.adopted)
+
+    def _adopt(self, adopted: Adopted) -> None:
+        """Go on from the runs of truecost 0.2, which had one order of runs for all heats."""
+        settings = self.settings
+        made = searchlog.recorded(self._book, adopted)
+        leader = searchlog.incumbent_at(self._book, adopted.steps)
+        names = [found.configuration.name for found in self._proposed[: adopted.proposals]]
+        if leader not in names:
+            return
+        order = race.schedule(
+            len(self._training), settings.runs, np.random.default_rng([settings.seed, ORDER])
+        )
+        costs, out = list[list[float]](), list[bool]()
+        for found in self._proposed[: adopted.proposals]:
+            row: list[float] = []
+            place, stopped = len(costs), False
+            self.configurations.append(found.configuration)
+            self.origins.append(found.origin)
+            self._each = np.vstack([self._each, np.zeros((1, 2))])
+            for instance, number in zip(order.instances, order.numbers, strict=True):
+                cell = found.configuration.name, self._training[instance].name, int(number)
+                if cell not in made:
+                    break
+                run = made[cell]
+                self._count(run)
+                self._each[place] += (1, run.wall)
+                stopped = run.cap is not None
+                if stopped:
+                    self._stopped.append(
+                        (place, int(number) * len(self._training) + int(instance), run.cap or 0.0)
+                    )
+                    break
+                row.append(float(self._charged([run])[0]))
+            costs.append(row)
+            out.append(stopped)
+        cells = order.numbers * len(self._training) + order.instances
+        self.incumbent, self._steps = names.index(leader), adopted.steps
+        self._heats.adopt(cells, costs, out, self.incumbent)
+
+    def _count(self, run: Recorded) -> None:
+        self.made, self.cpu, self.wall = self.made + 1, self.cpu + run.cpu, self.wall + run.wall
 
     # ---- the search ------------------------------------------------------------------------------
 
@@ -118,10 +164,13 @@ class Search:
         """What there is to spend."""
         return Budget(amount=self._amount, unit=self.settings.unit)
 
-    def spend(self, amount: float) -> tuple[str, str | None]:
-        """Search with so much in all, and judge; why it ended, and why it could not be judged."""
+    def spend(self, amount: float, *, judged: bool = False) -> tuple[str, str | None]:
+        """Search with so much in all, and judge; why it ended, and why it could not be judged.
+
+        What was `judged` before the search was adopted is only looked at again.
+        """
         self._amount, self._earlier, self._phase = amount, len(self._heats.granted), "training"
-        return self.train(), self.judge()
+        return ADOPTED if judged else self.train(), self.judge(again=judged)
 
     def train(self) -> str:
         """Search until the budget's part for it is spent or the policy has enough; why it ended."""
@@ -406,9 +455,8 @@ class Search:
         if missing:
             self._bench.collector.collect(missing, tell)
         made = [self._seen[_cell(task)] for task in tasks]
-        self.made += len(made)
-        self.cpu += sum(run.cpu for run in made)
-        self.wall += sum(run.wall for run in made)
+        for run in made:
+            self._count(run)
         return made
 
     def _charged(self, runs: Sequence[Recorded]) -> FloatArray:
@@ -455,8 +503,10 @@ class Search:
         error = float(means.std(ddof=1)) / math.sqrt(len(means)) if len(means) > 1 else math.nan
         return float(means.mean()), error
 
-    def judge(self) -> str | None:
+    def judge(self, *, again: bool = False) -> str | None:
         """Run the incumbent and the default on held-out instances; why not, where that cannot be.
+
+        `again`: this look is in the journal already.
 
         How many instances and rounds is fixed here, before any of their costs is seen: as many
         instances as the rest of the budget has runs for, then as many rounds. So is the rule: the
@@ -485,7 +535,8 @@ class Search:
         charged = self._charged([self._tested[_cell(task)] for task in tasks])
         means = charged.reshape(rounds, len(instances), len(places)).mean(axis=0)
         self.recommended = self.incumbent if _favoured(means[:, 0] - means[:, -1]) else 0
-        self._note(_judged(means.mean(axis=0).tolist(), self.recommended))
+        if not again:
+            self._note(_judged(means.mean(axis=0).tolist(), self.recommended))
         return None
 
     def doubts(self) -> list[str]:

@@ -19,6 +19,10 @@ from truecost.space.propose import Proposal
 from truecost.space.space import Configuration
 
 TOOL = "truecost configure"
+# The policy that searches are begun with. Those of truecost 0.2, one order of runs for all, name
+# none: they go on with this one.
+POLICY = "an order for every heat"
+KEYS = ("search", "adopted")
 # How the step begins that looks at held-out instances.
 JUDGED = "judged on instances it was not trained on"
 
@@ -96,7 +100,51 @@ def settings_of(journal: Journal) -> Settings | None:
 def begin(journal: Journal, settings: Settings) -> None:
     """Fix the settings, once and for all."""
     with journal.transaction() as connection:
-        connection.execute("INSERT INTO meta VALUES ('search', ?)", (json.dumps(asdict(settings)),))
+        stored = json.dumps({**asdict(settings), "policy": POLICY})
+        connection.execute("INSERT INTO meta VALUES ('search', ?)", (stored,))
+
+
+class Adopted(NamedTuple):
+    """How far a search of truecost 0.2 was when it was taken over: the numbers of its steps,
+    proposals, looks at held-out instances, and the last ids of its runs and capped runs.
+    """
+
+    steps: int
+    proposals: int
+    looks: int
+    runs: int
+    capped: int
+
+
+def adopted_from(journal: Journal) -> Adopted | None:
+    """Where a search of truecost 0.2 ended and this policy went on, fixed when first asked for;
+    None for a search that was begun with this policy.
+    """
+    counts = (
+        "SELECT (SELECT count(*) FROM steps), (SELECT count(*) FROM proposals),"
+        " (SELECT count(*) FROM steps WHERE reason LIKE ?),"
+        " (SELECT coalesce(max(id), 0) FROM runs), (SELECT coalesce(max(id), 0) FROM capped)"
+    )
+    with journal.transaction() as connection:
+        rows = dict(connection.execute("SELECT key, value FROM meta WHERE key IN (?, ?)", KEYS))
+        if "policy" in json.loads(rows["search"]):
+            return None
+        if "adopted" not in rows:
+            row = connection.execute(counts, (f"{JUDGED}%",)).fetchone()
+            rows["adopted"] = json.dumps(row)
+            connection.execute("INSERT INTO meta VALUES ('adopted', ?)", (rows["adopted"],))
+    return Adopted(*json.loads(rows["adopted"]))
+
+
+def incumbent_at(journal: Journal, step: int) -> str | None:
+    """Who led at a step."""
+    query = (
+        "SELECT c.name FROM steps s JOIN configurations c ON c.id = s.incumbent"
+        " WHERE s.number <= ? ORDER BY s.number DESC LIMIT 1"
+    )
+    with journal.transaction(reading=True) as connection:
+        row = connection.execute(query, (step,)).fetchone()
+    return None if row is None else str(row[0])
 
 
 def budgets_of(journal: Journal, settings: Settings) -> tuple[float, ...]:
@@ -112,23 +160,30 @@ def extend(journal: Journal, number: int, budget: float) -> None:
         connection.execute("INSERT INTO meta VALUES (?, ?)", (f"budget {number}", repr(budget)))
 
 
-def recorded(journal: Journal) -> dict[Cell, Recorded]:
-    """All runs there are, by configuration, instance and number; those aborted are to be done
-    again.
+def recorded(journal: Journal, until: Adopted | None = None) -> dict[Cell, Recorded]:
+    """All runs there are, or those up to a point, by configuration, instance and number; those
+    aborted are to be done again.
     """
     query = (
         "SELECT c.name, i.name, r.number, {status}, r.cpu, r.wall, r.time, r.value, {cap} FROM {table} r"
-        " JOIN configurations c ON c.id = r.configuration JOIN instances i ON i.id = r.instance WHERE {status} <> ?"
+        " JOIN configurations c ON c.id = r.configuration JOIN instances i ON i.id = r.instance"
+        " WHERE {status} <> ? AND r.id <= ?"
     )
+    everything = 2**63 - 1
     with journal.transaction(reading=True) as connection:
         rows = [
             row
-            for table, status, cap in (
-                ("runs", "r.status", "NULL"),
-                ("capped", str(int(Status.CENSORED)), "r.cap"),
+            for table, status, cap, last in (
+                ("runs", "r.status", "NULL", everything if until is None else until.runs),
+                (
+                    "capped",
+                    str(int(Status.CENSORED)),
+                    "r.cap",
+                    everything if until is None else until.capped,
+                ),
             )
             for row in connection.execute(
-                query.format(table=table, status=status, cap=cap), (int(Status.ABORTED),)
+                query.format(table=table, status=status, cap=cap), (int(Status.ABORTED), last)
             )
         ]
     return {row[:3]: Recorded(*row[3:]) for row in rows}

@@ -98,6 +98,16 @@ class Heats:
         cells = self._orders[-1]
         return RunOrder(instances=cells % self._instances, numbers=cells // self._instances)
 
+    def adopt(
+        self, order: IntArray, costs: Sequence[Sequence[float]], out: Sequence[bool], leader: int
+    ) -> None:
+        """Take over a race on one order of cells, in which every configuration has these costs."""
+        self._orders = [order]
+        self._costs, self._heat = [list(row) for row in costs], [0] * len(costs)
+        self.out, self.members, self.incumbent = list(out), [leader], leader
+        self.made = sum(map(len, costs))
+        self.granted = (float(self.made),)
+
     def enter(self) -> int:
         """One more configuration, in the heat that is open; its number."""
         place = len(self._costs)
