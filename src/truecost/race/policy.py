@@ -1,8 +1,8 @@
 """Which run next, who is out, when to stop: the policy of the configurator, as pure functions.
 
-Configurations are raced in heats: new proposals and the incumbent, all on one shared S* schedule,
-so that comparisons are paired and every prefix is an even allocation (Theorem 1: one run on each
-instance before a second run on any). After a few more runs there is a look, and a contender is
+Configurations are raced in heats: new proposals and the incumbent, all on one S* schedule of the
+heat, so that comparisons are paired and every prefix is an even allocation (Theorem 1: one run on
+each instance before a second run on any). After a few more runs there is a look, and a contender is
 dropped
 
 * on the paired evidence: its difference to the leader is `EVIDENCE` standard errors above zero;
