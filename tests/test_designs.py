@@ -3,6 +3,7 @@ their limits hold.
 """
 
 import math
+from dataclasses import replace
 from itertools import pairwise, product
 
 import naive
@@ -12,7 +13,19 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from truecost.errors import InputError
-from truecost.stats import betting, constant, finite, folds, grouping, ledger, lists, mixing
+from truecost.stats import (
+    betting,
+    constant,
+    finite,
+    folds,
+    grouping,
+    ledger,
+    limits,
+    lists,
+    mixing,
+    quantities,
+)
+from truecost.stats.sample import Design, Sample, Side
 
 FloatArray = NDArray[np.float64]
 BALANCED = pytest.mark.parametrize("balanced", [False, True])
@@ -356,6 +369,102 @@ def test_nested_components_are_unbiased_for_unequal_families() -> None:
     mean = np.mean(estimates, axis=0)
     error = np.std(estimates, axis=0) / math.sqrt(len(estimates))
     assert (np.abs(mean - [1.0, 0.49, 0.25]) < 4 * error + 0.003).all(), (mean, error)
+
+
+# ---- limits of samples with a design -----------------------------------------------------------
+
+
+def paired(rng: np.random.Generator, n: int, runs: int = 2) -> Sample:
+    """Two configurations on n instances."""
+    hard = rng.beta(1, 2, (n, 1))
+    costs = [np.clip(hard + 0.2 * rng.random((n, runs)), 0, 1) for _ in range(2)]
+    return Sample.of(*costs, low=0.0, high=1.0)
+
+
+QUANTITIES = pytest.mark.parametrize(
+    "quantity",
+    [quantities.MEAN, quantities.DIFFERENCE, quantities.RATIO, quantities.WINS,
+     quantities.quantile(0.5), quantities.speed_up()],
+    ids=lambda quantity: quantity.name,
+)  # fmt: skip
+
+
+@QUANTITIES
+@pytest.mark.parametrize("side", ["lower", "upper"])
+def test_families_of_one_instance_are_instances(quantity: quantities.Quantity, side: Side) -> None:
+    """A family would count otherwise than as one unit."""
+    sample = paired(np.random.default_rng(20), 30)
+    alone = Design(unit="family", groups=np.arange(30))
+    one = limits.limit(quantity, sample, side, 0.05)
+    two = limits.limit(quantity, replace(sample, design=alone), side, 0.05)
+    assert two.value == pytest.approx(one.value, rel=1e-12)
+    assert two.instances == 30
+    assert two.observed == pytest.approx(one.observed)
+
+
+@QUANTITIES
+def test_instances_that_are_copies_do_not_count_twice(quantity: quantities.Quantity) -> None:
+    """Ten copies of every instance in a family would make a limit narrower."""
+    sample = paired(np.random.default_rng(21), 15)
+    copies = sample[np.repeat(np.arange(15), 10)]
+    family = Design(unit="family", groups=np.repeat(np.arange(15), 10))
+    one = limits.limit(quantity, sample, quantity.side, 0.05)
+    two = limits.limit(quantity, replace(copies, design=family), quantity.side, 0.05)
+    assert two.value == pytest.approx(one.value, rel=1e-9)
+
+
+def test_the_order_of_families_depends_on_no_size() -> None:
+    """Large families would come first, and with them whatever goes with size."""
+    groups = np.repeat([0, 1], [1, 30])
+    first = 0
+    for seed in range(400):
+        order = np.random.default_rng(seed).permutation(31)
+        shuffled = Design(groups=groups).shuffled(order).groups
+        assert shuffled is not None
+        assert len(np.unique(shuffled[order.argsort()][1:])) == 1  # a family stays together
+        first += shuffled[order.argsort()][0] == 0
+    assert 150 < first < 250
+
+
+@QUANTITIES
+@pytest.mark.parametrize(
+    "design",
+    [
+        Design(kind="mix", strata=np.arange(60) % 3, mix=np.array([0.6, 0.3, 0.1])),
+        Design(kind="fixed"),
+        Design(kind="without replacement", population=80),
+    ],
+    ids=lambda design: design.kind,
+)
+def test_every_quantity_has_limits_under_every_design(
+    quantity: quantities.Quantity, design: Design
+) -> None:
+    """A quantity would have no limit for a mix or a benchmark, or one beyond what was observed."""
+    sample = replace(paired(np.random.default_rng(22), 60), design=design)
+    lower, upper = (limits.limit(quantity, sample, side, 0.05) for side in ("lower", "upper"))
+    assert lower.value <= lower.observed
+    assert upper.observed <= upper.value
+    assert np.isfinite([lower.value, upper.value]).all()
+    assert upper.assumptions
+
+
+@pytest.mark.parametrize("delta", [0.05, 0.2])
+def test_families_are_covered_and_instances_are_not(delta: float) -> None:
+    """Limits for new families would miss more often than δ; those that take instances for units
+    do, which shows that this test can fail.
+    """
+    rng, tries, missed, naive_missed = np.random.default_rng(23), 400, 0, 0
+    for _ in range(tries):
+        chances = rng.beta(0.5, 0.5, 12)
+        # Hard families are larger.
+        groups = np.repeat(np.arange(12), np.where(chances > 0.5, 12, 4))
+        costs = (rng.random(groups.size) < chances[groups]).astype(float)
+        sample = Sample.of(costs, low=0.0, high=1.0)
+        family = replace(sample, design=Design(unit="family", groups=groups))
+        missed += limits.limit(quantities.MEAN, family, "upper", delta).value < 0.5
+        naive_missed += limits.limit(quantities.MEAN, sample, "lower", delta).value > 0.5
+    assert_covers(missed, tries, delta, "families")
+    assert naive_missed > 1.5 * delta * tries
 
 
 # ---- folds ---------------------------------------------------------------------------------------

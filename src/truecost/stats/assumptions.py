@@ -4,12 +4,31 @@ import warnings
 from typing import Final
 
 INSTANCES: Final = "instances are independent draws from one distribution"
+FAMILIES: Final = "families are independent draws from one distribution"
+WITHIN_FAMILIES: Final = (
+    "which instances of a family were run, and how many, was decided without looking at costs"
+)
+MIXED: Final = "the instances of each family are independent draws from it"
+THESE: Final = "the instances are these and no others; only seeds are drawn"
+PART: Final = "which instances of the benchmark were run was drawn at random"
+REALISED: Final = "every instance of the benchmark is run once, with the seed that it has here"
 SEEDS: Final = "seeds are independent"
 RANGE: Final = "every cost lies in the given range"
 COUNTS: Final = "who got how many runs was decided without looking at costs"
 FIXED: Final = "the configurations were fixed before any of these costs was seen"
 ASKED: Final = "the statement and its side were fixed before any of these costs was seen"
 SAME_INSTANCES: Final = "both configurations were run on the same instances"
+
+# What was sampled: the design of a sample and its unit decide.
+SAMPLED: Final = {
+    ("independent", "instance"): (INSTANCES,),
+    ("independent", "family"): (FAMILIES, WITHIN_FAMILIES),
+    ("independent", "seed"): (),
+    ("mix", "instance"): (MIXED,),
+    ("fixed", "instance"): (THESE, PART),
+    ("fixed", "seed"): (THESE,),
+    ("without replacement", "instance"): (PART, REALISED),
+}
 
 # The number of units and the order in which they are bet on.
 ONE_LOOK: Final = "the number of instances was fixed before looking"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import f as f_distribution
+from scipy.special import fdtrc
 
 from truecost.stats.compiled import compiled
 
@@ -147,7 +147,8 @@ def alike(
         within = np.maximum(total[varied] - between, 1e-12 * total[varied])
         ratio = between / (groups - 1) / (within / (n - groups))
         # On the scale of its distribution function: groupings have different degrees of freedom.
-        strength[name] = -f_distribution.logsf(ratio, groups - 1, n - groups).max(axis=1)
+        chances = np.maximum(fdtrc(groups - 1, n - groups, ratio), 1e-300)
+        strength[name] = -np.log(chances).max(axis=1)
     largest = np.max(list(strength.values()), axis=0)
     # Of groupings that are equally strong the coarsest is named.
     grouping = max(strength, key=lambda name: (strength[name][0], -codes[name].max()))

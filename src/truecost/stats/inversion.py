@@ -91,12 +91,15 @@ class MeanOf:
         What 0 stands for, and the width of the range.
     binary
         Whether each number is 0 or 1 from one run.
+    balanced
+        Whether they are paired differences, for which `ledger` has a variance of its own.
     """
 
     values: FloatArray
     start: float = 0.0
     scale: float = 1.0
     binary: bool = False
+    balanced: bool = False
 
     def method(self, look: Look) -> str:
         """What a limit is called by."""

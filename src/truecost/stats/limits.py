@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
-from truecost.stats import assumptions, betting
+from truecost.stats import assumptions, betting, designs
 from truecost.stats.assumptions import Assuming
 from truecost.stats.inversion import ANYTIME, MONOTONE, ONE, Look, safe
 from truecost.stats.quantities import Quantity
@@ -99,10 +99,10 @@ def limit(quantity: Quantity, sample: Sample, side: Side, delta: float, look: Lo
     target = target_of(delta, side)
     if look.kind == "one" and sample.monotone:
         look = MONOTONE
-    numbers = quantity.numbers(sample, side)
-    values = np.atleast_1d(numbers.limit(side, target, look))
-    value, observed = float(values[-1]), numbers.observed()
-    method = numbers.method(look)
+    numbers = designs.numbers_of(quantity, sample, side)
+    values = np.atleast_1d(designs.limit(numbers, side, target, look, sample.design))
+    value, observed = float(values[-1]), designs.observed(numbers, sample.design)
+    method = designs.METHODS.get(sample.design.kind, numbers.method(look))
     return Limit(
         what=quantity.name,
         value=safe(value, observed, side) if look.kind == "one" else value,
@@ -121,11 +121,11 @@ def limit_sequence(
 ) -> LimitSequence:
     """The limits after each unit, at all times at once; parameters as in `limit`."""
     target = target_of(delta, side)
-    numbers = quantity.numbers(sample, side)
+    numbers = designs.numbers_of(quantity, sample, side)
     method = numbers.method(look)
     return LimitSequence(
         what=quantity.name,
-        value=numbers.limit(side, target, look),
+        value=designs.limit(numbers, side, target, look, sample.design),
         observed=numbers.running(),
         side=side,
         instances=np.arange(1, sample.units + 1),
@@ -147,7 +147,7 @@ def e_value(
     """
     if look.kind != "one":
         raise InputError("Expected one look for an e-value.")
-    goal = quantity.numbers(sample, side).goal(side, value)
+    goal = designs.numbers_of(quantity, sample, side).goal(side, value)
     if goal.above >= 1:
         return 0.0
     if goal.above <= 0:
@@ -157,8 +157,8 @@ def e_value(
 
 def assumptions_of(quantity: Quantity, sample: Sample, look: Look, method: str) -> tuple[str, ...]:
     """What a limit needs to be true."""
-    lines = [assumptions.INSTANCES, assumptions.SEEDS, assumptions.COUNTS, assumptions.FIXED]
-    lines.append(assumptions.ASKED)
+    lines = [*assumptions.SAMPLED[sample.design.kind, sample.design.unit], assumptions.SEEDS]
+    lines += [assumptions.COUNTS, assumptions.FIXED, assumptions.ASKED]
     if math.isfinite(sample.high - sample.low):
         lines.append(assumptions.RANGE)
     if quantity.even is not None:

@@ -74,7 +74,7 @@ def _differences(sample: Sample, side: Side) -> MeanOf:
     # What goes against the limit: one at its cap, the other charged the most.
     gaps = sample.means(0, side) - sample.means(1, opposite(side))
     values = np.clip((gaps + width) / (2 * width), 0, 1)
-    return MeanOf(values=values, start=-width, scale=2 * width)
+    return MeanOf(values=values, start=-width, scale=2 * width, balanced=True)
 
 
 def _ratios(sample: Sample, side: Side) -> RatioOf:

@@ -131,20 +131,55 @@ class Design:
     Attributes
     ----------
     kind
-        "independent": each drawn from one distribution. "strata": drawn within strata whose mix is
-        given. "without replacement": drawn from a finite population.
+        "independent": each unit was drawn from one distribution. "mix": drawn within strata, for
+        another mix of them. "fixed": units are not alike, and what is random is their seeds, or
+        which of a benchmark were run, too. "without replacement": drawn from a finite population,
+        whose results are fixed numbers.
     unit
-        What was drawn: "instance", or whatever a log says.
+        What was drawn: "instance", "family" or "seed".
+    groups
+        The number of the unit that each row belongs to, 0, 1, … in the order of the bets, where a
+        unit has several rows; every row of a unit has the same weight. None: each row is a unit.
+    strata, mix
+        For a mix: the stratum of each row, and the weight of each stratum; they sum to 1.
     weights
-        For strata: of each unit, its weight over its share in the sample; 1 on average.
+        For fixed units: the weight of each row; they sum to 1. None: all the same.
     population
         Without replacement: how many units there are to draw from.
     """
 
-    kind: Literal["independent", "strata", "without replacement"] = "independent"
+    kind: Literal["independent", "mix", "fixed", "without replacement"] = "independent"
     unit: str = "instance"
+    groups: IntArray | None = None
+    strata: IntArray | None = None
+    mix: FloatArray | None = None
     weights: FloatArray | None = None
     population: int | None = None
+
+    def __getitem__(self, rows: BoolArray | IntArray) -> "Design":
+        groups = None if self.groups is None else self.groups[rows]
+        if groups is not None:
+            # Units that have no row left are gone; the others keep their order.
+            groups = np.unique(groups, return_inverse=True)[1].astype(np.int64)
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(
+            self,
+            groups=groups,
+            strata=None if self.strata is None else self.strata[rows],
+            weights=None if weights is None else weights / weights.sum(),
+        )
+
+    def shuffled(self, order: IntArray) -> "Design":
+        """The design of rows in another order: units with several rows come in an order of their
+        own, which depends on neither their sizes nor their costs.
+        """
+        if self.groups is None:
+            return self[order]
+        # The first row of each unit in the old order draws the place of the unit.
+        first = np.unique(self.groups, return_index=True)[1]
+        places = np.empty(first.size, np.int64)
+        places[np.argsort(np.argsort(order)[first], kind="stable")] = np.arange(first.size)
+        return replace(self, groups=places[self.groups][order])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -211,7 +246,8 @@ class Sample:
     @property
     def units(self) -> int:
         """How many sampling units."""
-        return len(self.costs[0].lower)
+        groups = self.design.groups
+        return len(self.costs[0].lower) if groups is None else int(groups.max()) + 1
 
     @property
     def runs(self) -> int:
@@ -241,13 +277,14 @@ class Sample:
             return self
         arrays = [end for each in self.costs for end in (each.lower, each.upper)]
         order = ordering.of_instances(rng, True, *arrays)
-        return replace(self[order], order="drawn" if rng is None else "seeded")
+        shuffled = replace(self[order], design=self.design.shuffled(order))
+        return replace(shuffled, order="drawn" if rng is None else "seeded")
 
     def __getitem__(self, units: BoolArray | IntArray) -> "Sample":
         costs = tuple(each[units] for each in self.costs)
         times = costs if self.times is self.costs else tuple(each[units] for each in self.times)
         solved = None if self.solved is None else tuple(each[units] for each in self.solved)
-        return replace(self, costs=costs, times=times, solved=solved)
+        return replace(self, costs=costs, times=times, solved=solved, design=self.design[units])
 
 
 def _in_range(ends: Ends, low: float, high: float) -> Ends:

@@ -1,0 +1,203 @@
+"""Limits for samples that are not one independent row per unit: families, mixes, fixed benchmarks.
+
+`numbers_of` averages the rows of a unit before anything is bet on, so that a family counts once,
+whatever its size. For independent units the limits are those of `inversion`. For the other designs
+every limit comes from one test, "is the mean of these numbers above m", which `rejects` has for each
+of them; means are inverted by its kernel, quantiles and ratios scan their grid from the safe end.
+"""
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truecost.errors import InputError
+from truecost.stats import constant, finite, mixing, scanning
+from truecost.stats.inversion import Look, MeanOf, QuantileOf, RatioOf
+from truecost.stats.quantities import Quantity
+from truecost.stats.sample import Design, Sample, Side
+from truecost.stats.variance import run_means
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Numbers = MeanOf | QuantileOf | RatioOf
+# Labels of a mix are drawn before any cost is seen, so that their seed may be anything fixed.
+LABELS = 20_200
+METHODS = {
+    "mix": "star-bets over label draws",
+    "fixed": "constant bets",
+    "without replacement": "star-bets without replacement",
+}
+
+
+def numbers_of(quantity: Quantity, sample: Sample, side: Side) -> Numbers:
+    """What a limit of a quantity is made from, one number or row per sampling unit."""
+    numbers = quantity.numbers(sample, side)
+    groups = sample.design.groups
+    if groups is None:
+        return numbers
+    if isinstance(numbers, MeanOf):
+        single = np.bincount(groups).max() == 1
+        return replace(
+            numbers, values=_averages(numbers.values, groups), binary=numbers.binary and single
+        )
+    if isinstance(numbers, RatioOf):
+        first, second = (_averages(row, groups) for row in (numbers.first, numbers.second))
+        return replace(numbers, first=first, second=second)
+    return replace(numbers, values=_in_rows(numbers.values, groups))
+
+
+def limit(numbers: Numbers, side: Side, target: float, look: Look, design: Design) -> FloatArray:
+    """The limit of the numbers of a sample with this design; anytime after each unit."""
+    if design.kind == "independent":
+        return numbers.limit(side, target, look)
+    if look.kind != "one":
+        return _sequence(numbers, side, target, design)
+    if isinstance(numbers, MeanOf):
+        values = numbers.values if side == "lower" else 1 - numbers.values
+        lower = min(max(_lower(design, values, target, numbers.balanced), 0.0), 1.0)
+        share = lower if side == "lower" else 1 - lower
+        return np.asarray(numbers.start + numbers.scale * share)
+    if isinstance(numbers, QuantileOf):
+        return np.asarray(_quantile_limit(numbers, side, target, design))
+    return np.asarray(_ratio_limit(numbers, side, target, design))
+
+
+def observed(numbers: Numbers, design: Design) -> float:
+    """The quantity in the sample, with the weights of the design."""
+    weights = weights_of(design)
+    if weights is None:
+        return numbers.observed()
+    if isinstance(numbers, MeanOf):
+        return float(numbers.start + numbers.scale * (weights @ numbers.values))
+    if isinstance(numbers, RatioOf):
+        first, second = float(weights @ numbers.first), float(weights @ numbers.second)
+        return second / first if first else math.inf if second else math.nan
+    known = ~np.isnan(numbers.values)
+    shares = (known / known.sum(axis=1, keepdims=True) * weights[:, np.newaxis])[known]
+    order = numbers.values[known].argsort(kind="stable")
+    reached = shares[order].cumsum() >= numbers.share - 1e-12
+    return float(numbers.values[known][order][reached.argmax()])
+
+
+def weights_of(design: Design) -> FloatArray | None:
+    """The weight of each row in what is estimated; None where all are the same."""
+    if design.strata is None or design.mix is None:
+        return design.weights
+    counts = np.bincount(design.strata, minlength=design.mix.size)
+    return np.asarray(design.mix[design.strata] / counts[design.strata])
+
+
+def rejects(
+    design: Design, values: FloatArray, mean: float, target: float, balanced: bool = False
+) -> bool:
+    """Whether the mean of numbers in [0, 1], one per unit, is shown to be above a value in (0, 1)."""
+    if design.kind == "mix":
+        arranged, starts, labels = _labelled(design, values, target)
+        return bool(mixing.rejects(arranged, starts, labels, mean, target))
+    if design.kind == "fixed":
+        return bool(constant.rejects(values[np.newaxis], _even(design, values), mean, target)[0])
+    population = float(_population(design, values))
+    return bool(finite.rejects(values[np.newaxis], mean, population, target, balanced)[0])
+
+
+def _lower(design: Design, values: FloatArray, target: float, balanced: bool) -> float:
+    if design.kind == "mix":
+        return float(mixing.lower(*_labelled(design, values, target), target))
+    if design.kind == "fixed":
+        return float(constant.lower(values[np.newaxis], _even(design, values), target)[0])
+    population = float(_population(design, values))
+    return float(finite.lower(values[np.newaxis], population, target, balanced)[0])
+
+
+def _sequence(numbers: Numbers, side: Side, target: float, design: Design) -> FloatArray:
+    if design.kind != "without replacement" or not isinstance(numbers, MeanOf):
+        raise InputError(f"Expected one look at a sample with the design {design.kind!r}.")
+    values = numbers.values if side == "lower" else 1 - numbers.values
+    population = float(_population(design, values))
+    lower = np.clip(finite.lower_sequence(values[np.newaxis], population, target)[0], 0, 1)
+    return np.asarray(numbers.start + numbers.scale * (lower if side == "lower" else 1 - lower))
+
+
+def _labelled(
+    design: Design, values: FloatArray, target: float
+) -> tuple[FloatArray, IntArray, IntArray]:
+    """The numbers stratum by stratum, where each begins, and the labels drawn from the mix."""
+    if design.strata is None or design.mix is None:
+        raise InputError("Expected the stratum of each unit and the weights of a mix.")
+    counts = np.bincount(design.strata, minlength=design.mix.size)
+    if ((counts == 0) & (design.mix > 0)).any():
+        raise InputError("Expected runs in every stratum that the mix gives a weight.")
+    starts = np.concatenate([[0], counts.cumsum()]).astype(np.int64)
+    labels = _labels(tuple(counts.tolist()), tuple(design.mix.tolist()), target)
+    return values[design.strata.argsort(kind="stable")], starts, labels
+
+
+@lru_cache(maxsize=8)
+def _labels(counts: tuple[int, ...], mix: tuple[float, ...], target: float) -> IntArray:
+    """One draw of labels for all tests of a limit, and for all limits of a design."""
+    rng = np.random.default_rng([LABELS, *counts])
+    return mixing.labels_for(np.array(counts), np.array(mix), target, rng)
+
+
+def _even(design: Design, values: FloatArray) -> FloatArray:
+    return np.full(values.size, 1 / values.size) if design.weights is None else design.weights
+
+
+def _population(design: Design, values: FloatArray) -> int:
+    population = design.population
+    if population is None or population < values.size:
+        raise InputError(
+            f"Expected a population of at least the {values.size} units that were run, got "
+            f"{population}."
+        )
+    return population
+
+
+def _quantile_limit(numbers: QuantileOf, side: Side, target: float, design: Design) -> float:
+    """The last observed value that is shown to bound the quantile, from the safe end; see
+    `QuantileOf` for why observed values may serve as the grid.
+    """
+    known = ~np.isnan(numbers.values)
+    distinct = np.unique(numbers.values[known])
+    needed = numbers.share if side == "upper" else 1 - numbers.share
+    best = math.inf if side == "upper" else -math.inf
+    for value in distinct[::-1] if side == "upper" else distinct:
+        within = numbers.values <= value if side == "upper" else numbers.values >= value
+        shares, _ = run_means(np.where(known, within.astype(np.float64), np.nan))
+        if not rejects(design, shares, needed, target):
+            break
+        best = float(value)
+    return best
+
+
+def _ratio_limit(numbers: RatioOf, side: Side, target: float, design: Design) -> float:
+    """The last ratio of the grid that is shown to be exceeded."""
+    one, two = (
+        (numbers.first, numbers.second) if side == "lower" else (numbers.second, numbers.first)
+    )
+    best = numbers.low / numbers.high
+    for ratio in scanning.ratio_ends(numbers.low, numbers.high):
+        values, mean = scanning.against_ratio(one, two, ratio, numbers.low, numbers.high)
+        if not rejects(design, np.clip(values, 0, 1), float(mean), target, True):
+            break
+        best = float(ratio)
+    return best if side == "lower" else 1 / best if best > 0 else math.inf
+
+
+def _averages(values: FloatArray, groups: IntArray) -> FloatArray:
+    return np.asarray(np.bincount(groups, weights=values) / np.bincount(groups))
+
+
+def _in_rows(values: FloatArray, groups: IntArray) -> FloatArray:
+    """The values of all rows of a unit in one row, NaN where it has fewer than others."""
+    known = ~np.isnan(values)
+    units = np.repeat(groups, values.shape[1]).reshape(values.shape)[known]
+    order = units.argsort(kind="stable")
+    counts = np.bincount(units, minlength=int(groups.max()) + 1)
+    rows = np.full((counts.size, int(counts.max())), np.nan)
+    places = np.arange(units.size) - np.repeat(counts.cumsum() - counts, counts)
+    rows[units[order], places] = values[known][order]
+    return rows
