@@ -279,7 +279,7 @@ def test_the_command_line_from_scenario_to_matrix(tmp_path: Path) -> None:
         (["scenario.toml", "--workers", "99"], "workers, one per core, got 99"),
         (
             ["scenario.toml", "--workers", "2", "--dask", "tcp://x"],
-            "expected --workers or --dask, got both",
+            "Expected --workers or --dask, got both",
         ),
         (
             ["scenario.toml", "--dask", "tcp://127.0.0.1:9"],
