@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The theme's advertisement for its successor.
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: demo test check docs bench clean
+.PHONY: demo test test-tools check docs bench clean
 
 demo: .venv/.installed
 	$(BIN)/truecost demo --out demo
@@ -17,6 +17,10 @@ demo: .venv/.installed
 test: export OPENBLAS_NUM_THREADS := 1
 test: .venv/.compiled
 	$(BIN)/python -m pytest --numprocesses $$(( $$(nproc) + 1 )) --maxprocesses 6 --dist worksteal --durations 20
+
+# What starts other tools for real, irace with R among them, and takes minutes.
+test-tools: .venv/.tools
+	$(BIN)/python -m pytest -m tools --numprocesses $$(nproc) --durations 20
 
 check: .venv/.tools
 	$(BIN)/ruff check .
