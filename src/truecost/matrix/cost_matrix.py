@@ -70,12 +70,16 @@ class CostMatrix:
     utility
         Where costs are 1 − utility of running times: which, `"half-life=60"` for instance
         (`truecost.Utility`).
+    families
+        The family of each instance, where instances come in families: statements about new families
+        count each of them once. None where nothing says.
     """
 
     __slots__ = (
         "configurations",
         "costs",
         "cutoff",
+        "families",
         "high",
         "instances",
         "low",
@@ -96,6 +100,7 @@ class CostMatrix:
         seeds: ArrayLike | None = None,
         cutoff: float | None = None,
         utility: str | None = None,
+        families: Iterable[str] | None = None,
     ) -> None:
         self.configurations: Final = checked_names(configurations, "configuration")
         self.instances: Final = checked_names(instances, "instance")
@@ -110,6 +115,7 @@ class CostMatrix:
         self.seeds: Final = None if seeds is None else _read_only(seeds_of_runs(seeds, self.costs))
         self.cutoff: Final = None if cutoff is None else float(cutoff)
         self.utility: Final = utility
+        self.families: Final = None if families is None else _checked_families(families)
         self._check()
 
     def _check(self) -> None:
@@ -129,6 +135,10 @@ class CostMatrix:
                 raise InputError(
                     f"Expected one {what} name for each of {shape[axis]} in the costs, got {len(names)}."
                 )
+        if self.families is not None and len(self.families) != shape[1]:
+            raise InputError(
+                f"Expected a family for each of {shape[1]} instances, got {len(self.families)}."
+            )
         # fmin and fmax pass over NaN and make no copy, which keeps large matrices within their
         # memory.
         least, most = np.fmin.reduce(self.costs, axis=None), np.fmax.reduce(self.costs, axis=None)
@@ -257,6 +267,9 @@ class CostMatrix:
             instances=np.array(self.instances, dtype=object)[columns],
             statuses=part(self.statuses),
             seeds=part(self.seeds),
+            families=None
+            if self.families is None
+            else np.array(self.families, dtype=object)[columns],
         )
 
     def replace(self, **changes: Any) -> "CostMatrix":
@@ -369,6 +382,8 @@ class CostMatrix:
             arrays["cutoff"] = np.array(self.cutoff)
         if self.utility is not None:
             arrays["utility"] = np.array(self.utility)
+        if self.families is not None:
+            arrays["families"] = np.array(self.families)
         return arrays
 
     def to_table(self) -> "pl.DataFrame":
@@ -385,6 +400,7 @@ class CostMatrix:
             seeds=self.seeds,
             cutoff=self.cutoff,
             utility=self.utility,
+            families=self.families,
         )
 
     def to_pandas(self) -> "pd.DataFrame":
@@ -429,6 +445,7 @@ class CostMatrix:
             seeds=arrays.seeds,
             cutoff=arrays.cutoff,
             utility=arrays.utility,
+            families=arrays.families,
         )
 
 
@@ -472,7 +489,18 @@ def _from_npz(stored: dict[str, NDArray[Any]], low: float | None, high: float | 
         seeds=stored.get("seeds"),
         cutoff=None if cutoff is None else float(cutoff),
         utility=None if utility is None else str(utility),
+        families=_stored_names(stored["families"], "families") if "families" in stored else None,
     )
+
+
+def _checked_families(families: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(families, str):
+        raise InputError(f"Expected a family for each instance, got the text {families!r:.40}.")
+    labels = tuple(families)
+    for label in labels:
+        if not isinstance(label, str) or not label:
+            raise InputError(f"Expected the name of a family, got {label!r:.40}.")
+    return tuple(str(label) for label in labels)
 
 
 def _stored_names(names: NDArray[Any], what: str) -> list[str]:

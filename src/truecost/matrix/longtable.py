@@ -18,6 +18,8 @@ low, high
 cutoff, utility
     Optional: after how long runs were stopped, and of which utility of the running time costs are 1
     − utility; the same in every row, and passed over if they are not.
+family
+    Optional: the family that the instance belongs to, the same in every row of an instance.
 Others are passed over.
 """
 
@@ -47,6 +49,7 @@ COLUMNS = (
     "high",
     "cutoff",
     "utility",
+    "family",
 )
 # What polars says of a table that cannot be read, and what that means to whoever wrote it.
 REASONS = {
@@ -77,6 +80,7 @@ class TableArrays:
     seeds: NDArray[np.int64] | None
     cutoff: float | None
     utility: str | None
+    families: list[str] | None
 
 
 def read(file: BinaryIO, kind: str, *, every: bool = False) -> pl.DataFrame:
@@ -206,6 +210,7 @@ def to_arrays(
         seeds=None if seeds is None else spread(seeds, NO_SEED),
         cutoff=cutoff_of(table),
         utility=utility_of(table),
+        families=families_of(table, instance, len(instances)),
     )
 
 
@@ -220,6 +225,7 @@ def from_arrays(
     seeds: NDArray[np.int64] | None,
     cutoff: float | None = None,
     utility: str | None = None,
+    families: Sequence[str] | None = None,
 ) -> pl.DataFrame:
     """The long table of these arrays; `to_arrays` gives them back, names without a run included."""
     keep = ~np.isnan(costs)
@@ -234,6 +240,8 @@ def from_arrays(
         "instance": pl.Series(instances, dtype=pl.String).gather(instance),
         "run": pl.Series(run, dtype=pl.Int64),
     }
+    if families is not None:
+        columns["family"] = pl.Series(families, dtype=pl.String).gather(instance)
     if seeds is not None:
         columns["seed"] = pl.Series(seeds[keep], dtype=pl.Int64)
     columns["cost"] = pl.Series(costs[keep]).fill_nan(None)
@@ -404,6 +412,26 @@ def end_of_range(table: pl.DataFrame, name: str, given: float | None) -> float:
             f"expected one and the same number in the column {name!r}, got {values.len()} different ones."
         )
     return float(values[0])
+
+
+def families_of(
+    table: pl.DataFrame, instance: NDArray[np.int64], number: int, name: str = "family"
+) -> list[str] | None:
+    """The family of each of so many instances, given the instance of each row; None without the
+    column. One instance has one family.
+    """
+    if name not in table.columns:
+        return None
+    labels = table[name].cast(pl.String)
+    if labels.null_count() or (labels == "").any():
+        row = _first_row(labels.is_null() | (labels == ""))
+        raise InputError(f"expected a family in the column {name!r}, row {row} has none.")
+    rows = pl.DataFrame({"instance": instance, "family": labels}).unique()
+    if rows.height != number:
+        again = rows.filter(pl.col("instance").is_duplicated())["instance"][0]
+        named = str(table["instance"][int((instance == again).argmax())])
+        raise InputError(f"expected one family for instance {named!r}, got several.")
+    return rows.sort("instance")["family"].to_list()
 
 
 def cutoff_of(table: pl.DataFrame) -> float | None:

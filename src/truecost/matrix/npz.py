@@ -19,7 +19,7 @@ from truecost.errors import InputError
 
 # The arrays of a matrix, those that must be there first.
 NEEDED = ("costs", "configurations", "instances")
-ARRAYS = (*NEEDED, "range", "statuses", "status_names", "seeds", "cutoff", "utility")
+ARRAYS = (*NEEDED, "range", "statuses", "status_names", "seeds", "cutoff", "utility", "families")
 
 
 def read(file: BinaryIO) -> dict[str, NDArray[Any]]:

@@ -1,0 +1,151 @@
+"""Which family an instance belongs to: from a mapping, its folder, or its name.
+
+Names are matched by the end of their path, so that a mapping that knows `a.cnf` fits instances
+called `sat/crypto/a.cnf`. A folder that all instances share is no grouping.
+"""
+
+import contextlib
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from truecost.errors import InputError
+
+FOLDER = "folder"
+# What the column of families is called, by those who have one.
+COLUMNS = ("family", "families", "family_name", "class", "group")
+# Of the instances without a family, how many a message names.
+NAMED = 3
+LARGEST = 100_000_000
+
+
+def families_of(
+    instances: Sequence[str], families: "str | Path | Mapping[str, str]"
+) -> tuple[str, ...]:
+    """The family of each instance.
+
+    Parameters
+    ----------
+    instances
+        Their names.
+    families
+        A mapping from names to families, or a csv file that holds one; `"folder"` for the folders
+        that instances lie in; or a regular expression, whose first group (or match) is the family.
+    """
+    if isinstance(families, Mapping):
+        return _matched(instances, families, "the mapping")
+    if str(families) == FOLDER:
+        return by_folder(instances)
+    path = Path(families)
+    if isinstance(families, Path) or path.is_file():
+        return _matched(instances, _read(path), str(path))
+    try:
+        pattern = re.compile(str(families))
+    except re.error as error:
+        raise InputError(
+            f"Expected families to be {FOLDER!r}, a csv file or a regular expression, got "
+            f"{str(families)!r:.60} ({error})."
+        ) from None
+    matches = [pattern.search(name) for name in instances]
+    labels = [
+        (match[1] if pattern.groups else match[0]) if match is not None else None
+        for match in matches
+    ]
+    return _whole(instances, labels, f"the pattern {str(families)!r:.60}")
+
+
+def by_folder(instances: Sequence[str]) -> tuple[str, ...]:
+    """The folder in which each instance lies, below the one that all share."""
+    folders = [PurePosixPath(name).parts[:-1] for name in instances]
+    shared = 0
+    while all(len(parts) > shared for parts in folders) and (
+        len({parts[shared] for parts in folders}) == 1
+    ):
+        shared += 1
+    labels = [parts[shared] if len(parts) > shared else None for parts in folders]
+    if len(set(labels)) < 2:
+        raise InputError("Expected instances in several folders, and all share one.")
+    return _whole(instances, labels, "its folder")
+
+
+def candidates(
+    instances: Sequence[str], families: Sequence[str] | None = None
+) -> dict[str, tuple[str, ...]]:
+    """Groupings that may matter: the families declared, folders, and how names begin."""
+    groupings: dict[str, tuple[str, ...]] = {}
+    if families is not None:
+        groupings["family"] = tuple(families)
+    with contextlib.suppress(InputError):
+        groupings[FOLDER] = by_folder(instances)
+    names = [PurePosixPath(name).name for name in instances]
+    # Letters up to the first digit or separator: `ssAES_4-4-8` begins with ssAES.
+    starts = [re.match(r"[^\W\d_]*", name) for name in names]
+    groupings["name"] = tuple(match[0] if match is not None else "" for match in starts)
+    sizes = {name: len(set(labels)) for name, labels in groupings.items()}
+    return {name: groupings[name] for name, size in sizes.items() if 1 < size < len(instances)}
+
+
+NAME_PATTERN = r"([^\W\d_]*)[^/]*$"
+"""As a regular expression for `families_of`: how the name of the file begins."""
+
+
+def _read(path: Path) -> dict[str, str]:
+    """The mapping in a csv file: a column of families, and one of names before it, or the first."""
+    try:
+        if path.stat().st_size > LARGEST:
+            raise InputError(f"{path}: expected a mapping of at most {LARGEST:,} bytes.")
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: expected a csv file with families ({error}).") from None
+    separator = max(",;\t", key=text.partition("\n")[0].count)
+    try:
+        rows = [row for row in csv.reader(text.splitlines(), delimiter=separator) if row]
+    except csv.Error as error:
+        raise InputError(f"{path}: expected a csv file with families ({error}).") from None
+    if not rows or min(len(row) for row in rows) < 2:
+        raise InputError(f"{path}: expected two columns, the instance and its family.")
+    head = [cell.strip().lower() for cell in rows[0]]
+    label = next((head.index(name) for name in COLUMNS if name in head), None)
+    name = 0 if label != 0 else 1
+    body = rows if label is None else rows[1:]
+    mapping: dict[str, str] = {}
+    for row in body:
+        key, family = row[name].strip(), row[1 if label is None else label].strip()
+        if mapping.setdefault(key, family) != family:
+            raise InputError(f"{path}: expected one family for {key!r}, got several.")
+    return mapping
+
+
+def _matched(instances: Sequence[str], mapping: Mapping[str, str], source: str) -> tuple[str, ...]:
+    """The family of each instance by the longest end of its path that the mapping knows, or that
+    is the end of a path the mapping knows.
+    """
+    ends: dict[str, set[str]] = {}
+    for name, family in mapping.items():
+        parts = PurePosixPath(name).parts
+        for start in range(len(parts)):
+            ends.setdefault("/".join(parts[start:]), set()).add(family)
+    labels: list[str | None] = []
+    for instance in instances:
+        parts = PurePosixPath(instance).parts
+        known = (ends.get("/".join(parts[start:]), set()) for start in range(len(parts)))
+        options = {instance: mapping[instance]} if instance in mapping else {}
+        owners = set(options.values()) or next((family for family in known if family), set())
+        if len(owners) > 1:
+            raise InputError(
+                f"Expected one family for {instance!r} in {source}, got {', '.join(sorted(owners))}."
+            )
+        labels.append(next(iter(owners), None))
+    return _whole(instances, labels, source)
+
+
+def _whole(instances: Sequence[str], labels: Sequence[str | None], source: str) -> tuple[str, ...]:
+    missing = [name for name, label in zip(instances, labels, strict=True) if not label]
+    if missing:
+        more = ", …" if len(missing) > NAMED else ""
+        raise InputError(
+            f"Expected a family for every instance from {source}; {len(missing):,} of "
+            f"{len(instances):,} have none: {', '.join(missing[:NAMED])}{more}."
+        )
+    return tuple(str(label) for label in labels)
