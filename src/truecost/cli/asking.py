@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from truecost.cli.command import command_line
-from truecost.cli.options import Question
+from truecost.cli.options import Names, Question
 from truecost.cli.reading import Source, names_in
 
 if TYPE_CHECKING:
@@ -43,10 +43,12 @@ def context(
     """
     from truecost.show.document import Context
 
+    names = Names(unit=unit)
+
     def write(command: str, more: Mapping[str, object]) -> str:
         if command == "validate" and kind != "irace":
             more = {"scenario": "scenario.toml", **more}
-        return command_line(command, source, question or Question(), **more)
+        return command_line(command, source, question or Question(), names, **more)
 
     path = source.runs or Path("runs")
     place = path.resolve()

@@ -203,6 +203,13 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """What things are called in the answer; printed commands keep it."""
+
+    unit: Unit = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
     """What executes the runs of a campaign."""
 

@@ -206,7 +206,8 @@ def _commands(found: Assessment, setting: Context) -> tuple[tuple[str, str], ...
             "this verdict in the terminal; exit code 0 says that it is shown to be better",
         ),
         (
-            setting.command("certify", configuration=own),
+            # Without a name where none was given: on-part may certify another one.
+            setting.command("certify"),
             "the guarantee alone, with everything it rests on",
         ),
     ]
