@@ -244,7 +244,7 @@ class Irace:
         return f"({self._word[clause.hyperparameter.name]} %in% c({values}))"
 
 
-def by_irace(target: Target, budget: int, seed: int) -> Found | None:
+def by_irace(target: Target, budget: int, seed: int, *, test: str = "t-test") -> Found | None:
     """None where irace refuses: its first iterations need more runs than there are."""
     cost, start, words = Counter(target), time.perf_counter(), Irace(target)
     with ExitStack() as stack:
@@ -261,6 +261,7 @@ def by_irace(target: Target, budget: int, seed: int) -> Found | None:
             str(TRAINING),
             str(budget),
             str(seed + 1),
+            test,
         ]
         log = stack.enter_context((folder / "log").open("w+"))
         process = stack.enter_context(
@@ -379,6 +380,7 @@ TOOLS: dict[str, Callable[[Target, int, int], Found | None]] = {
     "truecost": by_truecost,
     "random": by_random,
     "irace": by_irace,
+    "irace-F": lambda target, budget, seed: by_irace(target, budget, seed, test="F-test"),
     "smac": by_smac,
     "smac+ours": lambda target, budget, seed: by_smac(target, budget, seed, ours=True),
 }

@@ -15,7 +15,7 @@ target <- function(experiment, scenario) {
 forbidden <- file.path(folder, "forbidden.txt")
 scenario <- list(
   targetRunner = target, instances = as.character(seq_len(as.integer(arguments[3]))),
-  maxExperiments = as.integer(arguments[4]), seed = as.integer(arguments[5]), logFile = "", testType = "t-test", digits = 8,
+  maxExperiments = as.integer(arguments[4]), seed = as.integer(arguments[5]), logFile = "", testType = arguments[6], digits = 8,
   configurationsFile = file.path(folder, "default.txt"), forbiddenFile = if (file.exists(forbidden)) forbidden else "",
   trainInstancesDir = "", trainInstancesFile = "", execDir = folder
 )

@@ -163,8 +163,9 @@ class _Drawn:
     on an instance.
     """
 
-    def __init__(self, solver: str, seed: int, *, kind: int, shape: float = 0.5) -> None:
-        self.space, self.rng = space_of(solver), np.random.default_rng([seed, kind])
+    def __init__(self, space: str | Space, seed: int, *, kind: int, shape: float = 0.5) -> None:
+        self.space = space_of(space) if isinstance(space, str) else space
+        self.rng = np.random.default_rng([seed, kind])
         self.coding = Coding(self.space)
         self.default = self.coding(self.space.default().values)
         size = len(self.coding.choices)
@@ -339,6 +340,74 @@ def crashing(seed: int = 0) -> Target:
     )
 
 
+def classes(seed: int = 0) -> Target:
+    """Instances of three classes, each with wishes of its own; the best is a compromise."""
+    draw = _Drawn("satenstein", seed, kind=7, shape=0.15)
+    kind = draw.rng.choice(3, draw.instances, p=[0.5, 0.3, 0.2])
+    best = draw.rng.uniform(0, 1, (3, draw.size))
+    # Half of the parameters matter in one class only.
+    weights = draw.weights * draw.rng.choice([0.0, 1.0, 1.0], (3, draw.size))
+    tables = [draw.rng.uniform(0, 1, (3, max(size, 1))) for size in draw.coding.choices]
+    for table in tables:
+        table -= table.min(axis=1, keepdims=True)
+
+    def surface(point: Point) -> FloatArray:
+        chosen = np.array(
+            [table[:, place] for table, place in zip(tables, point.choice, strict=True)]
+        ).T
+        squares = (point.scaled - best) ** 2 / np.maximum(best, 1 - best) ** 2
+        losses = np.where(point.active, np.where(draw.coding.categorical, chosen, squares), 0.3)
+        levels = -1.3 + 3.5 * (weights * losses).sum(axis=1) / weights.sum(axis=1)
+        return np.asarray(levels[kind] + 0.3 * draw.difficulty + 0.1 * draw.interaction(point))
+
+    return Target(
+        "classes", draw.space, surface, 0.2, "three classes of instances, satenstein's space"
+    )
+
+
+def nested_space() -> Space:
+    """Three levels: an algorithm, its strategy, the numbers of that; 45 parameters."""
+    lines = ["algorithm {a,b,c} [a]", "restart [1,1000] [100]il", "share [0,1] [0.5]"]
+    conditions = []
+    for algorithm in "abc":
+        lines.append(f"{algorithm}_strategy {{x,y,z}} [x]")
+        conditions.append(f"{algorithm}_strategy | algorithm in {{{algorithm}}}")
+        for strategy in "xyz":
+            for number in range(4):
+                name = f"{algorithm}_{strategy}_{number}"
+                lines.append(f"{name} [0.01,1] [0.1]l" if number % 2 else f"{name} [0,20] [5]i")
+                conditions.append(f"{name} | {algorithm}_strategy in {{{strategy}}}")
+    lines += [f"switch_{number} {{on,off}} [on]" for number in range(3)]
+    return Space.parse("\n".join([*lines, *conditions]) + "\n")
+
+
+def nested(seed: int = 0) -> Target:
+    """Most parameters are inactive: what matters depends on two choices above."""
+    draw = _Drawn(nested_space(), seed, kind=8, shape=0.8)
+    branch = draw.rng.uniform(0, 0.9, (3, 3))
+    branch[0, 0] = 0.8
+    algorithm = draw.space.parameters.index("algorithm")
+    strategies = [draw.space.parameters.index(f"{name}_strategy") for name in "abc"]
+    names = [
+        [draw.space.parameters.index(f"{a}_{s}_{number}") for number in range(4)]
+        for a in "abc"
+        for s in "xyz"
+    ]
+    weights = draw.rng.dirichlet(np.full(4, 0.7), 9)
+
+    def surface(point: Point) -> FloatArray:
+        first = int(point.choice[algorithm])
+        second = int(point.choice[strategies[first]])
+        place = 3 * first + second
+        losses = draw.loss(point)
+        level = -1.2 + branch[first, second] + 1.6 * float(weights[place] @ losses[names[place]])
+        level += 0.6 * float(draw.weights[:3] @ losses[:3]) / float(draw.weights[:3].sum())
+        whim = 0.25 * draw.traits[first % 3] + 0.15 * draw.traits[second]
+        return np.asarray(level + 0.3 * draw.difficulty + whim)
+
+    return Target("nested", draw.space, surface, 0.25, "45 parameters on three levels")
+
+
 # ---- fitted --------------------------------------------------------------------------------------
 
 
@@ -468,6 +537,8 @@ TARGETS: dict[str, Callable[[int], Target]] = {
     "crashing": crashing,
     "kissat model": lambda seed: fitted("kissat", seed),
     "lkh model": lambda seed: fitted("lkh", seed),
+    "classes": classes,
+    "nested": nested,
 }
 # Never looked at while anything was chosen.
-UNTOUCHED = ("crashing", "lkh model")
+UNTOUCHED = ("crashing", "lkh model", "classes", "nested")
