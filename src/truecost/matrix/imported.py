@@ -16,7 +16,7 @@ class Import:
     Parameters
     ----------
     kind
-        `"smac"`, `"irace"`, `"aslib"`, `"acl"`, `"table"`, `"matrix"` or `"journal"`.
+        The name of the importer: `"smac"`, `"irace"`, `"table"`, `"journal"`, …
     matrix
         The runs.
     trajectory
@@ -33,6 +33,9 @@ class Import:
         What was assumed or changed on the way, in sentences.
     columns
         For tables: which column was taken for what.
+    sampled
+        What the instances are, where the log says it: `"instances"`, or `"folds"` of one data set,
+        which are no random sample of anything.
     """
 
     kind: str
@@ -44,6 +47,7 @@ class Import:
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
+    sampled: str = "instances"
 
     @property
     def utility(self) -> str | None:

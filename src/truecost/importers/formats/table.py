@@ -1,72 +1,24 @@
-"""Tables, one run a row: csv, tsv, parquet, or a data frame of polars or pandas. Columns are
-guessed by their names.
+"""Tables, one run a row: csv, tsv, parquet, or a data frame of polars or pandas.
 
 The layout of CAVE is among them: runhistory.csv with config_id, instance_id, seed, cost, time and
 status, and beside it configurations.csv with the values of the parameters.
 """
 
-import re
-import subprocess
-import sys
-from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from truecost.errors import InputError
-from truecost.importers.record import Options, charge, matrix_of, status_of
+from truecost.importers import frames
+from truecost.importers.record import Options
 from truecost.importers.registry import Candidate, Importer
-from truecost.matrix import longtable, provenance
+from truecost.matrix import provenance
 from truecost.matrix.cost_matrix import PACKED
 from truecost.matrix.imported import Import, Scalar
-from truecost.runs import NO_STATUS, Status, Trajectory
-from truecost.stats.utility import Utility
 
-# Ours, and what others call it; the first that is there counts.
-GUESSES: Final[Mapping[str, tuple[str, ...]]] = {
-    "configuration": (
-        "configuration", "config_id", "configuration_id", "config", "algorithm", "algorithm_id", "solver", "setting",
-    ),
-    "instance": ("instance", "instance_id", "instance_name", "inst", "problem", "benchmark", "task", "dataset"),
-    "cost": ("cost", "par10", "objective", "value", "quality", "loss", "runtime", "time", "cpu_time", "seconds"),
-    "seed": ("seed", "random_seed", "instance_seed"),
-    "run": ("run", "repetition", "rep", "replicate"),
-    "status": ("status", "runstatus", "run_status", "result", "outcome"),
-    "low": ("low",),
-    "high": ("high",),
-}  # fmt: skip
-OWN: Final = ("configuration", "instance", "cost", "run", "low", "high")
-NEEDED: Final = ("configuration", "instance", "cost")
-# A configuration that is called so is what others are compared with, unless somebody names another
-# one.
-NAMED_SO: Final = "default"
 CAVE: Final = "runhistory.csv"
 CAVE_CONFIGURATIONS: Final = "configurations.csv"
-# Reads all of a parquet file under a limit of memory; damage that makes the library abort ends this
-# process, not ours. What lives so briefly has no garbage to collect, and nothing to tidy up at its
-# end.
-TRIAL: Final = """
-import gc, os, resource, sys
-gc.disable()
-import polars
-limit = int(sys.argv[2])
-resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-try:
-    with open(sys.argv[1], "rb") as file:
-        polars.read_parquet(file)
-except BaseException as error:
-    sys.exit(" ".join(str(error).split())[:200] or type(error).__name__)
-os._exit(0)
-"""
-# Room of the library itself, and for each byte of the file.
-TRIAL_ROOM: Final = 4 << 30
-TRIAL_ROOM_PER_BYTE: Final = 50
 
 
 def _recognise(candidate: Candidate) -> bool:
@@ -82,182 +34,15 @@ def _recognise(candidate: Candidate) -> bool:
 def _read(source: Any, options: Options) -> Import:
     """The runs in a table, in the folder of CAVE that holds one, or in a data frame."""
     if not isinstance(source, Path):
-        return _from_frame(_polars(source), options)
+        return frames.runs_of(frames.as_frame(source), options)
     path = source / CAVE if source.is_dir() else source
-    with path.open("rb") as file:
-        parquet = file.read(4) == b"PAR1"
-        file.seek(0)
-        if parquet:
-            _try_parquet(path)
-        table = longtable.read(file, "parquet" if parquet else "csv", every=True)
-    log = _from_frame(table, options)
+    log = frames.runs_of(frames.as_frame(path), options)
     if (trajectory := provenance.read(path)) is not None:
         log = replace(log, trajectory=trajectory)
     beside = path.with_name(CAVE_CONFIGURATIONS)
     if path.name == CAVE and beside.is_file():
-        with beside.open("rb") as file:
-            log = replace(log, parameters=_parameters(longtable.read(file, "csv", every=True)))
+        log = replace(log, parameters=_parameters(frames.as_frame(beside)))
     return log
-
-
-def _from_frame(table: pl.DataFrame, options: Options) -> Import:
-    columns = guess(table.columns, options.columns)
-    renamed = [f"{theirs} is the {ours}" for ours, theirs in columns.items() if theirs != ours]
-    notes = [f"Columns: {', '.join(renamed)}."] if renamed else []
-    cutoff, utility = longtable.cutoff_of(table), _utility(table)
-    if utility is not None and not (options.cutoff is None and options.par is None):
-        raise InputError(
-            f"expected no `cutoff` and `par` for costs that are 1 − utility ({utility}): give them "
-            "with the runs they were made from, which have the times."
-        )
-    table = table.select(pl.col(theirs).alias(ours) for ours, theirs in columns.items())
-    values = longtable.numbers(table, "cost").fill_null(np.nan).to_numpy()
-    statuses, unfinished = _statuses(table)
-    if (wrong := np.flatnonzero((statuses == Status.SOLVED) & ~np.isfinite(values))).size:
-        raise InputError(
-            f"expected a cost in row {wrong[0] + 1}, which has the status solved: charge a failed "
-            "run its penalty, do not drop it."
-        )
-    empty = np.isnan(values) & (statuses == NO_STATUS)
-    # In our own tables a row without cost and status keeps a name and is no run.
-    own = set(OWN) <= set(columns.values())
-    if empty.any() and "status" not in columns and not own:
-        if options.cutoff is None:
-            raise InputError(
-                f"{int(empty.sum()):,} of {empty.size:,} rows have no cost, the first is row "
-                f"{np.argmax(empty) + 1}. If these runs timed out, give the `cutoff` in seconds; if "
-                "they failed, write what that costs; delete the rows of runs that were never made."
-            )
-        notes.append(f"Rows without a cost: {int(empty.sum()):,}. They count as timeouts.")
-        statuses[empty] = Status.TIMEOUT
-        empty[:] = False
-    keep = ~(empty | unfinished)
-    lost = 0 if own else int((empty & ~unfinished).sum())
-    left_out = {"not ended": int(unfinished.sum()), "no cost": lost}
-    table, values, statuses = table.filter(pl.Series(keep)), values[keep], statuses[keep]
-    if table.height == 0:
-        raise InputError("expected at least one run with a cost in the table, got none.")
-    charged = charge(values, statuses, _with_range(table, options))
-    charged = replace(charged, cutoff=charged.cutoff or cutoff, utility=utility)
-    counted = [
-        longtable.whole_numbers(table, name) for name in ("run", "seed") if name in table.columns
-    ]
-    runs = table.select("configuration", "instance").with_columns(counted)
-    again = runs.is_duplicated()
-    if again.any() and "run" not in runs.columns:
-        notes.append(
-            f"{int(again.sum()):,} rows agree in configuration, "
-            f"instance{' and seed' if 'seed' in runs.columns else ''}: "
-            "they are taken for runs in the order of the table."
-        )
-        runs = runs.select("configuration", "instance")
-    matrix, default = matrix_of(runs, charged), options.default
-    called = [name for name in matrix.configurations if name.strip().lower() == NAMED_SO]
-    if default is None and len(called) == 1:
-        default = called[0]
-        notes.append(f"The configuration called {default} is taken for the default.")
-    return Import(
-        kind="table",
-        matrix=matrix,
-        trajectory=Trajectory(tool="table", default=default),
-        left_out=left_out,
-        notes=(*notes, *charged.notes),
-        columns=columns,
-    )
-
-
-def guess(columns: list[str], given: Mapping[str, str]) -> dict[str, str]:
-    """Which column is what: as given, else by name, whatever the case."""
-    for ours, theirs in given.items():
-        if ours not in GUESSES:
-            raise InputError(
-                f"expected one of {', '.join(GUESSES)} on the left of a column, got {ours!r}."
-            )
-        if theirs not in columns:
-            raise InputError(
-                f"expected {ours}={theirs} to name a column, got the columns {_listed(columns)}."
-            )
-    guesses = dict(given)
-    plain = {re.sub(r"[\s.\-]+", "_", name.strip().lower()): name for name in reversed(columns)}
-    for ours, names in GUESSES.items():
-        likely = [plain[name] for name in names if plain.get(name) not in (None, *guesses.values())]
-        if ours not in guesses and likely:
-            guesses[ours] = likely[0]
-    if missing := [ours for ours in NEEDED if ours not in guesses]:
-        raise InputError(
-            f"expected a column for the {' and the '.join(missing)}, and none of {_listed(columns)} "
-            f"looks like it. A table has a row for every run, with the columns {', '.join(NEEDED)}; "
-            f"for another name, give `columns` {missing[0]}=NAME."
-        )
-    return {ours: guesses[ours] for ours in GUESSES if ours in guesses}
-
-
-def _listed(names: list[str]) -> str:
-    """Names of columns in a message of one line, whatever is in them."""
-    return f"{', '.join(name if name.isprintable() else repr(name) for name in names):.200}"
-
-
-def _try_parquet(path: Path) -> None:
-    limit = TRIAL_ROOM + TRIAL_ROOM_PER_BYTE * path.stat().st_size
-    words = [sys.executable, "-c", TRIAL, str(path.absolute()), str(limit)]
-    ended = subprocess.run(words, check=False, capture_output=True, text=True, errors="replace")  # noqa: S603 - our own words
-    if ended.returncode:
-        reason = (ended.stderr.strip().splitlines() or ["it ended the reader"])[-1]
-        raise InputError(f"expected a parquet table, and it cannot be read ({reason:.150}).")
-
-
-def _polars(frame: Any) -> pl.DataFrame:
-    if isinstance(frame, pl.DataFrame):
-        return frame
-    try:
-        return pl.DataFrame(
-            {str(name): pl.Series(_values(frame[name]), strict=False) for name in frame.columns}
-        )
-    except (TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
-        raise InputError(
-            f"expected a data frame of polars or pandas, and it cannot be read ({error!r:.80})."
-        ) from error
-
-
-def _values(column: Any) -> list[Any]:
-    """A column of pandas; what is missing there, NaN in a column of words among it, is None."""
-    return column.astype(object).where(column.notna(), None).tolist()  # type: ignore[no-any-return]
-
-
-def _statuses(table: pl.DataFrame) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-    """How each run ended, and which have not."""
-    statuses = np.full(table.height, NO_STATUS, dtype=np.int8)
-    if "status" not in table.columns:
-        return statuses, statuses != NO_STATUS
-    words, place = np.unique(
-        table["status"].cast(pl.String, strict=False).fill_null("").to_numpy().astype(str),
-        return_inverse=True,
-    )
-    known = [status_of(word) if word.strip() else NO_STATUS for word in words.tolist()]
-    codes = np.array([NO_STATUS if code is None else code for code in known], dtype=np.int8)
-    return codes[place], np.array([code is None for code in known], dtype=np.bool_)[place]
-
-
-def _with_range(table: pl.DataFrame, options: Options) -> Options:
-    """The options, with low and high from the columns of that name where nothing else says them."""
-    if options.cutoff is not None:
-        return options
-    ends = {
-        name: longtable.end_of_range(table, name, given)
-        for name, given in (("low", options.low), ("high", options.high))
-        if name in table.columns or given is not None
-    }
-    return replace(options, low=ends.get("low"), high=ends.get("high"))
-
-
-def _utility(table: pl.DataFrame) -> str | None:
-    """Which utility the costs are, where truecost wrote the table; what others call so is passed
-    over.
-    """
-    named = longtable.utility_of(table)
-    with suppress(InputError):
-        return None if named is None else str(Utility.parse(named))
-    return None
 
 
 def _parameters(table: pl.DataFrame) -> dict[str, dict[str, Scalar]]:

@@ -1,0 +1,99 @@
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from commands import run
+
+from truecost import import_runs
+from truecost.errors import InputError
+from truecost.runs import Status
+
+SHARED = next(
+    (
+        folder
+        for folder in (Path(__file__).parents[2] / "shared" / "data", Path("/work/shared/data"))
+        if folder.is_dir()
+    ),
+    Path("/nowhere"),
+)
+BY_INSTANCE = "hash,family,kissat,cadical 2\nf1,x,1.5,5000\nf2,x,2,3\nf3,y,5000,5000\n"
+BY_SOLVER = "solver;a/f1.cnf;a/f2.cnf;a/f3.cnf\nkissat;1.5;2;5000\ncadical 2;5000;3;5000\n"
+
+
+@pytest.mark.parametrize("text", [BY_INSTANCE, BY_SOLVER])
+def test_both_ways_round(tmp_path: Path, text: str) -> None:
+    """Solvers would be taken for instances, or cells stand in the wrong place."""
+    (tmp_path / "wide.csv").write_text(text)
+    log = import_runs(tmp_path / "wide.csv", cutoff=5000, par=2)
+    assert log.kind == "wide"
+    assert log.matrix.configurations == ("kissat", "cadical 2")
+    assert [Path(name).stem for name in log.matrix.instances] == ["f1", "f2", "f3"]
+    assert log.matrix.costs[:, :, 0].tolist() == [[1.5, 2, 10000], [10000, 3, 10000]]
+    assert log.matrix.statuses is not None
+    assert int((log.matrix.statuses == Status.TIMEOUT).sum()) == 3
+    assert any("Columns without numbers are left out: family" in note for note in log.notes) == (
+        "family" in text
+    )
+
+
+def test_the_mark_of_unsolved_runs_is_pointed_out(tmp_path: Path) -> None:
+    """The largest value of a third of all cells would pass for a running time without a word."""
+    (tmp_path / "wide.csv").write_text(BY_INSTANCE)
+    (note,) = (note for note in import_runs(tmp_path / "wide.csv").notes if "cutoff" in note)
+    assert note.startswith("3 cells (50 %) have the largest value, 5000")
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+def test_data_frames(library: str) -> None:
+    """A wide data frame would be taken for a table with a row for every run, and be refused."""
+    columns = {"instance": ["a", "b"], "s1": [1.0, 2.0], "s2": [3.0, 4.0]}
+    frame = pl.DataFrame(columns) if library == "polars" else pd.DataFrame(columns)
+    assert import_runs(frame).matrix.costs[:, :, 0].tolist() == [[1, 2], [3, 4]]
+
+
+def test_empty_cells(tmp_path: Path) -> None:
+    """A run that was not solved would be dropped, and its solver look better."""
+    (tmp_path / "wide.csv").write_text("instance,s1,s2\na,1,\nb,timeout,2\n")
+    with pytest.raises(InputError, match="2 of 4 rows have no cost"):
+        import_runs(tmp_path / "wide.csv")
+    matrix = import_runs(tmp_path / "wide.csv", cutoff=10, par=1).matrix
+    assert matrix.costs[:, :, 0].tolist() == [[1, 10], [10, 2]]
+
+
+def test_long_tables_stay_long(tmp_path: Path) -> None:
+    """A table with a row for every run would be read as one with a column for every solver."""
+    path = tmp_path / "runs.csv"
+    path.write_text("solver,problem,loss\na,i,1\n")
+    assert import_runs(path).kind == "table"
+    for text, missing in (
+        ("alg,inst,seed,t\na,i,1,2\na,j,1,2\n", "the configuration and the cost"),
+        ("a,b\nx,1\n", "the configuration and the instance and the cost"),
+    ):
+        path.write_text(text)
+        with pytest.raises(InputError, match=f"expected a column for {missing}"):
+            import_runs(path)
+
+
+def test_twice_the_same_name(tmp_path: Path) -> None:
+    """One of two rows of a name would be lost, or it would end in a traceback."""
+    rows = "".join(f"i{number},1,2\n" for number in range(30))
+    (tmp_path / "wide.csv").write_text(f"instance,s1,s2\n{rows}i3,1,2\n")
+    answer = run("import", tmp_path / "wide.csv")
+    assert answer.returncode == 2
+    assert "got one twice" in answer.stderr
+    assert answer.stderr.count("\n") == 1
+
+
+@pytest.mark.beside(SHARED / "sat")
+def test_sat_competitions() -> None:
+    """A published table would give other numbers than a reader of csv finds in it."""
+    for name, turned in (("main2023", True), ("sat2020-par2", False)):
+        path = SHARED / "sat" / f"{name}.csv"
+        table = pd.read_csv(path, index_col=0)
+        matrix = import_runs(path).matrix
+        costs = table.to_numpy().T if turned else table.to_numpy()
+        np.testing.assert_array_equal(matrix.costs[:, :, 0], costs)
+        solvers = table.columns if turned else table.index
+        assert matrix.configurations == tuple(solvers)
