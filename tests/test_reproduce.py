@@ -50,7 +50,7 @@ def test_everything_from_the_command_line(tmp_path: Path) -> None:
     runtimes(10, 20, 5).save(matrix)
     ended = run("reproduce", matrix, "--out", out, "--splits", 30, "--seed", 3, "--json")
     assert ended.returncode == 0, ended.stderr
-    answer = json.loads(ended.stdout)
+    answer = json.loads(ended.stdout)["matrices"][matrix.name]
     assert {str(path) for path in out.rglob("*") if path.is_file()} == set(answer["files"])
     for name in FIGURES:
         for ending, start in (("pdf", b"%PDF"), ("png", b"\x89PNG"), ("svg", b"<svg")):

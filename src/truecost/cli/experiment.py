@@ -175,8 +175,9 @@ def _sweep(kind: "Kind", source: Source, sweeping: Sweeping, **more: bool) -> No
 
     splits, seed, delta = sweeping.splits, sweeping.seed, sweeping.delta
     with splits_done(splits, sweeping.quiet) as tell:
-        sweep = resample.SWEEPS[kind](
+        sweep = resample.sweep(
             matrix,
+            kind,
             splits=splits,
             rng=seed,
             levels=bounds_observed.levels_for(delta),

@@ -214,18 +214,6 @@ def mixture_quantiles(packed, cumulative, splits, levels, block, out):
             out[q, v] = keys.view(np.float32)[0]
 
 
-@compiled(parallel=True, fastmath=True)
-def k_sweep(means_by_instance, seeds, train, test, uniform, selection, training):
-    """The error against K: a growing prefix of the training set, all runs used."""
-    for s in nb.prange(seeds.size):
-        _, places, truth = _begin(seeds[s], means_by_instance, train, test)
-        sums = np.zeros(truth.size)
-        for k in range(train):
-            _add_and_select(
-                sums, means_by_instance[places[k]], truth, k, uniform[s], selection[s], training[s]
-            )
-
-
 @nb.njit
 def _add_and_select(sums, row, truth, n, uniform, selection, training):
     """One more run of every configuration: the uniform error, and the selection error, shared over
@@ -248,8 +236,9 @@ def _add_and_select(sums, row, truth, n, uniform, selection, training):
 
 
 @compiled(parallel=True, fastmath=True)
-def n_sweep_common(
+def common_sweep(
     costs_by_run,
+    drawn,
     means_by_instance,
     seeds,
     train,
@@ -260,28 +249,29 @@ def n_sweep_common(
     selection,
     training,
 ):
-    """The error against N, every configuration in the same order of instances and runs."""
+    """The error along a schedule that all configurations share: at every round a run of every
+    training instance, in an order that is `drawn`, or else that of the split.
+    """
     _, runs, configurations = costs_by_run.shape
     for s in nb.prange(seeds.size):
         state, places, truth = _begin(seeds[s], means_by_instance, train, test)
-        run_orders, order = np.empty((train, runs), np.int64), np.arange(train)
-        for k in range(train):
-            state = _split(state, run_orders[k], rounds)
+        run_orders, order = np.zeros((train, runs), np.int64), np.arange(train)
+        if drawn:
+            for k in range(train):
+                state = _split(state, run_orders[k], rounds)
         sums = np.zeros(configurations)
         curves = np.empty((3, rounds * train))
         for n in range(rounds * train):
             i = n % train
-            state, j = _below(state, train - i)
-            order[i], order[i + j] = order[i + j], order[i]
+            if drawn:
+                state, j = _below(state, train - i)
+                order[i], order[i + j] = order[i + j], order[i]
             row = costs_by_run[places[order[i]], run_orders[order[i], n // train]]
             _add_and_select(sums, row, truth, n, curves[0], curves[1], curves[2])
         for v in range(values.size):
             n = values[v] - 1
-            uniform[s, v], selection[s, v], training[s, v] = (
-                curves[0, n],
-                curves[1, n],
-                curves[2, n],
-            )
+            uniform[s, v], selection[s, v] = curves[0, n], curves[1, n]
+            training[s, v] = curves[2, n]
 
 
 @nb.njit
@@ -357,7 +347,7 @@ def n_sweep(
 
 @compiled(parallel=True)
 def estimators(
-    costs, counts, orders, means_by_instance, seeds, kind, train, test, values, absolute, squared
+    costs, counts, orders, means_by_instance, kind, seeds, train, test, values, absolute, squared
 ):
     """Mean over configurations of |û − u| and (û − u)² of one estimator at rising N, each
     configuration in its own order.

@@ -106,27 +106,28 @@ def best_estimator(exact: pl.DataFrame, simulated: pl.DataFrame) -> Claim:
     if not any(values.any() for values in squared.values()):
         return _open("best", says)
     at = _at_largest_k(exact)
-    more = {
+    excess = {
         name: [_excess(at[name][place], at["even"][place]) for place in (0, -1)] for name in rivals
     }
-    ratios = at["ratio"]
+    ends = [f"at N = {at['ratio'][place]:.3g}K" for place in (0, -1)]
     gaps = "; ".join(
-        f"{NAMES[name]} {shown(gap[0], '+.1%')} at N = {ratios[0]:.3g}K and {shown(gap[1], '+.1%')} at N = {ratios[-1]:.3g}K"
-        for name, gap in more.items()
+        f"{NAMES[name]} {written(first, '+.1%')} {ends[0]} and {written(last, '+.1%')} {ends[1]}"
+        for name, (first, last) in excess.items()
     )
     return Claim(
         name="best",
         says=says,
         verdict=_graded(not (lost.any() or worse.any()), lost.mean() <= 0.5),
-        finding=f"By exact mean squared error S* is best or equal at {lost.size - lost.sum()} of {lost.size} points (K, N). "
-        f"By simulated absolute error a rival is better, by more than {APART:g} standard errors, at {worse.sum()} of "
-        f"{worse.size}. Root mean squared error against that of S*, at the largest K: {gaps}.",
+        finding=f"By exact mean squared error S* is best or equal at {lost.size - lost.sum()} of "
+        f"{lost.size} points (K, N). By simulated absolute error a rival is better, by more than "
+        f"{APART:g} standard errors, at {worse.sum()} of {worse.size}. Root mean squared error "
+        f"against that of S*, at the largest K: {gaps}.",
         numbers={
             "points": lost.size,
             "points_lost": int(lost.sum()),
             "points_simulated": worse.size,
             "points_simulated_lost": int(worse.sum()),
-            "rmse_excess": more,
+            "rmse_excess": excess,
         },
     )
 
@@ -146,15 +147,19 @@ def small_n(exact: pl.DataFrame) -> Claim:
                 peaks[name] = float(at["ratio"][gain.argmax()])
                 holds[name] = bool(gain.argmax() == 0)
     across = float(at["across"][-1])
-    said = [
-        f"over {NAMES[name]} it is largest at N = {peak:.3g}K, {'the least N' if holds[name] else 'not the least N'}"
+    places = [
+        f"over {NAMES[name]} it is largest at N = {peak:.3g}K, "
+        f"{'' if holds[name] else 'not '}the least N"
         for name, peak in peaks.items()
     ]
     finding = "S* has no advantage over the others anywhere on the grid."
-    if said:
-        finding = f"In mean squared error, at the largest K, {'; '.join(said)}."
+    if places:
+        finding = f"In mean squared error, at the largest K, {'; '.join(places)}."
     if holds.get("scattered") is False:
-        finding += f" At N = 1 S* and S° are the same; the advantage grows to about across/K = {across:.3g} at N = K, then falls."
+        finding += (
+            " At N = 1 S* and S° are the same; the advantage grows to about across/K = "
+            f"{across:.3g} at N = K, then falls."
+        )
     return Claim(
         name="small-n",
         says="The advantage of S* is most remarkable when N is small.",
@@ -180,9 +185,10 @@ def converges(exact: pl.DataFrame) -> Claim:
         name="converges",
         says=says,
         verdict=_graded(left <= GONE, apart <= TOGETHER),
-        finding=f"However many runs, a root mean squared error of {np.sqrt(limit):.4g} stays at the largest K, {left:.0%} "
-        f"of that of S* at N = {at['ratio'][0]:.3g}K: it comes from the choice of instances, training and test. At N = "
-        f"{at['ratio'][-1]:.3g}K the estimators differ by up to {shown(apart, '+.1%')}.",
+        finding=f"However many runs, a root mean squared error of {np.sqrt(limit):.4g} stays at "
+        f"the largest K, {left:.0%} of that of S* at N = {at['ratio'][0]:.3g}K: it comes from the "
+        f"choice of instances, training and test. At N = {at['ratio'][-1]:.3g}K the estimators "
+        f"differ by up to {written(apart, '+.1%')}.",
         numbers={"limit_rmse": float(np.sqrt(limit)), "left": left, "apart_at_last_n": apart},
     )
 
@@ -209,28 +215,29 @@ def similar_at_other_k(exact: pl.DataFrame) -> Claim:
         name="similar",
         says="The results at other values of r₁ = K/P are similar to those at 0.5.",
         verdict=_graded(share >= 0.95, share >= 0.5) if same.size else Verdict.OPEN,
-        finding=f"The order of the estimators by mean squared error is the same as at K = {sizes[-1]} at {same.sum()} of "
-        f"{same.size} points with K from {sizes[0]} to {sizes[-2] if len(sizes) > 1 else sizes[0]}.",
+        finding="The order of the estimators by mean squared error is the same as at "
+        f"K = {sizes[-1]} at {same.sum()} of {same.size} points with K from {sizes[0]} to "
+        f"{sizes[-2] if len(sizes) > 1 else sizes[0]}.",
         numbers={"points": same.size, "same": int(same.sum())},
     )
 
 
 def fits_follow(sweeps: dict[fit.Kind, pl.DataFrame]) -> Claim:
     """The curves that Theorem 2 suggests follow the uniform error against m, N and K."""
-    found: dict[str, dict[str, float]] = {
+    curves: dict[str, dict[str, float]] = {
         kind: _fit(table, "uniform") for kind, table in sweeps.items()
     }
-    said = ", ".join(
-        f"{fit.letter(kind)}: {shown(each['r_squared'], '.4f')} "
-        f"(largest gap {shown(each['gap'], '.1%')} of the curve's range)"
-        for kind, each in found.items()
+    listing = ", ".join(
+        f"{fit.letter(kind)}: {written(curve['r_squared'], '.4f')} "
+        f"(largest gap {written(curve['gap'], '.1%')} of the curve's range)"
+        for kind, curve in curves.items()
     )
     return Claim(
         name="fits",
         says="The fitted curves capture how the uniform error depends on m, N and K.",
-        verdict=_all([_at_least(each["r_squared"], FOLLOWS) for each in found.values()]),
-        finding=f"R² against {said}; {FOLLOWS:g} or more counts as following.",
-        numbers={**found},
+        verdict=_all([_at_least(curve["r_squared"], FOLLOWS) for curve in curves.values()]),
+        finding=f"R² against {listing}; {FOLLOWS:g} or more counts as following.",
+        numbers={**curves},
     )
 
 
@@ -254,9 +261,10 @@ def steady_from_half(table: pl.DataFrame, train: int) -> Claim:
         name="steady",
         says=says,
         verdict=_graded(above <= STEADY, above <= NEARLY),
-        finding=f"At N = {values[half]:,} (K = {train:,}) the uniform error is {errors[half]:.4g}, {above:+.0%} against "
-        f"{errors[-1]:.4g} at N = {values[-1]:,}; {shown(gone, '.0%')} of the way down from N = 1 is done by then. It stays "
-        f"within {STEADY:.0%} of its last value from N = {first:,} on, that is {first / train:.2g}K.",
+        finding=f"At N = {values[half]:,} (K = {train:,}) the uniform error is {errors[half]:.4g}, "
+        f"{above:+.0%} against {errors[-1]:.4g} at N = {values[-1]:,}; {written(gone, '.0%')} of "
+        f"the way down from N = 1 is done by then. It stays within {STEADY:.0%} of its last value "
+        f"from N = {first:,} on, that is {first / train:.2g}K.",
         numbers={
             "at_half": float(errors[half]),
             "at_last": float(errors[-1]),
@@ -271,28 +279,30 @@ def selection_alike(sweeps: dict[fit.Kind, pl.DataFrame]) -> Claim:
     """What holds for the uniform error holds for the error of the selected configuration to a
     considerable extent.
     """
-    found: dict[str, dict[str, float]] = {}
-    holds = []
+    curves: dict[str, dict[str, float]] = {}
     for kind, table in sweeps.items():
         selection, uniform = table["selection"].to_numpy(), table["uniform"].to_numpy()
-        each = _fit(table, "selection")
-        each["correlation"] = _correlation(selection, uniform)
-        each["share"] = float(selection[-1] / uniform[-1]) if uniform[-1] > 0 else float("nan")
-        found[kind] = each
-        holds.append(_at_least(min(each["correlation"], each["r_squared"]), CONSIDERABLE))
-    said = "; ".join(
-        f"{fit.letter(kind)}: R² {shown(each['r_squared'], '.4f')}, correlation with the uniform error "
-        f"{shown(each['correlation'], '.3f')}"
-        for kind, each in found.items()
+        curves[kind] = _fit(table, "selection") | {
+            "correlation": _correlation(selection, uniform),
+            "share": float(selection[-1] / uniform[-1]) if uniform[-1] > 0 else float("nan"),
+        }
+    listing = "; ".join(
+        f"{fit.letter(kind)}: R² {written(curve['r_squared'], '.4f')}, correlation with the "
+        f"uniform error {written(curve['correlation'], '.3f')}"
+        for kind, curve in curves.items()
     )
-    last = found["n"]["share"]
     return Claim(
         name="selection",
         says="The selection error behaves like the uniform error, to a considerable extent.",
-        verdict=_all(holds),
-        finding=f"{said}; {CONSIDERABLE:g} or more of both counts. With all runs it is {shown(last, '.0%')} of the uniform "
-        "error.",
-        numbers={**found},
+        verdict=_all(
+            [
+                _at_least(min(curve["correlation"], curve["r_squared"]), CONSIDERABLE)
+                for curve in curves.values()
+            ]
+        ),
+        finding=f"{listing}; {CONSIDERABLE:g} or more of both counts. With all runs it is "
+        f"{written(curves['n']['share'], '.0%')} of the uniform error.",
+        numbers={**curves},
     )
 
 
@@ -307,17 +317,18 @@ def bounds_hold(sweeps: dict[fit.Kind, pl.DataFrame], delta: float) -> Claim:
         known = np.isfinite(bound)
         below, points = below + int((seen[known] > bound[known]).sum()), points + int(known.sum())
         factors[kind] = float(bound[-1] / seen[-1]) if seen[-1] > 0 else float("nan")
-    said = ", ".join(
-        f"{shown(factor, '.1f')} at the largest {fit.letter(kind)}"
+    listing = ", ".join(
+        f"{written(factor, '.1f')} at the largest {fit.letter(kind)}"
         for kind, factor in factors.items()
     )
     return Claim(
         name="bounds",
         says="Theorem 2 bounds the uniform error.",
         verdict=_graded(below == 0, below <= 0.05 * points) if points else Verdict.OPEN,
-        finding=f"The error that {1 - delta:g} of the splits stay below is above the bound at {below} of {points} points. "
-        f"The bound is larger than it by a factor of {said}. Plug-in, not guaranteed: within and across are estimates, and "
-        "the error is against test instances.",
+        finding=f"The error that {1 - delta:g} of the splits stay below is above the bound at "
+        f"{below} of {points} points. The bound is larger than it by a factor of {listing}. "
+        "Plug-in, not guaranteed: within and across are estimates, and the error is against test "
+        "instances.",
         numbers={"points": points, "above": below, "factors": factors},
     )
 
@@ -336,12 +347,11 @@ def _at_largest_k(exact: pl.DataFrame) -> dict[str, FloatArray]:
     """
     last = exact.filter(pl.col("k") == pl.col("k").max())
     even = last.filter(pl.col("estimator") == "even").sort("n")
-    found = _by_estimator(last, "squared")
     k, n = even["k"].to_numpy(), even["n"].to_numpy()
     # Σ n_i²/N² is 1/K where K divides N, at N = K for one: across/K can be read off there.
     limit = even["across"].to_numpy()[n % k == 0][-1]
     return {
-        **found,
+        **_by_estimator(last, "squared"),
         "ratio": n / k,
         "across": np.full(n.size, limit),
         "floor": even["floor"].to_numpy(),
@@ -364,7 +374,7 @@ def _excess(squared: float, other: float) -> float:
     return float(np.sqrt(squared / other) - 1) if other > 0 else float("nan")
 
 
-def shown(value: float, form: str) -> str:
+def written(value: float, form: str) -> str:
     """The number in this form; a dash for what is not one."""
     return "–" if np.isnan(value) else format(value, form)
 

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.paper.exact import check_complete, check_counts, split_sizes
+from truecost.stats.random import Rng, generator
+from truecost.stats.variance import run_means
 
 FloatArray = NDArray[np.float64]
 
@@ -30,7 +32,7 @@ class OneSplit:
 def one_split(
     matrix: CostMatrix,
     *,
-    rng: int | np.random.Generator | None = None,
+    rng: Rng = None,
     runs: Sequence[int] | None = None,
     train: int | None = None,
     test: int | None = None,
@@ -58,9 +60,9 @@ def one_split(
         if n < 1:
             raise InputError(f"Expected at least 1 run, got {n}.")
         check_counts(-(-n // k), fewest)
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     order = rng.permutation(instances)
-    means = np.nansum(matrix.costs, axis=2) / counts
+    means, _ = run_means(matrix.costs)
     costs = matrix.costs[:, order[:k]]
     return OneSplit(
         configurations=matrix.configurations,

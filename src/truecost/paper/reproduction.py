@@ -17,12 +17,13 @@ from truecost.matrix import CostMatrix
 from truecost.paper import claims, exact, fit, resample, tables
 from truecost.paper.bounds_observed import bounds_against_reality, levels_for
 from truecost.paper.one_split import OneSplit, one_split
-from truecost.stats.variance import VarianceComponents, variance_components
+from truecost.stats.variance import VarianceComponents, run_means, variance_components
 
 FloatArray = NDArray[np.float64]
 # Called with what is being done and the share of all work that is done.
 Progress = Callable[[str, float], None]
-Told = Callable[[int], None] | None
+# Called with the number of splits just finished.
+Ticks = Callable[[int], None] | None
 
 # S° of distinct pairs is compared in closed form only: the paper's text has S° otherwise, and a
 # simulation takes its time.
@@ -32,7 +33,7 @@ LEAST_CONFIGURATIONS, LEAST_INSTANCES = 4, 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Setting:
+class Experiments:
     """What is done: the matrix, how many splits, where random numbers start, and bounds and
     quantiles at 1 − delta.
     """
@@ -47,8 +48,9 @@ class Setting:
         configurations, instances, _ = self.matrix.shape
         if configurations < LEAST_CONFIGURATIONS or instances < LEAST_INSTANCES:
             raise InputError(
-                f"Expected at least {LEAST_CONFIGURATIONS} configurations and {LEAST_INSTANCES} instances, which curves can "
-                f"be fitted to, got {configurations} and {instances}."
+                f"Expected at least {LEAST_CONFIGURATIONS} configurations and {LEAST_INSTANCES} "
+                "instances, which curves can be fitted to, "
+                f"got {configurations} and {instances}."
             )
         if self.splits < 2:
             raise InputError(f"Expected at least 2 splits, got {self.splits}.")
@@ -60,22 +62,33 @@ class Setting:
     def about(self) -> dict[str, Any]:
         """What the tables depend on, the costs by their hash."""
         matrix = self.matrix
-        named = repr(
-            (matrix.shape, matrix.low, matrix.high, matrix.configurations, matrix.instances)
-        )
-        digest = hashlib.sha256(named.encode())
+        named = (matrix.shape, matrix.low, matrix.high, matrix.configurations, matrix.instances)
+        digest = hashlib.sha256(repr(named).encode())
         digest.update(np.ascontiguousarray(matrix.costs).tobytes())
-        return {
-            "matrix": digest.hexdigest(),
-            "splits": self.splits,
-            "seed": self.seed,
-            "delta": self.delta,
-        }
+        about = {name: getattr(self, name) for name in ("splits", "seed", "delta")}
+        return {"matrix": digest.hexdigest(), **about}
 
-    def resampled(self, experiment: Callable[..., Any], told: Told, **settings: Any) -> Any:
-        """An experiment of `resample`, which starts from the seed."""
-        common = {"splits": self.splits, "rng": self.seed, "threads": self.threads}
-        return experiment(self.matrix, **common, progress=told, **settings)
+    def sweep(self, kind: fit.Kind, ticks: Ticks) -> pl.DataFrame:
+        """The error against m, N or K, with Theorem 2 beside it."""
+        matrix, levels = self.matrix, levels_for(self.delta)
+        sweep = resample.sweep(matrix, kind, levels=levels, progress=ticks, **self._common())
+        return tables.sweep_table(sweep, bounds_against_reality(matrix, sweep, delta=self.delta))
+
+    def compare(self, train: int, runs: exact.IntArray, ticks: Ticks) -> pl.DataFrame:
+        """The simulated error of the estimators at one K."""
+        return tables.estimator_table(
+            resample.compare_estimators(
+                self.matrix,
+                runs=runs,
+                train=train,
+                estimators=exact.defined_on(self.matrix, SIMULATED),
+                progress=ticks,
+                **self._common(),
+            )
+        )
+
+    def _common(self) -> dict[str, Any]:
+        return {"splits": self.splits, "rng": self.seed, "threads": self.threads}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -108,40 +121,36 @@ class Results:
     claims: list[claims.Claim]
 
 
-def run(setting: Setting, store: tables.Store, progress: Progress | None = None) -> Results:
+def run(experiments: Experiments, store: tables.Store, progress: Progress | None = None) -> Results:
     """The experiments one after the other, those in the store read from there; progress is told
     after some splits each.
     """
-    instances, runs = setting.matrix.shape[1:]
-    k, n = _grid(setting.matrix)
+    matrix = experiments.matrix
+    instances, runs = matrix.shape[1:]
+    k, n = _grid(matrix)
     # Costs looked at for each configuration of a split: all means for m and K, each run of the
     # schedule for N, and each run of three estimators, which takes three times as long.
     work = {"m": instances, "n": runs * instances / 2, "k": instances}
-    parts: dict[str, tuple[float, str, Callable[[Told], pl.DataFrame]]] = {
-        f"error-{kind}": (
-            work[kind],
-            f"error against {fit.letter(kind)}",
-            partial(_sweep, setting, kind),
-        )
-        for kind in fit.FORMULAS
-    }
+    parts: dict[str, tuple[float, str, Callable[[Ticks], pl.DataFrame]]] = {}
+    for kind in fit.FORMULAS:
+        sweep = partial(experiments.sweep, kind)
+        parts[f"error-{kind}"] = (work[kind], f"error against {fit.letter(kind)}", sweep)
     for train, numbers in zip(k[:, 0].tolist(), n, strict=True):
-        compare = partial(_compare, setting, train, numbers)
+        compare = partial(experiments.compare, train, numbers)
         parts[f"estimators-k{train}"] = (9 * numbers[-1], f"estimators at K = {train}", compare)
     closed = store.table(
-        "estimators-exact",
-        lambda: tables.exact_table(k, n, exact.by_estimator(setting.matrix, k, n)),
+        "estimators-exact", lambda: tables.exact_table(k, n, exact.by_estimator(matrix, k, n))
     )
-    found = {}
+    finished = {}
     done, total = 0.0, sum(size for size, *_ in parts.values())
-    for name, (size, what, compute) in parts.items():
-        told = _told(progress, what, done / total, size / total / setting.splits)
-        found[name] = store.table(name, partial(compute, told))
+    for name, (size, label, compute) in parts.items():
+        ticks = _ticks(progress, label, done / total, size / total / experiments.splits)
+        finished[name] = store.table(name, partial(compute, ticks))
         done += size
     if progress is not None:
         progress("figures", 1.0)
-    sweeps = {kind: found.pop(f"error-{kind}") for kind in fit.FORMULAS}
-    simulated = pl.concat(found.values())
+    sweeps = {kind: finished.pop(f"error-{kind}") for kind in fit.FORMULAS}
+    simulated = pl.concat(finished.values())
     return Results(
         sweeps=sweeps,
         fits={
@@ -150,32 +159,32 @@ def run(setting: Setting, store: tables.Store, progress: Progress | None = None)
         },
         exact=closed,
         simulated=simulated,
-        split=one_split(setting.matrix, rng=setting.seed),
-        costs=np.nanmean(np.nanmean(setting.matrix.costs, axis=2), axis=1),
-        components=variance_components(setting.matrix),
+        split=one_split(matrix, rng=experiments.seed),
+        costs=run_means(matrix.costs)[0].mean(axis=1),
+        components=variance_components(matrix),
         claims=claims.judge(
             exact=closed,
             simulated=simulated,
             sweeps=sweeps,
             train=instances // 2,
-            delta=setting.delta,
+            delta=experiments.delta,
         ),
     )
 
 
-def _told(progress: Progress | None, what: str, start: float, share: float) -> Told:
+def _ticks(progress: Progress | None, label: str, start: float, share: float) -> Ticks:
     """What a part tells its finished splits, each of them this share of all work."""
     if progress is None:
         return None
-    progress(what, start)
+    progress(label, start)
     done = start
 
-    def told(splits: int) -> None:
+    def ticks(splits: int) -> None:
         nonlocal done
         done = min(1.0, done + share * splits)
-        progress(what, done)
+        progress(label, done)
 
-    return told
+    return ticks
 
 
 def _grid(matrix: CostMatrix) -> tuple[exact.IntArray, exact.IntArray]:
@@ -183,18 +192,3 @@ def _grid(matrix: CostMatrix) -> tuple[exact.IntArray, exact.IntArray]:
     k, n = exact.grid_within(matrix)
     once = np.append(True, np.diff(k[:, 0]) > 0)
     return k[once], n[once]
-
-
-def _sweep(setting: Setting, kind: fit.Kind, told: Told) -> pl.DataFrame:
-    sweep = setting.resampled(resample.SWEEPS[kind], told, levels=levels_for(setting.delta))
-    return tables.sweep_table(
-        sweep, bounds_against_reality(setting.matrix, sweep, delta=setting.delta)
-    )
-
-
-def _compare(setting: Setting, train: int, runs: exact.IntArray, told: Told) -> pl.DataFrame:
-    chosen = exact.defined_on(setting.matrix, SIMULATED)
-    errors = setting.resampled(
-        resample.compare_estimators, told, runs=runs, train=train, estimators=chosen
-    )
-    return tables.estimator_table(errors)

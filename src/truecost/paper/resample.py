@@ -6,9 +6,10 @@ threads.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import permutations
+from typing import TypedDict, Unpack
 
 import numba
 import numpy as np
@@ -24,7 +25,7 @@ from truecost.paper.exact import (
     check_counts,
     split_sizes,
 )
-from truecost.paper.fit import Kind
+from truecost.paper.fit import Kind, letter
 from truecost.paper.resample_curves import Curve, over_splits, over_subsets
 from truecost.stats.random import Rng, generator
 
@@ -111,95 +112,44 @@ class EstimatorErrors:
     splits: int
 
 
-def sweep_m(
-    matrix: CostMatrix,
-    *,
-    splits: int = 2500,
-    rng: Rng = None,
-    values: ArrayLike | None = None,
-    train: int | None = None,
-    test: int | None = None,
-    levels: Sequence[float] = LEVELS,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> Sweep:
+class SweepOptions(TypedDict, total=False):
+    """The options of a sweep; `sweep` explains each."""
+
+    splits: int
+    rng: Rng
+    values: ArrayLike | None
+    train: int | None
+    test: int | None
+    common_seeds: bool
+    levels: Sequence[float]
+    threads: int | None
+    progress: Progress | None
+
+
+def sweep_m(matrix: CostMatrix, **options: Unpack[SweepOptions]) -> Sweep:
     """The error against m, the number of configurations, all runs used: expectations over all
-    m-subsets of every split.
-
-    Parameters
-    ----------
-    matrix
-        Every configuration needs a run on every instance; with missing runs an instance counts by
-        the mean of those there.
-    splits, rng
-        How many splits, and where they come from.
-    values
-        The m; 1 … M if not given.
-    train, test
-        K and T, half of the instances each if not given.
-    levels
-        Probabilities of the quantiles.
-    threads
-        All there are if not given.
-    progress
-        Called with the number of splits just finished.
+    m-subsets of every split. `sweep` has the options.
     """
-    setting = _setting(matrix, splits, rng, train, test, levels, threads)
-    configurations = matrix.shape[0]
-    if configurations > MOST_CONFIGURATIONS:
-        raise InputError(
-            f"Expected at most {MOST_CONFIGURATIONS:,} configurations, got {configurations:,}."
-        )
-    sizes = _values(values, configurations, "m")
-    training, tests = np.empty((splits, configurations)), np.empty((splits, configurations))
-    everywhere = setting.means.sum(axis=0)
-    with _threads(setting.threads):
-        for part in setting.chunks(setting.means.size, progress):
-            pieces = (training[part], tests[part])
-            kernels.splits_of(
-                setting.means, everywhere, setting.seeds[part], setting.train, setting.test, *pieces
-            )
-    curves = over_subsets(training, tests, sizes, setting.levels, setting.threads)
-    return _sweep("m", sizes, curves, setting, runs=int(setting.counts.min()))
+    return sweep(matrix, "m", **options)
 
 
-def sweep_k(
-    matrix: CostMatrix,
-    *,
-    splits: int = 2500,
-    rng: Rng = None,
-    values: ArrayLike | None = None,
-    train: int | None = None,
-    test: int | None = None,
-    levels: Sequence[float] = LEVELS,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> Sweep:
+def sweep_n(matrix: CostMatrix, **options: Unpack[SweepOptions]) -> Sweep:
+    """The error against N, the number of runs of each configuration: every N a prefix of one
+    growing even schedule (S*). `sweep` has the options.
+    """
+    return sweep(matrix, "n", **options)
+
+
+def sweep_k(matrix: CostMatrix, **options: Unpack[SweepOptions]) -> Sweep:
     """The error against K, the number of training instances: a growing prefix of each split's
-    training set, all runs used.
-
-    The parameters are those of `sweep_m`; `values` are the K, 1 … train if not given.
+    training set, all runs used. `sweep` has the options.
     """
-    setting = _setting(matrix, splits, rng, train, test, levels, threads)
-    sizes = _values(values, setting.train, "K")
-    curves = [np.empty((splits, sizes.size)) for _ in range(3)]
-    with _threads(setting.threads):
-        for part in setting.chunks(setting.means.size, progress):
-            whole = [np.empty((part.stop - part.start, setting.train)) for _ in range(3)]
-            kernels.k_sweep(setting.means, setting.seeds[part], setting.train, setting.test, *whole)
-            for curve, piece in zip(curves, whole, strict=True):
-                curve[part] = piece[:, sizes - 1]
-    return _sweep(
-        "k",
-        sizes,
-        over_splits(curves, setting.levels, setting.threads),
-        setting,
-        runs=int(setting.counts.min()),
-    )
+    return sweep(matrix, "k", **options)
 
 
-def sweep_n(
+def sweep(
     matrix: CostMatrix,
+    kind: Kind,
     *,
     splits: int = 2500,
     rng: Rng = None,
@@ -211,53 +161,96 @@ def sweep_n(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
-    """The error against N, the number of runs of each configuration: every N a prefix of one
-    growing even schedule (S*).
+    """The error against m, N or K over random splits.
 
     Parameters
     ----------
     matrix
-        With missing runs N goes up to train times the least number of runs any configuration has on
-        any instance: beyond that the schedule would not be even.
+        Every configuration needs a run on every instance; with missing runs an instance counts by
+        the mean of those there. N goes up to train times the least number of runs any configuration
+        has on any instance: beyond that the schedule would not be even.
+    kind
+        "m", "n" or "k".
+    splits, rng
+        How many splits, and where they come from.
     values
-        The N; 1 … R·train if not given.
+        The m, N or K; all there are if not given: 1 … M, 1 … R·train, 1 … train.
+    train, test
+        K and T, half of the instances each if not given.
     common_seeds
-        False: each configuration has its own random order of instances and runs, as in the paper.
-        True: all have the same, as in ParamILS and SMAC; the runs must then be complete.
-    splits, rng, train, test, levels, threads, progress
-        As in `sweep_m`.
+        For kind "n". False: each configuration has its own random order of instances and runs, as
+        in the paper. True: all have the same, as in ParamILS and SMAC; the runs must then be
+        complete.
+    levels
+        Probabilities of the quantiles.
+    threads
+        All there are if not given.
+    progress
+        Called with the number of splits just finished.
     """
-    setting = _setting(matrix, splits, rng, train, test, levels, threads)
-    runs, fewest = matrix.shape[2], int(setting.counts.min())
+    draws = _draws(matrix, splits, rng, train, test, levels, threads)
+    configurations, _, runs = matrix.shape
+    fewest = int(draws.counts.min())
+    if kind == "m" and configurations > MOST_CONFIGURATIONS:
+        raise InputError(
+            f"Expected at most {MOST_CONFIGURATIONS:,} configurations, got {configurations:,}."
+        )
     if common_seeds and fewest < runs:
         raise InputError(
             f"Expected all {runs} runs everywhere for common seeds, got a matrix with missing runs."
         )
-    sizes = _values(values, fewest * setting.train, "N")
-    rounds = -(-int(sizes.max()) // setting.train)
-    curves = [np.empty((splits, sizes.size)) for _ in range(3)]
-    by_run = np.ascontiguousarray(np.moveaxis(setting.costs, 0, 2)) if common_seeds else None
-    with _threads(setting.threads):
-        for part in setting.chunks(setting.costs.size, progress):
-            pieces = [curve[part] for curve in curves]
-            common = (
-                setting.means,
-                setting.seeds[part],
-                setting.train,
-                setting.test,
-                rounds,
-                sizes,
-                *pieces,
-            )
-            if by_run is not None:
-                kernels.n_sweep_common(by_run, *common)
-            else:
-                kernels.n_sweep(setting.costs, setting.counts, setting.orders, *common)
-    found = over_splits(curves, setting.levels, setting.threads)
-    return _sweep("n", sizes, found, setting, runs=rounds, common_seeds=common_seeds)
+    most = {"m": configurations, "n": fewest * draws.train, "k": draws.train}[kind]
+    sizes = _values(values, most, letter(kind))
+    rounds = -(-int(sizes.max()) // draws.train) if kind == "n" else fewest
+    by_runs = partial(_over_runs, kind=kind, rounds=rounds, common_seeds=common_seeds)
+    curves = (_over_m if kind == "m" else by_runs)(draws, sizes, progress)
+    return Sweep(
+        kind=kind,
+        values=sizes,
+        **{name: curve.mean for name, curve in curves.items()},
+        standard_errors={name: curve.error for name, curve in curves.items()},
+        quantiles={name: curve.quantiles for name, curve in curves.items()},
+        levels=draws.levels,
+        splits=splits,
+        train=draws.train,
+        test_instances=draws.test,
+        runs=rounds,
+        common_seeds=common_seeds,
+    )
 
 
-SWEEPS: dict[str, Callable[..., Sweep]] = {"m": sweep_m, "n": sweep_n, "k": sweep_k}
+def _over_m(draws: "_Draws", sizes: IntArray, progress: Progress | None) -> dict[str, Curve]:
+    training, tests = (np.empty((draws.seeds.size, draws.means.shape[1])) for _ in range(2))
+    everywhere = draws.means.sum(axis=0)
+    for part in draws.chunks(draws.means.size, progress):
+        kernels.splits_of(draws.means, everywhere, *draws.split(part), training[part], tests[part])
+    return over_subsets(training, tests, sizes, draws.levels, draws.threads)
+
+
+def _over_runs(
+    draws: "_Draws",
+    sizes: IntArray,
+    progress: Progress | None,
+    *,
+    kind: Kind,
+    rounds: int,
+    common_seeds: bool,
+) -> dict[str, Curve]:
+    curves = [np.empty((draws.seeds.size, sizes.size)) for _ in range(3)]
+    # Instances by runs by configurations: a step of a common schedule is one contiguous row. The
+    # sweep over K is such a schedule of one round, whose runs are the instance means.
+    by_run = draws.means[:, np.newaxis]
+    if common_seeds:
+        by_run = np.ascontiguousarray(np.moveaxis(draws.costs, 0, 2))
+    for part in draws.chunks(by_run.size if kind == "k" else draws.costs.size, progress):
+        split, pieces = draws.split(part), [curve[part] for curve in curves]
+        if kind == "k" or common_seeds:
+            step = (draws.means, *split, 1 if kind == "k" else rounds, sizes)
+            kernels.common_sweep(by_run, kind == "n", *step, *pieces)
+        else:
+            own = (draws.costs, draws.counts, draws.orders, draws.means)
+            kernels.n_sweep(*own, *split, rounds, sizes, *pieces)
+    return over_splits(curves, draws.levels, draws.threads)
 
 
 def compare_estimators(
@@ -278,8 +271,8 @@ def compare_estimators(
     `exact.mean_squared_error` has the squared error without Monte Carlo error; this has the
     absolute one and its spread too.
     """
-    setting = _setting(matrix, splits, rng, train, test, LEVELS, threads)
-    stored, fewest = matrix.shape[2], int(setting.counts.min())
+    draws = _draws(matrix, splits, rng, train, test, LEVELS, threads)
+    stored, fewest = matrix.shape[2], int(draws.counts.min())
     for estimator in estimators:
         if estimator not in ESTIMATORS:
             raise InputError(
@@ -287,37 +280,38 @@ def compare_estimators(
             )
         if estimator in ("concentrated", "pairs") and fewest < stored:
             raise InputError(
-                f"Expected all {stored} runs everywhere for {estimator!r}, got a matrix with missing runs."
+                f"Expected all {stored} runs everywhere for {estimator!r}, "
+                "got a matrix with missing runs."
             )
     numbers = np.unique(np.asarray(runs, dtype=np.int64))
     if numbers.size == 0 or numbers[0] < 1:
         raise InputError("Expected runs (N) of at least 1.")
-    check_counts(-(-int(numbers[-1]) // setting.train), fewest)
+    check_counts(-(-int(numbers[-1]) // draws.train), fewest)
     shape = (len(estimators), splits, numbers.size)
-    absolute, squared = np.empty(shape), np.empty(shape)
-    with _threads(setting.threads):
-        for part in setting.chunks(setting.costs.size, progress):
-            for row, estimator in enumerate(estimators):
-                given = (
-                    setting.costs,
-                    setting.counts,
-                    setting.orders,
-                    setting.means,
-                    setting.seeds[part],
-                )
-                asked = (ESTIMATORS.index(estimator), setting.train, setting.test, numbers)
-                kernels.estimators(*given, *asked, absolute[row, part], squared[row, part])
-    spread = {"absolute": absolute.std(axis=1, ddof=1), "squared": squared.std(axis=1, ddof=1)}
+    errors = {"absolute": np.empty(shape), "squared": np.empty(shape)}
+    for part in draws.chunks(draws.costs.size, progress):
+        for row, estimator in enumerate(estimators):
+            kernels.estimators(
+                draws.costs,
+                draws.counts,
+                draws.orders,
+                draws.means,
+                ESTIMATORS.index(estimator),
+                *draws.split(part),
+                numbers,
+                *(error[row, part] for error in errors.values()),
+            )
+    arrays = {name: error.mean(axis=1) for name, error in errors.items()}
+    for name, error in errors.items():
+        arrays[f"{name}_spread"] = error.std(axis=1, ddof=1)
+        arrays[f"{name}_error"] = arrays[f"{name}_spread"] / np.sqrt(splits)
     return EstimatorErrors(
         estimators=tuple(estimators),
-        train=setting.train,
-        test_instances=setting.test,
+        train=draws.train,
+        test_instances=draws.test,
         runs=numbers,
-        absolute=absolute.mean(axis=1),
-        squared=squared.mean(axis=1),
         splits=splits,
-        **{f"{name}_spread": each for name, each in spread.items()},
-        **{f"{name}_error": each / np.sqrt(splits) for name, each in spread.items()},
+        **arrays,
     )
 
 
@@ -327,13 +321,14 @@ def check_threads(threads: int | None) -> int:
     threads = most if threads is None else threads
     if not 1 <= threads <= most:
         raise InputError(
-            f"Expected threads from 1 to {most}, got {threads}; the variable NUMBA_NUM_THREADS raises the limit."
+            f"Expected threads from 1 to {most}, got {threads}; "
+            "the variable NUMBA_NUM_THREADS raises the limit."
         )
     return threads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Setting:
+class _Draws:
     """What every experiment starts from; `costs` has the runs that are there first in each cell,
     `means` is (P, M).
     """
@@ -350,17 +345,26 @@ class _Setting:
 
     def chunks(self, looked_at: int, progress: Progress | None) -> Iterator[slice]:
         """Some splits after the other, each of which looks at so many costs; progress is told after
-        each.
+        each. Kernels use `threads` meanwhile.
         """
         step = max(1, CHUNK // looked_at)
-        for start in range(0, self.seeds.size, step):
-            part = slice(start, min(start + step, self.seeds.size))
-            yield part
-            if progress is not None:
-                progress(part.stop - part.start)
+        before = numba.get_num_threads()
+        numba.set_num_threads(self.threads)
+        try:
+            for start in range(0, self.seeds.size, step):
+                part = slice(start, min(start + step, self.seeds.size))
+                yield part
+                if progress is not None:
+                    progress(part.stop - part.start)
+        finally:
+            numba.set_num_threads(before)
+
+    def split(self, part: slice) -> tuple[NDArray[np.uint64], int, int]:
+        """What a kernel needs to draw these splits."""
+        return self.seeds[part], self.train, self.test
 
 
-def _setting(
+def _draws(
     matrix: CostMatrix,
     splits: int,
     rng: Rng,
@@ -368,7 +372,7 @@ def _setting(
     test: int | None,
     levels: Sequence[float],
     threads: int | None,
-) -> _Setting:
+) -> _Draws:
     train, test = split_sizes(matrix.shape[1], train, test)
     if splits < 2:
         raise InputError(f"Expected at least 2 splits, got {splits}.")
@@ -378,40 +382,24 @@ def _setting(
     counts = matrix.counts()
     if counts.min() == 0:
         check_complete(matrix)
-    costs, complete = np.ascontiguousarray(matrix.exact_costs()), counts.min() == matrix.shape[2]
-    if not complete:
+    costs, runs = np.ascontiguousarray(matrix.exact_costs()), matrix.shape[2]
+    if counts.min() < runs:
         # The draws put the runs of a cell into random order anyhow, so that their own order may be
         # changed.
         order = np.argsort(np.isnan(costs), axis=2, kind="stable")
         costs = np.nan_to_num(np.take_along_axis(costs, order, axis=2), nan=0.0)
-    return _Setting(
+    orders = permutations(range(runs)) if counts.min() == runs <= MOST_LISTED else ()
+    return _Draws(
         train=train,
         test=test,
         levels=tuple(levels),
         threads=threads,
         counts=counts,
-        orders=_orders(matrix.shape[2] if complete else MOST_LISTED + 1),
+        orders=np.array(list(orders), dtype=np.uint64).reshape(-1, runs),
         costs=costs,
         means=np.ascontiguousarray((np.einsum("ijk->ij", costs) / counts).T),
         seeds=generator(rng).integers(0, 2**64, size=splits, dtype=np.uint64),
     )
-
-
-def _orders(runs: int) -> NDArray[np.uint64]:
-    """Every order of a cell's runs; none for numbers of runs that have too many orders to list."""
-    if runs > MOST_LISTED:
-        return np.empty((0, 0), np.uint64)
-    return np.array(list(permutations(range(runs))), dtype=np.uint64)
-
-
-@contextmanager
-def _threads(number: int) -> Iterator[None]:
-    before = numba.get_num_threads()
-    numba.set_num_threads(number)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)
 
 
 def _values(asked: ArrayLike | None, most: int, name: str) -> IntArray:
@@ -425,27 +413,3 @@ def _values(asked: ArrayLike | None, most: int, name: str) -> IntArray:
     if most <= MOST_VALUES:
         return np.arange(1, most + 1)
     return np.unique(np.geomspace(1, most, MOST_VALUES).round().astype(np.int64))
-
-
-def _sweep(
-    kind: Kind,
-    values: IntArray,
-    curves: dict[str, Curve],
-    setting: _Setting,
-    *,
-    runs: int,
-    common_seeds: bool = False,
-) -> Sweep:
-    return Sweep(
-        kind=kind,
-        values=values,
-        **{name: curve.mean for name, curve in curves.items()},
-        standard_errors={name: curve.error for name, curve in curves.items()},
-        quantiles={name: curve.quantiles for name, curve in curves.items()},
-        levels=setting.levels,
-        splits=setting.seeds.size,
-        train=setting.train,
-        test_instances=setting.test,
-        runs=runs,
-        common_seeds=common_seeds,
-    )

@@ -85,25 +85,28 @@ def reproduce(
     progress
         Told what is being done, and the share of all work that is done.
     """
-    setting = paper.Setting(matrix=matrix, splits=splits, seed=seed, delta=delta, threads=threads)
+    experiments = paper.Experiments(
+        matrix=matrix, splits=splits, seed=seed, delta=delta, threads=threads
+    )
     folder, page = Path(out), Path(out) / "results.md"
     for part in ("data", "figures"):
         (folder / part).mkdir(parents=True, exist_ok=True)
     page.unlink(missing_ok=True)
-    store = Store(folder / "data", setting.about)
-    found = paper.run(setting, store, progress)
-    charts = _charts(setting, found, store, unit)
+    store = Store(folder / "data", experiments.about)
+    results = paper.run(experiments, store, progress)
+    charts = _charts(experiments, results, store, unit)
     drawn = {
-        shown: [folder / "figures" / f"{shown}.{ending}" for ending in formats] for shown in charts
+        figure: [folder / "figures" / f"{figure}.{ending}" for ending in formats]
+        for figure in charts
     }
-    for shown, paths in drawn.items():
+    for figure, paths in drawn.items():
         if paths:  # a chart takes long to make, and is made where it is wanted only
-            spec = specification(charts[shown]())
+            spec = specification(charts[figure]())
             for path, kind in zip(paths, formats, strict=True):
                 with whole_file(path) as file:
                     file.write(render(spec, kind))
     ending = "png" if "png" in formats else next(iter(formats), None)
-    links = {shown: f"figures/{shown}.{ending}" for shown in charts if ending}
+    links = {figure: f"figures/{figure}.{ending}" for figure in charts if ending}
     said = results_page.Said(
         name=name,
         unit=unit,
@@ -114,25 +117,25 @@ def reproduce(
         figures=links,
     )
     with whole_file(page) as file:
-        file.write(results_page.results(matrix, said, found).encode())
+        file.write(results_page.results(matrix, said, results).encode())
     files = [*store.files, *(path for paths in drawn.values() for path in paths), page]
-    return Reproduction(claims=found.claims, page=page, files=files, kept=store.kept)
+    return Reproduction(claims=results.claims, page=page, files=files, kept=store.kept)
 
 
 def _charts(
-    setting: paper.Setting, found: paper.Results, store: Store, unit: str
+    experiments: paper.Experiments, results: paper.Results, store: Store, unit: str
 ) -> dict[str, Callable[[], Chart]]:
     """How to draw every figure, by its name; the tables of those that need no experiment go into
     the store too.
     """
-    matrix, delta = setting.matrix, setting.delta
+    matrix, delta = experiments.matrix, experiments.delta
     charts: dict[str, Callable[[], Chart]] = {
         "matrix": lambda: figures.matrix_chart(figures.matrix_data(matrix), unit=unit)
     }
     if matrix.counts().max() > 1:
-        noise = found.components
+        noise = results.components
         numbers = {
-            "costs": found.costs,
+            "costs": results.costs,
             "within": noise.within,
             "across": noise.across,
             "share": noise.within_share,
@@ -142,18 +145,18 @@ def _charts(
             lambda: figures.variance_shares_data(matrix.configurations, **numbers),
         )
         charts["variance-shares"] = partial(figures.variance_shares_chart, shares, unit=unit)
-    split = store.table("over-tuning", lambda: figures.overtuning_data(found.split))
+    split = store.table("over-tuning", lambda: figures.overtuning_data(results.split))
     charts["over-tuning"] = partial(figures.overtuning_chart, split, unit=unit)
-    swept = list(found.sweeps.values())
+    swept = list(results.sweeps.values())
     for error in figures.ERRORS:
-        data = figures.error_curves_data(swept, found.fits[error], error)
+        data = figures.error_curves_data(swept, results.fits[error], error)
         charts[f"{error}-error"] = partial(figures.error_curves_chart, data, error=error, unit=unit)
     charts["bounds"] = partial(
         figures.bounds_chart, figures.bounds_data(swept, delta=delta), delta=delta, unit=unit
     )
-    shown = figures.estimators_data(found.simulated)
+    errors = figures.estimators_data(results.simulated)
     charts["estimators"] = partial(
-        figures.estimators_chart, shown.filter(pl.col("k") == pl.col("k").max()), unit=unit
+        figures.estimators_chart, errors.filter(pl.col("k") == pl.col("k").max()), unit=unit
     )
-    charts["estimators-all"] = partial(figures.estimators_chart, shown, unit=unit)
+    charts["estimators-all"] = partial(figures.estimators_chart, errors, unit=unit)
     return charts

@@ -117,7 +117,7 @@ def _fits(found: Results) -> str:
             FORMULAS[each.kind],
             f"{each.a:.4g}",
             f"{each.b:.4g}",
-            claims.shown(each.r_squared, ".4f"),
+            claims.written(each.r_squared, ".4f"),
         ]
         for error, fits in found.fits.items()
         for each in fits
