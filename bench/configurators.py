@@ -30,15 +30,15 @@ from scipy.stats import wilcoxon
 from bench.simulated import HIGH, TARGETS, TRAINING, UNTOUCHED, Target
 from truecost.campaigns import configure as configuring
 from truecost.campaigns.budget import Budget
-from truecost.campaigns.gather import Bench
+from truecost.campaigns.campaign import Campaign
 from truecost.campaigns.search import Search
 from truecost.journal import searchlog
-from truecost.journal.journal import Journal
 from truecost.journal.metric import Metric
 from truecost.race import policy as race
-from truecost.running.pool import Finished, Task
-from truecost.running.scenario import AnswerFormat, Limits, Scenario
-from truecost.running.scenario import Target as Called
+from truecost.running.pools.task import Finished, Task
+from truecost.running.scenario import Scenario
+from truecost.running.tables import AnswerFormat, Limits
+from truecost.running.tables import Target as Called
 from truecost.runs import Instance, Machine, Outcome, Status
 from truecost.space import propose
 from truecost.space.space import Configuration, name_of
@@ -128,14 +128,21 @@ def by_truecost(target: Target, budget: int, seed: int) -> Found:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         scenario = scenario_of(target, seed, folder)
-        book = stack.enter_context(Journal.write(folder / "search.db", scenario, "configure"))
-        bench = Bench(stack, scenario, book, True, {})
-        bench.__dict__["pool"] = SimulatedPool(cost)
+        campaign = stack.enter_context(
+            Campaign(
+                scenario,
+                folder / "search.db",
+                "configure",
+                pool=SimulatedPool(cost),
+                keep_going=True,
+            )
+        )
+        book = campaign.book
         settings = configuring.settings_for(
             scenario, Budget(amount=budget, unit="runs"), None, seed, 1
         )
         searchlog.begin(book, settings)
-        search = Search(scenario, book, settings, bench, None, race.decide)
+        search = Search(campaign, settings, race.decide)
         reason, untested = search.train(), search.judge()
         seconds = time.perf_counter() - start - cost.seconds
         found = configuring.report_of(scenario, book, search, 0.05, reason, untested)

@@ -12,8 +12,10 @@ from pathlib import Path
 
 from truecost.campaigns.gather import design_of, gather
 from truecost.journal.journal import Journal
-from truecost.running.scenario import Limits, Scenario
-from truecost.running.slots import Slot, cores
+from truecost.running.cores import cores
+from truecost.running.scenario import Scenario
+from truecost.running.slots import Slot
+from truecost.running.tables import Limits
 from truecost.runs import Machine, Outcome, Run, Status
 
 NOTHING = """
@@ -81,7 +83,7 @@ def overhead(folder: Path) -> None:
             folder / f"{attempt}.db",
             configurations=20,
             runs=4,
-            workers=min(2, len(cores())),
+            pool=min(2, len(cores())),
         )
         best = min(best, time.perf_counter() - start)
     per_run = best / 1600  # start of the workers included

@@ -40,7 +40,7 @@ def starter() -> Iterator[Starter]:
         "distributed.cli.dask_worker",
         "truecost.cli.configure",
         "truecost.cli.gather",
-        "truecost.running.cluster",
+        "truecost.running.pools.dask",
         "truecost.campaigns.configure",
         "truecost.campaigns.gather",
         "truecost.show.document.next_steps",

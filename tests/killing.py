@@ -72,6 +72,7 @@ def journaled(path: str) -> int:
 def work(how: str, scenario: Scenario, journal: str, runs: str, telling: int) -> NoReturn:
     """Go on where the journal ends, and tell of every run."""
     try:
+        there = journaled(journal)
         if how == "gather":
             gather(
                 scenario,
@@ -80,14 +81,13 @@ def work(how: str, scenario: Scenario, journal: str, runs: str, telling: int) ->
                 instances=5,
                 runs=20,
                 pin=False,
-                workers=2,
+                pool=2,
                 keep_going=True,
-                progress=lambda now: tell(telling, now.done),
+                progress=lambda now: tell(telling, now.runs - there),
             )
         elif how == "validate":
             import validations
 
-            there = journaled(journal)
             validate(
                 validations.log({"x": 3, "y": 1}, {"x": 4, "y": 0}),
                 scenario,
@@ -95,19 +95,18 @@ def work(how: str, scenario: Scenario, journal: str, runs: str, telling: int) ->
                 instances="new/*.txt",
                 budget="80runs",
                 pin=False,
-                workers=2,
+                pool=2,
                 progress=lambda now: tell(telling, now.runs - there),
             )
         else:
-            before = journaled(journal)
             configure(
                 scenario,
                 journal,
                 budget=f"{runs}runs",
-                workers=2,
+                pool=2,
                 pin=False,
                 keep_going=True,
-                progress=lambda now: tell(telling, now.runs - before),
+                progress=lambda now: tell(telling, now.runs - there),
             )
         os._exit(0)
     except BaseException:

@@ -15,8 +15,8 @@ from test_gather import cells
 from test_validate import GENERATED
 
 from truecost import Scenario, gather, import_runs
+from truecost.campaigns.campaign import Progress
 from truecost.campaigns.configure import configure
-from truecost.campaigns.gather import GatherProgress
 from truecost.campaigns.validate import validate
 
 
@@ -33,7 +33,7 @@ def cluster(
 
 def on(cluster: daskcluster.Cluster) -> dict[str, Any]:
     """Where all of this runs."""
-    return {"dask": cluster.address, "pin": False, "keep_going": True}
+    return {"pool": cluster.address, "pin": False, "keep_going": True}
 
 
 def test_killed_workers_change_nothing(cluster: daskcluster.Cluster, tmp_path: Path) -> None:
@@ -41,8 +41,8 @@ def test_killed_workers_change_nothing(cluster: daskcluster.Cluster, tmp_path: P
     scenario = Scenario.read(scenarios.write(tmp_path))
     killed: set[int] = set()
 
-    def kill(progress: GatherProgress) -> None:
-        if len(killed) < 3 and progress.done >= 20 + 60 * len(killed):
+    def kill(progress: Progress) -> None:
+        if len(killed) < 3 and progress.runs >= 20 + 60 * len(killed):
             # What was under way may have been finished meanwhile: then with the next report.
             for victim in [each for each in cluster.workers if solves(each.pid)][:1]:
                 os.kill(victim.pid, signal.SIGKILL)
@@ -70,9 +70,7 @@ def test_a_cluster_ends_where_one_machine_does(
     """Runs of a search on Dask workers would lead elsewhere, or lose their place."""
     scenario = toy(tmp_path, 6)
     configure(scenario, tmp_path / "there.db", budget="60runs", **on(cluster))
-    configure(
-        scenario, tmp_path / "here.db", budget="60runs", workers=2, pin=False, keep_going=True
-    )
+    configure(scenario, tmp_path / "here.db", budget="60runs", pool=2, pin=False, keep_going=True)
     assert way(tmp_path / "there.db") == way(tmp_path / "here.db")
 
 
@@ -83,7 +81,7 @@ def test_a_cluster_makes_the_same_instances(cluster: daskcluster.Cluster, tmp_pa
     scenario = validations.written(tmp_path, 0, instances=GENERATED)
     validate(validations.log(), scenario, tmp_path / "there.db", budget="60runs", **on(cluster))
     found = validate(
-        validations.log(), scenario, tmp_path / "here.db", budget="60runs", workers=2, pin=False
+        validations.log(), scenario, tmp_path / "here.db", budget="60runs", pool=2, pin=False
     )
     there = import_runs(tmp_path / "there.db").test
     here = found.assessment.test

@@ -13,7 +13,7 @@ from starting import Started, Starter
 
 from truecost import InputError, Scenario, gather
 from truecost.errors import LostClusterError
-from truecost.running import cluster as running_cluster
+from truecost.running.pools import dask as running_cluster
 
 GATHER = [
     "gather",
@@ -138,7 +138,7 @@ def test_a_deserted_cluster_is_given_up(
             configurations=1,
             instances=1,
             runs=1,
-            dask=dask.address,
+            pool=dask.address,
             pin=False,
         )
 
@@ -175,7 +175,7 @@ def test_tls(starter: Starter, tmp_path: Path, request: pytest.FixtureRequest) -
                     tmp_path / "x.db",
                     configurations=1,
                     runs=1,
-                    dask=address,
+                    pool=address,
                 )
         assert len([each for each in gc.get_objects() if isinstance(each, Client)]) <= 1
     assert not os.environ.get("DASK_DISTRIBUTED__COMM__TLS__CA_FILE")

@@ -23,8 +23,9 @@ from starting import Starter
 
 from truecost import InputError, Journal, Scenario, Status, gather, import_runs
 from truecost.campaigns.budget import Budget
+from truecost.campaigns.campaign import Progress
 from truecost.campaigns.configure import Configured, configure
-from truecost.campaigns.search import SearchProgress, _favoured
+from truecost.campaigns.search import _favoured
 from truecost.journal import searchlog
 from truecost.journal.file import enter
 from truecost.judge.assessment import AUDITED
@@ -156,7 +157,7 @@ def test_what_the_policy_sees_and_what_is_run(tmp_path: Path) -> None:
         scenario,
         tmp_path / "s.db",
         budget="120runs",
-        workers=2,
+        pool=2,
         pin=False,
         keep_going=True,
         policy=watched,
@@ -214,7 +215,7 @@ def peace(tmp_path_factory: pytest.TempPathFactory) -> Peaceful:
     """
     folder = tmp_path_factory.mktemp("peace")
     scenario, journal = toy(folder, 9), folder / "peace.db"
-    options: dict[str, Any] = {"budget": "240runs", "workers": 2, "pin": False, "keep_going": True}
+    options: dict[str, Any] = {"budget": "240runs", "pool": 2, "pin": False, "keep_going": True}
     return Peaceful(scenario, options, journal, configure(scenario, journal, **options))
 
 
@@ -235,7 +236,7 @@ def test_twelve_kills_change_nothing(peace: Peaceful, tmp_path: Path) -> None:
     assert way(tmp_path / "killed.db") == way(peace.journal)
     # What a model offered is part of that.
     assert any(origin == "model" for _, _, origin in rows(peace.journal, PROPOSALS))
-    again = configure(scenario, tmp_path / "killed.db", workers=1, pin=False, policy=race.decide)
+    again = configure(scenario, tmp_path / "killed.db", pool=1, pin=False, policy=race.decide)
     assert statement(again) == statement(expected)
     assert len(rows(tmp_path / "killed.db", RUNS)) == expected.runs
 
@@ -247,7 +248,7 @@ def test_a_finished_search_runs_nothing(tmp_path: Path) -> None:
         scenario, tmp_path / "s.db", budget="30runs", pin=False, keep_going=True, policy=some(4, 4)
     )
     (tmp_path / "solver.sh").chmod(0o644)
-    again = configure(scenario, tmp_path / "s.db", workers=1, delta=0.2, policy=some(4, 4))
+    again = configure(scenario, tmp_path / "s.db", pool=1, delta=0.2, policy=some(4, 4))
     assert again.assessment.certificate is not None
     assert first.assessment.certificate is not None
     assert again.assessment.certificate.upper < first.assessment.certificate.upper
@@ -260,7 +261,7 @@ def test_a_search_goes_on_with_a_larger_budget(tmp_path: Path) -> None:
     """
     target = "#!/bin/sh\nread s < $1\necho Result for SMAC: SUCCESS, 0, 0, $((1300 - 100 * $7 + $5 % 50 + s)), 1\n"
     scenario = toy(tmp_path, 9, target=target, limits=FAR)
-    options: dict[str, Any] = {"workers": 2, "pin": False}
+    options: dict[str, Any] = {"pool": 2, "pin": False}
     first = configure(scenario, tmp_path / "s.db", budget="40runs", **options)
     before = way(tmp_path / "s.db")
     more = configure(scenario, tmp_path / "s.db", budget="90runs", **options)
@@ -475,7 +476,7 @@ def test_budgets_smaller_than_a_round(tmp_path: Path, runs: int) -> None:
     and a reason.
     """
     scenario = toy(tmp_path, 12, target="#!/bin/sh\necho Result for SMAC: SUCCESS, 0, 0, $7, 1\n")
-    found = configure(scenario, tmp_path / "s.db", budget=f"{runs}runs", pin=False, workers=2)
+    found = configure(scenario, tmp_path / "s.db", budget=f"{runs}runs", pin=False, pool=2)
     assert 1 <= found.runs <= runs
     assert (found.assessment.certificate is None) == (found.held_out == 0)
     if runs == 1:
@@ -498,7 +499,7 @@ def test_time_is_counted_from_the_journal(tmp_path: Path) -> None:
         return inner(standing, schedule, **more)  # type: ignore[no-any-return]
 
     inner = some(4, 4)
-    options: dict[str, Any] = {"workers": 2, "pin": False, "policy": watched}
+    options: dict[str, Any] = {"pool": 2, "pin": False, "policy": watched}
     found = configure(scenario, tmp_path / "s.db", budget="40s", **options)
     first, seen[:] = list(seen), []
     wall = sum(row[0] for row in rows(tmp_path / "s.db", "SELECT wall FROM runs"))
@@ -523,8 +524,8 @@ def test_capped_runs_are_kept_apart(tmp_path: Path, workers: int, capped: int) -
     more of its kind.
     """
     scenario = toy(tmp_path, 6, target=BURNER, limits={"cpu": 5.0}, metric={"kind": "par"})
-    told: list[SearchProgress] = []
-    options: dict[str, Any] = {"workers": workers, "pin": False, "policy": some(3, 4, most=0.2)}
+    told: list[Progress] = []
+    options: dict[str, Any] = {"pool": workers, "pin": False, "policy": some(3, 4, most=0.2)}
     found = configure(
         scenario, tmp_path / "s.db", budget="40runs", runs=1, progress=told.append, **options
     )
@@ -592,7 +593,7 @@ def test_a_capped_run_leaves_no_gap(tmp_path: Path) -> None:
         return inner(standing, schedule, **more)  # type: ignore[no-any-return]
 
     configure(
-        scenario, tmp_path / "s.db", budget="80runs", runs=1, workers=8, pin=False, policy=watched
+        scenario, tmp_path / "s.db", budget="80runs", runs=1, pool=8, pin=False, policy=watched
     )
     costs, capped = (
         last[0].costs,
@@ -625,7 +626,7 @@ def test_costs_above_a_cap_put_out(tmp_path: Path) -> None:
         last[:] = [standing]
         return inner(standing, schedule, **more)  # type: ignore[no-any-return]
 
-    configure(scenario, tmp_path / "s.db", budget="40runs", workers=1, pin=False, policy=watched)
+    configure(scenario, tmp_path / "s.db", budget="40runs", pool=1, pin=False, policy=watched)
     crashed = last[0].costs[:, 0] == 50
     assert crashed.any()
     assert (last[0].out == crashed).all()
@@ -710,7 +711,7 @@ def test_everything_times_out(tmp_path: Path) -> None:
         limits=limits,
         metric={"kind": "par", "clock": "wall"},
     )
-    found = configure(scenario, tmp_path / "s.db", budget="40runs", pin=False, workers=2)
+    found = configure(scenario, tmp_path / "s.db", budget="40runs", pin=False, pool=2)
     assert found.notes[0].startswith(
         "every run cost the most there is, 0.2: nothing could be told apart"
     )
@@ -725,7 +726,7 @@ def test_a_default_that_crashes(tmp_path: Path) -> None:
     """
     target = '#!/bin/sh\n[ "$7" = 1 ] && { echo no one >&2; exit 3; }\necho Result for SMAC: SUCCESS, 0, 0, $7, 1\n'
     scenario = toy(tmp_path, 30, target=target, limits=FAR)
-    options: dict[str, Any] = {"pin": False, "workers": 1, "runs": 1, "policy": some(3, 20)}
+    options: dict[str, Any] = {"pin": False, "pool": 1, "runs": 1, "policy": some(3, 20)}
     with pytest.raises(
         InputError, match=r"all crashed \(.*no one\)\. If .* `keep_going=True`\. Try by hand: "
     ):

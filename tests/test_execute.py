@@ -13,10 +13,10 @@ import pytest
 from starting import Started, Starter
 
 from truecost.errors import InputError
-from truecost.running import slots as execute
-from truecost.running.scenario import Limits
+from truecost.running import cores, execute
 from truecost.running.slots import Ended, LostSlotError, Slot, control_group
-from truecost.running.target import read_wrapper
+from truecost.running.tables import Limits
+from truecost.running.targets.wrapper import read_wrapper
 from truecost.runs import Status
 
 TORTURE = Path(__file__).with_name("torture.py")
@@ -296,7 +296,7 @@ RUNNING = """
 import json, signal, sys
 from pathlib import Path
 from truecost.running.slots import Slot
-from truecost.running.scenario import Limits
+from truecost.running.tables import Limits
 slot = Slot(**json.loads(sys.argv[1]))
 print(slot.pid, flush=True)
 try:
@@ -342,7 +342,7 @@ def test_no_control_groups_are_left() -> None:
 def test_each_slot_has_its_core() -> None:
     """Two solvers would share a core, and their times would be wrong."""
     script = "import os; print(sorted(os.sched_getaffinity(0)))"
-    for core in execute.cores():
+    for core in cores.cores():
         with Slot(core=core) as slot:
             ended = slot.run([sys.executable, "-c", script], folder=Path("/"), limits=LIMITS)
         assert json.loads(ended.stdout) == [core]
@@ -351,15 +351,15 @@ def test_each_slot_has_its_core() -> None:
 def test_cores_are_claimed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two gatherings on one machine would put their solvers on the same cores."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    number = len(execute.cores())
-    with execute.claimed_cores(number) as first:
-        assert sorted(first) == sorted(execute.cores())
-        with pytest.raises(InputError, match="another truecost"), execute.claimed_cores(1):
+    number = len(cores.cores())
+    with cores.claimed_cores(number) as first:
+        assert sorted(first) == sorted(cores.cores())
+        with pytest.raises(InputError, match="another truecost"), cores.claimed_cores(1):
             pass
-    with execute.claimed_cores(None) as again:
+    with cores.claimed_cores(None) as again:
         assert again == first
     with (
         pytest.raises(InputError, match=r"expected at most \d+ `workers`, one per core"),
-        execute.claimed_cores(number + 1),
+        cores.claimed_cores(number + 1),
     ):
         pass

@@ -121,7 +121,7 @@ def test_a_search_stops_as_well(tmp_path: Path) -> None:
     """A configurator would spend its budget on answers that are all vetoed."""
     scenario = steady(tmp_path, "print('bad')\nraise SystemExit(1)\n")
     with pytest.raises(InputError, match=r"first 1\d runs, and all were vetoed \(bad\)"):
-        configure(scenario, tmp_path / "runs.db", budget="500runs", pin=False, workers=2)
+        configure(scenario, tmp_path / "runs.db", budget="500runs", pin=False, pool=2)
     assert len(statuses(tmp_path / "runs.db")) < 20
 
 

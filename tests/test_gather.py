@@ -18,8 +18,9 @@ from commands import Ended, run
 from starting import Starter
 
 from truecost import InputError, Journal, Scenario, Status, gather
-from truecost.campaigns.gather import GatherProgress, design_of, forecast, tasks
-from truecost.running import slots as execute
+from truecost.campaigns.campaign import Progress
+from truecost.campaigns.gather import design_of, forecast, tasks
+from truecost.running import slots
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.usefixtures("own_locks")
@@ -53,7 +54,7 @@ def test_what_is_gathered_is_what_was_run(tmp_path: Path) -> None:
         configurations=6,
         instances=5,
         runs=8,
-        workers=2,
+        pool=2,
         pin=False,
         keep_going=True,
     )
@@ -96,9 +97,9 @@ def test_a_killed_supervisor_costs_no_run(tmp_path: Path) -> None:
     killed: set[str] = set()
     due = 10
 
-    def kill(progress: GatherProgress) -> None:
+    def kill(progress: Progress) -> None:
         nonlocal due
-        if progress.done >= due:
+        if progress.runs >= due:
             due += 20
             children = " ".join(
                 path.read_text() for path in Path("/proc/self/task").glob("*/children")
@@ -118,7 +119,7 @@ def test_a_killed_supervisor_costs_no_run(tmp_path: Path) -> None:
         configurations=6,
         instances=5,
         runs=8,
-        workers=2,
+        pool=2,
         pin=False,
         keep_going=True,
         progress=kill,
@@ -137,13 +138,13 @@ def test_a_supervisor_killed_while_it_starts_costs_no_run(
     doom, script = tmp_path / "doom", tmp_path / "supervisor.py"
     script.write_text(
         f"import os, runpy\nif os.path.exists({str(doom)!r}):\n    os.remove({str(doom)!r})\n    os.kill(os.getpid(), 9)\n"
-        f"runpy.run_path({str(execute.SUPERVISOR)!r}, run_name='__main__')\n"
+        f"runpy.run_path({str(slots.SUPERVISOR)!r}, run_name='__main__')\n"
     )
-    monkeypatch.setattr(execute, "SUPERVISOR", script)
+    monkeypatch.setattr(slots, "SUPERVISOR", script)
     killed: list[str] = []
 
-    def kill(progress: GatherProgress) -> None:
-        if progress.done >= 5 and not killed:
+    def kill(progress: Progress) -> None:
+        if progress.runs >= 5 and not killed:
             doom.touch()
             children = " ".join(
                 path.read_text() for path in Path("/proc/self/task").glob("*/children")
@@ -155,7 +156,7 @@ def test_a_supervisor_killed_while_it_starts_costs_no_run(
             )
             os.kill(int(killed[0]), signal.SIGKILL)
 
-    options: dict[str, Any] = {"workers": 1, "pin": False, "keep_going": True, "progress": kill}
+    options: dict[str, Any] = {"pool": 1, "pin": False, "keep_going": True, "progress": kill}
     gather(scenario, tmp_path / "runs.db", configurations=2, instances=5, runs=2, **options)
     assert len(killed) == 1
     assert not doom.exists()
@@ -188,7 +189,7 @@ def test_a_journal_grows_in_any_direction(tmp_path: Path) -> None:
     path = tmp_path / "runs.db"
     seen: list[tuple[Any, ...]] = []
     for size in [(2, 2, 1), (3, 2, 1), (3, 4, 1), (3, 4, 2), (2, 5, 3)]:
-        told: list[GatherProgress] = []
+        told: list[Progress] = []
         gather(
             scenario,
             path,
@@ -201,7 +202,7 @@ def test_a_journal_grows_in_any_direction(tmp_path: Path) -> None:
         )
         now = cells(path)
         assert set(seen) <= set(now)
-        assert told[-1].done == len(now) - len(seen)
+        assert told[-1].runs - told[0].runs == len(now) - len(seen)
         seen = now
     assert len(seen) == 2 * 5 * 3 + 4 * 2
     assert set(seen) <= set(scenarios.expected(scenario, 3, 5, 3))

@@ -62,7 +62,8 @@ SCRIPTS = ("library/", "running/_supervisor.py", "running/_call.py")
 # Whole strings that are words of other programs, which we read or write.
 THEIRS = {
     "importers/formats/acl.py": {"--instance", "--config", "--cutoff", "--seed"},
-    "running/target.py": {"--name=value", "--name value"},
+    "running/targets/command.py": {"--name=value"},
+    "running/targets/irace.py": {"--name value"},
     "space/space.py": {"--name=value", "--name value", "--{name}={value}", "--{name} {value}"},
 }
 # Not a variable of CSS; an f-string may go on with the name.

@@ -28,8 +28,8 @@ from truecost.library.kissat import launch as kissat_launch
 from truecost.library.lkh import launch as lkh_launch
 from truecost.library.qcp import check as qcp_check
 from truecost.library.satenstein.arguments import build as satenstein_arguments
+from truecost.running.caller import Caller
 from truecost.running.scenario import Scenario
-from truecost.running.target import Caller
 from truecost.runs import Status
 from truecost.space.space import Space
 
@@ -591,7 +591,7 @@ def test_gathering(name: str, tmp_path: Path) -> None:
             configurations=3,
             instances=2,
             runs=1,
-            workers=1,
+            pool=1,
         )
         with Journal.read(tmp_path / f"{patience}.db") as journal:
             table, matrix = journal.table(), journal.matrix()
@@ -649,7 +649,7 @@ def test_satenstein_with_a_stand_in(tmp_path: Path) -> None:
     scenario = more_time(
         library.export("satenstein-qcp", tmp_path / "x", instances=2, target=binary), 100
     )
-    gather(scenario, tmp_path / "runs.db", configurations=4, instances=2, runs=1, workers=1)
+    gather(scenario, tmp_path / "runs.db", configurations=4, instances=2, runs=1, pool=1)
     with Journal.read(tmp_path / "runs.db") as journal:
         assert (journal.table().status == Status.SOLVED).all()
     for configuration in space("satenstein-qcp").configurations(300, rng=2):

@@ -11,8 +11,8 @@ import scenarios
 from starting import Starter
 
 from truecost import Scenario, gather
-from truecost.running.scenario import Limits
 from truecost.running.slots import Slot
+from truecost.running.tables import Limits
 
 LIMITS = Limits(cpu=50.0, wall=300.0)
 KINDS = {
@@ -139,7 +139,7 @@ RUNNING = """
 import json, sys, threading
 from pathlib import Path
 from truecost.running.slots import LostSlotError, Slot
-from truecost.running.scenario import Limits
+from truecost.running.tables import Limits
 slot = Slot(**json.loads(sys.argv[1]))
 print(slot.pid, flush=True)
 def stop():
@@ -165,7 +165,5 @@ def test_checked_runs_leave_no_outputs(tmp_path: Path, scratch: Path) -> None:
         limits={"cpu": 5.0, "wall": 100.0},
     )
     (tmp_path / "solver.sh").write_text('#!/bin/sh\necho "Result for SMAC: SUCCESS, 0, 0, 5, $5"\n')
-    gather(
-        Scenario.read(path), tmp_path / "runs.db", configurations=3, runs=1, workers=2, pin=False
-    )
+    gather(Scenario.read(path), tmp_path / "runs.db", configurations=3, runs=1, pool=2, pin=False)
     assert list(scratch.iterdir()) == []

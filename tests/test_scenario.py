@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from truecost import InputError, Scenario, Status
 from truecost.journal.metric import Metric
-from truecost.running.target import Caller, read_irace, read_wrapper
+from truecost.running.caller import Caller
+from truecost.running.targets.irace import read_irace
+from truecost.running.targets.wrapper import read_wrapper
 
 CPU = scenarios.TABLES["limits"]["cpu"]
 

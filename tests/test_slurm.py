@@ -135,7 +135,7 @@ def test_dask_jobqueue(slurm: Slurm, tmp_path: Path) -> None:
     here = {
         "/local/disk/": "",
         'queue="short",': 'queue="short", interface="lo",',
-        "dask=": "pin=False, dask=",
+        "pool=": "pin=False, pool=",
     }
     recipe = changed(block("python", "from dask_jobqueue"), {**sizes, **here, "4GB": "800MB"})
     (tmp_path / "recipe.py").write_text(recipe)

@@ -28,7 +28,8 @@ from truecost import (
     gather,
     import_runs,
 )
-from truecost.campaigns.validate import Validated, ValidationProgress, validate
+from truecost.campaigns.campaign import Progress
+from truecost.campaigns.validate import Validated, validate
 from truecost.journal.validationlog import import_of
 from truecost.judge.assessment import AUDITED
 from truecost.judge.evidence import part_of_round
@@ -41,7 +42,7 @@ from truecost.stats.inversion import PLANNED_BETS
 HERE = Path(__file__).parent
 DATA = HERE / "data"
 pytestmark = pytest.mark.usefixtures("own_locks")
-FREE: dict[str, Any] = {"workers": 2, "pin": False}
+FREE: dict[str, Any] = {"pool": 2, "pin": False}
 
 
 def said(found: Validated) -> dict[str, Any]:
@@ -77,12 +78,12 @@ def go(here: Scenario, **options: Any) -> Validated:
 
 def test_it_stops_when_it_is_shown(here: Scenario) -> None:
     """A clear winner would take the whole budget, or be told otherwise than its journal tells it."""
-    told: list[ValidationProgress] = []
+    told: list[Progress] = []
     found = go(here, progress=told.append)
     assert found.stop.why == "better"
     assert found.shown
     assert found.stop.runs == 2 * found.stop.instances < 50
-    assert told[-1].lead < -10
+    assert told[-1].estimate < -10
     assert (told[-1].primary, told[-1].budget.amount) == ("mean", 100)
     # From the journal alone, the same.
     again = assess(import_runs("v.db"))

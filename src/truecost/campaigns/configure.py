@@ -17,16 +17,15 @@ takes a part of delta, and they stay held out.
 
 import math
 import os
-from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 
 from truecost.campaigns.budget import Budget
+from truecost.campaigns.campaign import Campaign, Execution
 from truecost.campaigns.doubts import doubts
-from truecost.campaigns.gather import Bench
-from truecost.campaigns.search import KEPT, Policy, Search, SearchProgress
+from truecost.campaigns.search import KEPT, Policy, Search
 from truecost.errors import InputError
 from truecost.journal import searchlog
 from truecost.journal.journal import Journal, refuse_changes
@@ -103,14 +102,9 @@ def configure(
     budget: str | Budget | None = None,
     runs: int | None = None,
     delta: float = 0.05,
-    workers: int | None = None,
-    pin: bool = True,
-    dask: str | None = None,
     seed: int | None = None,
-    keep_going: bool = False,
-    progress: Callable[[SearchProgress], None] | None = None,
-    waiting: Callable[[str], None] | None = None,
     policy: Policy = race.decide,
+    **execution: Unpack[Execution],
 ) -> Configured:
     """Search for a better configuration than the default, and say what the one that was found
     really costs.
@@ -130,33 +124,25 @@ def configure(
         deterministic.
     delta
         The probability with which each statement about the result may be wrong.
-    workers, pin, dask
-        As in `gather`. How many runs a batch has at least is fixed when the search begins.
     seed
         Of proposals, the order of runs and the choice of held-out instances; the scenario's if not
         given.
-    keep_going
-        Whether to go on though all of the first runs crashed.
-    progress
-        Told after every few runs.
-    waiting
-        Told, in words, while a cluster has no workers.
     policy
         Which run is next, as `race.decide` says it.
+    execution
+        As in `gather`. How many runs a batch has at least is fixed when the search begins.
     """
     if not 0 < delta < 1:
         raise InputError(f"expected delta between 0 and 1, got {delta:g}.")
     asked = Budget.parse(budget) if isinstance(budget, str) else budget
-    with ExitStack() as stack:
-        book = stack.enter_context(Journal.write(journal, scenario, "configure"))
-        options = {"workers": workers, "pin": pin, "dask": dask, "waiting": waiting}
-        bench = Bench(stack, scenario, book, keep_going, options)
+    with Campaign(scenario, journal, "configure", **execution) as campaign:
+        book = campaign.book
         settings = searchlog.settings_of(book)
         if settings is None:
-            settings = settings_for(scenario, asked, runs, seed, bench.pool.workers)
+            settings = settings_for(scenario, asked, runs, seed, campaign.pool.workers)
             searchlog.begin(book, settings)
         _check_settings(book, settings, scenario, asked, runs, seed)
-        search = Search(scenario, book, settings, bench, progress, policy)
+        search = Search(campaign, settings, policy)
         budgets = searchlog.budgets_of(book, settings)
         if asked is not None and asked.amount > budgets[-1]:
             budgets = (*budgets, asked.amount)

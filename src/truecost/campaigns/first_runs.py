@@ -6,10 +6,10 @@ from pathlib import Path
 
 from truecost.errors import InputError
 from truecost.journal.metric import Metric
-from truecost.running.pool import Finished
+from truecost.running.caller import Caller
+from truecost.running.execute import by_hand
+from truecost.running.pools.task import Finished
 from truecost.running.scenario import Scenario
-from truecost.running.slots import by_hand, by_hand_checked, check_broke
-from truecost.running.target import Caller
 from truecost.runs import Outcome, Status
 
 # So many of the first runs are given a chance; if none comes through, it is the scenario that is
@@ -76,11 +76,11 @@ def was_aborted(scenario: Scenario, run: Finished) -> str:
 
 def _try(scenario: Scenario, run: Finished) -> str:
     """The run, and its check where that is what went wrong, as a line to paste."""
-    caller, task = Caller(scenario), run.task
-    checked = run.outcome.status == Status.VETOED or check_broke(run.outcome)
-    by = by_hand_checked if checked else by_hand
+    task = run.task
     try:
-        return f"Try by hand: {by(caller, task.configuration, task.instance, task.seed)}"
+        caller = Caller(scenario)
+        line = by_hand(caller, task.configuration, task.instance, task.seed, run.outcome)
     except InputError:
         # The solver is on the cluster's machines only.
         return "Try it by hand where it ran."
+    return f"Try by hand: {line}"

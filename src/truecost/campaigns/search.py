@@ -7,23 +7,21 @@ that is resumed goes the same way again, with the runs that are in the journal.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truecost.campaigns.budget import Budget
-from truecost.campaigns.gather import Bench
+from truecost.campaigns.campaign import Campaign, Progress
 from truecost.errors import InputError, TruecostError
 from truecost.journal import searchlog
-from truecost.journal.journal import Design, Journal
+from truecost.journal.journal import Design
 from truecost.journal.searchlog import Adopted, Cell, Recorded, Settings
 from truecost.race import policy as race
 from truecost.race.heats import ORDER, Heats
 from truecost.race.policy import Decision, Stretch
-from truecost.running.pool import Finished, Task
-from truecost.running.scenario import Scenario
+from truecost.running.pools.task import Finished, Task
 from truecost.runs import Instance, Status
 from truecost.space.learning import SAMPLES, Learner
 from truecost.space.propose import propose
@@ -40,24 +38,6 @@ PARENTS = 5
 ADOPTED = "it was finished by truecost 0.2"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchProgress:
-    """How far a search is: spent in the budget's unit and in CPU seconds; the incumbent and its
-    training cost so far.
-    """
-
-    phase: Literal["training", "held out"]
-    spent: float
-    budget: Budget
-    runs: int
-    cpu: float
-    configurations: int
-    incumbent: str | None
-    training_cost: float
-    standard_error: float
-    workers: int
-
-
 class _Item(NamedTuple):
     """A run of a batch: whose, at which position of the heat, and what it may cost."""
 
@@ -69,17 +49,10 @@ class _Item(NamedTuple):
 class Search:
     """A search on its way."""
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        book: Journal,
-        settings: Settings,
-        bench: Bench,
-        progress: Callable[[SearchProgress], None] | None,
-        policy: Policy,
-    ) -> None:
-        self._scenario, self._book, self.settings, self._bench = scenario, book, settings, bench
-        self._progress, self._policy = progress, policy
+    def __init__(self, campaign: Campaign, settings: Settings, policy: Policy) -> None:
+        scenario, book = campaign.scenario, campaign.book
+        self._campaign, self._scenario, self._book = campaign, scenario, book
+        self.settings, self._policy = settings, policy
         by_name = {instance.name: instance for instance in scenario.instances}
         self._training: list[Instance] = [by_name[name] for name in settings.training]
         self._held_out: list[Instance] = [by_name[name] for name in settings.held_out]
@@ -453,7 +426,7 @@ class Search:
             self._tell(runs, wall, cpu)
 
         if missing:
-            self._bench.collector.collect(missing, tell)
+            self._campaign.make(missing, tell)
         made = [self._seen[_cell(task)] for task in tasks]
         for run in made:
             self._count(run)
@@ -476,22 +449,22 @@ class Search:
         return costs
 
     def _tell(self, runs: int, wall: float, cpu: float) -> None:
-        if self._progress is None:
+        if not self._campaign.watched:
             return
-        settings = self.settings
         cost, error = self.training_cost()
-        self._progress(
-            SearchProgress(
+        in_runs = self.settings.unit == "runs"
+        self._campaign.report(
+            Progress(
                 phase=self._phase,
-                spent=runs if settings.unit == "runs" else wall / settings.workers,
+                spent=runs if in_runs else wall / self.settings.workers,
                 budget=self.budget,
                 runs=runs,
                 cpu=cpu,
+                workers=self._campaign.pool.workers,
                 configurations=len(self.configurations),
                 incumbent=self.configurations[self.incumbent].name if self.configurations else None,
-                training_cost=cost,
+                estimate=cost,
                 standard_error=error,
-                workers=self._bench.pool.workers,
             )
         )
 
@@ -513,7 +486,7 @@ class Search:
         incumbent is recommended if it costs less there than the default, by more than a standard
         error; the default otherwise.
         """
-        self._bench.refuse_failures()
+        self._campaign.refuse_failures()
         self._phase, self.recommended = "held out", self.incumbent
         if not self._held_out:
             return "the scenario has one instance, and it was trained on; give it more to have some held out"

@@ -13,18 +13,17 @@ goes the same way again, and one that stopped for want of budget may go on with 
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truecost.campaigns.budget import Budget
+from truecost.campaigns.campaign import Campaign, Execution, Progress
 from truecost.campaigns.doubts import doubts
 from truecost.campaigns.entry import Entry, entry_of
-from truecost.campaigns.gather import Collector, pool_for
 from truecost.errors import InputError
 from truecost.journal import validationlog
 from truecost.journal.journal import Design, Journal, refuse_changes
@@ -35,7 +34,7 @@ from truecost.judge.evidence import Primary
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
 from truecost.race.stopping import StoppingRule
-from truecost.running.pool import Finished, Pool, Task
+from truecost.running.pools.task import Finished, Task
 from truecost.running.scenario import Scenario
 from truecost.runs import NO_SEED, NO_STATUS, Instance, Trajectory
 
@@ -43,23 +42,6 @@ from truecost.runs import NO_SEED, NO_STATUS, Instance, Trajectory
 RUNS = 5
 # For so many instances, at most, limits are planned where the budget is one of time; more may come.
 PLANNED = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValidationProgress:
-    """How far it is: instances that count, runs done, CPU seconds, what is spent of the budget, and
-    the lead observed.
-
-    `lead` is the mean difference to the default, or the share of wins.
-    """
-
-    instances: int
-    runs: int
-    cpu: float
-    spent: float
-    budget: Budget
-    primary: Primary
-    lead: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,12 +89,7 @@ def validate(
     runs: int | None = None,
     delta: float = 0.05,
     primary: Primary | None = None,
-    workers: int | None = None,
-    pin: bool = True,
-    dask: str | None = None,
-    keep_going: bool = False,
-    progress: Callable[[ValidationProgress], None] | None = None,
-    waiting: Callable[[str], None] | None = None,
+    **execution: Unpack[Execution],
 ) -> Validated:
     """Run the winner and the default on instances the log knows nothing of, until what is to be
     shown is shown.
@@ -139,7 +116,7 @@ def validate(
         far.
     delta, primary
         As in `assess`.
-    workers, pin, dask, keep_going, progress, waiting
+    execution
         As in `gather`.
     """
     if not 0 < delta < 1:
@@ -158,8 +135,8 @@ def validate(
     if asked is not None and asked.unit == "runs" and asked.amount < 2:
         raise InputError(f"expected a `budget` for 2 runs at least, got {asked}.")
     training = _training(read, scenario, entry)
-    with ExitStack() as stack:
-        book = stack.enter_context(Journal.write(journal, scenario, "validate"))
+    with Campaign(scenario, journal, "validate", **execution) as campaign:
+        book = campaign.book
         last = validationlog.stop_of(book)
         if asked is None and last is not None:
             asked = Budget(amount=last.budget, unit=last.unit)
@@ -169,31 +146,24 @@ def validate(
             )
         entry = replace(entry, instances=_in_order(book, entry))
         terms = validationlog.terms_of(book)
-        started: Pool | None = None
         if terms is None:
-            started = stack.enter_context(
-                pool_for(scenario, workers=workers, pin=pin, dask=dask, waiting=waiting)
-            )
-            terms = _terms(scenario, entry, asked, runs, delta, primary, started.workers)
+            workers = campaign.pool.workers
+            terms = _terms(scenario, entry, asked, runs, delta, primary, workers)
             trajectory = replace(
                 read.trajectory, incumbent=entry.winner.name, default=entry.default.name
             )
             validationlog.agree(book, terms, training, trajectory)
         _check_terms(book, terms, scenario, entry, runs, delta, primary)
-        plan = Design(
+        design = Design(
             configurations=(entry.winner.configuration, entry.default.configuration),
             instances=entry.instances,
             runs=terms.runs,
         )
-        book.begin(plan, scenario.metric)
-        watch = _Watch(scenario, book, plan, terms, asked, progress)
+        book.begin(design, scenario.metric)
+        watch = _Watch(campaign, design, terms, asked)
         if watch.stop is None:
-            pool = started or stack.enter_context(
-                pool_for(scenario, workers=workers, pin=pin, dask=dask, waiting=waiting)
-            )
-            collector = Collector(scenario, book, pool, keep_going=keep_going)
-            collector.collect(watch.tasks(), watch.take)
-            collector.refuse_failures()
+            campaign.make(watch.tasks(), watch.take)
+            campaign.refuse_failures()
         assert watch.stop is not None  # noqa: S101 - tasks end only so
         validationlog.note_stop(book, watch.stop)
         return Validated(
@@ -319,20 +289,13 @@ class _Watch:
     on.
     """
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        book: Journal,
-        plan: Design,
-        terms: Terms,
-        budget: Budget,
-        progress: Callable[[ValidationProgress], None] | None,
-    ) -> None:
-        self._scenario, self._plan, self._terms, self._budget = scenario, plan, terms, budget
-        self._progress = progress
+    def __init__(self, campaign: Campaign, design: Design, terms: Terms, budget: Budget) -> None:
+        scenario, book = campaign.scenario, campaign.book
+        self._campaign, self._scenario = campaign, scenario
+        self._design, self._terms, self._budget = design, terms, budget
         low, high = scenario.metric.range()
         self._rule = StoppingRule(
-            rounds=plan.runs,
+            rounds=design.runs,
             planned=terms.planned,
             delta=terms.delta,
             primary=terms.primary,
@@ -342,10 +305,10 @@ class _Watch:
         )
         self._where = {
             (configuration.name, instance.name): (i, c)
-            for c, configuration in enumerate(plan.configurations)
-            for i, instance in enumerate(plan.instances)
+            for c, configuration in enumerate(design.configurations)
+            for i, instance in enumerate(design.instances)
         }
-        shape = (plan.runs, len(plan.instances), 2)
+        shape = (design.runs, len(design.instances), 2)
         self._costs, self._wall = np.full(shape, np.nan), np.zeros(shape)
         self.stop: Stop | None = None
         self.done, self.cpu, self._pairs = 0, 0.0, 0
@@ -368,7 +331,10 @@ class _Watch:
         for number, instance, configuration in np.argwhere(np.isnan(self._costs)):
             if self.stop is not None or number * self._costs.shape[1] + instance >= most:
                 return
-            chosen, who = self._plan.instances[instance], self._plan.configurations[configuration]
+            chosen, who = (
+                self._design.instances[instance],
+                self._design.configurations[configuration],
+            )
             # Seeds of its own for each of the two: what is shown speaks of independent runs.
             seed = self._scenario.run_seed(f"{chosen.name} of {who.name}", int(number))
             yield Task(configuration=who, instance=chosen, number=int(number), seed=seed)
@@ -387,18 +353,21 @@ class _Watch:
             cell = (each.task.configuration.name, each.task.instance.name, each.task.number)
             self._enter(*cell, float(costs[0]), outcome.wall, outcome.cpu)
         self._look()
-        if self._progress is not None and self._pairs:
+        if self._campaign.watched and self._pairs:
             share = float(self._rule.goal(self._costs, self._pairs).values.mean())
             low, high = self._scenario.metric.range()
-            self._progress(
-                ValidationProgress(
-                    instances=min(self._pairs, self._costs.shape[1]),
-                    runs=self.done,
-                    cpu=self.cpu,
+            lead = share if self._terms.primary == "wins" else (1 - 2 * share) * (high - low)
+            self._campaign.report(
+                Progress(
+                    phase="validation",
                     spent=self.spent(self._pairs),
                     budget=self._budget,
+                    runs=self.done,
+                    cpu=self.cpu,
+                    workers=self._campaign.pool.workers,
+                    instances=min(self._pairs, self._costs.shape[1]),
+                    estimate=lead,
                     primary=self._terms.primary,
-                    lead=share if self._terms.primary == "wins" else (1 - 2 * share) * (high - low),
                 )
             )
 
@@ -412,13 +381,13 @@ class _Watch:
         self, name: str, instance: str, number: int, cost: float, wall: float, cpu: float
     ) -> None:
         self.done, self.cpu = self.done + (not math.isnan(cost)), self.cpu + cpu
-        if (name, instance) in self._where and number < self._plan.runs:
+        if (name, instance) in self._where and number < self._design.runs:
             i, c = self._where[name, instance]
             self._costs[number, i, c], self._wall[number, i, c] = cost, wall
 
     def _most(self) -> int:
         """No more pairs than this with a budget of runs."""
-        total = self._plan.runs * self._costs.shape[1]
+        total = self._design.runs * self._costs.shape[1]
         return min(total, int(self._budget.amount // 2)) if self._budget.unit == "runs" else total
 
     def _look(self) -> None:

@@ -4,9 +4,8 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from truecost.cli.options import Pool
 from truecost.cli.printing import visible
@@ -15,6 +14,7 @@ from truecost.cli.reading import file_stem
 from truecost.errors import InputError, LostClusterError
 
 if TYPE_CHECKING:
+    from truecost.campaigns.campaign import Execution, Progress
     from truecost.running.scenario import Scenario
 
 
@@ -58,9 +58,9 @@ def campaign(
     *,
     quiet: bool,
     what: str = "runs",
-    note: Callable[[Any], str] | None = None,
-) -> Iterator[dict[str, Any]]:
-    """What to run with and report to, as the campaigns of `truecost.running` take it.
+    note: "Callable[[Progress], str] | None" = None,
+) -> "Iterator[Execution]":
+    """What to run with and report to, as gather, configure and validate take it.
 
     After Ctrl-C, or when the cluster is lost, the line that goes on is printed: the same one, with
     everything that was given. `note` describes a report beyond its counts.
@@ -69,33 +69,24 @@ def campaign(
     try:
         with progress(what, quiet=quiet) as meter:
 
-            def report(now: Any) -> None:
-                done, planned = _amounts(now)
+            def report(now: "Progress") -> None:
                 meter.tell(
-                    done / max(planned or 1, 1),
-                    count=now.before + now.done if hasattr(now, "before") else now.runs,
-                    total=_total(now),
+                    now.share,
+                    count=now.runs,
+                    total=int(now.budget.amount) if now.budget.unit == "runs" else None,
                     cpu=now.cpu,
                     note="" if note is None else note(now),
                 )
 
-            yield {**asdict(pool), "progress": report, "waiting": meter.say}
+            yield {
+                "pool": pool.workers if pool.dask is None else pool.dask,
+                "pin": pool.pin,
+                "keep_going": pool.keep_going,
+                "progress": report,
+                "waiting": meter.say,
+            }
     except KeyboardInterrupt:
         sys.stderr.write(f"Nothing is lost. To go on: {visible(line)}\n")
         raise
     except LostClusterError as error:
         raise LostClusterError(f"{error} To go on: {line}") from error
-
-
-def _amounts(now: Any) -> tuple[float, float]:
-    """How much is done or spent, and of how much."""
-    if hasattr(now, "planned"):
-        return now.before + now.done, now.planned
-    return now.spent, now.budget.amount
-
-
-def _total(now: Any) -> int | None:
-    """How many runs there will be, where that is known."""
-    if hasattr(now, "planned"):
-        return int(now.planned)
-    return int(now.budget.amount) if now.budget.unit == "runs" else None

@@ -27,8 +27,8 @@ from truecost.show.numbers import counted
 
 if TYPE_CHECKING:
     from truecost.campaigns.budget import Budget
+    from truecost.campaigns.campaign import Progress
     from truecost.campaigns.configure import Configured
-    from truecost.campaigns.search import SearchProgress
     from truecost.running.scenario import Scenario
 
 # At most this many parameters that differ from the default are listed.
@@ -82,7 +82,7 @@ def configure(
 
 
 def _announce(scenario: "Scenario", path: Path, budget: "Budget", pool: Pool) -> None:
-    from truecost.running.slots import cores
+    from truecost.running.cores import cores
 
     workers = (
         counted(pool.workers or len(cores()), "worker")
@@ -100,9 +100,9 @@ def _announce(scenario: "Scenario", path: Path, budget: "Budget", pool: Pool) ->
     print_line(f"{scenario.name}: {budget}, {most}; {instances}. Journal: {path}")
 
 
-def _state(now: "SearchProgress") -> str:
+def _state(now: "Progress") -> str:
     """The incumbent, and what it cost so far."""
-    cost = f"{number(now.training_cost)} ± {number(now.standard_error, 2)}"
+    cost = f"{number(now.estimate)} ± {number(now.standard_error, 2)}"
     where = ", now on held-out instances" if now.phase == "held out" else ""
     return f"{now.configurations:,} configurations, incumbent {now.incumbent}: {cost}{where}"
 
@@ -148,7 +148,7 @@ def _print(configured: "Configured", scenario: "Scenario", path: Path) -> None:
 
 
 def _print_configuration(configured: "Configured", scenario: "Scenario") -> None:
-    from truecost.running.target import Caller
+    from truecost.running.caller import Caller
 
     incumbent, default = configured.incumbent, configured.default
     recommended = configured.recommended

@@ -29,8 +29,9 @@ from truecost.cli.reading import Source, check_out
 from truecost.errors import InputError
 
 if TYPE_CHECKING:
+    from truecost.campaigns.campaign import Progress
     from truecost.campaigns.entry import Entry
-    from truecost.campaigns.validate import Validated, ValidationProgress
+    from truecost.campaigns.validate import Validated
     from truecost.matrix.imported import Import
     from truecost.running.scenario import Scenario
     from truecost.show.blocks import Document
@@ -166,7 +167,7 @@ def _from_log(
 
 
 def _announce(scenario: "Scenario", entry: "Entry", path: Path, budget: str | None) -> None:
-    from truecost.running.target import Caller
+    from truecost.running.caller import Caller
 
     caller = Caller(scenario)
     for role, contestant in (("Winner", entry.winner), ("Default", entry.default)):
@@ -188,10 +189,10 @@ def _announce(scenario: "Scenario", entry: "Entry", path: Path, budget: str | No
     print_line(f"Budget: {budget or 'as before'}. Journal: {path}", wrap=False)
 
 
-def _state(now: "ValidationProgress") -> str:
+def _state(now: "Progress") -> str:
     """The lead so far."""
     wins = now.primary == "wins"
-    lead = f"wins {now.lead:.0%}" if wins else f"mean difference {number(now.lead)}"
+    lead = f"wins {now.estimate:.0%}" if wins else f"mean difference {number(now.estimate)}"
     return f"{now.instances:,} instances: {lead} so far"
 
 

@@ -19,9 +19,9 @@ from pydantic import Field
 
 from truecost.errors import InputError
 from truecost.journal.metric import TomlTable
+from truecost.running.tables import Words
 from truecost.runs import Instance, Recipe
 
-Words = Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
 # So many instances a generator can be asked for; and what making one may take, in seconds.
 MOST_GENERATED = 10_000
 MAKING = 600.0

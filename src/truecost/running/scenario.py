@@ -10,14 +10,16 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import pydantic
 from pydantic import Field
 
 from truecost.errors import InputError
-from truecost.journal.metric import Metric, Seconds, TomlTable
-from truecost.running.instances import InstanceTable, Words, os_reason, read_instances
+from truecost.journal.metric import Metric, TomlTable
+from truecost.running.instances import InstanceTable, os_reason, read_instances
+from truecost.running.tables import AnswerFormat, Limits, Target
+from truecost.running.targets import kinds
 from truecost.runs import Instance
 from truecost.space.space import STYLES, Space
 
@@ -35,54 +37,6 @@ PLACEHOLDERS = (
     "scratch",
     "seed",
 )
-
-
-class Target(TomlTable):
-    """How the solver is called; docs/running.md describes each key."""
-
-    kind: Literal["command", "wrapper", "irace", "python"]
-    command: Words | None = None
-    function: str | None = None
-    program: str | None = None
-    style: str | None = None
-    builder: str | None = None
-    check: Words | None = None
-    version: Words | None = None
-    environment: Mapping[str, str] = Field(default_factory=dict)
-    runlength: int = 2**31 - 1
-    bound: bool = False
-
-    def given(self) -> dict[str, str]:
-        """The functions it names, 'file.py:name', by what they are for."""
-        named = {"function": self.function, "program": self.program, "builder": self.builder}
-        return {key: value for key, value in named.items() if value is not None}
-
-
-class AnswerFormat(TomlTable):
-    """How the output of a command is read: the exit codes that count, and regular expressions with
-    one group.
-    """
-
-    exit: Annotated[tuple[int, ...], Field(strict=False)] = (0,)
-    solved: str | None = None
-    time: str | None = None
-    value: str | None = None
-
-
-class Limits(TomlTable):
-    """What a run may use: seconds of CPU time of the whole tree, seconds passed, MB resident; MB of
-    output kept.
-
-    `cutoff` is the time the target is told, `cpu` (or `wall`) where it is not given; `grace` the
-    seconds between SIGTERM and SIGKILL, none as a rule.
-    """
-
-    cpu: Seconds | None = None
-    wall: Seconds | None = None
-    memory: Seconds | None = None
-    cutoff: Seconds | None = None
-    output: Seconds = 10.0
-    grace: Annotated[float, Field(ge=0, le=60)] = 0.0
 
 
 class _SpaceTable(TomlTable):
@@ -226,12 +180,16 @@ def _from_file(file: _File, path: Path) -> Scenario:
     folder = path.parent
     limits = _complete_limits(file.limits)
     metric = _complete_metric(file.metric, limits)
-    answer = file.answer
-    if answer is not None and file.target.kind != "command":
+    if file.target.kind not in kinds():
+        *others, last = map(repr, kinds())
+        raise InputError(
+            f"target.kind: expected {', '.join(others)} or {last}, got {file.target.kind!r:.60}."
+        )
+    if file.answer is not None and not kinds()[file.target.kind].formatted:
         raise InputError(
             f"answer: expected only with target.kind = 'command', which {file.target.kind!r} is not."
         )
-    answer = answer or AnswerFormat()
+    answer = file.answer or AnswerFormat()
     for key in ("solved", "time", "value"):
         _check_expression(f"answer.{key}", getattr(answer, key), groups=key != "solved")
     if not file.name.strip() or not file.name.isprintable():
@@ -330,26 +288,21 @@ def _check_expression(key: str, pattern: str | None, *, groups: bool) -> None:
 
 
 def _check_target(scenario: Scenario) -> None:
-    target = scenario.target
-    for word in target.command or ():
-        if FILL_IN in word:
-            raise InputError(
-                f"target.command: expected your solver in the place of {FILL_IN}, got it as it was written."
-            )
-    if (target.command is None) == (target.kind != "python") or (target.function is None) == (
-        target.kind == "python"
-    ):
-        wanted, other = (
-            ("function", "command") if target.kind == "python" else ("command", "function")
+    target, kind = scenario.target, kinds()[scenario.target.kind]
+    if any(FILL_IN in word for word in target.command or ()):
+        raise InputError(
+            f"target.command: expected your solver in the place of {FILL_IN}, got it as it was "
+            "written."
         )
+    wanted, other = ("function", "command") if kind.needs == "function" else ("command", "function")
+    if getattr(target, wanted) is None or getattr(target, other) is not None:
         raise InputError(f"target: expected {wanted}, and no {other}, with kind = {target.kind!r}.")
     for key, value in target.given().items():
         if not re.fullmatch(r"[^\0]+\.py:[A-Za-z_]\w*", value):
             raise InputError(f"target.{key}: expected 'file.py:name', got {value!r:.80}.")
-        if not (scenario.folder / value.rpartition(":")[0]).is_file():
-            raise InputError(
-                f"target.{key}: expected a file, got {value.rpartition(':')[0]!r:.80}, which is none."
-            )
+        path = value.rpartition(":")[0]
+        if not (scenario.folder / path).is_file():
+            raise InputError(f"target.{key}: expected a file, got {path!r:.80}, which is none.")
     if target.style is not None and target.builder is not None:
         raise InputError("target: expected style or builder, got both.")
     if target.style is not None and target.style not in STYLES and "{value}" not in target.style:
@@ -357,8 +310,20 @@ def _check_target(scenario: Scenario) -> None:
         template = re.sub(r"\b(name|value)\b", r"{\1}", target.style)
         hint = f' Write "{template}".' if "{value}" in template else ""
         raise InputError(
-            f"target.style: expected {known} or a template with {{name}} and {{value}}, got {target.style!r:.60}.{hint}"
+            f"target.style: expected {known} or a template with {{name}} and {{value}}, got "
+            f"{target.style!r:.60}.{hint}"
         )
+    for name, text in target.environment.items():
+        if not name or "=" in name or "\0" in name + text:
+            raise InputError(
+                "target.environment: expected names without '=', and no NUL characters."
+            )
+    _check_words(scenario)
+
+
+def _check_words(scenario: Scenario) -> None:
+    """Whether every placeholder in the commands of [target] is one that can be filled in there."""
+    target, kind = scenario.target, kinds()[scenario.target.kind]
     columns = {column for instance in scenario.instances for column in instance.extras}
     if taken := sorted(columns & set(PLACEHOLDERS)):
         raise InputError(
@@ -366,55 +331,54 @@ def _check_target(scenario: Scenario) -> None:
         )
     everywhere = {"python", "scenario"} | ({"program"} if target.program is not None else set())
     allowed = {
-        "command": everywhere | {"scratch"},
+        "command": everywhere | {"scratch"} | kind.placeholders,
         "check": everywhere | columns | {"instance", "seed", "output", "scratch"},
         "version": everywhere,
     }
-    if target.kind == "command":
-        allowed["command"] |= columns | {"instance", "seed", "cutoff", "arguments"}
+    if "instance" in kind.placeholders:
+        allowed["command"] |= columns
     for key, names in allowed.items():
         for word in getattr(target, key) or ():
-            if "\0" in word:
-                raise InputError(f"target.{key}: expected no NUL character, got one.")
-            if lone := re.search(r"[{}].{0,20}", re.sub(r"\{\{|\}\}|\{\w+\}", "", word)):
-                raise InputError(
-                    f"target.{key}: expected braces around a placeholder, {{seed}} for instance, got {word!r:.80} with "
-                    f"{lone[0][0]!r} alone; a brace is written {{{{ or }}}}."
-                )
-            if unknown := [name for name in placeholders(word) if name not in names]:
-                raise InputError(
-                    f"target.{key}: expected placeholders out of {', '.join('{' + n + '}' for n in sorted(names))}, "
-                    f"got {{{unknown[0]}}}; a brace is written {{{{."
-                )
-            for several in ("{arguments}", "{program}"):
-                if several in word and word != several:
-                    raise InputError(
-                        f"target.{key}: expected {several!r} as a word of its own, got {word!r:.80}."
-                    )
-    if target.kind == "command" and not {"{arguments}", "{instance}"} <= set(
+            _check_word(f"target.{key}", word, names)
+    if kind.placeholders and not {"{arguments}", "{instance}"} <= set(
         re.findall(r"\{\w+\}", " ".join(target.command or ()))
     ):
         raise InputError("target.command: expected the words '{instance}' and '{arguments}' in it.")
-    if any(
-        "\0" in text or "=" in key or not key
-        for key, value in target.environment.items()
-        for text in (key, value)
-    ):
-        raise InputError("target.environment: expected names without '=', and no NUL characters.")
+
+
+def _check_word(key: str, word: str, names: set[str]) -> None:
+    if "\0" in word:
+        raise InputError(f"{key}: expected no NUL character, got one.")
+    if lone := re.search(r"[{}].{0,20}", re.sub(r"\{\{|\}\}|\{\w+\}", "", word)):
+        raise InputError(
+            f"{key}: expected braces around a placeholder, {{seed}} for instance, got {word!r:.80} "
+            f"with {lone[0][0]!r} alone; a brace is written {{{{ or }}}}."
+        )
+    if unknown := [name for name in placeholders(word) if name not in names]:
+        raise InputError(
+            f"{key}: expected placeholders out of "
+            f"{', '.join('{' + name + '}' for name in sorted(names))}, got {{{unknown[0]}}}; "
+            "a brace is written {{."
+        )
+    for several in ("{arguments}", "{program}"):
+        if several in word and word != several:
+            raise InputError(f"{key}: expected {several!r} as a word of its own, got {word!r:.80}.")
 
 
 def _check_reports(scenario: Scenario) -> None:
     """A metric that nothing can ever fill is a mistake that must not cost a weekend."""
     metric, answer = scenario.metric, scenario.answer
-    if scenario.target.kind != "command":
+    if not kinds()[scenario.target.kind].formatted:
         return
     if not metric.timed and answer.value is None:
         raise InputError(
-            f"answer.value: expected a regular expression for the {metric.kind} that the metric needs."
+            f"answer.value: expected a regular expression for the {metric.kind} that the metric "
+            "needs."
         )
     if metric.timed and metric.clock == "reported" and answer.time is None:
         raise InputError(
-            "answer.time: expected a regular expression for the time that metric.clock = 'reported' needs."
+            "answer.time: expected a regular expression for the time that metric.clock = "
+            "'reported' needs."
         )
 
 

@@ -4,28 +4,21 @@ journal stays here.
 
 import asyncio
 import gc
-import hashlib
-import json
 import logging
 import os
 import socket
-import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from truecost.errors import InputError, LostClusterError, TruecostError
-from truecost.running.pool import ATTEMPTS, Finished, Task, check_memory, this_machine
+from truecost.running.pools.remote import Job, WorkerError, remote_run
+from truecost.running.pools.task import Finished, Task
 from truecost.running.scenario import Scenario
-from truecost.running.slots import LostSlotError, Slot, claimed_cores, execute, version_of
-from truecost.running.target import Caller
-from truecost.runs import Instance, Machine, Outcome
-from truecost.space.space import Configuration
+from truecost.running.slots import LostSlotError
 
 # Seconds between counts of the cluster's threads, and how long to wait for its scheduler.
 RECOUNT = 1.0
@@ -38,6 +31,8 @@ POLL = 0.005
 DESERTED = 600.0
 # A task whose workers die so often is not a matter of bad luck.
 LOSSES = 20
+# A worker on which so many runs could not even be started is left out.
+FAILURES = 3
 
 
 class DaskPool:
@@ -50,7 +45,7 @@ class DaskPool:
     def __init__(
         self,
         scenario: Scenario,
-        address: str,
+        cluster: Any,
         *,
         pin: bool,
         waiting: Callable[[str], None] | None = None,
@@ -59,17 +54,18 @@ class DaskPool:
             import distributed
         except ImportError as error:
             raise InputError(
-                "expected the package distributed for `dask`; install truecost[cluster]."
+                "expected the package distributed for a Dask cluster; install truecost[cluster]."
             ) from error
         self._distributed = distributed
-        self._scenario = scenario
-        self._address = address
-        self._pin = pin
+        self._job = Job.of(scenario, pin=pin)
         self._say = waiting or (lambda _: None)
-        self._print = fingerprint_of(scenario)
         self._digests: dict[str, str] = {}
         self._tasks: dict[str, tuple[Task, int]] = {}
+        # Tasks to be sent with the next look at the cluster: one message for all of them.
+        self._unsent: list[tuple[Task, int]] = []
         self._sent = 0
+        self._trouble: BaseException | None = None
+        self._failures: Counter[str] = Counter()
         self._broken = distributed.comm.core.CommClosedError
         self._lost = (
             distributed.KilledWorker,
@@ -82,7 +78,9 @@ class DaskPool:
         self._stack = ExitStack()
         self._stack.enter_context(_silenced())
         try:
-            self._client = _connected(address)
+            self._owned = isinstance(cluster, str)
+            self._client = _connected(cluster) if self._owned else cluster
+            self._address = cluster if self._owned else cluster.scheduler.address
             self._stack.callback(self._leave)
             self._completed = distributed.as_completed([], loop=self._client.loop)
             self._counted, self._workers = 0.0, self._first_workers()
@@ -136,72 +134,120 @@ class DaskPool:
         return self._workers
 
     def submit(self, task: Task) -> None:
-        """Send a task."""
-        self._send(task, 0)
+        """Take a task; it is sent with the next `wait`."""
+        self._unsent.append((task, 0))
 
-    def _send(self, task: Task, losses: int) -> None:
-        name = task.instance.name
-        if name not in self._digests:
-            self._digests[name] = task.instance.digest()
-        self._sent += 1
-        key = f"truecost-{os.getpid()}-{id(self)}-{self._sent}"
+    def _send(self) -> None:
+        """Send what waits, in one message."""
+        unsent, self._unsent = self._unsent, []
+        digests = []
+        for task, _ in unsent:
+            name = task.instance.name
+            if name not in self._digests:
+                self._digests[name] = task.instance.digest()
+            digests.append(self._digests[name])
+        first, self._sent = self._sent, self._sent + len(unsent)
+        prefix = f"truecost-{os.getpid()}-{id(self)}"
+        keys = [f"{prefix}-{number}" for number in range(first, self._sent)]
         with self._scheduler_needed():
-            future = self._client.submit(
+            futures = self._client.map(
                 remote_run,
-                str(self._scenario.path),
-                self._print,
-                task.configuration,
-                task.instance,
-                self._digests[name],
-                task.seed,
-                task.cap,
-                self._pin,
-                version("truecost"),
-                key=key,
+                [self._job] * len(unsent),
+                [task for task, _ in unsent],
+                digests,
+                key=keys,
                 pure=False,
+                workers=self._trusted(),
+                batch_size=len(unsent),
             )
-            self._tasks[key] = task, losses
-            self._completed.add(future)
+            self._tasks |= dict(zip(keys, unsent, strict=True))
+            self._completed.update(futures)
+
+    def _trusted(self) -> list[str] | None:
+        """The workers that are not left out; None while that is all of them."""
+        excluded = {name for name, failures in self._failures.items() if failures >= FAILURES}
+        if not excluded:
+            return None
+        trusted = [name for name in self._client.nthreads() if name not in excluded]
+        # Should only they be left, their error says what is wrong.
+        if not trusted and self._trouble is not None:
+            raise self._trouble
+        return trusted or None
 
     def wait(self) -> list[Finished]:
         """All runs that are finished, at least one."""
         finished: list[Finished] = []
         while not finished:
-            for future in self._next_batch():
+            if self._trouble is not None and not isinstance(self._trouble, WorkerError):
+                raise self._trouble
+            if self._unsent:
+                self._send()
+            batch = self._next_batch()
+            results = self._results([future for future in batch if future.status == "finished"])
+            for future in batch:
                 task, losses = self._tasks.pop(future.key)
-                error: BaseException | None = None
-                try:
-                    # A worker may die between finishing a run and handing it over; then there is
-                    # nothing to wait for.
-                    outcome, machine = future.result(timeout=CONNECT)
+                if future.key in results:
+                    outcome, machine = results[future.key]
                     finished.append(Finished(task=task, outcome=outcome, machine=machine))
-                    continue
-                except (Exception, asyncio.CancelledError) as problem:
-                    error = problem
-                # Where the connection broke in the middle of an answer, the client needs a moment
-                # to notice it.
-                end = time.monotonic() + CONNECT
-                while (
-                    isinstance(error, self._broken)
-                    and self._client.status == "running"
-                    and time.monotonic() < end
-                ):
-                    time.sleep(POLL)
-                if self._client.status != "running":
-                    if finished:
-                        return finished
-                    raise self._lost_scheduler() from error
-                if isinstance(error, self._lost):
-                    if losses >= LOSSES:
-                        raise TruecostError(
-                            f"configuration {task.configuration.name} on instance {task.instance.name!r}: its workers died "
-                            f"{losses} times; every finished run is safe in the journal ({error})."
-                        )
-                    future.cancel(force=True)
-                    self._send(task, losses + 1)
-                    continue
-                raise error
+                else:
+                    self._failed(future, task, losses)
         return finished
+
+    def _results(self, futures: list[Any]) -> dict[str, Any]:
+        """What these came to, fetched at once; those whose worker is gone meanwhile are missing."""
+        if not futures:
+            return {}
+        keys = [future.key for future in futures]
+        try:
+            results = self._client.gather(
+                dict(zip(keys, futures, strict=True)), errors="skip", asynchronous=False
+            )
+        except (Exception, asyncio.CancelledError) as error:
+            self._await_verdict(error)
+            return {}
+        return {key: result for key, result in results.items() if result is not None}
+
+    def _await_verdict(self, error: BaseException) -> None:
+        """Where a connection broke in the middle of an answer, the client needs a moment to notice
+        that its scheduler is gone.
+        """
+        end = time.monotonic() + CONNECT
+        while (
+            isinstance(error, self._broken)
+            and self._client.status == "running"
+            and time.monotonic() < end
+        ):
+            time.sleep(POLL)
+        if self._client.status != "running":
+            self._trouble = self._lost_scheduler()
+
+    def _failed(self, future: Any, task: Task, losses: int) -> None:
+        """Send a task again that its worker lost; note what cannot be mended so."""
+        error: BaseException = TimeoutError("its result is gone with its worker")
+        if future.status == "error":
+            try:
+                error = future.exception(timeout=CONNECT) or error
+            except (Exception, asyncio.CancelledError) as problem:
+                error = problem
+        self._await_verdict(error)
+        if self._trouble is not None and not isinstance(self._trouble, WorkerError):
+            return
+        if isinstance(error, WorkerError):
+            self._trouble = error
+            self._failures[error.worker] += 1
+            if self._failures[error.worker] == FAILURES:
+                self._say(f"{error.host} ({error.worker}) is left out: {error}")
+        elif not isinstance(error, self._lost):
+            self._trouble = error
+            return
+        elif losses >= LOSSES:
+            self._trouble = TruecostError(
+                f"configuration {task.configuration.name} on instance {task.instance.name!r}: its "
+                f"workers died {losses} times; every finished run is safe in the journal ({error})."
+            )
+            return
+        future.cancel(force=True)
+        self._unsent.append((task, losses + 1))
 
     def _next_batch(self) -> list[Any]:
         """Futures that are done one way or the other; a cluster that stays without workers is not
@@ -241,8 +287,9 @@ class DaskPool:
                 self._client.cancel(
                     [self._distributed.Future(key, self._client) for key in self._tasks], force=True
                 )
-        with suppress(Exception):
-            self._client.close(timeout=CONNECT)
+        if self._owned:
+            with suppress(Exception):
+                self._client.close(timeout=CONNECT)
 
 
 def _connected(address: str) -> Any:
@@ -291,98 +338,3 @@ def _silenced() -> Iterator[None]:
     finally:
         for handler in handlers:
             handler.removeFilter(never)
-
-
-def fingerprint_of(scenario: Scenario) -> str:
-    """A short name of the scenario's fingerprint, to compare with a worker's."""
-    return hashlib.sha256(json.dumps(scenario.fingerprint(), sort_keys=True).encode()).hexdigest()[
-        :16
-    ]
-
-
-class _Bench:
-    """The slots of a worker process, one for each thread that is at work."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._idle: list[Slot] = []
-        self._stack = ExitStack()
-
-    def take(self, pin: bool) -> Slot:
-        with self._lock:
-            if self._idle:
-                return self._idle.pop()
-            # The core stays claimed as long as this process lives.
-            return Slot(core=self._stack.enter_context(claimed_cores(1))[0] if pin else None)
-
-    def give_back(self, slot: Slot) -> None:
-        with self._lock:
-            self._idle.append(slot)
-
-
-_bench = _Bench()
-
-
-@cache
-def _known(path: str, fingerprint: str) -> tuple[Scenario, Caller, dict[str, Any]]:
-    scenario = Scenario.read(path)
-    if fingerprint_of(scenario) != fingerprint:
-        raise InputError(
-            f"{path}: expected the scenario that is gathered, got another one on {os.uname().nodename}."
-        )
-    return scenario, Caller(scenario), {instance.name: instance for instance in scenario.instances}
-
-
-_digests: dict[tuple[str, str, str], str] = {}
-_solver: dict[str, str] = {}
-
-
-def remote_run(
-    path: str,
-    fingerprint: str,
-    configuration: Configuration,
-    instance: Instance,
-    digest: str,
-    seed: int,
-    cap: float | None,
-    pin: bool,
-    truecost: str,
-) -> tuple[Outcome, Machine]:
-    """One run, in a worker's thread; the worker reads the scenario for itself and must find the
-    same.
-    """
-    host = os.uname().nodename
-    if truecost != version("truecost"):
-        raise InputError(
-            f"expected truecost {truecost} on the worker {host}, got {version('truecost')}."
-        )
-    try:
-        scenario, caller, instances = _known(path, fingerprint)
-        check_memory(scenario, 1)
-        # As the worker's own scenario has it; what is not in its list was named to the one who sent
-        # it.
-        here = instances.get(instance.name, instance)
-        key = (path, fingerprint, here.name)
-        if key not in _digests:
-            _digests[key] = here.digest()
-        if _digests[key] != digest:
-            raise InputError(
-                f"{Path(path).name}: expected the same instance {here.name!r} on the worker {host}, got another."
-            )
-    except OSError as error:
-        raise InputError(
-            f"{error.filename or path}: expected to be there on the worker {host} too: {error.strerror}."
-        ) from error
-    for attempt in range(1, ATTEMPTS + 1):
-        slot = _bench.take(pin)
-        try:
-            if path not in _solver:
-                _solver[path] = version_of(slot, scenario, caller)
-            outcome = execute(slot, caller, configuration, here, seed, cap)
-        except LostSlotError:
-            if attempt == ATTEMPTS:
-                raise
-            continue
-        _bench.give_back(slot)
-        return outcome, this_machine(slot.method, _solver[path])
-    raise AssertionError

@@ -1,0 +1,230 @@
+"""What gather, configure and validate share: the journal they write, the pool they use, how far
+they are, and when a first look says that the scenario is wrong.
+"""
+
+import os
+import warnings
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Literal, TypedDict
+
+from truecost.campaigns.budget import Budget
+from truecost.campaigns.first_runs import (
+    FIRST_RUNS,
+    cost_outside,
+    fault,
+    none_came_through,
+    outside,
+    was_aborted,
+)
+from truecost.errors import InputError
+from truecost.journal.journal import Journal, Kind
+from truecost.running.pools import PoolLike, open_pool
+from truecost.running.pools.task import Finished, Pool, Task
+from truecost.running.scenario import Scenario
+from truecost.runs import Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a campaign is.
+
+    Parameters
+    ----------
+    phase
+        What is being done.
+    spent, budget
+        What is used of the budget, in its unit; a gather's budget is the runs of its design.
+    runs, cpu
+        Runs done, those of earlier calls among them, and the CPU seconds of this call's.
+    workers
+        How many runs are made at a time.
+    configurations, instances
+        How many a search has proposed, and on how many instances a validation has compared.
+    incumbent, estimate, standard_error
+        Of a search: its incumbent, and the training cost of that. Of a validation: the mean
+        difference to the default, or the share of wins, as `primary` says.
+    """
+
+    phase: Literal["runs", "pilot", "training", "held out", "validation"]
+    spent: float
+    budget: Budget
+    runs: int
+    cpu: float
+    workers: int
+    configurations: int = 0
+    instances: int = 0
+    incumbent: str | None = None
+    estimate: float = float("nan")
+    standard_error: float = float("nan")
+    primary: str = ""
+
+    @property
+    def share(self) -> float:
+        """How much of the budget is spent, from 0 to 1."""
+        return self.spent / self.budget.amount
+
+
+class Execution(TypedDict, total=False):
+    """How runs are executed: the options that gather, configure and validate share.
+
+    Parameters
+    ----------
+    pool
+        A number of workers on this machine, as many as there are cores for None; the address of a
+        Dask scheduler, or a client of it; or any `concurrent.futures.Executor`.
+    pin
+        Whether each worker is pinned to a core of its own.
+    keep_going
+        Whether to go on though all of the first runs crashed.
+    progress
+        Called with a `Progress` after every few runs.
+    waiting
+        Called with a sentence while a cluster has no workers, and when one is left out.
+    workers, dask
+        Deprecated: use `pool`.
+    """
+
+    pool: PoolLike
+    pin: bool
+    keep_going: bool
+    progress: Callable[[Progress], None] | None
+    waiting: Callable[[str], None] | None
+    workers: int | None
+    dask: str | None
+
+
+class Campaign:
+    """A journal open for writing, and a pool that is opened when the first run is to be made: what
+    is finished needs none.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        journal: str | os.PathLike[str],
+        kind: Kind,
+        *,
+        pool: PoolLike = None,
+        pin: bool = True,
+        keep_going: bool = False,
+        progress: Callable[[Progress], None] | None = None,
+        waiting: Callable[[str], None] | None = None,
+        workers: int | None = None,
+        dask: str | None = None,
+    ) -> None:
+        for name, value in (("workers", workers), ("dask", dask)):
+            if value is not None:
+                warnings.warn(f"`{name}` is now `pool`.", DeprecationWarning, stacklevel=4)
+                pool = value
+        self.scenario, self.keep_going = scenario, keep_going
+        self._pool, self._pin, self._waiting = pool, pin, waiting
+        self._progress = progress
+        self._stack = ExitStack()
+        self.book = self._stack.enter_context(Journal.write(journal, scenario, kind))
+
+    def __enter__(self) -> "Campaign":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @cached_property
+    def pool(self) -> Pool:
+        """Where runs are made."""
+        return self._stack.enter_context(
+            open_pool(self.scenario, self._pool, pin=self._pin, waiting=self._waiting)
+        )
+
+    @cached_property
+    def collector(self) -> "Collector":
+        """Who has runs made there."""
+        return Collector(self.scenario, self.book, self.pool, keep_going=self.keep_going)
+
+    def make(self, tasks: Iterable[Task], take: Callable[[list[Finished]], None]) -> None:
+        """Have these runs made; `take` gets them as they are written down."""
+        self.collector.collect(tasks, take)
+
+    def refuse_failures(self) -> None:
+        """Refuse a scenario of which no run ever came through, though the runs were too few to say
+        so before.
+        """
+        if "collector" in self.__dict__:
+            self.collector.refuse_failures()
+
+    @property
+    def watched(self) -> bool:
+        """Whether anybody wants to know how far it is."""
+        return self._progress is not None
+
+    def report(self, progress: Progress) -> None:
+        """Say how far it is."""
+        if self._progress is not None:
+            self._progress(progress)
+
+
+class Collector:
+    """Feeds a pool and writes down what comes back, first of all; remembers whether any run ever
+    came through.
+    """
+
+    def __init__(self, scenario: Scenario, book: Journal, pool: Pool, *, keep_going: bool) -> None:
+        self._scenario, self._book, self._pool = scenario, book, pool
+        self._keep_going = keep_going
+        # Where a run once came through, the scenario is known to be right.
+        self._proven = keep_going or book.answered(scenario.metric)
+        self._failed: list[Finished] = []
+        self._seen = 0
+
+    def collect(self, waiting: Iterable[Task], take: Callable[[list[Finished]], None]) -> None:
+        """Have these runs done; `take` gets them as they are written down."""
+        waiting = iter(waiting)
+        out = 0
+        trouble: str | None = None
+        while True:
+            # Two tasks per worker, so that none waits for us between two runs.
+            while (
+                trouble is None
+                and out < 2 * self._pool.workers
+                and (task := next(waiting, None)) is not None
+            ):
+                self._pool.submit(task)
+                out += 1
+            if out == 0:
+                break
+            finished = self._pool.wait()
+            out -= len(finished)
+            self._book.add(
+                [(run.run, run.machine) for run in finished],
+                datetime.now(UTC).isoformat(timespec="seconds"),
+            )
+            for run in finished:
+                trouble = trouble or self._trouble(run)
+            take(finished)
+        if trouble is not None:
+            raise InputError(trouble)
+
+    def _trouble(self, run: Finished) -> str | None:
+        """Why to stop after this run; None if there is no reason."""
+        scenario, path = self._scenario, self._book.path
+        self._seen += 1
+        if run.outcome.status == Status.ABORTED:
+            return was_aborted(scenario, run)
+        # Later on, a night of runs is worth more than the news: then the summary tells.
+        early = self._seen <= FIRST_RUNS and not self._keep_going
+        if early and outside(scenario.metric, run.outcome):
+            return cost_outside(scenario, path, self._book.kind, run)
+        if not self._proven:
+            self._proven = fault(scenario.metric, run.outcome) is None
+            self._failed.append(run)
+            if not self._proven and len(self._failed) >= FIRST_RUNS:
+                return none_came_through(scenario, path, self._failed)
+        return None
+
+    def refuse_failures(self) -> None:
+        """Refuse a scenario of which no run ever came through."""
+        if not self._proven and self._failed:
+            raise InputError(none_came_through(self._scenario, self._book.path, self._failed))
