@@ -16,7 +16,7 @@ from truecost.campaigns.doubts import doubts
 from truecost.campaigns.gather import design_of
 from truecost.importers.detect import import_runs
 from truecost.journal.file import JournalError
-from truecost.journal.journal import Design
+from truecost.journal.journal import RunDesign
 from truecost.journal.metric import Metric
 from truecost.runs import Machine
 
@@ -42,7 +42,7 @@ def outcome(
 
 def add(
     journal: Journal,
-    plan: Design,
+    plan: RunDesign,
     cells: list[tuple[int, int, int]],
     made: Outcome | None = None,
     machine: Machine = HERE,
@@ -81,7 +81,7 @@ def journal(tmp_path: Path, scenario: Scenario) -> Iterator[Journal]:
 
 def begun(
     journal: Journal, scenario: Scenario, configurations: int = 2, instances: int = 3, runs: int = 2
-) -> Design:
+) -> RunDesign:
     """A plan that the journal has taken in."""
     plan = design_of(scenario, configurations, instances, runs)
     journal.begin(plan, scenario.metric)

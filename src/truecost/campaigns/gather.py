@@ -12,7 +12,7 @@ import numpy as np
 from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Execution, Progress
 from truecost.errors import InputError
-from truecost.journal.journal import Design
+from truecost.journal.journal import RunDesign
 from truecost.running.pools.task import Finished, Task
 from truecost.running.scenario import Scenario
 
@@ -39,7 +39,9 @@ class GatherForecast:
     workers: int
 
 
-def design_of(scenario: Scenario, configurations: int, instances: int | None, runs: int) -> Design:
+def design_of(
+    scenario: Scenario, configurations: int, instances: int | None, runs: int
+) -> RunDesign:
     """The default and random configurations on the first instances of the scenario's order, all of
     them for None.
     """
@@ -56,14 +58,14 @@ def design_of(scenario: Scenario, configurations: int, instances: int | None, ru
         raise InputError(
             f"expected 1 to {available} instances, as many as the scenario has, got {instances}."
         )
-    return Design(
+    return RunDesign(
         configurations=tuple(scenario.space.configurations(configurations, rng=scenario.seed)),
         instances=scenario.instances[:instances],
         runs=runs,
     )
 
 
-def tasks(scenario: Scenario, design: Design, done: np.ndarray) -> Iterator[Task]:
+def tasks(scenario: Scenario, design: RunDesign, done: np.ndarray) -> Iterator[Task]:
     """The runs of a design that are not done, in S* order."""
     for number, place, configuration in np.argwhere(~done).tolist():
         instance = design.instances[place]
@@ -137,7 +139,7 @@ def _begun(
     instances: int | None,
     runs: int,
     execution: Execution,
-) -> Iterator[tuple[Campaign, Design]]:
+) -> Iterator[tuple[Campaign, RunDesign]]:
     """The journal open for writing, with the design in it."""
     design = design_of(scenario, configurations, instances, runs)
     with Campaign(scenario, journal, "gather", **execution) as campaign:
@@ -171,7 +173,7 @@ def _make(
         campaign.refuse_failures()
 
 
-def _forecast(campaign: Campaign, design: Design) -> GatherForecast:
+def _forecast(campaign: Campaign, design: RunDesign) -> GatherForecast:
     left = int((~campaign.book.done(design)).sum())
     table, limits = campaign.book.table(), campaign.scenario.limits
     workers = campaign.pool.workers

@@ -16,7 +16,7 @@ from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Progress
 from truecost.errors import InputError, TruecostError
 from truecost.journal import searchlog
-from truecost.journal.journal import Design
+from truecost.journal.journal import RunDesign
 from truecost.journal.searchlog import Adopted, Cell, Recorded, Settings
 from truecost.race import policy as race
 from truecost.race.heats import ORDER, Heats
@@ -57,7 +57,7 @@ class Search:
         self._training: list[Instance] = [by_name[name] for name in settings.training]
         self._held_out: list[Instance] = [by_name[name] for name in settings.held_out]
         book.begin(
-            Design(
+            RunDesign(
                 configurations=(), instances=(*self._training, *self._held_out), runs=settings.runs
             ),
             scenario.metric,

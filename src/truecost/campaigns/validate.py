@@ -26,7 +26,7 @@ from truecost.campaigns.doubts import doubts
 from truecost.campaigns.entry import Entry, entry_of
 from truecost.errors import InputError
 from truecost.journal import validationlog
-from truecost.journal.journal import Design, Journal, refuse_changes
+from truecost.journal.journal import Journal, RunDesign, refuse_changes
 from truecost.journal.validationlog import Stop, Terms
 from truecost.judge.assess import assess
 from truecost.judge.assessment import Assessment
@@ -154,7 +154,7 @@ def validate(
             )
             validationlog.agree(book, terms, training, trajectory)
         _check_terms(book, terms, scenario, entry, runs, delta, primary)
-        design = Design(
+        design = RunDesign(
             configurations=(entry.winner.configuration, entry.default.configuration),
             instances=entry.instances,
             runs=terms.runs,
@@ -289,7 +289,7 @@ class _Watch:
     on.
     """
 
-    def __init__(self, campaign: Campaign, design: Design, terms: Terms, budget: Budget) -> None:
+    def __init__(self, campaign: Campaign, design: RunDesign, terms: Terms, budget: Budget) -> None:
         scenario, book = campaign.scenario, campaign.book
         self._campaign, self._scenario = campaign, scenario
         self._design, self._terms, self._budget = design, terms, budget

@@ -60,7 +60,7 @@ class Described(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Design:
+class RunDesign:
     """What is to be run: every configuration on every instance so many times, in S* order.
 
     Round by round, instance by instance, all configurations: any prefix of that order gives each
@@ -240,7 +240,7 @@ class Journal:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    def begin(self, plan: Design, metric: Metric) -> None:
+    def begin(self, plan: RunDesign, metric: Metric) -> None:
         """Take in what is to be run next, and that its instances are still what they were."""
         with self.transaction() as connection:
             for configuration in plan.configurations:
@@ -273,7 +273,7 @@ class Journal:
                     row_of_plan,
                 )
 
-    def done(self, plan: Design) -> NDArray[np.bool_]:
+    def done(self, plan: RunDesign) -> NDArray[np.bool_]:
         """Which of the plan's runs are there: (runs, instances, configurations), in the plan's
         order.
         """
@@ -292,7 +292,7 @@ class Journal:
         done[rows[inside, 2], places[1][inside], places[0][inside]] = True
         return done
 
-    def _ids(self, plan: Design) -> tuple[list[int], list[int]]:
+    def _ids(self, plan: RunDesign) -> tuple[list[int], list[int]]:
         return (
             [
                 self._id("configurations", configuration.name)
