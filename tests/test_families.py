@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
+from truecost import assess, import_runs
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix, families
 
@@ -78,3 +80,32 @@ def test_one_instance_has_one_family(tmp_path: Path) -> None:
     table.write_text("configuration,instance,cost,family\na,i,1,f\nb,i,2,g\n")
     with pytest.raises(InputError, match="one family for instance 'i'"):
         CostMatrix.load(table)
+
+
+def test_tables_may_have_a_column_of_families() -> None:
+    """A column called family, class or group would be passed over, or one that is none be taken."""
+    rows = {"solver": ["a", "b"] * 2, "instance": [1, 1, 2, 2], "cost": [1.0, 2.0, 3.0, 4.0]}
+    frame = pl.DataFrame(rows | {"class": ["f", "f", "g", "g"]})
+    assert import_runs(frame).matrix.families == ("f", "g")
+    log = import_runs(pl.DataFrame(rows | {"class": ["sat", "unsat", "sat", "sat"]}))
+    assert log.matrix.families is None
+    assert "passed over" in " ".join(log.notes)
+    assert import_runs(frame, families={"1": "x", "2": "y"}).matrix.families == ("x", "y")
+    frame = pl.DataFrame(rows | {"kind": ["f", "g", "f", "f"]})
+    with pytest.raises(InputError, match="one family for every instance"):
+        import_runs(frame, columns={"family": "kind"})
+
+
+def test_scores_have_a_direction() -> None:
+    """Accuracy would be taken for a cost, and the worst configuration win."""
+    rows = {"config": ["a", "b"] * 2, "instance": ["i", "i", "j", "j"], "accuracy": [0.9, 0.5] * 2}
+    frame = pl.DataFrame(rows)
+    with pytest.raises(InputError, match="`maximise` for the column 'accuracy'"):
+        import_runs(frame)
+    with pytest.raises(InputError, match="`maximise`"):
+        import_runs(frame, columns={"cost": "accuracy"})
+    log = import_runs(frame, maximise=True, low=0.0, high=1.0)
+    assert assess(log, splits=2).incumbent == "a"
+    assert (log.matrix.low, log.matrix.high) == (-1.0, 0.0)
+    assert "maximised" in " ".join(log.notes)
+    assert assess(import_runs(frame, maximise=False), splits=2).incumbent == "b"

@@ -82,13 +82,15 @@ def count(
     population: Population, way: Way, delta: float, trials: int, kinds: set[str]
 ) -> dict[str, list[int]]:
     """For each statement in how many trials it was made, and in how many it was wrong at a look."""
-    truth = Truth(population)
+    truths: dict[bytes, Truth] = {}
     counts: dict[str, list[int]] = {}
     for trial in range(trials):
         rng = np.random.default_rng([trial, 11])
         any_look: dict[str, bool] = {}
         for look in way(population, rng):
             assessment = truecost.assess(look.runs, delta=delta, splits=1, **look.asked)
+            key = b"" if look.weights is None else look.weights.tobytes()
+            truth = truths.setdefault(key, Truth(population, look.weights))
             for kind, flag in wrong(assessment, truth, kinds).items():
                 any_look[kind] = any_look.get(kind, False) or flag
         for kind, flag in any_look.items():

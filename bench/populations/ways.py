@@ -6,21 +6,28 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bench.populations.sources import Population
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
 from truecost.runs import Trajectory
 
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 RUNS_PER_CELL = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What is assessed, and how: the arguments of `truecost.assess`."""
+    """What is assessed, and how: the arguments of `truecost.assess`.
+
+    `weights` are those of the population's instances in what is true, where not all are alike.
+    """
 
     runs: CostMatrix | Import
     asked: dict[str, Any]
+    weights: FloatArray | None = None
 
 
 Way = Callable[[Population, np.random.Generator], Iterator[Look]]
@@ -147,6 +154,91 @@ def finished(population: Population, rng: np.random.Generator, *, n: int) -> Ite
         yield Look(runs=journal(part, unfinished=size < n, plans=(n,)), asked=asked)
 
 
+def labels(population: Population) -> IntArray:
+    """The family of each instance; without families, forty made up of neighbours by difficulty."""
+    if population.families is not None:
+        return population.families
+    order = population.costs.mean(axis=(0, 2)).argsort().argsort()
+    return np.asarray(order * 40 // order.size)
+
+
+def family_weights(codes: IntArray, mix: FloatArray) -> FloatArray:
+    """The weight of each instance where families have these."""
+    return np.asarray(mix[codes] / np.bincount(codes)[codes])
+
+
+def families(
+    population: Population,
+    rng: np.random.Generator,
+    *,
+    number: int,
+    each: int | None,
+    sampled: str,
+    chosen: str = "before",
+) -> Iterator[Look]:
+    """Families drawn at random, with as many instances as they really have, or equally many."""
+    codes = labels(population)
+    present = np.unique(codes)
+    drawn = rng.choice(present, number)
+    parts, owners = [], []
+    for place, family in enumerate(drawn):
+        members = np.flatnonzero(codes == family)
+        size = members.size if each is None else each
+        parts.append(rng.choice(members, size))
+        owners += [f"family {place}"] * size
+    instances = np.concatenate(parts)
+    pair = best_two(population, rng) if chosen == "before" else some(population, rng, 8)
+    runs = population.draw(rng, pair, instances, 1).replace(families=owners)
+    asked: dict[str, Any] = {"default": "0", "chosen": chosen, "raced": False, "sampled": sampled}
+    if chosen == "before":
+        asked["configuration"] = str(pair[1])
+    mix = np.zeros(int(codes.max()) + 1)
+    mix[present] = 1 / present.size
+    yield Look(runs=runs, asked=asked, weights=family_weights(codes, mix))
+
+
+def mixed(population: Population, rng: np.random.Generator, *, each: int) -> Iterator[Look]:
+    """Six families, equally many instances of each, and a mix that is far from even."""
+    codes = labels(population)
+    present = np.unique(codes)
+    six = present[np.linspace(0, present.size - 1, 6).astype(int)]
+    instances = np.concatenate([rng.choice(np.flatnonzero(codes == f), each) for f in six])
+    pair = best_two(population, rng)
+    owners = np.repeat([f"family {f}" for f in six], each).tolist()
+    runs = population.draw(rng, pair, instances, 1).replace(families=owners)
+    shares = [0.4, 0.25, 0.15, 0.1, 0.06, 0.04]
+    asked = {
+        "default": "0",
+        "configuration": str(pair[1]),
+        "chosen": "before",
+        "raced": False,
+        "mix": {f"family {f}": share for f, share in zip(six, shares, strict=True)},
+    }
+    mix = np.zeros(int(codes.max()) + 1)
+    mix[six] = shares
+    yield Look(runs=runs, asked=asked, weights=family_weights(codes, mix))
+
+
+def benchmark(
+    population: Population, rng: np.random.Generator, *, size: int, n: int
+) -> Iterator[Look]:
+    """A benchmark of so many fixed instances, of which n are drawn and run with random seeds."""
+    members = np.linspace(0, population.costs.shape[1] - 1, size).astype(int)
+    pair = best_two(population, rng)
+    runs = population.draw(rng, pair, rng.permutation(members)[:n], 1)
+    asked = {
+        "default": "0",
+        "configuration": str(pair[1]),
+        "chosen": "before",
+        "raced": False,
+        "about": "these",
+        "population": size,
+    }
+    weights = np.zeros(population.costs.shape[1])
+    np.add.at(weights, members, 1 / size)
+    yield Look(runs=runs, asked=asked, weights=weights)
+
+
 WAYS: dict[str, Way] = {
     "random list, 50": partial(whole_list, n=50),
     "on part, 50": partial(on_part, n=50),
@@ -158,4 +250,14 @@ WAYS: dict[str, Way] = {
     "test watched to 60": partial(watched, n=60),
     "plan grown to 200": partial(grown, n=200),
     "unfinished, then 100": partial(finished, n=100),
+    "15 families": partial(families, number=15, each=None, sampled="family"),
+    "27 families of 10": partial(families, number=27, each=10, sampled="family"),
+    "27 families of 10, list": partial(
+        families, number=27, each=10, sampled="family", chosen="from-list"
+    ),
+    # What happens without: this one is expected to fail where families matter.
+    "27 families of 10, as instances": partial(families, number=27, each=10, sampled="instance"),
+    "a mix of 6 families of 12": partial(mixed, each=12),
+    "30 of a benchmark of 40": partial(benchmark, size=40, n=30),
+    "all of a benchmark of 40": partial(benchmark, size=40, n=40),
 }

@@ -13,6 +13,7 @@ from truecost.errors import InputError
 from truecost.importers.record import Options
 from truecost.importers.registry import Candidate, Importer, importer_of, importers
 from truecost.matrix.cost_matrix import PACKED, CostMatrix
+from truecost.matrix.families import families_of
 from truecost.matrix.imported import Import
 from truecost.runs import NO_STATUS, Status
 from truecost.stats.utility import Utility
@@ -30,6 +31,8 @@ def import_runs(
     columns: Mapping[str, str] | None = None,
     default: str | None = None,
     utility: str | Utility | None = None,
+    families: str | Path | Mapping[str, str] | None = None,
+    maximise: bool | None = None,
     kind: str | None = None,
 ) -> Import:
     """Runs that another tool recorded, as a matrix with what else its log says. The content tells
@@ -57,6 +60,12 @@ def import_runs(
     utility
         Costs are running times, and count as 1 − this utility, 1 where a run was not solved: a
         `truecost.Utility`, or `"half-life=60"`, `"step=10"`, `"linear=300"`, `"log-laplace=60,1"`.
+    families
+        The family of each instance: a mapping from names to families, or a csv file with one;
+        `"folder"` for the folders they lie in; or a regular expression over their names.
+    maximise
+        Whether the cost column of a table is a score, of which more is better: costs are then
+        minus the score. Has to be said where the column is called so (`accuracy`, `score`, …).
     kind
         `"smac"`, `"irace"`, `"aslib"`, `"acl"`, `"table"`, `"matrix"` or `"journal"`, where the
         content should not tell.
@@ -71,6 +80,8 @@ def import_runs(
         columns=dict(columns or {}),
         default=default,
         utility=Utility.parse(utility) if isinstance(utility, str) else utility,
+        families=families,
+        maximise=maximise,
     )
     try:
         candidate = Candidate.of(source)
@@ -148,11 +159,18 @@ def _settled(log: Import, options: Options) -> Import:
         )
     return replace(
         log,
-        matrix=_worth(log.matrix, options),
-        test=None if log.test is None else _worth(log.test, options),
+        matrix=_grouped(_worth(log.matrix, options), options),
+        test=None if log.test is None else _grouped(_worth(log.test, options), options),
         trajectory=replace(log.trajectory, default=options.default or log.trajectory.default),
         left_out={reason: count for reason, count in log.left_out.items() if count},
     )
+
+
+def _grouped(matrix: CostMatrix, options: Options) -> CostMatrix:
+    """The matrix with the families that the caller names."""
+    if options.families is None:
+        return matrix
+    return matrix.replace(families=families_of(matrix.instances, options.families))
 
 
 def _worth(times: CostMatrix, options: Options) -> CostMatrix:

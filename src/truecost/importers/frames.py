@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +20,10 @@ from truecost.matrix.imported import Import
 from truecost.runs import NO_STATUS, Status, Trajectory
 from truecost.stats.utility import Utility
 
+# Columns of which more is better: their direction has to be said.
+SCORES: Final = (
+    "accuracy", "score", "reward", "auc", "mean_test_score", "test_score", "f1", "r2",
+)  # fmt: skip
 # Ours, and what others call it; the first that is there counts.
 GUESSES: Final[Mapping[str, tuple[str, ...]]] = {
     "configuration": (
@@ -32,13 +36,14 @@ GUESSES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "cost": (
         "cost", "par10", "par2", "objective", "value", "quality", "loss", "val_loss", "error",
-        "runtime", "run_time", "time", "cpu_time", "cputime", "seconds",
+        "runtime", "run_time", "time", "cpu_time", "cputime", "seconds", *SCORES,
     ),
     "seed": ("seed", "random_seed", "instance_seed"),
     "run": ("run", "repetition", "rep", "replicate"),
     "status": ("status", "runstatus", "run_status", "result", "outcome"),
     "low": ("low",),
     "high": ("high",),
+    "family": ("family", "family_name", "class", "group"),
 }  # fmt: skip
 OWN: Final = ("configuration", "instance", "cost", "run", "low", "high")
 NEEDED: Final = ("configuration", "instance", "cost")
@@ -90,8 +95,13 @@ def runs_of(table: pl.DataFrame, options: Options) -> Import:
             f"expected no `cutoff` and `par` for costs that are 1 − utility ({utility}): give them "
             "with the runs they were made from, which have the times."
         )
+    check_direction(columns["cost"], options.maximise)
     table = table.select(pl.col(theirs).alias(ours) for ours, theirs in columns.items())
     values = longtable.numbers(table, "cost").fill_null(np.nan).to_numpy()
+    if options.maximise:
+        values, options = -values, flipped(options)
+        table = table.drop("low", "high", strict=False)
+        notes.append(f"{columns['cost']} is maximised: costs are minus the {columns['cost']}.")
     statuses, unfinished = _statuses(table)
     if (wrong := np.flatnonzero((statuses == Status.SOLVED) & ~np.isfinite(values))).size:
         raise InputError(
@@ -132,6 +142,11 @@ def runs_of(table: pl.DataFrame, options: Options) -> Import:
         )
         runs = runs.select("configuration", "instance")
     matrix, default = matrix_of(runs, charged), options.default
+    families = _families(table, matrix.instances, declared="family" in options.columns)
+    if isinstance(families, str):
+        notes.append(families)
+    elif families is not None:
+        matrix = matrix.replace(families=families)
     called = [name for name in matrix.configurations if name.strip().lower() == NAMED_SO]
     if default is None and len(called) == 1:
         default = called[0]
@@ -144,6 +159,39 @@ def runs_of(table: pl.DataFrame, options: Options) -> Import:
         notes=(*notes, *charged.notes),
         columns=columns,
     )
+
+
+def check_direction(column: str, maximise: bool | None) -> None:
+    """Refuse a score that nobody said to maximise: the worst configuration would win."""
+    if maximise is None and re.sub(r"[\s.\-]+", "_", column.strip().lower()) in SCORES:
+        raise InputError(
+            f"expected `maximise` for the column {column!r}, which looks like a score: true if more "
+            "is better, false if less is."
+        )
+
+
+def flipped(options: Options) -> Options:
+    """The options for minus the score: its range turned round."""
+    if options.cutoff is not None or options.utility is not None:
+        raise InputError("expected costs to `maximise` to be scores, which have no `cutoff`.")
+    ends = [None if end is None else -end for end in (options.high, options.low)]
+    return replace(options, low=ends[0], high=ends[1])
+
+
+def _families(
+    table: pl.DataFrame, instances: Sequence[str], *, declared: bool
+) -> tuple[str, ...] | str | None:
+    """The family of each instance, or a note why the column that looked like it is none."""
+    if "family" not in table.columns:
+        return None
+    pairs = table.select(pl.col("instance", "family").cast(pl.String)).unique()
+    labels = dict(pairs.iter_rows())
+    if pairs.height > len(labels) or None in labels.values() or "" in labels.values():
+        problem = "some instances have several families there, or none"
+        if declared:
+            raise InputError(f"expected one family for every instance: {problem}.")
+        return f"The column of families was passed over: {problem}."
+    return tuple(labels[name] for name in instances)
 
 
 def guess(columns: list[str], given: Mapping[str, str]) -> dict[str, str]:

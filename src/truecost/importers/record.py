@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -58,6 +59,11 @@ class Options:
         The name of the default configuration.
     utility
         What a running time is worth.
+    families
+        The family of each instance, as `truecost.matrix.families.families_of` takes it.
+    maximise
+        Whether what a table calls its cost is a score, of which more is better; None where nobody
+        says.
     """
 
     low: float | None = None
@@ -69,6 +75,8 @@ class Options:
     columns: Mapping[str, str] = field(default_factory=dict)
     default: str | None = None
     utility: Utility | None = None
+    families: str | Path | Mapping[str, str] | None = None
+    maximise: bool | None = None
 
     def __post_init__(self) -> None:
         for name in ("cutoff", "par"):

@@ -1,0 +1,123 @@
+"""What families of instances show: whether instances within one are alike, and who wins on which."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from truecost.judge.costs import instance_means
+from truecost.matrix import CostMatrix
+from truecost.matrix.families import candidates
+from truecost.stats import quantities
+from truecost.stats.grouping import Alike, NestedComponents, alike, nested_components
+from truecost.stats.limits import limit
+from truecost.stats.sample import Ends, Sample
+
+Grade = Literal["better", "worse", "open"]
+# Fewer instances than this cannot show whether groups of them are alike.
+FEWEST = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FamilyResult:
+    """A configuration against the default on one family.
+
+    Attributes
+    ----------
+    family, instances
+        Its name, and how many of its instances both have runs on.
+    observed
+        The mean difference of costs there; below 0 the configuration costs less.
+    lower, upper
+        Limits of the true difference on instances of this family; those of all families hold at
+        once, with probability 1 − delta. None where the range of the cost is not known.
+    wins
+        The share of runs won there, ties half.
+    """
+
+    family: str
+    instances: int
+    observed: float
+    lower: float | None
+    upper: float | None
+    wins: float
+
+    @property
+    def grade(self) -> Grade:
+        """Whether it is shown to be better or worse on this family."""
+        if self.lower is None or self.upper is None:
+            return "open"
+        return "better" if self.upper < 0 else "worse" if self.lower > 0 else "open"
+
+
+def family_results(
+    runs: CostMatrix, configuration: str, default: str, *, delta: float, rng: np.random.Generator
+) -> tuple[FamilyResult, ...]:
+    """Winner against default, family by family, the largest families first.
+
+    Instances are shuffled; all limits together hold with probability 1 − delta, so that each side
+    of each family has its part of it.
+    """
+    pair = runs.select(configurations=[configuration, default])
+    both = np.asarray((pair.counts() > 0).all(axis=0))
+    labels = np.array(runs.families or (), dtype=object)
+    names = [name for name in dict.fromkeys(labels[both].tolist()) if both.any()]
+    part = delta / (2 * max(len(names), 1))
+    results = []
+    for name in names:
+        places = rng.permutation(np.flatnonzero(both & (labels == name)))
+        ends = [Ends(lower=pair.costs[i, places], upper=pair.most[i, places]) for i in range(2)]
+        sample = Sample.of(*ends, low=pair.low, high=pair.high)
+        lower = upper = None
+        if quantities.DIFFERENCE.refusal(sample) is None:
+            lower, upper = (
+                limit(quantities.DIFFERENCE, sample, side, part).value
+                for side in ("lower", "upper")
+            )
+        own, other = (float(row.mean()) for row in instance_means(pair)[0][:, places])
+        wins = quantities.win_shares(*sample.costs).pick("lower")
+        results.append(
+            FamilyResult(
+                family=name,
+                instances=places.size,
+                observed=own - other,
+                lower=lower,
+                upper=upper,
+                wins=float(wins.mean()),
+            )
+        )
+    return tuple(sorted(results, key=lambda result: -result.instances))
+
+
+def likeness(
+    matrix: CostMatrix, configuration: str, default: str | None, rng: np.random.Generator
+) -> Alike | None:
+    """Whether instances within a family, a folder or under one name are alike; None where that
+    cannot be tested.
+
+    One test of the winner's costs, the default's and their differences, over all groupings.
+    """
+    names = [configuration, *([] if default in (None, configuration) else [str(default)])]
+    part = matrix.select(configurations=names)
+    means, known = instance_means(part)
+    both = known.all(axis=0)
+    if both.sum() < FEWEST:
+        return None
+    values = means[:, both]
+    if len(names) > 1:
+        values = np.vstack([values, values[0] - values[1]])
+    instances = [name for name, used in zip(part.instances, both, strict=True) if used]
+    families = None
+    if part.families is not None:
+        families = [name for name, used in zip(part.families, both, strict=True) if used]
+    return alike(values, candidates(instances, families), rng=rng)
+
+
+def components(matrix: CostMatrix, configuration: str) -> NestedComponents | None:
+    """The variance of a configuration's costs between families, instances and seeds; None where it
+    has no families, or too few.
+    """
+    if matrix.families is None:
+        return None
+    place = matrix.configurations.index(configuration)
+    return nested_components(matrix.charged[place], matrix.families)

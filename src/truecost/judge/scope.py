@@ -1,0 +1,257 @@
+"""What a statement is about: what was sampled, and for which instances the statement holds.
+
+| sampled | about | the statement holds | method |
+| --- | --- | --- | --- |
+| instance | new | on new instances like these (default) | as in `truecost.stats.inversion` |
+| family | new | on instances from new families, each family counted equally | the same, on family means |
+| family | these | on these families in a given mix | STaR-Bets over label draws |
+| instance | these | on this benchmark of N instances, with new seeds | constant bets |
+| seed | these | on these instances, with new seeds | constant bets; on one instance as for instances |
+| fold | – | nothing is guaranteed | corrected resampled t, approximate |
+
+Anything else is refused. The unit is fixed before looking, by the user or by what the log says: one
+instance with several runs has seeds for units, and instances that are called folds are folds.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truecost.errors import InputError
+from truecost.matrix import CostMatrix
+from truecost.stats.grouping import codes_of
+from truecost.stats.sample import Design
+
+Sampled = Literal["instance", "family", "seed", "fold"]
+About = Literal["new", "these"]
+IntArray = NDArray[np.int64]
+
+# What is meant where only one of the two is said.
+USUAL: Final[dict[str, About]] = {
+    "instance": "new",
+    "family": "new",
+    "seed": "these",
+    "fold": "these",
+}
+ALLOWED: Final = (*USUAL.items(), ("family", "these"), ("instance", "these"))
+# How cross-validation folds are called.
+FOLD: Final = re.compile(r"(?:^|[/_\-. ])(?:cv|folds?|splits?|repeats?)[-_ ]?\d+$", re.IGNORECASE)
+# Of a mix, how many families a sentence names.
+NAMED: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What was sampled, and what statements are about.
+
+    Attributes
+    ----------
+    sampled, about
+        See the module.
+    units
+        How many sampling units there are.
+    population
+        Of how many instances a benchmark consists.
+    mix
+        The weight of each family, in order; empty without a mix.
+    declared
+        Whether somebody said so; else the log, or nobody.
+    """
+
+    sampled: Sampled = "instance"
+    about: About = "new"
+    units: int = 0
+    population: int | None = None
+    mix: tuple[tuple[str, float], ...] = ()
+    declared: bool = False
+
+    @property
+    def usual(self) -> bool:
+        """Whether it is about new instances like these."""
+        return (self.sampled, self.about) == ("instance", "new")
+
+    @property
+    def phrase(self) -> str:
+        """Where statements hold, in one phrase."""
+        if self.sampled == "family" and self.about == "new":
+            return "on instances from new families, each family counted equally"
+        if self.sampled == "family":
+            if len(self.mix) > NAMED:
+                return f"on these {len(self.mix)} families, in the given mix"
+            shares = [f"{100 * weight:.3g} % are {name}" for name, weight in self.mix]
+            return f"on these families, if {_listed(shares)}"
+        if self.sampled == "seed":
+            one = self.population == 1
+            return f"on {'this instance' if one else f'these {self.population} instances'}, with new seeds"
+        if self.sampled == "fold":
+            return "on this data set"
+        if self.about == "these":
+            return f"on this benchmark of {self.population:,} instances, with new seeds"
+        return "on new instances like these"
+
+    @property
+    def plural(self) -> str:
+        """What the sampling units are called."""
+        return "families" if self.sampled == "family" else f"{self.sampled}s"
+
+    def least_limit(self, delta: float) -> float:
+        """The part of the cost range below which no upper limit from this many units can be: a cost
+        that occurs with this probability may not have been seen.
+        """
+        return 1.0 - float(delta ** (1 / max(self.units, 1)))
+
+
+def scope_of(
+    matrix: CostMatrix,
+    *,
+    sampled: Sampled | None = None,
+    about: About | None = None,
+    population: int | None = None,
+    mix: Mapping[str, float] | None = None,
+) -> Scope:
+    """What statements about these runs are about, or what is wrong with what was asked for."""
+    declared = any(given is not None for given in (sampled, about, population, mix))
+    if sampled is None:
+        sampled = "family" if mix is not None else _sampled_by(matrix, about)
+    if about is None:
+        these = mix is not None or population is not None
+        about = "these" if these else USUAL.get(sampled, "new")
+    if (sampled, about) not in ALLOWED:
+        choices = ", ".join(f"{one} and {two}" for one, two in ALLOWED)
+        raise InputError(
+            f"Expected `sampled` and `about` to be one of {choices}; got {sampled} and {about}."
+        )
+    if mix is not None and (sampled, about) != ("family", "these"):
+        raise InputError("Expected a `mix` only for statements about these families.")
+    if population is not None and (sampled, about) != ("instance", "these"):
+        raise InputError("Expected a `population` only for statements about these instances.")
+    if sampled == "family" and matrix.families is None:
+        raise InputError("Expected the `families` of the instances, and these runs have none.")
+    instances = len(matrix.instances)
+    if population is not None and population < instances:
+        raise InputError(
+            f"Expected a `population` of at least the {instances} instances that have runs, got "
+            f"{population}."
+        )
+    weights = _mix_of(matrix, mix) if (sampled, about) == ("family", "these") else ()
+    families = len(set(matrix.families or ()))
+    new_families = sampled == "family" and about == "new"
+    fixed = sampled == "seed" or (sampled, about) == ("instance", "these")
+    return Scope(
+        sampled=sampled,
+        about=about,
+        units=families if new_families else _rows(matrix) if sampled == "seed" else instances,
+        population=(population or instances) if fixed else None,
+        mix=weights,
+        declared=declared,
+    )
+
+
+def rows_of(matrix: CostMatrix, scope: Scope) -> CostMatrix:
+    """The runs that samples are made of, one row each: the instances, or where seeds are the units
+    the runs, of which `families` then name the instance.
+    """
+    if scope.sampled != "seed":
+        return matrix
+    configurations, instances, runs = matrix.shape
+
+    def flat(values: NDArray[Any] | None) -> NDArray[Any] | None:
+        return None if values is None else values.reshape(configurations, instances * runs, 1)
+
+    names = [f"{name} seed {run + 1}" for name in matrix.instances for run in range(runs)]
+    owners = [name for name in matrix.instances for _ in range(runs)]
+    some = (~np.isnan(matrix.costs)).any(axis=0).ravel()
+    whole = matrix.replace(
+        costs=flat(matrix.costs),
+        instances=names,
+        families=owners,
+        statuses=flat(matrix.statuses),
+        seeds=flat(matrix.seeds),
+    )
+    return whole.select(instances=[name for name, used in zip(names, some, strict=True) if used])
+
+
+def units_of(rows: CostMatrix, scope: Scope) -> CostMatrix:
+    """The runs with one column for each sampling unit, what training costs and choices use: all
+    runs of a family in one cell.
+    """
+    if (scope.sampled, scope.about) != ("family", "new") or rows.families is None:
+        return rows
+    codes, names = codes_of(rows.families), tuple(dict.fromkeys(rows.families))
+    configurations, _, runs = rows.shape
+    most = int(np.bincount(codes).max()) * runs
+
+    def joined(values: NDArray[Any] | None, missing: float) -> NDArray[Any] | None:
+        if values is None:
+            return None
+        cells = np.full((configurations, len(names), most), missing, dtype=values.dtype)
+        for code in range(len(names)):
+            mine = values[:, codes == code].reshape(configurations, -1)
+            cells[:, code, : mine.shape[1]] = mine
+        return cells
+
+    return rows.replace(
+        costs=joined(rows.costs, np.nan),
+        instances=names,
+        families=None,
+        statuses=joined(rows.statuses, -1),
+        seeds=None,
+    )
+
+
+def design_of(rows: CostMatrix, scope: Scope, order: np.random.Generator | None) -> Design:
+    """The design of a sample with these rows: in a random order of the units, or as they came."""
+    if scope.usual or (scope.sampled == "seed" and scope.population == 1):
+        return Design(unit=scope.sampled)
+    if (scope.sampled, scope.about) == ("family", "new"):
+        groups = codes_of(rows.families or ())
+        if order is not None:
+            groups = order.permutation(int(groups.max()) + 1)[groups]
+        return Design(unit="family", groups=groups)
+    if scope.sampled == "family":
+        places = {name: place for place, (name, _) in enumerate(scope.mix)}
+        strata = np.array([places[name] for name in rows.families or ()], dtype=np.int64)
+        return Design(kind="mix", strata=strata, mix=np.array([w for _, w in scope.mix]))
+    if scope.sampled == "seed":
+        owners = codes_of(rows.families or ())
+        weights = 1 / np.bincount(owners)[owners]
+        return Design(kind="fixed", unit="seed", weights=weights / weights.sum())
+    return Design(kind="fixed", population=scope.population)
+
+
+def _sampled_by(matrix: CostMatrix, about: About | None) -> Sampled:
+    """What the runs themselves say was sampled."""
+    if len(matrix.instances) == 1 and matrix.shape[2] > 1 and about != "new":
+        return "seed"
+    names = matrix.instances
+    if len(names) > 1 and all(FOLD.search(name) for name in names):
+        return "fold"
+    return "instance"
+
+
+def _rows(matrix: CostMatrix) -> int:
+    return int((~np.isnan(matrix.costs)).any(axis=0).sum())
+
+
+def _mix_of(matrix: CostMatrix, mix: Mapping[str, float] | None) -> tuple[tuple[str, float], ...]:
+    """The weight of each family that has runs; as sampled where no mix is given."""
+    labels = matrix.families or ()
+    names = list(dict.fromkeys(labels))
+    if mix is None:
+        return tuple((name, labels.count(name) / len(labels)) for name in names)
+    if unknown := [name for name, weight in mix.items() if weight > 0 and name not in names]:
+        raise InputError(
+            f"Expected runs of every family in the `mix`, and {unknown[0]!r} has none."
+        )
+    total = sum(mix.values())
+    if any(not weight >= 0 for weight in mix.values()) or not abs(total - 1) < 1e-6:
+        raise InputError(f"Expected the weights of a `mix` to sum to 1, got {total:.6g}.")
+    return tuple((name, mix.get(name, 0.0) / total) for name in names)
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
