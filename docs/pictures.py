@@ -56,7 +56,7 @@ def draw() -> dict[str, Chart]:
     """All pictures by their names."""
     matrix = load_example("kissat")
     found = assess(matrix, default=matrix.configurations[0], chosen="from-list")
-    said = {each.kind: each for each in found.statements}
+    said = {each.quantity: each for each in found.statements}
     cutoff = matrix.high / 10
     winner, default = (
         matrix.costs[matrix.configurations.index(name)]
@@ -186,7 +186,7 @@ def which() -> str:
     matrix = load_example("kissat")
     found = assess(matrix, default=matrix.configurations[0], chosen="from-list")
     useful = assess(import_runs(path_of("kissat"), utility="half-life=0.1"), chosen="from-list")
-    said = {each.kind: each.limit for each in found.statements}
+    said = {each.quantity: each.limit for each in found.statements}
     assert found.certificate is not None  # noqa: S101 - a list with a known range
     assert useful.comparison is not None  # noqa: S101
     assert useful.comparison.upper is not None  # noqa: S101

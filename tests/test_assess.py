@@ -16,8 +16,9 @@ from truecost.errors import InputError
 from truecost.importers.detect import import_runs
 from truecost.judge.assessment import Assessment, Part
 from truecost.judge.costs import costs_of, difficulty
-from truecost.judge.evidence import Chosen
 from truecost.judge.optimism import over_tuning, selection_errors
+from truecost.judge.question import Chosen
+from truecost.judge.refusal import Refusal
 from truecost.matrix import CostMatrix
 from truecost.runs import Step, Trajectory
 from truecost.show.document import Context, audited
@@ -305,7 +306,7 @@ def test_comparison_by_hand() -> None:
         matrix, configuration="b", default="a", chosen="from-list", raced=False
     ).comparison
     assert found is not None
-    assert found.estimate == pytest.approx((-8 - 1 + 0 + 1) / 4)
+    assert found.observed == pytest.approx((-8 - 1 + 0 + 1) / 4)
     assert found.deciding[0] == ("i0", -8, 1)
     assert [part.instance for part in found.deciding] == ["i0", "i1", "i3"]
     assert (found.instances, found.survives, found.configurations, found.gains, found.losses) == (
@@ -501,6 +502,7 @@ def test_one_instance_shows_nothing() -> None:
     found = assess(by_hand([[1.0], [2.0]]), trajectory=ADAPTIVE)
     page = audited(found, Context())
     assert page.verdict.endswith("it was tuned on these. In training it costs 1.00; expect more.")
-    assert "one instance" in found.outlook.no_plan
+    assert isinstance(found.outlook.plan, Refusal)
+    assert "one instance" in found.outlook.plan.reason
     noise = next(section for section in page.sections if section.name == "noise")
     assert noise.lead.endswith("its standard error is not known.")

@@ -11,8 +11,8 @@ from scipy.stats import binomtest, ttest_rel
 
 from truecost.examples import load_example
 from truecost.judge.assessment import Assessment
-from truecost.judge.beyond import times_of
-from truecost.judge.evidence import Chosen
+from truecost.judge.question import Chosen
+from truecost.judge.sampling import times_of
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
 from truecost.runs import Status, Trajectory
@@ -42,7 +42,7 @@ def equal(
 
 def shown(found: Assessment) -> dict[str, Any]:
     """Limits by what they speak of."""
-    return {each.kind: each for each in found.statements}
+    return {each.quantity: each for each in found.statements}
 
 
 @pytest.mark.parametrize("way", ["before", "from-list", "on-part", "test", "raced", "progressive"])
@@ -377,16 +377,16 @@ def test_the_width_and_the_next_step_are_told() -> None:
     assert "50 instances cannot rule out that one instance in 8 costs 5.00" in said
     (reach,) = found.outlook.reach
     assert reach.what == "mean"
-    assert asdict(reach.found) == asdict(found.forecast("mean").found)
-    assert reach.found.instances is not None
-    assert f"Run both on {reach.found.instances} new instances" in said
+    assert asdict(reach.forecast) == asdict(found.forecast("mean").forecast)
+    assert reach.forecast.instances is not None
+    assert f"Run both on {reach.forecast.instances} new instances" in said
     first = matrix.select(instances=matrix.instances[:5])
     both = assess(
         first, configuration=found.incumbent, default=matrix.configurations[0], chosen="before"
     ).outlook.reach
     assert [each.what for each in both] == ["wins", "mean"]
-    assert [each.found.instances or 0 for each in both] == sorted(
-        each.found.instances or 0 for each in both
+    assert [each.forecast.instances or 0 for each in both] == sorted(
+        each.forecast.instances or 0 for each in both
     )
 
 

@@ -16,7 +16,7 @@ from scipy.stats import binomtest
 import truecost
 from truecost.errors import InputError
 from truecost.importers.detect import import_runs
-from truecost.judge.evidence import RefusedError
+from truecost.judge.refusal import RefusedError
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
 from truecost.plan.power import paired_differences
@@ -213,10 +213,10 @@ def test_what_is_known_counts(stopped: CostMatrix) -> None:
         [-99.1 / 3, (-0.6 + 0.5 - 2) / 3]
     )
     assert [each.instance for each in comparison.deciding] == ["i2", "i0"]
-    said = {each.kind: each for each in found.statements}
+    said = {each.quantity: each for each in found.statements}
     assert [said["wins"].observed, said["wins"].possible] == pytest.approx([2 / 3, 1])
     theirs = {
-        each.kind: each
+        each.quantity: each
         for each in assess(stopped, configuration="d", chosen="before", raced=False).statements
     }
     assert [theirs["solved share"].observed, theirs["solved share"].possible] == pytest.approx(
@@ -343,7 +343,7 @@ def test_limits_of_capped_runs_hold(raced: bool) -> None:
         assert found.comparison.lower is not None
         assert found.comparison.upper is not None
         misses["difference"] += not found.comparison.lower <= gap <= found.comparison.upper
-        said = {each.kind: each for each in found.statements}
+        said = {each.quantity: each for each in found.statements}
         assert said["wins"].opposite is not None
         misses["wins"] += not said["wins"].limit <= wins <= said["wins"].opposite
         misses["median"] += said["median"].limit < math.log(2) / RATES[0]

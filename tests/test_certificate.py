@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from truecost.errors import InputError
-from truecost.judge.evidence import UNSORTED, Chosen, RefusedError
+from truecost.judge.evidence import UNSORTED
+from truecost.judge.question import Chosen
+from truecost.judge.refusal import RefusedError
 from truecost.matrix import CostMatrix
 from truecost.runs import Trajectory
 from truecost.show.document import Context, audited
@@ -222,7 +224,7 @@ def test_races_need_limits_that_hold_at_all_times() -> None:
         one_look += any(
             certify(matrix, name, trajectory=BEFOREHAND, delta=delta).upper < 0.5 for name in "ab"
         )
-        assert any("race" in text for text in found[0].rests_on)
+        assert any("race" in text for text in found[0].assumptions)
     assert holds(misses, repetitions, delta)
     assert not holds(one_look, repetitions, delta)
 
@@ -310,7 +312,7 @@ def test_delta_is_shared_out_among_the_whole_list() -> None:
         assert found.configurations == m
         shuffle = int(np.random.default_rng([9, 1]).integers(2**63))
         assert found.upper == confidence.upper(matrix.costs[2], 0, 1, 0.1 / m, rng=shuffle).upper
-        assert any(f"list of {m} configurations" in text for text in found.rests_on)
+        assert any(f"list of {m} configurations" in text for text in found.assumptions)
 
 
 def test_the_trajectory_decides_where_nothing_is_said() -> None:

@@ -383,7 +383,7 @@ def test_what_it_takes_to_show_something(run: RunCommand) -> None:
         (("kissat", "--show", "speed-up"), "--show: mean, wins, wins=0.6"),
         (("kissat", "--show", "wins", "--error", "1"), "Expected one of --error"),
         (("--show", "wins"), "Expected runs to show something by"),
-        (("kissat", "--show", "speed-up=2", "--utility", "step=1"), "running times for a speed-up"),
+        (("kissat", "--show", "speed-up=2", "--utility", "step=1"), "costs are not running times"),
     ):
         ended = run("plan", *words)
         assert ended.returncode == 2

@@ -29,7 +29,7 @@ from truecost.campaigns.search import _favoured
 from truecost.journal import searchlog
 from truecost.journal.file import enter
 from truecost.judge.assessment import AUDITED
-from truecost.judge.evidence import Chosen
+from truecost.judge.question import Chosen
 from truecost.race import policy as race
 from truecost.race.policy import Cut, Decision, RunOrder, Standing, Stretch
 from truecost.space.space import Configuration, Space
@@ -280,7 +280,7 @@ def test_a_search_goes_on_with_a_larger_budget(tmp_path: Path) -> None:
     # A second look has a part of delta, and says so.
     assert more.assessment.evidence is not None
     assert more.assessment.evidence.share == pytest.approx(6 / (2 * math.pi) ** 2)
-    assert any("look 2" in claim for claim in more.assessment.evidence.rests_on)
+    assert any("look 2" in claim for claim in more.assessment.evidence.assumptions)
     assert import_runs(tmp_path / "s.db").trajectory.looks == 2
 
 

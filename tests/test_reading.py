@@ -281,7 +281,7 @@ def test_a_utility_of_whatever_has_times(here: Path) -> None:
         import_runs(bare.to_table(), utility="step=1", par=10, cutoff=5)
     told = assess(found)
     assert told.to_dict()["runs"]["utility"] == "half-life=0.5"
-    assert {each.kind for each in told.statements} == {"solved share", "wins"}
+    assert {each.quantity for each in told.statements} == {"solved share", "wins"}
     assert "expected utility (half-life=0.5)" in audited(told, Context()).text
 
 

@@ -114,7 +114,7 @@ def test_the_page_says_what_the_assessment_knows() -> None:
     assert seen["training-cost"] == expected.costs.training[expected.own]
     assert seen["true-cost"] == expected.optimism.true_cost
     assert seen["interval"] == expected.certificate.upper
-    assert seen["difference"] == expected.comparison.estimate
+    assert seen["difference"] == expected.comparison.observed
     assert seen["bottleneck"] == expected.noise.bottleneck
     assert seen["optimism"] == expected.optimism.gap
     assert repr(found.data) == repr(

@@ -32,7 +32,7 @@ from truecost.campaigns.campaign import Progress
 from truecost.campaigns.validate import Validated, validate
 from truecost.journal.validationlog import import_of
 from truecost.judge.assessment import AUDITED
-from truecost.judge.evidence import part_of_round
+from truecost.judge.looks import of_round
 from truecost.race.stopping import HOPELESS, StoppingRule
 from truecost.running.instances import prepare
 from truecost.stats import forecast, scanning
@@ -225,11 +225,11 @@ def test_rounds_share_delta(here: Scenario) -> None:
     assert test.shape == (2, 11, 3)
     means = test.costs.mean(axis=2)
     limits = confidence.watched(
-        means[0] - means[1], -110, 110, 2 * 0.05 * part_of_round(3, 3), planned=11
+        means[0] - means[1], -110, 110, 2 * 0.05 * of_round(3, 3), planned=11
     )
     assert (comparison.lower, comparison.upper) == pytest.approx((limits.lower, limits.upper))
-    assert sum(part_of_round(number, 3) for number in (1, 2, 3)) == pytest.approx(1)
-    assert part_of_round(2, None) == pytest.approx(6 / (4 * np.pi**2))
+    assert sum(of_round(number, 3) for number in (1, 2, 3)) == pytest.approx(1)
+    assert of_round(2, None) == pytest.approx(6 / (4 * np.pi**2))
 
 
 def test_what_the_log_has_runs_on_is_left_out(here: Scenario, folder: Path, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from truecost.importers.detect import import_runs
     from truecost.journal.journal import Journal
     from truecost.judge.assessment import Assessment
-    from truecost.judge.evidence import RefusedError
+    from truecost.judge.refusal import RefusedError
     from truecost.judge.statements import Certificate
     from truecost.matrix import CostMatrix
     from truecost.matrix.imported import Import
@@ -130,7 +130,7 @@ _HOMES = {
     "audit": "verbs",
     "Certificate": "judge.statements",
     "certify": "verbs",
-    "RefusedError": "judge.evidence",
+    "RefusedError": "judge.refusal",
     "plan": "plan:",
     "race": "race:",
     "replay": "race.replay:",

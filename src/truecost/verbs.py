@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from truecost.errors import InputError
 from truecost.judge import assess as judging
 from truecost.judge.assessment import AUDITED, Assessment
-from truecost.judge.evidence import Chosen, Primary, RefusedError
+from truecost.judge.question import Chosen, Primary
+from truecost.judge.refusal import RefusedError
 from truecost.judge.statements import Certificate
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import

@@ -30,7 +30,7 @@ from truecost.journal.journal import Journal, RunDesign, refuse_changes
 from truecost.journal.validationlog import Stop, Terms
 from truecost.judge.assess import assess
 from truecost.judge.assessment import Assessment
-from truecost.judge.evidence import Primary
+from truecost.judge.question import Primary
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
 from truecost.race.stopping import StoppingRule

@@ -228,7 +228,7 @@ def _show(assessment: "Assessment", what: str, power: float, json: bool) -> None
     counts = assessment.compared.select(configurations=[name]).counts()
     answer(
         json,
-        lambda: {**assessment.to_dict(), "plan": {"show": what, **asdict(forecast.found)}},
+        lambda: {**assessment.to_dict(), "plan": {"show": what, **asdict(forecast.forecast)}},
         lambda: show_section(
             forecast,
             f"configuration {name}",

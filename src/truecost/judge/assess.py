@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
-from truecost.judge import statements
 from truecost.judge.assessment import Assessment
-from truecost.judge.evidence import Question
+from truecost.judge.costs import check_names
+from truecost.judge.question import Question
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
 from truecost.runs import Trajectory
@@ -51,7 +51,7 @@ def assess(
         )
     assessment = Assessment(log=log, asked=question, test=log.test if given is None else given)
     if given is not None:
-        statements.check_names(given, assessment.incumbent)
+        check_names(given, assessment.incumbent)
     return assessment
 
 

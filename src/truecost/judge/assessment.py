@@ -3,26 +3,38 @@ from here.
 """
 
 import math
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from truecost.errors import InputError
-from truecost.judge import statements
-from truecost.judge.estimates import Estimates
-from truecost.judge.evidence import Evidence, Primary, RefusedError, gather_evidence
-from truecost.judge.spoken import Spoken
-from truecost.judge.statements import Certificate, Comparison, Grade, Pairs
+from truecost.judge.costs import Costs, check_has_runs, check_names, costs_of
+from truecost.judge.evidence import Evidence, fixed_before, gather_evidence, incumbent_of
+from truecost.judge.noise import Heaviest, Noise, Spread, heaviest_of, noise_of, spread_of
+from truecost.judge.optimism import Optimism, OverTuning, correction, optimism_of, over_tuning_of
+from truecost.judge.question import Primary, Question, Stream
+from truecost.judge.refusal import Refusal
+from truecost.judge.statements import (
+    Certificate,
+    Comparison,
+    Grade,
+    Pairs,
+    Spoken,
+    Statement,
+    pairs_of,
+)
 from truecost.matrix import CostMatrix
-from truecost.runs import Status
+from truecost.matrix.imported import Import
+from truecost.runs import Trajectory
+from truecost.stats.utility import Utility
 
 if TYPE_CHECKING:  # a part loads what it is computed with when it is asked for
     import polars as pl
 
-    from truecost.judge.beyond import Statement
     from truecost.judge.bounds import PaperBounds
     from truecost.judge.outlook import Outlook, Reach
     from truecost.paper.fit import Fit
@@ -31,6 +43,10 @@ if TYPE_CHECKING:  # a part loads what it is computed with when it is asked for
     from truecost.stats.confidence import UpperBySize
     from truecost.stats.forecast import Width
 
+# Fewer instances than this have no halves to speak of.
+FEWEST_TO_SWEEP = 8
+NO_PAIRS = Pairs((), *[np.empty(0)] * 4)
+FloatArray = NDArray[np.float64]
 Part = Literal[
     "configurations",
     "certificate",
@@ -53,12 +69,9 @@ AUDITED: tuple[Part, ...] = (
     "over_tuning",
 )
 
-# Fewer instances than this have no halves to speak of.
-FEWEST_TO_SWEEP = 8
-
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Assessment(Estimates, Spoken):
+class Assessment(Spoken):
     """Everything that is said of a set of runs. Parts are computed when first asked for.
 
     Attributes
@@ -71,153 +84,308 @@ class Assessment(Estimates, Spoken):
         Runs on fresh instances, where there are some.
     """
 
+    log: Import
+    asked: Question
+    test: CostMatrix | None
+
+    # ---- what the runs show by themselves, without a guarantee -----------------------------------
+
+    def __post_init__(self) -> None:
+        if self.log.utility is not None:
+            Utility.parse(self.log.utility)
+        check_names(self.matrix, self.asked.default)
+        if self.asked.configuration is not None:
+            check_names(self.matrix, self.asked.configuration)
+            check_has_runs(self.matrix, self.asked.configuration)
+        if self.asked.chosen == "before":
+            fixed_before(self.matrix, self.asked.configuration)
+
+    @property
+    def matrix(self) -> CostMatrix:
+        """The runs that were there when the configuration was chosen."""
+        return self.log.matrix
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """Where the configurations come from."""
+        return self.log.trajectory
+
+    @cached_property
+    def costs(self) -> Costs:
+        """Training costs of all configurations."""
+        return costs_of(self.matrix)
+
+    @cached_property
+    def incumbent(self) -> str:
+        """The configuration that was chosen: as asked, else the log's, else the one with the least
+        training cost.
+        """
+        return self.asked.configuration or incumbent_of(self.matrix, self.trajectory)
+
+    @cached_property
+    def default(self) -> str | None:
+        """What it should be better than, where known."""
+        known = (
+            self.trajectory.default
+            if self.trajectory.default in self.matrix.configurations
+            else None
+        )
+        return self.asked.default or known
+
+    @cached_property
+    def own(self) -> int:
+        """The place of the incumbent."""
+        return self.matrix.configurations.index(self.incumbent)
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether configurations were made from costs on these instances."""
+        return self.trajectory.proposed == "adaptively"
+
+    @cached_property
+    def fresh(self) -> CostMatrix | None:
+        """The test runs on instances that training has not seen; None without any."""
+        used = set(self.matrix.instances)
+        new = (
+            []
+            if self.test is None
+            else [instance for instance in self.test.instances if instance not in used]
+        )
+        return self.test.select(instances=new) if self.test is not None and new else None
+
+    @cached_property
+    def tested(self) -> Mapping[str, float]:
+        """Mean costs on test instances that training has not seen, of those that have runs there."""
+        if self.fresh is None:
+            return {}
+        means = zip(self.fresh.configurations, costs_of(self.fresh).training.tolist(), strict=True)
+        return {name: cost for name, cost in means if math.isfinite(cost)}
+
+    def true_cost(self, name: str) -> float:
+        """The estimate of a configuration's true cost; NaN is unknown."""
+        if name in self.tested:
+            return self.tested[name]
+        training = float(self.costs.training[self.matrix.configurations.index(name)])
+        if name == self.incumbent:
+            return self.optimism.true_cost
+        if name == self.default:
+            # It was there before any cost was seen: nothing was chosen by these.
+            return training
+        if self.adaptive:
+            return math.nan
+        place = self.matrix.configurations.index(name)
+        return training + correction(self.costs.compared, place, self.optimism.selection_error)
+
+    @cached_property
+    def optimism(self) -> Optimism:
+        """What the incumbent's training cost hides."""
+        return optimism_of(
+            self.costs,
+            self.own,
+            self.tested.get(self.incumbent, math.nan),
+            adaptive=self.adaptive and self.incumbent != self.trajectory.default,
+            splits=self.asked.splits,
+            rng=self.asked.rng(Stream.SPLITS),
+        )
+
+    @cached_property
+    def heaviest(self) -> Heaviest | None:
+        """The instance that makes up most of the incumbent's mean cost, where one does: on test
+        runs if it has some.
+        """
+        if self.fresh is not None and self.incumbent in self.tested:
+            return heaviest_of(self.fresh, self.incumbent, "test")
+        return heaviest_of(self.matrix, self.incumbent, "training")
+
+    @cached_property
+    def over_tuning(self) -> OverTuning:
+        """Whether the search went past something better."""
+        names = self.matrix.configurations
+        return over_tuning_of(self.costs, names, self.incumbent, self.trajectory, self.tested)
+
+    @cached_property
+    def noise(self) -> Noise:
+        """Where the noise in the incumbent's training cost comes from."""
+        return noise_of(self.matrix, self.costs, self.own)
+
+    @cached_property
+    def spread(self) -> Spread:
+        """How the incumbent's runs were spread."""
+        return spread_of(self.matrix, self.costs, self.own)
+
+    @cached_property
+    def failed(self) -> FloatArray:
+        """The share of each configuration's runs that failed; censored ones have not."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(self.matrix.failed.sum(axis=(1, 2)) / self.costs.runs)
+
+    @cached_property
+    def censored(self) -> NDArray[np.int64]:
+        """How many runs of each configuration were stopped at a cap."""
+        return np.asarray(self.matrix.censored.sum(axis=(1, 2)))
+
+    @property
+    def failed_known(self) -> bool:
+        """Whether statuses, or the highest possible cost, tell which runs failed."""
+        return self.matrix.has_statuses or math.isfinite(self.matrix.high)
+
     # ---- what may be said ------------------------------------------------------------------------
 
     @cached_property
-    def _evidence(self) -> Evidence | RefusedError:
+    def _evidence(self) -> Evidence | Refusal:
         return self._gathered(self.incumbent)
 
     @cached_property
-    def _pair_evidence(self) -> Evidence | RefusedError:
-        names = [self.incumbent, *([] if self.default is None else [self.default])]
-        return self._gathered(*names)
+    def _pair_evidence(self) -> Evidence | Refusal:
+        return self._gathered(self.incumbent, *([] if self.default is None else [self.default]))
 
-    def _gathered(self, *names: str) -> Evidence | RefusedError:
+    def _gathered(self, *names: str) -> Evidence | Refusal:
         """Evidence on the first of these; from test runs only if all have some."""
-        test = self.test
-        asked_for = self.asked.chosen in (None, "test")
-        if test is None or not asked_for or not all(name in test.configurations for name in names):
-            test = None
-        try:
-            # Without a name on-part certifies the winner of the part that chooses, under its own
-            # name.
-            return gather_evidence(
-                self.matrix, self.asked.configuration, self.asked, self.trajectory, test
-            )
-        except RefusedError as refusal:
-            if self.test is not None and test is None and asked_for:
-                missing = [name for name in names if name not in self.test.configurations]
-                said = " and ".join(
-                    "the default" if name == self.default else f"configuration {name}"
-                    for name in missing
-                )
-                return RefusedError(
-                    f"{said} {'has' if len(missing) == 1 else 'have'} no test runs, and {refusal.reason}"
-                )
-            return refusal
+        test, asked_for = self.test, self.asked.chosen in (None, "test")
+        missing = (
+            [] if test is None else [name for name in names if name not in test.configurations]
+        )
+        # Without a name on-part certifies the winner of the part that chooses, under its own name.
+        evidence = gather_evidence(
+            self.matrix,
+            self.asked.configuration,
+            self.asked,
+            self.trajectory,
+            test if asked_for and not missing else None,
+        )
+        if isinstance(evidence, Evidence) or not (missing and asked_for):
+            return evidence
+        lacking = " and ".join(
+            "the default" if name == self.default else f"configuration {name}" for name in missing
+        )
+        have = "has" if len(missing) == 1 else "have"
+        return Refusal(f"{lacking} {have} no test runs, and {evidence.reason}")
 
     @property
     def evidence(self) -> Evidence | None:
         """What the certificate was made from; None where there is none."""
-        return None if isinstance(self._evidence, RefusedError) else self._evidence
+        return None if isinstance(self._evidence, Refusal) else self._evidence
 
     @cached_property
-    def _certified(self) -> Certificate | RefusedError:
-        if isinstance(self._evidence, RefusedError):
-            return self._evidence
-        try:
-            return statements.certificate(
-                self._evidence, delta=self.asked.delta, rng=self.asked.rng(1)
+    def _alone(self) -> "Mapping[str, Statement | Refusal]":
+        """What may be said of the configuration by itself."""
+        from truecost.judge.sampling import statements_of
+        from truecost.stats.quantities import ALONE, MEAN
+
+        evidence, delta, rng = self._evidence, self.asked.delta, self.asked.rng
+        if isinstance(evidence, Refusal):
+            return {quantity.name: evidence for quantity in ALONE}
+        mean = statements_of([MEAN], evidence, None, delta=delta, order=rng(Stream.CERTIFICATE))
+        return mean | statements_of(
+            ALONE[1:], evidence, None, delta=delta, order=rng(Stream.STATEMENTS)
+        )
+
+    @cached_property
+    def _paired(self) -> "Mapping[str, Statement | Refusal]":
+        """What may be said of it against the default."""
+        from truecost.judge.sampling import statements_of
+        from truecost.stats.quantities import DIFFERENCE, PAIRED
+
+        evidence, default = self._pair_evidence, self.default
+        refusal = evidence if isinstance(evidence, Refusal) else None
+        if refusal is None and default is None:
+            refusal = Refusal("no default is known")
+        elif isinstance(evidence, Evidence) and evidence.configuration == default:
+            refusal = Refusal(
+                "on the part of the instances that chooses, the default itself is the best"
             )
-        except RefusedError as refusal:
-            return refusal
+        if refusal is not None or isinstance(evidence, Refusal):
+            return {quantity.name: refusal or Refusal("") for quantity in PAIRED}
+        delta, rng = self.asked.delta, self.asked.rng
+        difference = statements_of(
+            [DIFFERENCE], evidence, default, delta=delta, order=rng(Stream.COMPARISON)
+        )
+        return (
+            statements_of(PAIRED[:-1], evidence, default, delta=delta, order=rng(Stream.STATEMENTS))
+            | difference
+        )
+
+    @cached_property
+    def statements(self) -> tuple[Statement, ...]:
+        """What may be said beyond the mean and its difference to the default's."""
+        own, pair = self._evidence, self._pair_evidence
+        # One table speaks of one configuration: on-part may have another winner than the one with
+        # test runs.
+        alike = isinstance(own, Refusal) or (
+            isinstance(pair, Evidence) and pair.configuration == own.configuration
+        )
+        stated = [*self._alone.items(), *(self._paired.items() if alike else ())]
+        return tuple(
+            statement
+            for name, statement in stated
+            if isinstance(statement, Statement) and name not in ("mean", "difference")
+        )
+
+    @cached_property
+    def _certified(self) -> Certificate | Refusal:
+        mean = self._alone["mean"]
+        return mean if isinstance(mean, Refusal) else Certificate.of(mean)
 
     @property
     def certificate(self) -> Certificate | None:
         """What the true cost does not exceed; for on-part of the winner of the part that chooses."""
-        return None if isinstance(self._certified, RefusedError) else self._certified
+        return None if isinstance(self._certified, Refusal) else self._certified
 
     @property
     def no_certificate(self) -> str | None:
         """Why there is none."""
-        return self._certified.reason if isinstance(self._certified, RefusedError) else None
+        return self._certified.reason if isinstance(self._certified, Refusal) else None
 
-    @property
+    @cached_property
     def comparison(self) -> Comparison | None:
         """The configuration against the default; None without a default, or where the incumbent is
         the default.
         """
-        return None if self._compared is None else self._compared[0]
+        if self.default is None or self.incumbent == self.default:
+            return None
+        evidence = self._pair_evidence
+        known = isinstance(evidence, Evidence) and evidence.configuration != self.default
+        used = evidence.against(self.default) if known and isinstance(evidence, Evidence) else None
+        name = self.incumbent if used is None else used.configuration
+        tested = used is not None and used.chosen == "test"
+        if used is None and self.fresh is not None:
+            tested = {name, self.default} <= set(self.fresh.configurations)
+        runs = used.runs if used is not None else self.fresh if tested else self.matrix
+        return Comparison(
+            statement=self._paired["difference"],
+            evidence=used,
+            configuration=name,
+            default=self.default,
+            on="test" if tested else "training",
+            pairs=pairs_of(runs or self.matrix, name, self.default),
+        )
 
     @property
     def pairs(self) -> Pairs:
         """The differences to the default that the comparison speaks of, instance by instance."""
-        return Pairs((), *[np.empty(0)] * 4) if self._compared is None else self._compared[1]
+        return NO_PAIRS if self.comparison is None else self.comparison.pairs
 
     @property
     def compared(self) -> CostMatrix:
         """The runs that the comparison speaks of; without one, all."""
-        return self.matrix if self._compared is None else self._compared[2]
-
-    @cached_property
-    def _compared(self) -> tuple[Comparison, Pairs, CostMatrix] | None:
-        if self.default is None or self.incumbent == self.default:
-            return None
-        evidence, limits, reason = None, None, None
-        found = self._pair_evidence
-        if isinstance(found, RefusedError):
-            reason = found.reason
-        elif found.configuration == self.default:
-            reason = "on the part of the instances that chooses, the default itself is the best"
-        else:
-            evidence = found.against(self.default)
-            try:
-                limits = statements.limits_of_difference(
-                    found, self.default, delta=self.asked.delta, rng=self.asked.rng(2)
-                )
-            except RefusedError as refusal:
-                reason = refusal.reason
-        name = self.incumbent if evidence is None else evidence.configuration
-        fresh = (
-            self.fresh
-            if self.fresh is not None and {name, self.default} <= set(self.fresh.configurations)
-            else None
-        )
-        runs = (
-            evidence.runs if evidence is not None else fresh if fresh is not None else self.matrix
-        )
-        pairs = statements.pairs_of(runs, name, self.default)
-        tested = fresh is not None if evidence is None else evidence.chosen == "test"
-        on: Literal["test", "training"] = "test" if tested else "training"
-        said = statements.comparison(
-            pairs, name, self.default, on=on, limits=limits, evidence=evidence, reason=reason
-        )
-        return said, pairs, runs
-
-    @cached_property
-    def statements(self) -> "tuple[Statement, ...]":
-        """What may be said beyond the mean; against the default where both have runs that may be
-        used.
-        """
-        from truecost.judge.beyond import statements_of
-
-        own = self._evidence
-        for evidence, default in ((self._pair_evidence, self.default), (own, None)):
-            # One table speaks of one configuration: on-part may have another winner than the one
-            # with test runs.
-            if isinstance(evidence, RefusedError):
-                continue
-            if isinstance(own, RefusedError) or evidence.configuration == own.configuration:
-                with suppress(RefusedError):
-                    worth, rng = self.log.utility is not None, self.asked.rng(8)
-                    return statements_of(
-                        evidence, default, delta=self.asked.delta, rng=rng, utility=worth
-                    )
-        return ()
+        comparison = self.comparison
+        if comparison is None:
+            return self.matrix
+        if comparison.evidence is not None:
+            return comparison.evidence.runs
+        return self.fresh if comparison.on == "test" and self.fresh is not None else self.matrix
 
     @cached_property
     def approximate(self) -> "tuple[Approximate, ...]":
         """What normal theory says of the means against the default: approximate, beside what is
         guaranteed.
         """
-        from truecost.judge.beyond import approximate_of
+        from truecost.judge.sampling import approximate_of
 
         evidence, default = self._pair_evidence, self.default
-        if isinstance(evidence, RefusedError) or default in (None, evidence.configuration):
+        if isinstance(evidence, Refusal) or default is None or default == evidence.configuration:
             return ()
-        return approximate_of(
-            evidence, default or "", delta=self.asked.delta, utility=self.log.utility is not None
-        )
+        return approximate_of(evidence, default, delta=self.asked.delta)
 
     @cached_property
     def width(self) -> "Width | None":
@@ -242,9 +410,7 @@ class Assessment(Estimates, Spoken):
         from truecost.stats import forecast
 
         name = self.incumbent if self.comparison is None else self.comparison.configuration
-        goal = to_show(
-            self.compared, name, self.default, what, utility=self.log.utility is not None
-        )
+        goal = to_show(self.compared, name, self.default, what)
         return Reach(
             what,
             forecast.instances_needed(goal, self.asked.delta, power=power, rng=self._forecasting),
@@ -252,12 +418,12 @@ class Assessment(Estimates, Spoken):
 
     @cached_property
     def _forecasting(self) -> int:
-        return int(self.asked.rng(4).integers(2**62))
+        return int(self.asked.rng(Stream.FORECASTS).integers(2**62))
 
     @property
-    def wins(self) -> "Statement | None":
+    def wins(self) -> Statement | None:
         """The statement of wins against the default, where there is one."""
-        return next((each for each in self.statements if each.kind == "wins"), None)
+        return next((each for each in self.statements if each.quantity == "wins"), None)
 
     @property
     def primary(self) -> Primary:
@@ -280,14 +446,14 @@ class Assessment(Estimates, Spoken):
         return self.grade == "better"
 
     @cached_property
-    def bounds(self) -> "PaperBounds | str":
+    def bounds(self) -> "PaperBounds | Refusal":
         """The paper's bounds with estimated variances, or why there are none."""
         from truecost.judge.bounds import paper_bounds, subject_of
 
         try:
             return paper_bounds(subject_of(self.matrix, self.incumbent), delta=self.asked.delta)
-        except InputError as refusal:
-            return str(refusal)
+        except InputError as error:
+            return Refusal(str(error))
 
     @cached_property
     def outlook(self) -> "Outlook":
@@ -317,7 +483,7 @@ class Assessment(Estimates, Spoken):
             return "some configurations have no run on some instances"
         if self.censored.any():
             return "some runs were stopped at a cap, and what they cost is not known"
-        if isinstance(self.bounds, str):
+        if isinstance(self.bounds, Refusal):
             return "within and across are not known for every configuration"
         return None
 
@@ -326,7 +492,7 @@ class Assessment(Estimates, Spoken):
         """Training and test costs of all configurations on one random split."""
         from truecost.paper.one_split import one_split
 
-        return one_split(self.matrix, rng=self.asked.rng(7))
+        return one_split(self.matrix, rng=self.asked.rng(Stream.ONE_SPLIT))
 
     @cached_property
     def limits_by_size(self) -> "UpperBySize":
@@ -336,7 +502,7 @@ class Assessment(Estimates, Spoken):
         from truecost.judge.curves import limits_by_size
 
         assert self.evidence is not None  # noqa: S101 - whoever asks has looked
-        return limits_by_size(self.evidence, self.asked.delta, self.asked.rng(6))
+        return limits_by_size(self.evidence, self.asked.delta, self.asked.rng(Stream.SIZES))
 
     @cached_property
     def sweeps(self) -> "tuple[tuple[pl.DataFrame, ...], tuple[Fit, ...]]":
@@ -349,127 +515,16 @@ class Assessment(Estimates, Spoken):
             self.matrix,
             splits=self.asked.splits,
             delta=self.asked.delta,
-            rng=lambda: self.asked.rng(5),
+            rng=lambda: self.asked.rng(Stream.SWEEPS),
         )
 
-    # ---- as plain data ---------------------------------------------------------------------------
-
-    def to_dict(self, *parts: Part) -> dict[str, Any]:
+    def to_dict(self, *parts: "Part") -> dict[str, Any]:
         """The assessment as plain data: who, what it costs, and the parts asked for; the same keys
         whoever asks.
         """
-        matrix = self.matrix
-        configurations, instances, each = matrix.shape
-        runs = int(self.costs.runs.sum())
-        statuses = None
-        if matrix.statuses is not None:
-            statuses = {status.label: int((matrix.statuses == status).sum()) for status in Status}
-        told: dict[str, Any] = {
-            "runs": {
-                "kind": self.log.kind,
-                "configurations": configurations,
-                "instances": instances,
-                "runs_per_cell": each,
-                "runs": runs,
-                "missing_runs": matrix.costs.size - runs,
-                "low": matrix.low,
-                "high": matrix.high,
-                "utility": self.log.utility,
-                "statuses": statuses,
-                "left_out": dict(self.log.left_out),
-                "notes": list(self.log.notes),
-            },
-            "chosen": {
-                "tool": self.trajectory.tool,
-                "proposed": self.trajectory.proposed,
-                "raced": self.trajectory.raced,
-                "unfinished": self.trajectory.unfinished,
-            },
-            "asked": asdict(self.asked),
-            "incumbent": self._entry(self.incumbent),
-            "default": None if self.default is None else self._entry(self.default),
-        }
-        return told | {part: self._part(part) for part in parts}
+        from truecost.judge.parts import plain
 
-    def _entry(self, name: str) -> dict[str, Any]:
-        return {
-            **self._counted(self.matrix.configurations.index(name)),
-            "true_cost": self.true_cost(name),
-            "true_cost_from": self._source(name),
-            "parameters": dict(self.log.parameters.get(name, {})),
-        }
-
-    def _counted(self, place: int) -> dict[str, Any]:
-        costs = self.costs
-        return {
-            "configuration": self.matrix.configurations[place],
-            "training_cost": float(costs.training[place]),
-            "training_cost_at_least": float(costs.lowest[place]),
-            "standard_error": float(costs.standard_error[place]),
-            "runs": int(costs.runs[place]),
-            "instances": int(costs.instances[place]),
-            "censored": int(self.censored[place]),
-        }
-
-    def _source(self, name: str) -> str:
-        if name in self.tested:
-            return "test runs"
-        if name == self.default and name != self.incumbent:
-            return "training runs"
-        return self.optimism.source
-
-    def _part(self, part: Part) -> Any:
-        if part == "configurations":
-            return self._table()
-        if part == "certificate":
-            found = self.certificate
-            if found is None:
-                return {"reason": self.no_certificate}
-            return {**asdict(found), "width": None if self.width is None else asdict(self.width)}
-        if part == "comparison":
-            compared = self.comparison
-            return None if compared is None else {**asdict(compared), "grade": compared.grade}
-        if part == "approximate":
-            return [asdict(each) for each in self.approximate]
-        if part == "statements":
-            return [{**asdict(each), "grade": each.grade} for each in self.statements]
-        if part == "noise":
-            heaviest = None if self.heaviest is None else self.heaviest._asdict()
-            return {**asdict(self.noise), "spread": asdict(self.spread), "heaviest": heaviest}
-        if part == "over_tuning":
-            return asdict(self.over_tuning) | {
-                "along": [point._asdict() for point in self.over_tuning.along]
-            }
-        if part == "bounds":
-            return {"reason": self.bounds} if isinstance(self.bounds, str) else asdict(self.bounds)
-        if part == "outlook":
-            return self._plain_outlook()
-        return asdict(self.optimism)
-
-    def _plain_outlook(self) -> dict[str, Any]:
-        found, plan = self.outlook, self.outlook.plan
-        return {
-            "plan": None
-            if plan is None
-            else {name: getattr(plan, name) for name in ("instances", "runs", "standard_error")},
-            "no_plan": found.no_plan,
-            "reach": [{"show": each.what, **asdict(each.found)} for each in found.reach],
-            "tell_apart": None if found.apart is None else asdict(found.apart),
-        }
-
-    def _table(self) -> list[dict[str, Any]]:
-        costs = self.costs
-        return [
-            {
-                **self._counted(place),
-                "rank": rank if costs.ranked[place] else None,
-                "within": float(costs.components.within[place]),
-                "across": float(costs.components.across[place]),
-                "total": float(costs.components.total[place]),
-                "not_solved": float(self.failed[place]) if self.failed_known else None,
-            }
-            for rank, place in enumerate(costs.order.tolist(), 1)
-        ]
+        return plain(self, *parts)
 
     def __repr__(self) -> str:
         configurations, instances, runs = self.matrix.shape

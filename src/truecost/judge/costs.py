@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.stats.estimate import training_cost
 from truecost.stats.variance import VarianceComponents, instance_summaries, variance_components
@@ -160,3 +161,17 @@ def difficulty(means: FloatArray, there: BoolArray) -> FloatArray:
         if moved <= 1e-9 * float(np.abs(added).max()):
             break
     return added
+
+
+def check_names(matrix: CostMatrix, *names: str | None) -> None:
+    """Refuse names that are not there."""
+    for name in names:
+        if name is not None and name not in matrix.configurations:
+            matrix.select(configurations=[name])  # which says what is wrong with it
+
+
+def check_has_runs(matrix: CostMatrix, name: str) -> None:
+    """Refuse a configuration without runs."""
+    check_names(matrix, name)
+    if np.isnan(matrix.costs[matrix.configurations.index(name)]).all():
+        raise InputError(f"Expected runs of {name!r}, got none.")

@@ -38,132 +38,37 @@ time, on runs that no later instance had a part in: the first one on each instan
 however the caps came about, in any order.
 """
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
+from truecost.judge import looks
 from truecost.judge.costs import best_of, difficulty, instance_means, levelled
+from truecost.judge.question import Chosen, Question, Stream
+from truecost.judge.refusal import Refusal
 from truecost.matrix import CostMatrix
 from truecost.runs import Trajectory, Watched
+from truecost.stats.assumptions import (
+    CAPPED,
+    COUNTS,
+    IN_ORDER,
+    INSTANCES,
+    NOT_TUNED,
+    ONE_LOOK,
+    PICKED_SEED,
+    RANGE,
+    SEEDS,
+    WATCHED,
+)
+from truecost.stats.assumptions import UNSORTED as UNSORTED
 
 FloatArray = NDArray[np.float64]
-Primary = Literal["mean", "wins"]
-Chosen = Literal["test", "before", "from-list", "on-part", "progressive"]
-
 # The part of the instances that chooses, for on-part: more is left to judge by than with halves,
 # and the choice hardly suffers (`python -m bench.shares`).
 CHOOSING = 0.2
-
-INSTANCES = "instances are independent draws from one distribution"
-SEEDS = "seeds are independent"
-RANGE = "every cost lies in the given range"
-COUNTS = "who got how many runs was decided without looking at costs"
-ONE_LOOK = "the number of instances was fixed before looking"
-ORDER = "the seed was not picked after seeing results"
-IN_ORDER = (
-    "instances came in the order of the matrix, which has nothing to do with how hard they are, and the race decided only "
-    "who gets no further ones"
-)
-WATCHED = "instances came in the order of the matrix, and costs decided only when to stop"
-# What nobody may have said, and a statement needs.
-NOT_TUNED = "these configurations were not tuned on these instances"
-UNSORTED = "these instances came in this order, which has nothing to do with how hard they are"
-CENSORED = "a run that was stopped at a cap would have cost the cap at least"
-
-
-class RefusedError(InputError):
-    """There is no valid statement of this kind.
-
-    Parameters
-    ----------
-    reason
-        Why, in lower case and without a full stop.
-    """
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"No valid statement can be made: {reason}.")
-        self.reason = reason
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What is asked of a set of runs, and what is known of them.
-
-    Parameters
-    ----------
-    configuration, default
-        Who is judged, and what it should be better than; by default the trajectory's, else the
-        least training cost.
-    chosen
-        How the configuration was chosen, where the trajectory does not say.
-    raced
-        Whether costs decided who got how many runs, where the trajectory does not say.
-    list_size
-        For from-list: how long the list was, where not all of it has runs.
-    fresh, proposal
-        For progressive: the instances unused before it was proposed, and its number t, from 1.
-    delta
-        The probability with which each guaranteed statement may be wrong.
-    splits
-        How many times the instances are split in halves to see what choosing adds.
-    seed
-        Of every random number.
-    primary
-        What decides whether the configuration is better than the default, chosen before looking:
-        its mean cost, or wins. By default the mean where the range of the cost is known, wins else.
-    """
-
-    configuration: str | None = None
-    default: str | None = None
-    chosen: Chosen | None = None
-    raced: bool | None = None
-    list_size: int | None = None
-    fresh: tuple[str, ...] | None = None
-    proposal: int | None = None
-    delta: float = 0.05
-    splits: int = 1000
-    seed: int = 0
-    primary: Primary | None = None
-
-    def __post_init__(self) -> None:
-        if self.chosen is not None and self.chosen not in get_args(Chosen):
-            raise InputError(
-                f"Expected `chosen` to be one of {', '.join(get_args(Chosen))}, got {self.chosen!r}."
-            )
-        if self.primary not in (None, *get_args(Primary)):
-            raise InputError(
-                f"Expected `primary` to be one of {', '.join(get_args(Primary))}, got {self.primary!r}."
-            )
-        if not 0 < self.delta < 1:
-            raise InputError(f"Expected `delta` between 0 and 1, got {self.delta}.")
-        if self.splits < 1:
-            raise InputError(f"Expected at least 1 of `splits`, got {self.splits}.")
-        if self.list_size is not None and (
-            self.list_size < 1 or self.chosen not in (None, "from-list")
-        ):
-            raise InputError(
-                "Expected `list_size`, the length of the list, to be 1 or more, and for from-list only."
-            )
-        if self.chosen == "progressive":
-            if self.fresh is None or self.proposal is None:
-                raise InputError(
-                    "Expected `fresh` instances and the number of the `proposal` for progressive."
-                )
-            if not 1 <= self.proposal <= 10**9:
-                raise InputError(
-                    f"Expected the number of the `proposal` from 1 to 10^9, got {self.proposal}."
-                )
-        elif self.fresh is not None or self.proposal is not None:
-            raise InputError("Expected `fresh` instances and a `proposal` for progressive only.")
-
-    def rng(self, purpose: int) -> np.random.Generator:
-        """A stream of its own for each purpose, so that no number depends on what else was drawn."""
-        return np.random.default_rng([self.seed, purpose])
 
 
 class Evidence(NamedTuple):
@@ -171,8 +76,9 @@ class Evidence(NamedTuple):
 
     `runs` has only instances that may be used, `share` is the part of delta that is left for one
     configuration, `at_all_times` says that limits must hold at all times, `condition` what nobody
-    has said and the statement rests on. `rounds` are the most runs on an instance that there could
+    has said and the statement needs. `rounds` are the most runs on an instance that there could
     be and `planned` the instances that limits were planned for, where that was fixed beforehand.
+    `sampling_unit` is what was drawn independently.
     """
 
     runs: CostMatrix
@@ -182,9 +88,10 @@ class Evidence(NamedTuple):
     share: float
     at_all_times: bool
     condition: str | None
-    rests_on: tuple[str, ...]
+    assumptions: tuple[str, ...]
     rounds: int | None = None
     planned: int | None = None
+    sampling_unit: str = "instance"
 
     def against(self, default: str) -> "Evidence":
         """The same for statements against the default: of a list of m only m − 1 are compared with
@@ -193,7 +100,7 @@ class Evidence(NamedTuple):
         others = self.configurations - 1
         if self.chosen != "from-list" or not others or default not in self.runs.configurations:
             return self
-        return self._replace(configurations=others, share=1 / others)
+        return self._replace(configurations=others, share=looks.of_list(others))
 
 
 class Rounds(NamedTuple):
@@ -212,8 +119,8 @@ def gather_evidence(
     asked: Question,
     trajectory: Trajectory | None,
     test: CostMatrix | None = None,
-) -> Evidence:
-    """The runs a statement may use and the part of delta it has, or `RefusedError`.
+) -> Evidence | Refusal:
+    """The runs a statement may use and the part of delta it has, or why there are none.
 
     Parameters
     ----------
@@ -229,13 +136,13 @@ def gather_evidence(
     proposed = "unknown" if trajectory is None else trajectory.proposed
     chosen = asked.chosen
     if test is not None and chosen in (None, "test"):
-        watched, looks = (None, 1) if trajectory is None else (trajectory.watched, trajectory.looks)
-        return _on_test(matrix, test, name or incumbent_of(matrix, trajectory), watched, looks)
+        watched, look = (None, 1) if trajectory is None else (trajectory.watched, trajectory.looks)
+        return _on_test(matrix, test, name or incumbent_of(matrix, trajectory), watched, look)
     if chosen == "test":
-        raise RefusedError("there are no test runs of it")
+        return Refusal("there are no test runs of it")
     adaptive = f"{_tool(trajectory)} tuned on these instances, so they cannot certify its winner"
     if proposed == "adaptively" and chosen in (None, "from-list", "on-part"):
-        raise RefusedError(f"{adaptive}; run the winner and the default on new instances")
+        return Refusal(f"{adaptive}; run the winner and the default on new instances")
     condition = None
     if chosen is None:
         chosen = "from-list" if proposed == "beforehand" else "on-part"
@@ -249,27 +156,29 @@ def gather_evidence(
     ):
         condition = UNSORTED
     if chosen == "on-part":
-        return _on_part(matrix, name, stopped, asked.rng(0), condition)
+        return _on_part(matrix, name, stopped, asked.rng(Stream.PART), condition)
     if chosen == "before":
         name = fixed_before(matrix, name)
         if proposed == "adaptively" and trajectory is not None and name != trajectory.default:
-            raise RefusedError(f"{name!r} was not fixed before these costs were seen: {adaptive}")
+            return Refusal(f"{name!r} was not fixed before these costs were seen: {adaptive}")
     name = name or incumbent_of(matrix, trajectory)
     runs, m, share, claim = matrix, 1, 1.0, f"{name} was fixed before any of these costs was seen"
     if chosen == "from-list":
         m = max(len(matrix.configurations), asked.list_size or 0)
-        share = 1 / m
+        share = looks.of_list(m)
         claim = f"the list of {m:,} configurations was fixed before any of these costs was seen"
     elif chosen == "progressive":
         assert asked.fresh is not None  # noqa: S101 - the question has seen to it
         assert asked.proposal is not None  # noqa: S101
-        runs, share = matrix.select(instances=asked.fresh), 6 / (math.pi * asked.proposal) ** 2
+        runs, share = matrix.select(instances=asked.fresh), looks.of_number(asked.proposal)
         runs = runs.select(instances=sorted(runs.instances, key=matrix.instances.index))
         claim = (
             f"no cost on these instances had been seen when {name}, number {asked.proposal:,} of its search, was proposed, "
             "and every number is certified once at most"
         )
-    return Evidence(runs, name, chosen, m, share, stopped, condition, _rests(claim, stopped, runs))
+    return Evidence(
+        runs, name, chosen, m, share, stopped, condition, _assumed(claim, stopped, runs)
+    )
 
 
 def incumbent_of(matrix: CostMatrix, trajectory: Trajectory | None) -> str:
@@ -293,7 +202,7 @@ def fixed_before(matrix: CostMatrix, name: str | None) -> str:
     return name
 
 
-def in_rounds(evidence: Evidence, names: Sequence[str]) -> Rounds:
+def in_rounds(evidence: Evidence, names: Sequence[str]) -> Rounds | Refusal:
     """The first r runs of these configurations on each instance, in the order of the matrix.
 
     Whatever more runs there are is passed over: how many there are may depend on costs.
@@ -303,7 +212,7 @@ def in_rounds(evidence: Evidence, names: Sequence[str]) -> Rounds:
     used = counts > 0
     for name, mine in zip(names, used, strict=True):
         if not mine.any() or not mine[: int(mine.sum())].all():
-            raise RefusedError(
+            return Refusal(
                 f"in a race the instances of {name!r} did not come in the order of the others, from the first, and a limit "
                 "that holds at all times needs that; take runs on new instances"
             )
@@ -321,14 +230,7 @@ def in_rounds(evidence: Evidence, names: Sequence[str]) -> Rounds:
     complete = runs.replace(
         costs=kept(runs.costs), instances=runs.instances[:length], statuses=statuses, seeds=None
     )
-    return Rounds(complete, part_of_round(rounds, evidence.rounds), planned)
-
-
-def part_of_round(number: int, most: int | None) -> float:
-    """The part of δ that looks after so many runs on each instance have; all parts together are 1."""
-    return number**-2 / (
-        math.pi**2 / 6 if most is None else sum(each**-2 for each in range(1, most + 1))
-    )
+    return Rounds(complete, looks.of_round(rounds, evidence.rounds), planned)
 
 
 def _tool(trajectory: Trajectory | None) -> str:
@@ -357,8 +259,8 @@ def _race_unknown(trajectory: Trajectory) -> bool:
 
 
 def _on_test(
-    matrix: CostMatrix, test: CostMatrix, name: str, watched: Watched | None, looks: int
-) -> Evidence:
+    matrix: CostMatrix, test: CostMatrix, name: str, watched: Watched | None, look: int
+) -> Evidence | Refusal:
     if (test.low, test.high) != (matrix.low, matrix.high):
         raise InputError(
             f"Expected test runs with costs in [{matrix.low:g}, {matrix.high:g}], as the others have them, got "
@@ -374,22 +276,22 @@ def _on_test(
     used = set(matrix.instances)
     new = [instance for instance in test.instances if instance not in used]
     if not new:
-        raise RefusedError(
+        return Refusal(
             "all instances of the test runs were used in training too, and statements need fresh ones"
         )
     claim = f"{name} was chosen before any of the test costs was seen"
     runs, share = test.select(instances=new), 1.0
     if watched is not None:
-        rests_on = (INSTANCES, SEEDS, RANGE, WATCHED, claim)
+        assumed = (INSTANCES, SEEDS, RANGE, WATCHED, claim)
         return Evidence(
-            runs, name, "test", 1, 1.0, True, None, rests_on, watched.rounds, watched.planned
+            runs, name, "test", 1, 1.0, True, None, assumed, watched.rounds, watched.planned
         )
-    if looks > 1:
+    if look > 1:
         # Whoever asks for more after a look may stop at the one that pleases: all further ones
         # together have 0.39 δ.
-        share = 6 / (math.pi * looks) ** 2
-        claim = f"{name} was chosen without the test costs; this is look {looks} at them, with {share:.0%} of delta"
-    return Evidence(runs, name, "test", 1, share, False, None, _rests(claim, False, runs))
+        share = looks.of_number(look)
+        claim = f"{name} was chosen without the test costs; this is look {look} at them, with {share:.0%} of delta"
+    return Evidence(runs, name, "test", 1, share, False, None, _assumed(claim, False, runs))
 
 
 def _on_part(
@@ -398,20 +300,20 @@ def _on_part(
     stopped: bool,
     rng: np.random.Generator,
     condition: str | None,
-) -> Evidence:
+) -> Evidence | Refusal:
     if stopped:
-        raise RefusedError(
+        return Refusal(
             "configurations have runs on different instances, as after a race: which are left to choose from depended on "
             "the instances that would have to judge. If costs did not decide that, say so (`raced=False`)"
         )
     if matrix.censored.any():
-        raise RefusedError(
+        return Refusal(
             "runs were stopped at a cap, which costs on the instances that would have to judge may have set: the part that "
             "chooses would have seen them"
         )
     instances = len(matrix.instances)
     if instances < 2:
-        raise RefusedError(
+        return Refusal(
             "one part of the instances chooses and the others judge, which takes two instances at least"
         )
     order = rng.permutation(instances)
@@ -420,19 +322,19 @@ def _on_part(
     means, there = instance_means(matrix)
     place = best_of(means[:, first], there[:, first], difficulty(means[:, first], there[:, first]))
     if place is None:
-        raise RefusedError("there are no runs on the part of the instances that chooses")
+        return Refusal("there are no runs on the part of the instances that chooses")
     winner = matrix.configurations[place]
     if name is not None and name != winner:
         matrix.select(configurations=[name])  # a name that is not there is another mistake
-        raise RefusedError(
+        return Refusal(
             f"of these runs only the winner on a random fifth of the instances can be certified, which is {winner!r} and "
             f"not {name!r}"
         )
     runs = matrix.select(instances=[matrix.instances[i] for i in second])
     claim = "the configurations were not tuned on these instances"
-    return Evidence(runs, winner, "on-part", 1, 1.0, False, condition, _rests(claim, False, runs))
+    return Evidence(runs, winner, "on-part", 1, 1.0, False, condition, _assumed(claim, False, runs))
 
 
-def _rests(claim: str, stopped: bool, runs: CostMatrix) -> tuple[str, ...]:
-    kept = (INSTANCES, SEEDS, RANGE, *((CENSORED,) if runs.censored.any() else ()))
-    return (*kept, IN_ORDER, claim) if stopped else (*kept, COUNTS, claim, ONE_LOOK, ORDER)
+def _assumed(claim: str, stopped: bool, runs: CostMatrix) -> tuple[str, ...]:
+    kept = (INSTANCES, SEEDS, RANGE, *((CAPPED,) if runs.censored.any() else ()))
+    return (*kept, IN_ORDER, claim) if stopped else (*kept, COUNTS, claim, ONE_LOOK, PICKED_SEED)

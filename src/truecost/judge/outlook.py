@@ -5,20 +5,29 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import NamedTuple
 
-import numpy as np
-
 from truecost.errors import InputError
-from truecost.judge.beyond import failed_runs, times_of
-from truecost.judge.evidence import Primary
 from truecost.judge.noise import NOTHING, Noise
+from truecost.judge.question import Primary
+from truecost.judge.refusal import Refusal
+from truecost.judge.sampling import read_sample
 from truecost.judge.statements import Comparison, Grade
 from truecost.matrix import CostMatrix
 from truecost.plan.power import Power, paired_differences, runs_to_tell_apart
 from truecost.plan.sizes import Recommendation, runs_needed
 from truecost.stats import forecast
-from truecost.stats.forecast import Forecast, Goal
-from truecost.stats.sample import Ends
+from truecost.stats.forecast import Forecast
+from truecost.stats.inversion import Goal
+from truecost.stats.quantities import DIFFERENCE, SOLVED, SPEED_UP, WINS, Quantity
 from truecost.stats.variance import VarianceComponents, variance_components
+
+# What `show` takes, and which of these need no value.
+SHOWABLE: dict[str, Quantity] = {
+    "mean": DIFFERENCE,
+    "wins": WINS,
+    "speed-up": SPEED_UP,
+    "solved": SOLVED,
+}
+EVEN = ("mean", "wins")
 
 
 class Reach(NamedTuple):
@@ -27,7 +36,7 @@ class Reach(NamedTuple):
     """
 
     what: str
-    found: Forecast
+    forecast: Forecast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -36,8 +45,8 @@ class Outlook:
 
     Attributes
     ----------
-    plan, no_plan
-        The cheapest runs with half of the present standard error, or why there is no plan.
+    plan
+        The cheapest runs with half of the present standard error, or why there are none.
     error
         The standard error that is planned for, with as many digits as the plan takes.
     reach
@@ -47,8 +56,7 @@ class Outlook:
         What a paired t-test would take for it.
     """
 
-    plan: Recommendation | None
-    no_plan: str
+    plan: Recommendation | Refusal
     error: str
     reach: tuple[Reach, ...]
     apart: Power | None
@@ -68,11 +76,12 @@ def outlook_of(
     """The outlook of the configuration with these components; `compared` has the comparison's runs,
     `wins` is a grade.
     """
-    plan, no_plan = _plan(components, noise, delta, matrix.width)
+    plan = _plan(components, noise, delta, matrix.width)
     return Outlook(
         plan=plan,
-        no_plan=no_plan,
-        error="" if plan is None else _digits(plan, components, noise, delta, matrix.width),
+        error=""
+        if isinstance(plan, Refusal)
+        else _digits(plan, components, noise, delta, matrix.width),
         reach=_reach(compared, comparison, wins, delta, seed),
         apart=_apart(matrix, comparison),
     )
@@ -80,15 +89,15 @@ def outlook_of(
 
 def _plan(
     components: VarianceComponents, noise: Noise, delta: float, width: float
-) -> tuple[Recommendation | None, str]:
+) -> Recommendation | Refusal:
     if math.isnan(noise.standard_error):
-        return None, "the incumbent has runs on one instance, from which no error is seen"
+        return Refusal("the incumbent has runs on one instance, from which no error is seen")
     if not noise.standard_error > NOTHING * abs(noise.within + noise.across) ** 0.5:
-        return None, "all runs of the incumbent cost the same, so there is no error to be halved"
+        return Refusal("all runs of the incumbent cost the same, so there is no error to be halved")
     try:
-        return _needed(noise.standard_error / 2, components, delta, width), ""
-    except InputError as refusal:
-        return None, str(refusal)
+        return _needed(noise.standard_error / 2, components, delta, width)
+    except InputError as error:
+        return Refusal(str(error))
 
 
 def _needed(
@@ -119,55 +128,31 @@ def _digits(
     return repr(noise.standard_error / 2)
 
 
-def to_show(
-    runs: CostMatrix, configuration: str, default: str | None, what: str, *, utility: bool = False
-) -> Goal:
-    """What these runs say of a statement that is to be shown: "mean", "wins", "wins=0.6",
-    "speed-up=1.5" or "solved=0.95".
-
-    `runs` are those of the pilot; all but the last speak of two configurations.
+def to_show(runs: CostMatrix, configuration: str, default: str | None, what: str) -> Goal:
+    """What these runs, of a pilot, say of a statement that is to be shown: "mean", "wins",
+    "wins=0.6", "speed-up=1.5" or "solved=0.95".
     """
     kind, _, text = what.partition("=")
+    quantity = SHOWABLE.get(kind)
     try:
-        value = float(text) if text else 0.5 if kind == "wins" else math.nan
+        value = float(text) if text else math.nan
     except ValueError:
-        kind = ""
-    if kind not in ("mean", "wins", "speed-up", "solved") or math.isnan(value) != (kind == "mean"):
+        quantity, value = None, math.nan
+    if quantity is not None and not text and kind in EVEN:
+        value = quantity.even if quantity.even is not None else math.nan
+    if quantity is None or math.isnan(value) or (kind == "mean" and text):
         raise InputError(
-            f"Expected something to `show`: mean, wins, wins=0.6, speed-up=1.5 or solved=0.95, got {what!r}."
+            "Expected something to `show`: mean, wins, wins=0.6, speed-up=1.5 or solved=0.95, got "
+            f"{what!r}."
         )
-    names = [configuration] if kind == "solved" else [configuration, default or ""]
-    if "" in names:
+    paired = quantity.even is not None
+    if paired and default is None:
         raise InputError(f"Expected a `default` to show {kind} against, and none is known.")
-    pair = runs.select(configurations=names)
-    pair = pair.select(
-        instances=[pair.instances[i] for i in np.flatnonzero((pair.counts() > 0).all(axis=0))]
-    )
-    failed, charged = failed_runs(pair)
-    ours, theirs = pair.charged[0], pair.charged[-1]
-    if kind == "solved":
-        if not charged or (pair.statuses is None and not math.isfinite(pair.high)):
-            raise InputError(
-                "Expected to know which runs were solved: give the `cutoff` if costs are running times."
-            )
-        return forecast.solved(
-            np.where(np.isnan(ours), np.nan, ~failed[0] & ~pair.censored[0]), value
-        )
-    if kind == "wins":
-        first, second = (
-            Ends(lower=low, upper=high) for low, high in zip(pair.costs, pair.most, strict=True)
-        )
-        return forecast.wins(first, second, value)
-    if kind == "mean":
-        if not math.isfinite(pair.width):
-            raise InputError(
-                "Expected the metric's possible range (`low` and `high`) to show a difference of means."
-            )
-        return forecast.difference(ours, theirs, pair.low, pair.high)
-    if utility or not charged or np.nanmin(pair.costs) < 0:
-        raise InputError("Expected costs that are running times for a speed-up.")
-    first, second = times_of(pair, failed)
-    return forecast.speed_up(first, second, value)
+    names = [configuration, *([default] if paired and default is not None else [])]
+    sample = read_sample(runs.select(configurations=names), timed=True)
+    if (reason := quantity.refusal(sample)) is not None:
+        raise InputError(f"Expected runs that can show {kind}: {reason}.")
+    return forecast.of(quantity, sample, value)
 
 
 def _reach(
@@ -182,8 +167,8 @@ def _reach(
     open_ones += ["mean"] if found.grade == "open" and math.isfinite(runs.width) else []
     goals = [(kind, to_show(runs, found.configuration, found.default, kind)) for kind in open_ones]
     made = [Reach(kind, forecast.instances_needed(goal, delta, rng=seed)) for kind, goal in goals]
-    likely = [each for each in made if each.found.observed > each.found.above]
-    return tuple(sorted(likely, key=lambda each: each.found.instances or math.inf))
+    likely = [each for each in made if each.forecast.observed > each.forecast.above]
+    return tuple(sorted(likely, key=lambda each: each.forecast.instances or math.inf))
 
 
 def _apart(matrix: CostMatrix, found: Comparison | None) -> Power | None:
@@ -191,14 +176,14 @@ def _apart(matrix: CostMatrix, found: Comparison | None) -> Power | None:
     if (
         found is None
         or found.grade != "open"
-        or not found.estimate
-        or not math.isfinite(found.estimate)
+        or not found.observed
+        or not math.isfinite(found.observed)
     ):
         return None
     try:
         differences = paired_differences(matrix, found.configuration, found.default)
         return runs_to_tell_apart(
-            components=variance_components(differences), difference=found.estimate
+            components=variance_components(differences), difference=found.observed
         )
     except InputError:  # too few common instances, or a difference too small for any number of them
         return None

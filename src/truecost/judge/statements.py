@@ -1,23 +1,25 @@
-"""What may be said with a guarantee: of the true cost of a configuration, and of its difference to
-the default's.
+"""What may be said with a guarantee: quantities × evidence → statements.
 
-Which instances a statement uses and how much of δ it has is `truecost.judge.evidence`; the limits
-are those of `truecost.stats.confidence`. Every limit is one-sided and has all of its δ: "at most"
-and "at least" are two statements.
+Which runs a statement uses and how much of δ it has is `truecost.judge.evidence`; the limits are
+those of `truecost.stats.limits`. Every limit is one-sided and has all of its δ: "at most" and "at
+least" are two statements, and of several statements one in 1/δ may be wrong. Which are made, and of
+which side, does not depend on what came out. Where one cannot be made there is a `Refusal`.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from importlib import import_module
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.errors import InputError
 from truecost.judge.costs import instance_means
-from truecost.judge.evidence import Chosen, Evidence, RefusedError, in_rounds
-from truecost.judge.spoken import Spoken
+from truecost.judge.evidence import Evidence
+from truecost.judge.question import Chosen
+from truecost.judge.refusal import Refusal
 from truecost.matrix import CostMatrix
+from truecost.stats.assumptions import Assuming
 
 FloatArray = NDArray[np.float64]
 Grade = Literal["better", "worse", "open"]
@@ -26,46 +28,117 @@ NAMED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Certificate(Spoken):
-    """With probability at least 1 − delta, the true cost is at most `upper`, if what it `rests_on`
-    holds.
+class Statement(Assuming):
+    """With probability at least 1 − delta the true value is at least (`side` "lower") or at most
+    `limit`, if the assumptions hold.
 
     Attributes
     ----------
-    configuration
-        Whose true cost.
-    estimate, lowest
-        The mean of its instance means on the instances used; with censored runs at their caps,
-        which is the least it can be.
-    upper
-        The limit.
-    delta
-        The probability with which the statement may be wrong.
-    chosen
-        How the configuration was chosen; see `truecost.judge.evidence`.
-    instances
-        How many decide it.
-    method
-        Of `truecost.stats.confidence`.
+    quantity
+        Its name, of `truecost.stats.quantities`.
+    configuration, default
+        Of whom, and compared with whom; None where with nobody.
+    side, limit
+        Infinite, or 0, where these instances cannot say anything.
+    opposite
+        Against the default: the limit of the other side, with a delta of its own.
+    observed, possible
+        The same of the runs seen; where runs are censored, the end that the limit uses and the
+        other one.
+    even
+        Against the default: the value of two that are alike.
+    delta, share
+        The probability with which the statement may be wrong, and the part of it that this limit
+        has: the rest is for other configurations, or other looks.
     configurations
         m, over which delta was shared out.
+    chosen
+        How the configuration was chosen; see `truecost.judge.evidence`.
+    sampling_unit, instances
+        What was drawn independently, and how many of them decide it.
+    method
+        Of `truecost.stats.limits`.
     condition
         What nobody has said of these runs and the statement needs; None where the log says all.
-    rests_on
-        The assumptions.
+    assumptions
+        What it needs to be true.
     """
 
+    quantity: str
     configuration: str
-    estimate: float
-    lowest: float
-    upper: float
+    default: str | None
+    side: Literal["lower", "upper"]
+    limit: float
+    opposite: float | None
+    observed: float
+    possible: float
+    even: float | None
     delta: float
+    share: float
+    configurations: int
     chosen: Chosen
+    sampling_unit: str
     instances: int
     method: str
-    configurations: int
     condition: str | None
-    rests_on: tuple[str, ...]
+    assumptions: tuple[str, ...]
+
+    @property
+    def grade(self) -> Grade | None:
+        """Against the default: whether it shows the configuration better, or worse; None of one
+        alone.
+        """
+        if self.even is None or self.opposite is None:
+            return None
+        if self.condition is not None:
+            return "open"
+        sign = 1 if self.side == "lower" else -1
+        if sign * (self.limit - self.even) > 0:
+            return "better"
+        return "worse" if sign * (self.opposite - self.even) < 0 else "open"
+
+
+class Spoken:
+    """What `str` and a notebook show of a record.
+
+    The words are loaded by name when first printed: no file of this folder knows the rooms that
+    show things.
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return str(import_module("truecost.show.notebook").sentence(self))
+
+    def _repr_html_(self) -> str:
+        return str(import_module("truecost.show.notebook").fragment(self))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate(Statement, Spoken):
+    """The statement about the mean: with probability at least 1 − delta the true cost is at most
+    `upper`, if the assumptions hold.
+    """
+
+    @classmethod
+    def of(cls, statement: Statement) -> "Certificate":
+        """A statement about the mean, under the names of a certificate."""
+        return cls(**{each.name: getattr(statement, each.name) for each in fields(statement)})
+
+    @property
+    def upper(self) -> float:
+        """The limit."""
+        return self.limit
+
+    @property
+    def estimate(self) -> float:
+        """The mean of the instance means on the instances used, censored runs charged the most."""
+        return self.observed
+
+    @property
+    def lowest(self) -> float:
+        """The same with censored runs at their caps, which is the least it can be."""
+        return self.possible
 
 
 class Contribution(NamedTuple):
@@ -76,64 +149,6 @@ class Contribution(NamedTuple):
     instance: str
     difference: float
     share: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """A configuration against the default, paired on common instances; differences below 0 speak
-    for the configuration.
-
-    Attributes
-    ----------
-    configuration, default
-        The two.
-    estimate
-        The mean difference on the instances a statement may use, else on all common ones.
-    lowest, highest
-        The ends between which that lies where runs are censored; `estimate` charges those of both
-        the most.
-    lower, upper
-        Limits of the difference of true costs, each with all of delta; None with a `reason` where
-        there are none.
-    on, instances
-        `"test"` or `"training"`: whose instances, and how many are common.
-    gains, losses
-        On how many of them the configuration costs less, and more, for sure.
-    configurations, method, condition, rests_on
-        As in `Certificate`.
-    deciding
-        The instances that add the most, the largest first. Where runs are censored, by the
-        difference that is sure.
-    survives
-        How many of the instances that favour the sign of the estimate the most can be dropped
-        before it turns.
-    """
-
-    configuration: str
-    default: str
-    estimate: float
-    lowest: float
-    highest: float
-    lower: float | None
-    upper: float | None
-    on: Literal["test", "training"]
-    instances: int
-    gains: int
-    losses: int
-    configurations: int
-    method: str | None
-    condition: str | None
-    rests_on: tuple[str, ...]
-    deciding: tuple[Contribution, ...]
-    survives: int
-    reason: str | None
-
-    @property
-    def grade(self) -> Grade:
-        """Whether it is shown to be better, or worse; open else, and as long as a condition is."""
-        if self.lower is None or self.upper is None or self.condition is not None:
-            return "open"
-        return "better" if self.upper < 0 else "worse" if self.lower > 0 else "open"
 
 
 class Pairs(NamedTuple):
@@ -161,129 +176,126 @@ class Pairs(NamedTuple):
         return np.asarray(np.clip(0.0, self.lower, self.upper))
 
 
-def certificate(evidence: Evidence, *, delta: float, rng: np.random.Generator) -> Certificate:
-    """What the true cost of the evidence's configuration does not exceed."""
-    row = evidence.runs.select(configurations=[evidence.configuration])
-    if np.isnan(row.costs).all():
-        raise RefusedError(
-            f"{evidence.configuration!r} has no runs on the instances that may be used"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A configuration against the default, paired on common instances; differences below 0 speak
+    for the configuration.
+
+    Attributes
+    ----------
+    statement
+        About the difference of true costs, or why there is none.
+    evidence
+        What statements against the default may use; None where nothing.
+    configuration, default
+        The two.
+    on
+        `"test"` or `"training"`: whose instances.
+    pairs
+        The differences on the instances a statement may use, else on all common ones.
+    """
+
+    statement: Statement | Refusal
+    evidence: Evidence | None
+    configuration: str
+    default: str
+    on: Literal["test", "training"]
+    pairs: Pairs
+
+    @property
+    def reason(self) -> str | None:
+        """Why there are no limits."""
+        return self.statement.reason if isinstance(self.statement, Refusal) else None
+
+    @property
+    def lower(self) -> float | None:
+        """The lower limit of the difference of true costs, with all of delta."""
+        return None if isinstance(self.statement, Refusal) else self.statement.opposite
+
+    @property
+    def upper(self) -> float | None:
+        """The upper limit, with all of delta."""
+        return None if isinstance(self.statement, Refusal) else self.statement.limit
+
+    @property
+    def grade(self) -> Grade:
+        """Whether it is shown to be better, or worse; open else, and as long as a condition is."""
+        return "open" if isinstance(self.statement, Refusal) else self.statement.grade or "open"
+
+    @property
+    def method(self) -> str | None:
+        """Of the limits."""
+        return None if isinstance(self.statement, Refusal) else self.statement.method
+
+    @property
+    def configurations(self) -> int:
+        """m, over which delta was shared out."""
+        return 1 if self.evidence is None else self.evidence.configurations
+
+    @property
+    def condition(self) -> str | None:
+        """As in `Statement`."""
+        return None if self.evidence is None else self.evidence.condition
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """As in `Statement`."""
+        return () if self.evidence is None else self.evidence.assumptions
+
+    @property
+    def instances(self) -> int:
+        """How many are common."""
+        return len(self.pairs.instances)
+
+    @property
+    def observed(self) -> float:
+        """The mean difference, censored runs of both charged the most."""
+        return _mean(self.pairs.differences)
+
+    @property
+    def lowest(self) -> float:
+        """The least the mean difference can be where runs are censored."""
+        return _mean(self.pairs.lower)
+
+    @property
+    def highest(self) -> float:
+        """The most it can be."""
+        return _mean(self.pairs.upper)
+
+    @property
+    def gains(self) -> int:
+        """On how many instances the configuration costs less for sure."""
+        return int((self.pairs.upper < 0).sum())
+
+    @property
+    def losses(self) -> int:
+        """On how many it costs more for sure."""
+        return int((self.pairs.lower > 0).sum())
+
+    @property
+    def deciding(self) -> tuple[Contribution, ...]:
+        """The instances that add the most, the largest first; where runs are censored, by the
+        difference that is sure.
+        """
+        sure = self.pairs.sure
+        total = float(sure.sum())
+        largest = np.argsort(-np.abs(sure), kind="stable")[:NAMED]
+        return tuple(
+            Contribution(
+                self.pairs.instances[i],
+                float(sure[i]),
+                float(sure[i]) / total if total else math.nan,
+            )
+            for i in largest
+            if sure[i] != 0
         )
-    if not math.isfinite(row.width):
-        raise RefusedError(
-            "a limit of the mean needs the metric's possible range (`low` and `high`)"
-        )
-    part = 1.0
-    if evidence.at_all_times:
-        row, part, planned = in_rounds(evidence, [evidence.configuration])
-        evidence = evidence._replace(planned=planned)
-    (most,), (there,) = instance_means(row)
-    (least,), _ = instance_means(row, caps=True) if row.censored.any() else ((most,), there)
-    values = np.where(there, most, np.nan)
-    upper, method = _limit(
-        values,
-        "upper",
-        row,
-        (row.low, row.high),
-        delta * evidence.share * part,
-        evidence,
-        _seed(rng),
-    )
-    return Certificate(
-        configuration=evidence.configuration,
-        estimate=float(most[there].mean()),
-        lowest=float(least[there].mean()),
-        upper=upper,
-        delta=delta,
-        chosen=evidence.chosen,
-        instances=int(there.sum()),
-        method=method,
-        configurations=evidence.configurations,
-        condition=evidence.condition,
-        rests_on=evidence.rests_on,
-    )
 
-
-class Bracket(NamedTuple):
-    """Two limits of one number, with the instances and the method behind them."""
-
-    estimate: float
-    lower: float
-    upper: float
-    instances: int
-    method: str
-
-
-def limits_of_difference(
-    evidence: Evidence, default: str, *, delta: float, rng: np.random.Generator
-) -> Bracket:
-    """Limits of u(evidence's configuration) − u(default), paired, each with all of delta."""
-    evidence = evidence.against(default)
-    names = [evidence.configuration, default]
-    pair = evidence.runs.select(configurations=names)
-    if not (pair.counts() > 0).all(axis=0).any():
-        raise RefusedError(
-            f"{evidence.configuration!r} and {default!r} have no instance in common there"
-        )
-    if not math.isfinite(pair.width):
-        raise RefusedError(
-            "limits of a difference of means need the metric's possible range (`low` and `high`)"
-        )
-    part = 1.0
-    if evidence.at_all_times:
-        pair, part, planned = in_rounds(evidence, names)
-        evidence = evidence._replace(planned=planned)
-    most, there = instance_means(pair)
-    least = instance_means(pair, caps=True)[0] if pair.censored.any() else most
-    both, seed = there.all(axis=0), _seed(rng)
-    # Above a half there is nothing left to say.
-    delta = min(delta * evidence.share, 0.4995) * part
-    # What goes against the limit: the one at its cap, the other charged the most.
-    ends: dict[Literal["lower", "upper"], FloatArray] = {
-        "lower": least[0] - most[1],
-        "upper": most[0] - least[1],
-    }
-    (lower, method), (upper, _) = (
-        _limit(
-            np.where(both, values, np.nan),
-            side,
-            pair,
-            (-pair.width, pair.width),
-            delta,
-            evidence,
-            seed,
-        )
-        for side, values in ends.items()
-    )
-    return Bracket(float((most[0] - most[1])[both].mean()), lower, upper, int(both.sum()), method)
-
-
-def _limit(
-    values: FloatArray,
-    side: Literal["lower", "upper"],
-    runs: CostMatrix,
-    ends: tuple[float, float],
-    delta: float,
-    evidence: Evidence,
-    seed: int,
-) -> tuple[float, str]:
-    """The limit of the mean of these instance means on one side, with all of delta, and its method."""
-    from truecost.stats import (
-        confidence,
-    )  # here, since it loads compiled kernels, and most of what is said needs none
-
-    if evidence.planned is not None:
-        found = confidence.watched(values, *ends, delta, planned=evidence.planned, side=side)
-        return float(getattr(found, side)), found.method
-    if evidence.at_all_times:
-        steps = confidence.sequence(values, *ends, delta, side=side)
-        return float(getattr(steps, side)[-1]), "betting, at all times"
-    method: confidence.Method = "hoeffding" if runs.censored.any() else "star-bets"
-    limit = confidence.lower if side == "lower" else confidence.upper
-    return float(getattr(limit(values, *ends, delta, method=method, rng=seed), side)), method
-
-
-def _seed(rng: np.random.Generator) -> int:
-    return int(rng.integers(2**63))
+    @property
+    def survives(self) -> int:
+        """How many of the instances that favour the sign of the mean difference the most can be
+        dropped before it turns.
+        """
+        return _survives(self.pairs.sure)
 
 
 def pairs_of(runs: CostMatrix, configuration: str, default: str) -> Pairs:
@@ -300,48 +312,6 @@ def pairs_of(runs: CostMatrix, configuration: str, default: str) -> Pairs:
     )
 
 
-def comparison(
-    pairs: Pairs,
-    configuration: str,
-    default: str,
-    *,
-    on: Literal["test", "training"],
-    limits: Bracket | None,
-    evidence: Evidence | None,
-    reason: str | None,
-) -> Comparison:
-    """What the pairs say, with the limits that may be stated of them."""
-    apart = pairs.sure
-    total = float(apart.sum())
-    largest = np.argsort(-np.abs(apart), kind="stable")[:NAMED]
-    return Comparison(
-        configuration=configuration,
-        default=default,
-        estimate=_mean(pairs.differences),
-        lowest=_mean(pairs.lower),
-        highest=_mean(pairs.upper),
-        lower=None if limits is None else limits.lower,
-        upper=None if limits is None else limits.upper,
-        on=on,
-        instances=apart.size,
-        gains=int((pairs.upper < 0).sum()),
-        losses=int((pairs.lower > 0).sum()),
-        configurations=1 if evidence is None else evidence.configurations,
-        method=None if limits is None else limits.method,
-        condition=None if evidence is None else evidence.condition,
-        rests_on=() if evidence is None else evidence.rests_on,
-        deciding=tuple(
-            Contribution(
-                pairs.instances[i], float(apart[i]), float(apart[i]) / total if total else math.nan
-            )
-            for i in largest
-            if apart[i] != 0
-        ),
-        survives=_survives(apart),
-        reason=reason,
-    )
-
-
 def _mean(values: FloatArray) -> float:
     return float(values.mean()) if values.size else math.nan
 
@@ -355,17 +325,3 @@ def _survives(apart: FloatArray) -> int:
     left = abs(total) - np.cumsum(against)
     # The last step can miss 0 by rounding.
     return int(np.argmax(left <= 1e-12 * np.abs(apart).sum()))
-
-
-def check_names(matrix: CostMatrix, *names: str | None) -> None:
-    """Refuse names that are not there."""
-    for name in names:
-        if name is not None and name not in matrix.configurations:
-            matrix.select(configurations=[name])  # which says what is wrong with it
-
-
-def check_has_runs(matrix: CostMatrix, name: str) -> None:
-    """Refuse a configuration without runs."""
-    check_names(matrix, name)
-    if np.isnan(matrix.costs[matrix.configurations.index(name)]).all():
-        raise InputError(f"Expected runs of {name!r}, got none.")

@@ -214,6 +214,20 @@ class CostMatrix:
         return np.asarray(self.statuses == Status.CENSORED)
 
     @property
+    def has_statuses(self) -> bool:
+        """Whether it is known of any run how it ended."""
+        return self.statuses is not None and bool((self.statuses != NO_STATUS).any())
+
+    @property
+    def failed(self) -> NDArray[np.bool_]:
+        """Which runs were not solved, (M, P, R): by their status; where none is known, those of the
+        highest possible cost. Censored runs have not failed.
+        """
+        if self.statuses is None or not self.has_statuses:
+            return np.asarray(self.costs >= self.high)
+        return ~np.isin(self.statuses, (NO_STATUS, Status.SOLVED, Status.CENSORED))
+
+    @property
     def most(self) -> FloatArray:
         """The most each run can cost, (M, P, R): its cost, or `high` where it is censored."""
         censored = self.censored

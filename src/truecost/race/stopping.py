@@ -13,9 +13,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.judge.evidence import Primary, part_of_round
+from truecost.judge import looks
+from truecost.judge.question import Primary
 from truecost.stats import forecast
-from truecost.stats.forecast import Goal
+from truecost.stats.inversion import Goal
+from truecost.stats.quantities import DIFFERENCE, WINS
+from truecost.stats.sample import Sample
 
 FloatArray = NDArray[np.float64]
 Why = Literal["better", "worse", "instances", "budget", "forecast"]
@@ -66,9 +69,9 @@ class StoppingRule:
         """
         instances = costs.shape[1]
         own, other = np.moveaxis(costs[: max(1, pairs // instances), : min(pairs, instances)], 2, 0)
-        if self.primary == "wins":
-            return forecast.wins(own.T, other.T)
-        return forecast.difference(own.T, other.T, self.low, self.high)
+        sample = Sample.of(own.T, other.T, low=self.low, high=self.high)
+        quantity = WINS if self.primary == "wins" else DIFFERENCE
+        return forecast.of(quantity, sample, quantity.even or 0.0)
 
     def decide(self, costs: FloatArray, pairs: int, left: int) -> Stopping | None:
         """Whether to stop after so many pairs of runs, when the budget allows so many more; by
@@ -76,7 +79,7 @@ class StoppingRule:
         """
         instances = costs.shape[1]
         complete, into = divmod(pairs, instances)
-        delta = self.delta * part_of_round(max(complete, 1), self.rounds)
+        delta = self.delta * looks.of_round(max(complete, 1), self.rounds)
         goal = self.goal(costs, pairs)
         planned = self.planned if complete < 2 else instances
         if complete == 0 or into == 0:

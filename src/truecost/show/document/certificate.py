@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from truecost.judge.assessment import Assessment
 from truecost.judge.evidence import UNSORTED
+from truecost.judge.refusal import Refusal
 from truecost.judge.statements import Certificate
 from truecost.show.blocks import Block, Cell, Column, Figure, Fold, Points, Section, Table, Text
 from truecost.show.document.context import Context, called, opening, sure
@@ -36,9 +37,12 @@ def how_sure(found: Assessment, setting: Context) -> Section:
     folded.
     """
     blocks = [*_certificate(found, setting), *_width(found, setting)]
-    if isinstance(found.bounds, str):
+    if isinstance(found.bounds, Refusal):
         blocks.append(
-            Fold(title="And the paper's bounds?", blocks=(Text(text=found.bounds, aside=True),))
+            Fold(
+                title="And the paper's bounds?",
+                blocks=(Text(text=found.bounds.reason, aside=True),),
+            )
         )
     else:
         blocks.append(Fold(title="And the paper's bounds?", blocks=tuple(_bounds(found.bounds))))
@@ -129,7 +133,8 @@ def _basis(certificate: Certificate, setting: Context) -> list[Block]:
     return [
         *blocks,
         Fold(
-            title="What does it rest on?", blocks=(Points(title="", points=certificate.rests_on),)
+            title="What does it rest on?",
+            blocks=(Points(title="", points=certificate.assumptions),),
         ),
     ]
 

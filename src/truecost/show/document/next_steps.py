@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from truecost.judge.assessment import Assessment
+from truecost.judge.refusal import Refusal
 from truecost.show.blocks import Block, Commands, Fact, Facts, Figure, Fold, Points, Section, Text
 from truecost.show.document.context import Context, called, opening
 from truecost.show.document.noise import still
@@ -23,7 +24,7 @@ def what_next(found: Assessment, setting: Context) -> Section:
     lead, *more = steps_of(found)
     blocks: list[Block] = [Points(title="And then", points=tuple(more))] if more else []
     facts = []
-    if plan is not None:
+    if not isinstance(plan, Refusal):
         half = f"for a standard error of {setting.cost(number(found.noise.standard_error / 2, 2))}"
         least = math.sqrt(max(0.0, plan.across) / found.spread.instances)
         facts += [
@@ -40,7 +41,7 @@ def what_next(found: Assessment, setting: Context) -> Section:
         ]
     for reach in outlook.reach:
         needed, what = (
-            reach.found.instances,
+            reach.forecast.instances,
             "on average" if reach.what == "mean" else "on most instances",
         )
         shown = "out of reach" if needed is None else f"{needed:,}"
@@ -49,7 +50,7 @@ def what_next(found: Assessment, setting: Context) -> Section:
                 term="shown-on",
                 value=needed,
                 shown=shown,
-                note=f"{what}; now {reach.found.pilot:,}",
+                note=f"{what}; now {reach.forecast.pilot:,}",
             )
         )
     if (apart := outlook.apart) is not None:
@@ -60,9 +61,9 @@ def what_next(found: Assessment, setting: Context) -> Section:
     if lines := _commands(found, setting):
         blocks.append(Commands(commands=lines))
     planned: list[Block] = [Facts(facts=tuple(facts), where="page")] if facts else []
-    if plan is None:
+    if isinstance(plan, Refusal):
         planned.append(
-            Text(text=f"No plan for half of the error: {outlook.no_plan.rstrip('.')}.", aside=True)
+            Text(text=f"No plan for half of the error: {plan.reason.rstrip('.')}.", aside=True)
         )
     else:
         note = f"All of these have a standard error of {number(found.noise.standard_error / 2, 2)} or less."
@@ -76,7 +77,7 @@ def what_next(found: Assessment, setting: Context) -> Section:
 def _picture(found: Assessment, setting: Context) -> Any:
     from truecost.show import figures
 
-    assert found.outlook.plan is not None  # noqa: S101 - only then is it drawn
+    assert not isinstance(found.outlook.plan, Refusal)  # noqa: S101 - only then is it drawn
     data = figures.plan_curve_data(found.outlook.plan)
     return data, figures.plan_curve_chart(data, unit=setting.unit)
 
@@ -194,7 +195,7 @@ def _commands(found: Assessment, setting: Context) -> tuple[tuple[str, str], ...
         )
     asked += [
         (setting.command("plan", configuration=own, error=found.outlook.error), plan)
-        if found.outlook.plan is not None
+        if not isinstance(found.outlook.plan, Refusal)
         else (setting.command("info"), "what the runs hold, and how noisy they are"),
         *(
             [(setting.command("plan", show=found.outlook.reach[0].what), SHOWN_BY)]

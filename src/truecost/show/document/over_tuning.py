@@ -205,11 +205,11 @@ def instance_by_instance(found: Assessment, setting: Context) -> Section | None:
 
 
 def _robust(comparison: Comparison) -> str:
-    if not comparison.estimate or math.isnan(comparison.estimate):
+    if not comparison.observed or math.isnan(comparison.observed):
         return "On average the two cost the same."
     if comparison.lowest < 0 < comparison.highest:
         return "Which of the two costs less on average is open: runs were stopped at a cap."
-    what = "advantage" if comparison.estimate < 0 else "disadvantage"
+    what = "advantage" if comparison.observed < 0 else "disadvantage"
     if comparison.survives == 0:
         return f"One instance alone decides the {what}: without {comparison.deciding[0].instance} it is gone."
     favour = "favours" if comparison.survives == 1 else "favour"

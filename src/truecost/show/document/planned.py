@@ -189,7 +189,7 @@ def show_section(reach: "Reach", who: str, default: str | None, runs: float) -> 
     """How many new instances would show a statement; the pilot has so many `runs` of each on an
     instance.
     """
-    found = reach.found
+    found = reach.forecast
     kind, _, value = reach.what.partition("=")
     above, seen, pilot = (
         percent(found.above),

@@ -84,7 +84,7 @@ def _marks(found: Assessment, missing: int) -> list[str]:
     if found.failed.any():
         said.append(
             "White dots: runs with the highest cost."
-            if found.failed_by_cost
+            if not found.matrix.has_statuses
             else "White dots: failed runs."
         )
     if found.censored.any():
@@ -168,8 +168,8 @@ def _endings(found: Assessment, runs: int) -> Block:
     statuses = found.matrix.statuses
     if not found.failed_known:
         return Text(text="How runs ended is not known.", aside=True)
-    if found.failed_by_cost or statuses is None:
-        share = float((found.matrix.costs >= found.matrix.high).sum()) / runs
+    if statuses is None or not found.matrix.has_statuses:
+        share = float(found.matrix.failed.sum()) / runs
         return Text(
             text=f"How runs ended is not known; {percent(share, 1)} have the highest possible cost.",
             aside=True,
@@ -190,7 +190,7 @@ def _configurations(found: Assessment, top: int) -> Table:
     gaps = bool((costs.instances < len(found.matrix.instances)).any())
     failed = [
         Column("at highest cost", "at-highest")
-        if found.failed_by_cost
+        if not found.matrix.has_statuses
         else Column("not solved", "not-solved")
     ]
     failed = failed if found.failed_known else []

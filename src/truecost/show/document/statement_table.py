@@ -3,10 +3,10 @@ guaranteed.
 """
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from truecost.judge.assessment import Assessment
-from truecost.judge.statements import Certificate, Comparison
+from truecost.judge.statements import Certificate, Comparison, Statement
 from truecost.show.blocks import Block, Cell, Column, Section, Table, Text, Tone
 from truecost.show.document.context import called, opening, sure
 from truecost.show.document.verdict import difference
@@ -20,9 +20,6 @@ from truecost.show.numbers import (
     share_at_most,
     signed,
 )
-
-if TYPE_CHECKING:  # records that came here with what they are computed with
-    from truecost.judge.beyond import Statement
 
 GRADES: Final[dict[str | None, tuple[str, Tone]]] = {
     "better": ("shown better", "good"),
@@ -173,21 +170,21 @@ def _difference(
     seen = difference(comparison, sign)
     return (
         Cell(what, what),
-        Cell(comparison.estimate, seen),
+        Cell(comparison.observed, seen),
         Cell(value, limit),
         Cell(said, said, tone=tone),
     )
 
 
-def _row(each: "Statement") -> tuple[Cell, ...]:
-    name = NAMES[each.kind]
-    shares = each.kind in ("solved share", "wins")
+def _row(each: Statement) -> tuple[Cell, ...]:
+    name = NAMES[each.quantity]
+    shares = each.quantity in ("solved share", "wins")
     worse = each.grade == "worse" and each.opposite is not None
     value = each.opposite if worse and each.opposite is not None else each.limit
     upper = each.side == "upper" or worse
     if not math.isfinite(value):
         few = FEW if math.isfinite(each.observed) else LOST
-        limit = few if each.kind in ("median", "nine in ten") else NOTHING
+        limit = few if each.quantity in ("median", "nine in ten") else NOTHING
     elif shares and not upper and value < LEAST:
         limit = FEW if each.observed > 0 else NOTHING
     elif shares:

@@ -329,14 +329,14 @@ def to_default(found: Assessment, comparison: Comparison, setting: Context) -> F
         note += f"; {at_least(comparison.lower)} to {at_most(comparison.upper)}, each {sureness(found.asked.delta)}"
     shown = difference(comparison)
     return Fact(
-        term="difference", value=comparison.estimate, shown=shown, unit=setting.in_unit, note=note
+        term="difference", value=comparison.observed, shown=shown, unit=setting.in_unit, note=note
     )
 
 
 def difference(comparison: Comparison, sign: int = 1) -> str:
     """The mean difference, or its two ends; with a sign of −1 turned round, as a utility has it."""
     low, high = (signed(sign * end) for end in (comparison.lowest, comparison.highest)[::sign])
-    return signed(sign * comparison.estimate) if low == high else f"{low} to {high}"
+    return signed(sign * comparison.observed) if low == high else f"{low} to {high}"
 
 
 def bottleneck(found: Assessment) -> Fact:

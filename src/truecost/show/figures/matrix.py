@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
-from truecost.runs import NO_STATUS, Status
 from truecost.show import theme
 from truecost.show.numbers import counted
 from truecost.show.theme import Chart, labelled, tip
@@ -50,10 +49,7 @@ def matrix_data(
     if most < 1:
         raise InputError(f"Expected at least 1 bin, got {most}.")
     counts, sums = matrix.counts(), np.nansum(matrix.charged, axis=2)
-    statuses = np.full(1, NO_STATUS) if matrix.statuses is None else matrix.statuses
-    by_cost = bool((statuses == NO_STATUS).all())
-    unfailed = (NO_STATUS, Status.SOLVED, Status.CENSORED)
-    failed = matrix.costs >= matrix.high if by_cost else ~np.isin(statuses, unfailed)
+    failed = matrix.failed
     with np.errstate(invalid="ignore", divide="ignore"):
         means = sums / counts
     rows = _order(means, 1) if order is None else np.asarray(order, dtype=np.int64)
@@ -76,7 +72,7 @@ def matrix_data(
         cells=pl.DataFrame(cells),
         configurations=_bins("row", row_starts, rows, matrix.configurations),
         instances=_bins("column", column_starts, columns, matrix.instances),
-        by_cost=by_cost,
+        by_cost=not matrix.has_statuses,
     )
 
 

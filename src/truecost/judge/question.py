@@ -1,0 +1,102 @@
+"""What is asked of a set of runs, and where its random numbers come from."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal, get_args
+
+import numpy as np
+
+from truecost.errors import InputError
+
+Primary = Literal["mean", "wins"]
+Chosen = Literal["test", "before", "from-list", "on-part", "progressive"]
+
+
+class Stream(Enum):
+    """What random numbers are drawn for."""
+
+    PART = 0
+    CERTIFICATE = 1
+    COMPARISON = 2
+    SPLITS = 3
+    FORECASTS = 4
+    SWEEPS = 5
+    SIZES = 6
+    ONE_SPLIT = 7
+    STATEMENTS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked of a set of runs, and what is known of them.
+
+    Parameters
+    ----------
+    configuration, default
+        Who is judged, and what it should be better than; by default the trajectory's, else the
+        least training cost.
+    chosen
+        How the configuration was chosen, where the trajectory does not say.
+    raced
+        Whether costs decided who got how many runs, where the trajectory does not say.
+    list_size
+        For from-list: how long the list was, where not all of it has runs.
+    fresh, proposal
+        For progressive: the instances unused before it was proposed, and its number t, from 1.
+    delta
+        The probability with which each guaranteed statement may be wrong.
+    splits
+        How many times the instances are split in halves to see what choosing adds.
+    seed
+        Of every random number.
+    primary
+        What decides whether the configuration is better than the default, chosen before looking:
+        its mean cost, or wins. By default the mean where the range of the cost is known, wins else.
+    """
+
+    configuration: str | None = None
+    default: str | None = None
+    chosen: Chosen | None = None
+    raced: bool | None = None
+    list_size: int | None = None
+    fresh: tuple[str, ...] | None = None
+    proposal: int | None = None
+    delta: float = 0.05
+    splits: int = 1000
+    seed: int = 0
+    primary: Primary | None = None
+
+    def __post_init__(self) -> None:
+        if self.chosen is not None and self.chosen not in get_args(Chosen):
+            raise InputError(
+                f"Expected `chosen` to be one of {', '.join(get_args(Chosen))}, got {self.chosen!r}."
+            )
+        if self.primary not in (None, *get_args(Primary)):
+            raise InputError(
+                f"Expected `primary` to be one of {', '.join(get_args(Primary))}, got {self.primary!r}."
+            )
+        if not 0 < self.delta < 1:
+            raise InputError(f"Expected `delta` between 0 and 1, got {self.delta}.")
+        if self.splits < 1:
+            raise InputError(f"Expected at least 1 of `splits`, got {self.splits}.")
+        if self.list_size is not None and (
+            self.list_size < 1 or self.chosen not in (None, "from-list")
+        ):
+            raise InputError(
+                "Expected `list_size`, the length of the list, to be 1 or more, and for from-list only."
+            )
+        if self.chosen == "progressive":
+            if self.fresh is None or self.proposal is None:
+                raise InputError(
+                    "Expected `fresh` instances and the number of the `proposal` for progressive."
+                )
+            if not 1 <= self.proposal <= 10**9:
+                raise InputError(
+                    f"Expected the number of the `proposal` from 1 to 10^9, got {self.proposal}."
+                )
+        elif self.fresh is not None or self.proposal is not None:
+            raise InputError("Expected `fresh` instances and a `proposal` for progressive only.")
+
+    def rng(self, stream: Stream) -> np.random.Generator:
+        """A stream of its own for each purpose, so that no number depends on what else was drawn."""
+        return np.random.default_rng([self.seed, stream.value])

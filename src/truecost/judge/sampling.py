@@ -1,0 +1,230 @@
+"""From evidence to statements: the sample that limits are made from, and what is stated of it.
+
+Failed runs are never left out: they are not solved, and all that is known of their running time is
+that it is at least the cutoff; where the runs do not say it, at least the longest of a run that was
+solved so far, in the order in which instances are taken. (The longest of all would do for a count,
+but bets may not know what comes later.) A speed-up is stated where the cutoff is known or runs time
+out, of whatever configuration, which is where costs are running times. Where a run that was stopped
+at a limit costs less than some that were solved, it is no failure: the cost is the quality it
+reached.
+
+A censored run, stopped at a cap, is neither: it may have been solved, and costs the cap at least.
+Limits use the end that goes against them, and what is sure counts: who was stopped at 1 s after the
+rival had finished at 0.4 s has lost.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truecost.judge.evidence import Evidence, in_rounds
+from truecost.judge.refusal import Refusal
+from truecost.judge.statements import Statement
+from truecost.matrix import CostMatrix
+from truecost.runs import Status
+from truecost.stats import approximate
+from truecost.stats.approximate import Approximate
+from truecost.stats.inversion import ANYTIME, ONE, Look, planned
+from truecost.stats.limits import limit
+from truecost.stats.quantities import Quantity
+from truecost.stats.sample import Design, Ends, Sample, opposite
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+# Above a half of δ both sides of a comparison could be shown.
+MOST_DELTA = 0.4995
+
+
+class Sampled(NamedTuple):
+    """A sample, when it is looked at, and the part of δ that such a look has."""
+
+    sample: Sample
+    look: Look
+    part: float
+
+
+def statements_of(
+    which: Sequence[Quantity],
+    evidence: Evidence,
+    default: str | None,
+    *,
+    delta: float,
+    order: np.random.Generator,
+) -> dict[str, Statement | Refusal]:
+    """Statements about the evidence's configuration, against a default where one is given, by the
+    names of their quantities.
+    """
+    sampled = sample_of(evidence, default, order)
+    if isinstance(sampled, Refusal):
+        return {quantity.name: sampled for quantity in which}
+    evidence = evidence if default is None else evidence.against(default)
+    return {
+        quantity.name: _state(quantity, evidence, sampled, default, delta) for quantity in which
+    }
+
+
+def _state(
+    quantity: Quantity, evidence: Evidence, sampled: Sampled, default: str | None, delta: float
+) -> Statement | Refusal:
+    sample, look, part = sampled
+    if (reason := quantity.refusal(sample)) is not None:
+        return Refusal(reason)
+    share = evidence.share * part
+    spent = delta * share if default is None else min(delta * evidence.share, MOST_DELTA) * part
+    one = limit(quantity, sample, quantity.side, spent, look)
+    other, possible = None, one.observed
+    if default is not None or sample.censored:
+        two = limit(quantity, sample, opposite(quantity.side), spent, look)
+        other = two.value if default is not None else None
+        possible = two.observed if sample.censored else possible
+    return Statement(
+        quantity=quantity.name,
+        configuration=evidence.configuration,
+        default=default,
+        side=quantity.side,
+        limit=one.value,
+        opposite=other,
+        observed=one.observed,
+        possible=possible,
+        even=quantity.even,
+        delta=delta,
+        share=share,
+        configurations=evidence.configurations,
+        chosen=evidence.chosen,
+        sampling_unit=evidence.sampling_unit,
+        instances=one.instances,
+        method=one.method,
+        condition=evidence.condition,
+        assumptions=evidence.assumptions,
+    )
+
+
+def sample_of(
+    evidence: Evidence, default: str | None, order: np.random.Generator
+) -> Sampled | Refusal:
+    """The sample that statements are made from: units on which all of these have runs, in the
+    order in which they came, or in a random one where one look is taken.
+    """
+    names = [evidence.configuration, *([] if default is None else [default])]
+    runs, look, part = evidence.runs.select(configurations=names), ONE, 1.0
+    if not (runs.counts() > 0).all(axis=0).any():
+        if default is None:
+            return Refusal(
+                f"{evidence.configuration!r} has no runs on the instances that may be used"
+            )
+        return Refusal(
+            f"{evidence.configuration!r} and {default!r} have no instance in common there"
+        )
+    if evidence.at_all_times:
+        rounds = in_rounds(evidence, names)
+        if isinstance(rounds, Refusal):
+            return rounds
+        runs, part, horizon = rounds
+        look = ANYTIME if horizon is None else planned(horizon)
+    else:
+        drawn = np.random.default_rng(int(order.integers(2**63))).permutation(len(runs.instances))
+        runs = runs.select(instances=[runs.instances[i] for i in drawn])
+    timed = are_times(evidence.runs)
+    sample = read_sample(runs, timed=timed, unit=evidence.sampling_unit)
+    # In one look nothing says whether later runs had a part in when others were stopped.
+    monotone = not evidence.at_all_times and bool(runs.censored.any())
+    return Sampled(replace(sample, monotone=monotone), look, part)
+
+
+def read_sample(runs: CostMatrix, *, timed: bool, unit: str = "instance") -> Sample:
+    """The runs of one configuration, or of two, as a sample in the order of the matrix."""
+    failed, charged = failed_runs(runs)
+    solved = None
+    if charged and (runs.statuses is not None or math.isfinite(runs.high)):
+        missing = np.isnan(runs.costs)
+        sure, possible = (
+            np.where(missing, np.nan, mask) for mask in (~failed & ~runs.censored, ~failed)
+        )
+        solved = _ends(sure, possible)
+    sample = Sample(
+        costs=_ends(runs.costs, runs.most),
+        times=tuple(times_of(runs, failed)),
+        solved=solved,
+        low=runs.low,
+        high=runs.high,
+        design=Design(unit=unit),
+        timed=timed and charged and not np.nanmin(runs.costs) < 0,
+        utility=runs.utility is not None,
+    )
+    return sample[np.asarray((runs.counts() > 0).all(axis=0))]
+
+
+def _ends(lower: FloatArray, upper: FloatArray) -> tuple[Ends, ...]:
+    return tuple(Ends(lower=one, upper=two) for one, two in zip(lower, upper, strict=True))
+
+
+def approximate_of(evidence: Evidence, default: str, *, delta: float) -> tuple[Approximate, ...]:
+    """What normal theory says of the difference and the ratio of means: approximate, not
+    guaranteed, and without a range.
+
+    Where delta is shared out among a list, so it is here. Nothing of a race, whose numbers of
+    instances depend on costs, and nothing where runs are censored.
+    """
+    evidence = evidence.against(default)
+    runs = evidence.runs.select(configurations=[evidence.configuration, default])
+    both = (runs.counts() > 0).all(axis=0)
+    if evidence.at_all_times or runs.censored.any() or both.sum() < 2:
+        return ()
+    failed, charged = failed_runs(runs)
+    (ours, theirs), late = runs.costs[:, both], failed[:, both]
+    # Where runs can fail, a sample without failures is no better than one with too few of them.
+    watched = runs.utility is None and charged and (math.isfinite(runs.high) or failed.any())
+    asked: dict[str, Any] = {
+        "delta": delta * evidence.share,
+        "timeouts": tuple(late) if watched else None,
+    }
+    made = [approximate.mean_difference(ours, theirs, **asked)]
+    if runs.utility is None and np.nanmin(runs.costs) >= 0:
+        made.append(approximate.mean_ratio(ours, theirs, **asked))
+    return tuple(made)
+
+
+def are_times(runs: CostMatrix) -> bool:
+    """Whether costs are running times: runs are known to be stopped at a cutoff, or some were."""
+    return runs.cutoff is not None or (
+        runs.statuses is not None and bool((runs.statuses == Status.TIMEOUT).any())
+    )
+
+
+def times_of(runs: CostMatrix, failed: NDArray[np.bool_]) -> list[Ends]:
+    """Running times of each configuration, with what is known of those of failed and of censored
+    runs.
+
+    A run that failed took the cutoff at least. Where that is not known, what was solved took no
+    longer: the longest so far stands for it, that of the same instance included, so that no later
+    instance has a part in it.
+    """
+    costs, censored = runs.costs, runs.censored
+    solved = np.where(failed | censored | np.isnan(costs), 0.0, costs).max(axis=(0, 2))
+    longest = (
+        np.maximum.accumulate(solved) if runs.cutoff is None else np.full(len(solved), runs.cutoff)
+    )
+    return [
+        Ends(
+            lower=np.where(lost, longest[:, np.newaxis], each),
+            upper=np.where(lost | stopped, np.inf, each),
+        )
+        for each, lost, stopped in zip(costs, failed, censored, strict=True)
+    ]
+
+
+def failed_runs(runs: CostMatrix) -> tuple[BoolArray, bool]:
+    """Which runs failed, and whether timeouts are among them: one that costs less than some that
+    were solved is no failure.
+    """
+    statuses = runs.statuses
+    if statuses is None or not runs.has_statuses:
+        return runs.failed, True
+    late = statuses == Status.TIMEOUT
+    most = np.max(runs.costs[statuses == Status.SOLVED], initial=-np.inf)
+    charged = not (runs.costs[late] < most).any()
+    return (runs.failed if charged else runs.failed & ~late), charged
