@@ -25,7 +25,7 @@ def test_frames_and_paths_are_assessed_as_the_matrix(tmp_path: Path) -> None:
     table = MATRIX.to_table()
     table.write_csv(tmp_path / "runs.csv")
     MATRIX.save(tmp_path / "runs.npz")
-    ends = {"low": MATRIX.low, "high": MATRIX.high}
+    ends: dict[str, Any] = {"low": MATRIX.low, "high": MATRIX.high}
     expected = answered(tc.import_runs(table, **ends))["certificate"]["upper"]
     assert expected < MATRIX.high
     for runs in (table, MATRIX.to_pandas(), tmp_path / "runs.csv", str(tmp_path / "runs.npz")):

@@ -84,7 +84,7 @@ if TYPE_CHECKING:
         bootstrap_components,
         variance_components,
     )
-    from truecost.verbs import assess, audit, certify, report
+    from truecost.verbs import assess, audit, certify, compare, report
 
     __version__: str
 
@@ -145,6 +145,7 @@ _HOMES = {
     "Import": "matrix.imported",
     "import_runs": "importers.detect",
     "figures": "show.figures:",
+    "compare": "verbs",
     "report": "verbs",
     "smac": "smac:",  # not in __all__: it needs SMAC3
     "reproduce": "show.reproducing",
@@ -178,6 +179,7 @@ __all__ = [
     "bootstrap_components",
     "bounds",
     "certify",
+    "compare",
     "concentrated",
     "confidence",
     "configure",

@@ -13,6 +13,7 @@ from truecost.judge.refusal import RefusedError
 from truecost.judge.statements import Certificate
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
+from truecost.matrix.pairing import paired
 from truecost.runs import Trajectory
 from truecost.stats.random import Rng
 
@@ -138,6 +139,72 @@ def report(
 
     assessment = runs if isinstance(runs, Assessment) else assess(runs, **asked)
     return write_page(assessment, path, Context(name=name, title=title, unit=unit), progress)
+
+
+def compare(
+    old: Any,
+    new: Any,
+    *,
+    names: tuple[str | None, str | None] = (None, None),
+    labels: tuple[str, str] = ("OLD", "NEW"),
+    delta: float = 0.05,
+    primary: Primary | None = None,
+    rng: Rng = None,
+    **reading: Any,
+) -> Assessment:
+    """Compare two versions of a solver on the instances both have runs on.
+
+    The assessment has OLD as its default and NEW as its incumbent: `.better`, `.grade` and
+    `.statements` say what is shown. Both versions must have been fixed before these runs; what a
+    configurator tuned on the instances is refused.
+
+    Parameters
+    ----------
+    old, new
+        Runs in any form that `assess` takes.
+    names
+        Which configuration of each; by default the only one, or the incumbent of a search.
+    labels
+        What to call two configurations of one name.
+    delta, primary, rng
+        As in `assess`.
+    reading
+        As in `import_runs`, for both.
+    """
+    logs = [_log(read_runs(runs, **reading)) for runs in (old, new)]
+    log = paired(logs[0], logs[1], names, labels)
+    tuned = log.trajectory.proposed == "adaptively"
+    return judging.assess(
+        log,
+        chosen=None if tuned else "before",
+        configuration=log.trajectory.incumbent,
+        delta=delta,
+        primary=primary,
+        rng=rng,
+    )
+
+
+def no_worse(assessment: Assessment, margin: float) -> bool:
+    """Whether the configuration is shown to be at most this much worse than the default.
+
+    By mean cost, a `margin` of 0.05 allows for 5 % more; by wins, for 5 percentage points less than
+    half of the runs.
+    """
+    if assessment.primary == "wins":
+        wins = assessment.wins
+        return wins is not None and wins.condition is None and wins.limit > 0.5 - margin
+    ratio = next((each for each in assessment.statements if each.kind == "ratio of means"), None)
+    if ratio is None:
+        # Costs may be negative, where no ratio means anything: then only "not above" can be shown.
+        comparison = assessment.comparison
+        return comparison is not None and comparison.upper is not None and comparison.upper <= 0
+    return ratio.condition is None and ratio.limit * (1 + margin) >= 1
+
+
+def _log(runs: CostMatrix | Import) -> Import:
+    if isinstance(runs, Import):
+        return runs
+    return Import(kind="matrix", matrix=runs, trajectory=Trajectory(tool="unknown"))
 
 
 def read_runs(runs: Any, **reading: Any) -> CostMatrix | Import:

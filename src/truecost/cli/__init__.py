@@ -33,6 +33,7 @@ COMMANDS = {
     "plan": "How many runs on how many instances.",
     "certify": "What a configuration costs at most on new instances.",
     "audit": "Is the winner over-tuned? Does it beat the default?",
+    "compare": "Is a new version of a solver slower than the old one?",
     "import": "Take over runs of SMAC3, irace, ASlib, AClib or a table.",
     "report": "One page about recorded runs, the verdict first.",
     "reproduce": "The paper's whole experimental section on a matrix.",

@@ -175,9 +175,15 @@ def _said(each: dict[str, Any]) -> str:
     if mean is None:
         said += "To show a lower mean cost is out of reach at this difference."
     elif mean and no_better:
-        said += f"If it is as good as it looks, about {mean:,} new instances would show a lower mean cost."
+        said += (
+            f"If it is as good as it looks, about {mean:,} new instances would show a lower mean "
+            "cost."
+        )
     elif mean:
-        said += f"Rare timeouts cannot be ruled out, so a lower mean cost is not shown; about {mean:,} new instances would do."
+        said += (
+            "Rare timeouts cannot be ruled out, so a lower mean cost is not shown; about "
+            f"{mean:,} new instances would probably settle it."
+        )
     return said.rstrip()
 
 

@@ -15,6 +15,7 @@ from truecost.show.document.planned import plan_section, power_section, show_sec
 from truecost.show.document.runs import what_was_run
 from truecost.show.document.statement_table import what_is_shown
 from truecost.show.document.verdict import at_a_glance, beside, judged, key, verdict_of
+from truecost.show.document.versions import compared
 from truecost.show.numbers import counted
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "audited",
     "bounds_section",
     "certificate_section",
+    "compared",
     "document",
     "plan_section",
     "power_section",

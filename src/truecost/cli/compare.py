@@ -1,0 +1,140 @@
+"""`truecost compare`."""
+
+import sys
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from truecost.cli.command import declared
+from truecost.cli.options import ContentSeed, Delta, Json, PrimaryCriterion, Unit, option
+from truecost.cli.printing import answer
+from truecost.cli.reading import Source
+from truecost.errors import InputError
+
+if TYPE_CHECKING:
+    from truecost.judge.assessment import Assessment
+    from truecost.show.blocks import Document
+
+
+class Require(StrEnum):
+    """What must be shown for exit code 0."""
+
+    BETTER = "better"
+    NO_WORSE = "no-worse"
+
+
+class Format(StrEnum):
+    """How the answer is written."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+
+
+@declared
+def compare(
+    source: Source,
+    new: Annotated[
+        str,
+        typer.Argument(
+            help="Runs of the new version, in the same forms; FILE:NAME takes one configuration, or "
+            "column of a wide table, out of several."
+        ),
+    ],
+    require: Annotated[
+        Require | None,
+        option(
+            "What must be shown for exit code 0; that nothing is shown to be worse if not given."
+        ),
+    ] = None,
+    margin: Annotated[
+        str | None, option("With no-worse: how much worse is allowed, 5% or 0.05.")
+    ] = None,
+    delta: Delta = 0.05,
+    primary: PrimaryCriterion = None,
+    seed: ContentSeed = None,
+    unit: Unit = None,
+    format_: Annotated[Format, option("text, or markdown for pull requests.", "--format")] = (
+        Format.TEXT
+    ),
+    json: Json = False,
+) -> None:
+    """Is the new version of a solver worse than the old one? Paired on the instances both have.
+
+    Exit code 1 if it is shown to be worse, else 0. With --require better, 0 only if it is shown to
+    be better; with --require no-worse --margin 5%, 0 only if it is shown to be at most 5 % worse.
+
+    For instance: truecost compare main.csv branch.csv --cutoff 60, truecost compare runs.db:default
+    runs.db:a1b2c3, truecost compare table.csv:v1 table.csv:v2 --cutoff 5000 --format markdown.
+    """
+    from truecost import verbs
+
+    allowed = _margin(require, margin)
+    paths, names = zip(*(_split(str(each)) for each in (source.runs, new)), strict=True)
+    logs = [replace(source, runs=path).read() for path in paths]
+    assessment = verbs.compare(
+        *logs,
+        names=names,
+        labels=(str(source.runs), new),
+        delta=delta,
+        primary=None if primary is None else primary.value,
+        rng=seed,
+    )
+    met = {
+        None: assessment.grade != "worse",
+        Require.BETTER: assessment.better,
+        Require.NO_WORSE: require is Require.NO_WORSE and verbs.no_worse(assessment, allowed),
+    }[require]
+    document = _document(assessment, unit)
+    if json or format_ is Format.TEXT:
+        answer(json, lambda: _data(assessment, require, allowed, met), lambda: document)
+    else:
+        from truecost.show import markdown
+
+        sys.stdout.write(markdown.render(document))
+    if not met:
+        raise typer.Exit(1)
+
+
+def _document(assessment: "Assessment", unit: str | None) -> "Document":
+    from truecost.show.document import Context, compared
+
+    return compared(assessment, Context(unit=unit or "cost"))
+
+
+def _data(
+    assessment: "Assessment", require: Require | None, margin: float, met: bool
+) -> dict[str, Any]:
+    return {
+        "require": require,
+        "margin": margin,
+        "met": met,
+        "grade": assessment.grade,
+        "primary": assessment.primary,
+        **assessment.to_dict("comparison", "statements", "approximate"),
+    }
+
+
+def _split(text: str) -> tuple[Path, str | None]:
+    """FILE:NAME as its parts; a file whose own name has a colon is taken as it is."""
+    path, colon, name = text.rpartition(":")
+    if not colon or not path or Path(text).exists():
+        return Path(text), None
+    return Path(path), name
+
+
+def _margin(require: Require | None, text: str | None) -> float:
+    """The margin as a share."""
+    if text is None:
+        return 0.0
+    if require is not Require.NO_WORSE:
+        raise InputError("Expected --margin with --require no-worse only.")
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share < 1:
+        raise InputError(f"Expected --margin from 0 to below 100%, as 5% or 0.05, got {text}.")
+    return share
