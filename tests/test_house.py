@@ -130,6 +130,7 @@ def test_only_the_command_line_prints() -> None:
 # One thing with several makers, called with its module: smac.load, irace.load; the limit rates.wins
 # and its forecast.wins.
 ALIKE = {
+    "assess",
     "load",
     "fragment",
     "wins",
