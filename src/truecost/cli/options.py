@@ -94,6 +94,17 @@ Kind = Annotated[
         "journal."
     ),
 ]
+Families = Annotated[
+    str | None,
+    _reading(
+        "The family of each instance: a csv file with instance and family, 'folder', or a regular "
+        "expression over the names."
+    ),
+]
+Maximise = Annotated[
+    bool | None,
+    _reading("Whether more of the cost column is better.", "--maximise/--minimise"),
+]
 
 Configuration = Annotated[
     str | None,

@@ -36,6 +36,8 @@ class Source:
     columns: options.Columns = None
     default: options.Default = None
     utility: options.Utility = None
+    families: options.Families = None
+    maximise: options.Maximise = None
     kind: options.Kind = None
 
     @property
@@ -76,7 +78,7 @@ class Source:
 
         # What a cost is holds for both; which columns or objective a log has is its own affair, and
         # a journal knows its range itself.
-        shared = ["cutoff", "par", "utility"]
+        shared = ["cutoff", "par", "utility", "families", "maximise"]
         if not (test.is_file() and is_journal(test)):
             shared += ["low", "high"]
         return Source(runs=test, **{name: getattr(self, name) for name in shared}).read()

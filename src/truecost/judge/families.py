@@ -100,7 +100,7 @@ def likeness(
     names = [configuration, *([] if default in (None, configuration) else [str(default)])]
     part = matrix.select(configurations=names)
     means, known = instance_means(part)
-    both = known.all(axis=0)
+    both = np.asarray(known.all(axis=0))
     if both.sum() < FEWEST:
         return None
     values = means[:, both]
