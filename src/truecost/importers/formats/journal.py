@@ -11,7 +11,7 @@ import numpy as np
 from truecost.errors import InputError
 from truecost.importers.record import Options
 from truecost.importers.registry import Candidate, Importer
-from truecost.journal.file import HEADER
+from truecost.journal.file import APPLICATION, HEADER
 from truecost.matrix.imported import Import
 from truecost.runs import Trajectory
 
@@ -66,7 +66,8 @@ def _read(path: Path, options: Options) -> Import:
 
 
 def _recognise(candidate: Candidate) -> bool:
-    return candidate.start.startswith(HEADER)
+    marked = candidate.start[68:72] == APPLICATION.to_bytes(4, "big")
+    return candidate.start.startswith(HEADER) and marked
 
 
 IMPORTER: Final = Importer(

@@ -1,0 +1,397 @@
+"""Optuna: SQLite storages and journal files, read without Optuna and without pickles.
+
+A parameter set is a configuration, called by the number of its first trial; repeated trials of it
+are runs. Costs of single instances come from one of two places: a user attribute that holds them by
+name, `trial.set_user_attr("costs", {"a.cnf": 1.5, …})`, or intermediate values whose step is an
+instance, as `WilcoxonPruner` expects them. Steps are instances where the value of a trial is their
+mean; where it is the last of them, or the best, they are epochs. A trial with one number alone says
+nothing of single instances.
+"""
+
+import json
+import math
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from truecost.errors import InputError
+from truecost.importers.record import Options, charge, matrix_of
+from truecost.importers.registry import Candidate, Importer
+from truecost.matrix.imported import Import, Scalar
+from truecost.runs import NO_STATUS, Status, Step, Trajectory
+
+SQLITE: Final = b"SQLite format 3\0"
+TABLES: Final = frozenset({"studies", "study_directions", "trials", "trial_params", "trial_values"})
+STATES: Final = ("RUNNING", "COMPLETE", "PRUNED", "FAIL", "WAITING")
+DIRECTIONS: Final = ("NOT_SET", "MINIMIZE", "MAXIMIZE")
+# Operations of a journal file, by Optuna's numbers.
+CREATE_STUDY, DELETE_STUDY, CREATE_TRIAL, SET_PARAM, SET_VALUES, SET_STEP = 0, 1, 4, 5, 6, 7
+SET_USER, SET_SYSTEM = 8, 9
+STEPS, VALUE = "steps", "value"
+# What a run on no instance in particular is called.
+WHOLE: Final = "objective"
+MOST_ROWS: Final = 20_000_000
+# What reading rows and values that are not as Optuna writes them may raise.
+DAMAGE: Final = (
+    sqlite3.Error, KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError,
+    RecursionError,
+)  # fmt: skip
+
+
+@dataclass(slots=True, kw_only=True)
+class Trial:
+    """A trial as it is stored; it fills up while a storage is read."""
+
+    number: int
+    state: str
+    parameters: dict[str, Scalar] = field(default_factory=dict)
+    values: dict[int, float] = field(default_factory=dict)
+    steps: dict[int, float] = field(default_factory=dict)
+    attributes: dict[str, Any] = field(default_factory=dict)
+    enqueued: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Study:
+    """A study of a storage."""
+
+    name: str
+    directions: list[str]
+    trials: dict[int, Trial] = field(default_factory=dict)
+
+
+def _recognise(candidate: Candidate) -> bool:
+    path = candidate.path
+    if path is None or path.is_dir():
+        return False
+    # Journals of truecost, SQLite files with a mark of their own, were recognised before.
+    if candidate.start.startswith(SQLITE):
+        return True
+    line = candidate.text.partition("\n")[0]
+    return line.startswith("{") and '"op_code"' in line and '"worker_id"' in line
+
+
+def _read(path: Path, options: Options) -> Import:
+    with path.open("rb") as file:
+        sqlite = file.read(len(SQLITE)) == SQLITE
+    try:
+        studies = _from_sqlite(path) if sqlite else _from_journal(path)
+    except DAMAGE as error:
+        raise InputError(
+            f"expected a storage of Optuna, and it cannot be read ({error!r:.100})."
+        ) from error
+    study, wanted = _chosen(studies, options.objective)
+    trials = [study.trials[number] for number in sorted(study.trials)]
+    ended = [trial for trial in trials if trial.state not in ("RUNNING", "WAITING")]
+    source, notes = _source(ended, wanted)
+    place = _objective(study, wanted)
+    maximised = study.directions[place] == "MAXIMIZE"
+    names = _names(ended)
+    rows: list[tuple[str, str, float, int]] = []
+    empty = 0
+    for trial in ended:
+        measured = _costs(trial, source, place)
+        empty += not measured
+        failed = trial.state == "FAIL" and source == VALUE
+        code = Status.CRASHED if failed else NO_STATUS
+        rows += [(names[trial.number], name, cost, code) for name, cost in measured.items()]
+    if not rows:
+        raise InputError(f"expected trials with values in the study {study.name!r}, got none.")
+    configurations, instances, costs, codes = zip(*rows, strict=True)
+    values = np.array(costs, dtype=np.float64)
+    if maximised:
+        values = -values
+        notes.append(
+            "The study maximises, so costs are negated: `low` and `high` are meant of that."
+        )
+    charged = charge(values, np.array(codes, dtype=np.int8), options)
+    runs = pl.DataFrame({"configuration": configurations, "instance": instances})
+    states = [trial.state for trial in trials]
+    return Import(
+        kind="optuna",
+        matrix=matrix_of(runs, charged),
+        trajectory=_trajectory(ended, names, place, maximised, source),
+        parameters={names[trial.number]: trial.parameters for trial in reversed(ended)},
+        left_out={
+            "trials still running": states.count("RUNNING"),
+            "trials waiting": states.count("WAITING"),
+            "trials that ended without a value": empty,
+        },
+        notes=(*notes, *charged.notes),
+    )
+
+
+def _chosen(studies: Mapping[int, Study], objective: str | None) -> tuple[Study, str | None]:
+    """The study that `objective` names, else the only one; and what else `objective` asks for."""
+    by_name = {study.name: study for study in studies.values()}
+    if not by_name:
+        raise InputError("expected a study in the storage of Optuna, got none.")
+    if objective in by_name:
+        return by_name[objective], None
+    name, _, rest = (objective or "").partition("/")
+    if name in by_name:
+        return by_name[name], rest or None
+    if len(by_name) > 1:
+        raise InputError(
+            f"expected the name of one of the studies {', '.join(by_name):.200} as `objective`, "
+            f"{'got none' if objective is None else f'got {objective!r:.60}'}."
+        )
+    return next(iter(by_name.values())), objective
+
+
+def _source(trials: list[Trial], wanted: str | None) -> tuple[str, list[str]]:
+    """Where costs of instances come from: the name of a user attribute, `STEPS` or `VALUE`."""
+    attributes = [
+        key
+        for key in dict.fromkeys(key for trial in trials for key in trial.attributes)
+        if any(_by_instance(trial.attributes.get(key)) for trial in trials)
+    ]
+    if wanted in attributes or wanted in (STEPS, VALUE):
+        return wanted or VALUE, []
+    compared = [trial for trial in trials if trial.state == "COMPLETE" and len(trial.steps) > 1]
+    means = sum(map(_is_mean, compared))
+    # Pruned trials have steps, and attributes only if the target keeps them in time.
+    counts = {key: sum(len(_costs(trial, key, 0)) for trial in trials) for key in attributes}
+    if means > len(compared) / 2:
+        counts[STEPS] = sum(len(trial.steps) for trial in trials)
+    source = max(counts, key=lambda key: counts[key], default=VALUE)
+    if source == STEPS:
+        return source, [
+            "Every step of a trial is taken for an instance: values of trials are the means of "
+            "their intermediate values."
+        ]
+    if source != VALUE:
+        return source, [f"Costs of instances are those in the user attribute {source!r}."]
+    notes = [
+        "There are no per-instance results: every trial has one number. Report each instance as a "
+        "step (trial.report(cost, instance)), or keep costs by instance in a user attribute."
+    ]
+    if compared:
+        notes.append(
+            "Intermediate values are taken for epochs, since values of trials are not their means; "
+            "`objective` 'steps' takes them for instances."
+        )
+    return VALUE, notes
+
+
+def _is_mean(trial: Trial) -> bool:
+    """Whether the value of a trial is the mean of its intermediate values."""
+    mean = float(np.mean(list(trial.steps.values())))
+    return any(
+        math.isclose(value, mean, rel_tol=1e-6, abs_tol=1e-12) for value in trial.values.values()
+    )
+
+
+def _by_instance(attribute: Any) -> bool:
+    """Whether a user attribute holds a cost for each of several instances."""
+    costs = attribute.values() if isinstance(attribute, dict) else ()
+    return len(costs) > 1 and all(type(cost) in (int, float) for cost in costs)
+
+
+def _objective(study: Study, wanted: str | None) -> int:
+    count = len(study.directions)
+    if wanted is not None and wanted.isdecimal() and int(wanted) < count:
+        return int(wanted)
+    if count > 1:
+        raise InputError(
+            f"expected the place of an objective from 0 to {count - 1} as `objective`, since the "
+            f"study has {count}."
+        )
+    return 0
+
+
+def _costs(trial: Trial, source: str, place: int) -> dict[str, float]:
+    if source == STEPS:
+        return {str(step): cost for step, cost in sorted(trial.steps.items())}
+    if source != VALUE:
+        stored = trial.attributes.get(source)
+        return (
+            {str(name): float(cost) for name, cost in stored.items()}
+            if _by_instance(stored) and stored
+            else {}
+        )
+    # A trial that was pruned has no value of its own; its intermediate values are no costs.
+    if trial.state == "PRUNED":
+        return {}
+    return {WHOLE: trial.values.get(place, np.nan)}
+
+
+def _names(trials: list[Trial]) -> dict[int, str]:
+    """The configuration of each trial: the number of the first with its parameters."""
+    first: dict[str, str] = {}
+    return {
+        trial.number: first.setdefault(
+            json.dumps(trial.parameters, sort_keys=True, default=str), str(trial.number)
+        )
+        for trial in trials
+    }
+
+
+def _trajectory(
+    trials: list[Trial], names: Mapping[int, str], place: int, maximised: bool, source: str
+) -> Trajectory:
+    steps: list[Step] = []
+    runs, least = 0, math.inf
+    for trial in trials:
+        runs += len(_costs(trial, source, place))
+        value = trial.values.get(place, math.nan) * (-1 if maximised else 1)
+        if trial.state == "COMPLETE" and value < least:
+            least = value
+            steps.append(Step(runs, (names[trial.number],)))
+    default = next((names[trial.number] for trial in trials if trial.enqueued), None)
+    return Trajectory(
+        tool="Optuna",
+        proposed="adaptively",
+        raced=any(trial.state == "PRUNED" for trial in trials),
+        default=default,
+        incumbent=steps[-1].configurations[0] if steps else None,
+        steps=tuple(steps),
+    )
+
+
+def _external(value: float | None, distribution: Any) -> Scalar:
+    """A parameter's value: storages keep numbers, of a categorical one the place of its choice."""
+    described = distribution if isinstance(distribution, dict) else json.loads(distribution)
+    attributes = described["attributes"]
+    if value is None:
+        return None
+    if described["name"] == "CategoricalDistribution":
+        choice: Scalar = attributes["choices"][int(value)]
+        return choice
+    return int(value) if described["name"].startswith("Int") else float(value)
+
+
+def _from_sqlite(path: Path) -> dict[int, Study]:
+    for ending in ("-journal", "-wal"):
+        beside = path.with_name(path.name + ending)
+        if beside.exists() and beside.stat().st_size:
+            raise InputError(f"expected a storage that nobody writes, and {beside.name} is there.")
+    # Immutable: SQLite then neither locks nor repairs, and touches no other file.
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as base:
+        base.execute("PRAGMA trusted_schema = OFF")
+        tables = {
+            name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type='table'")
+        }
+        if not tables >= TABLES:
+            raise InputError(
+                "expected a journal of truecost or a storage of Optuna, got another SQLite file."
+            )
+        return _studies(base)
+
+
+def _studies(base: sqlite3.Connection) -> dict[int, Study]:
+    def rows(table: str, *columns: str) -> Iterator[tuple[Any, ...]]:
+        known = {row[1] for row in base.execute(f"PRAGMA table_info({table})")}
+        # Types of values came with a later version of the storage; before, all were finite.
+        wanted = ", ".join(column if column in known else "NULL" for column in columns)
+        query = f"SELECT {wanted} FROM {table} LIMIT {MOST_ROWS}"  # noqa: S608 - our own words
+        yield from base.execute(query) if known else ()
+
+    studies = {
+        key: Study(name=str(name), directions=[])
+        for key, name in rows("studies", "study_id", "study_name")
+    }
+    for key, direction, _ in sorted(
+        rows("study_directions", "study_id", "direction", "objective"), key=lambda row: row[2]
+    ):
+        studies[key].directions.append(str(direction))
+    trials: dict[int, Trial] = {}
+    for key, study, number, state in rows("trials", "trial_id", "study_id", "number", "state"):
+        trials[key] = Trial(number=int(number), state=str(state))
+        studies[study].trials[int(number)] = trials[key]
+    for key, name, value, distribution in rows(
+        "trial_params", "trial_id", "param_name", "param_value", "distribution_json"
+    ):
+        trials[key].parameters[name] = _external(value, distribution)
+    infinite = {"INF_POS": math.inf, "INF_NEG": -math.inf}
+    for key, place, value, kind in rows(
+        "trial_values", "trial_id", "objective", "value", "value_type"
+    ):
+        trials[key].values[place] = infinite.get(kind, math.nan if value is None else value)
+    for key, step, value, kind in rows(
+        "trial_intermediate_values", "trial_id", "step", "intermediate_value",
+        "intermediate_value_type",
+    ):  # fmt: skip
+        trials[key].steps[step] = infinite.get(kind, math.nan if value is None else value)
+    for key, name, value in rows("trial_user_attributes", "trial_id", "key", "value_json"):
+        trials[key].attributes[name] = json.loads(value)
+    for key, name in rows("trial_system_attributes", "trial_id", "key"):
+        trials[key].enqueued |= name == "fixed_params"
+    return studies
+
+
+def _from_journal(path: Path) -> dict[int, Study]:
+    studies: dict[int, Study] = {}
+    trials: list[Trial] = []
+    created = 0
+    lines = path.read_bytes().decode(errors="replace").split("\n")
+    for number, line in enumerate(lines):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+            created = _apply(entry, studies, trials, created)
+        except DAMAGE as error:
+            # The last line may have been cut off while it was written.
+            if number == len(lines) - 1:
+                break
+            raise InputError(
+                f"expected an operation of Optuna in line {number + 1} ({error!r:.80})."
+            ) from error
+    return studies
+
+
+def _apply(
+    entry: dict[str, Any], studies: dict[int, Study], trials: list[Trial], created: int
+) -> int:
+    """One operation of a journal; how many studies were created by then."""
+    code = entry["op_code"]
+    if code == CREATE_STUDY:
+        directions = [DIRECTIONS[number] for number in entry["directions"]]
+        studies[created] = Study(name=str(entry["study_name"]), directions=directions)
+        return created + 1
+    if code == DELETE_STUDY:
+        studies.pop(entry["study_id"], None)
+    elif code == CREATE_TRIAL and entry["study_id"] in studies:
+        study = studies[entry["study_id"]]
+        trial = Trial(number=len(study.trials), state=STATES[entry.get("state", 0)])
+        values = entry.get("values") or [entry.get("value")]
+        trial.values = {place: value for place, value in enumerate(values) if value is not None}
+        trial.parameters = {
+            name: _external(value, entry["distributions"][name])
+            for name, value in (entry.get("params") or {}).items()
+        }
+        trial.steps = {
+            int(step): value for step, value in (entry.get("intermediate_values") or {}).items()
+        }
+        trial.attributes = dict(entry.get("user_attrs") or {})
+        trial.enqueued = "fixed_params" in (entry.get("system_attrs") or {})
+        study.trials[trial.number] = trial
+        trials.append(trial)
+    elif code in (SET_PARAM, SET_VALUES, SET_STEP, SET_USER, SET_SYSTEM):
+        trial = trials[entry["trial_id"]]
+        if code == SET_PARAM:
+            value = _external(entry["param_value_internal"], entry["distribution"])
+            trial.parameters[entry["param_name"]] = value
+        elif code == SET_VALUES:
+            trial.state = STATES[entry["state"]]
+            if entry.get("values") is not None:
+                trial.values = dict(enumerate(entry["values"]))
+        elif code == SET_STEP:
+            trial.steps[int(entry["step"])] = float(entry["intermediate_value"])
+        elif code == SET_USER:
+            trial.attributes.update(entry["user_attr"])
+        else:
+            trial.enqueued |= "fixed_params" in entry["system_attr"]
+    return created
+
+
+IMPORTER: Final = Importer(
+    name="optuna", title="Optuna (SQLite, journal)", recognise=_recognise, read=_read
+)
