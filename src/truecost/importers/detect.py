@@ -12,8 +12,9 @@ import numpy as np
 from truecost.errors import InputError
 from truecost.importers.record import Options
 from truecost.importers.registry import Candidate, Importer, importer_of, importers
-from truecost.matrix.cost_matrix import PACKED, CostMatrix
+from truecost.matrix.cost_matrix import CostMatrix
 from truecost.matrix.families import families_of
+from truecost.matrix.files import PACKED
 from truecost.matrix.imported import Import
 from truecost.runs import NO_STATUS, Status
 from truecost.stats.utility import Utility

@@ -5,7 +5,7 @@ import math
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ from truecost.matrix.entries import (
     positions,
     seeds_of_runs,
 )
-from truecost.matrix.files import whole_file
+from truecost.matrix.files import kind_of, whole_file
 from truecost.runs import NO_STATUS, Status, Trajectory
 
 if TYPE_CHECKING:
@@ -32,17 +32,6 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 Number = TypeVar("Number", bound=np.integer[Any])
 # Squares of costs are summed; what is larger than this would overflow.
 LARGEST = 1e150
-# How gzip, zlib, zstandard, bzip2 and xz files begin.
-PACKED = (
-    b"\x1f\x8b",
-    b"\x78\x01",
-    b"\x78\x5e",
-    b"\x78\x9c",
-    b"\x78\xda",
-    b"\x28\xb5\x2f\xfd",
-    b"BZh",
-    b"\xfd7zXZ",
-)
 
 
 class CostMatrix:
@@ -123,7 +112,8 @@ class CostMatrix:
             np.isinf(self.width) and np.isfinite(self.low) and np.isfinite(self.high)
         ):
             raise InputError(
-                f"Expected a cost range with low < high, got low {self.low:g} and high {self.high:g}."
+                f"Expected a cost range with low < high, "
+                f"got low {self.low:g} and high {self.high:g}."
             )
         if self.cutoff is not None and not 0 < self.cutoff < math.inf:
             raise InputError(f"Expected a cutoff above 0, got {self.cutoff:g}.")
@@ -133,7 +123,8 @@ class CostMatrix:
         ):
             if shape[axis] != len(names):
                 raise InputError(
-                    f"Expected one {what} name for each of {shape[axis]} in the costs, got {len(names)}."
+                    f"Expected one {what} name for each of {shape[axis]} in the costs, "
+                    f"got {len(names)}."
                 )
         if self.families is not None and len(self.families) != shape[1]:
             raise InputError(
@@ -164,8 +155,8 @@ class CostMatrix:
             if not known.all():
                 where = _first(~known)
                 raise InputError(
-                    f"Expected a status from {NO_STATUS} to {len(Status) - 1}, got {self.statuses[where]} "
-                    f"for {self._entry(where)}."
+                    f"Expected a status from {NO_STATUS} to {len(Status) - 1}, "
+                    f"got {self.statuses[where]} for {self._entry(where)}."
                 )
             uncharged = (self.statuses != NO_STATUS) & np.isnan(self.costs)
             if uncharged.any():
@@ -191,7 +182,8 @@ class CostMatrix:
 
     def _entry(self, where: tuple[int, ...]) -> str:
         configuration, instance, run = where
-        return f"configuration {self.configurations[configuration]!r} on instance {self.instances[instance]!r}, run {run}"
+        names = self.configurations[configuration], self.instances[instance]
+        return f"configuration {names[0]!r} on instance {names[1]!r}, run {run}"
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -248,7 +240,8 @@ class CostMatrix:
         """
         if censored := int(self.censored.sum()):
             raise InputError(
-                f"Expected runs whose cost is known, got {censored:,} that were stopped at a cap (censored)."
+                f"Expected runs whose cost is known, got {censored:,} that were stopped at a cap "
+                "(censored)."
             )
         return self.costs
 
@@ -290,7 +283,10 @@ class CostMatrix:
         """The same matrix with other values of these parameters, checked as any other:
         `matrix.replace(low=0.0, high=50.0)`.
         """
-        return CostMatrix(**{name: getattr(self, name) for name in self.__slots__} | changes)
+        return CostMatrix(**self._fields() | changes)
+
+    def _fields(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CostMatrix):
@@ -328,9 +324,9 @@ class CostMatrix:
             # Opened once: the content that tells the kind is the content that is read, and no name
             # is taken for a pattern.
             with Path(path).open("rb") as file:
-                kind = _kind_of(file)
+                kind = kind_of(file)
                 if kind == "npz":
-                    return _from_npz(npz.read(file), low, high)
+                    return cls(**npz.unpack(npz.read(file), low, high))
                 from truecost.matrix import longtable
 
                 table = longtable.read(file, kind)
@@ -359,63 +355,30 @@ class CostMatrix:
             raise InputError(f"{path}: expected a name that ends in .npz, .parquet or .csv.")
         if trajectory is not None and path.suffix == ".csv":
             raise InputError(
-                f"{path}: expected .parquet or .npz, since a csv table has no place for the trajectory."
+                f"{path}: expected .parquet or .npz, since a csv table has no place for the "
+                "trajectory."
             )
         with whole_file(path) as file:
             if path.suffix == ".npz":
-                kept = (
-                    {} if trajectory is None else {provenance.KEY: provenance.as_array(trajectory)}
-                )
-                np.savez_compressed(file, allow_pickle=False, **self._arrays(), **kept)
+                arrays = npz.pack(self._fields())
+                if trajectory is not None:
+                    arrays[provenance.KEY] = provenance.as_array(trajectory)
+                np.savez_compressed(file, allow_pickle=False, **arrays)
                 return
             content = io.BytesIO()
             if path.suffix == ".parquet":
-                metadata = (
-                    None if trajectory is None else {provenance.KEY: provenance.to_json(trajectory)}
-                )
+                text = None if trajectory is None else provenance.to_json(trajectory)
+                metadata = None if text is None else {provenance.KEY: text}
                 self.to_table().write_parquet(content, metadata=metadata)
             else:
                 self.to_table().write_csv(content)
             file.write(content.getbuffer())
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        arrays: dict[str, NDArray[Any]] = {
-            "costs": self.costs,
-            "configurations": np.array(self.configurations),
-            "instances": np.array(self.instances),
-            "range": np.array([self.low, self.high]),
-        }
-        if self.statuses is not None:
-            arrays |= {
-                "statuses": self.statuses,
-                "status_names": np.array([status.label for status in Status]),
-            }
-        if self.seeds is not None:
-            arrays["seeds"] = self.seeds
-        if self.cutoff is not None:
-            arrays["cutoff"] = np.array(self.cutoff)
-        if self.utility is not None:
-            arrays["utility"] = np.array(self.utility)
-        if self.families is not None:
-            arrays["families"] = np.array(self.families)
-        return arrays
-
     def to_table(self) -> "pl.DataFrame":
         """The runs as a polars long table; `from_table` gives the same matrix back."""
         from truecost.matrix import longtable
 
-        return longtable.from_arrays(
-            self.costs,
-            self.configurations,
-            self.instances,
-            self.low,
-            self.high,
-            statuses=self.statuses,
-            seeds=self.seeds,
-            cutoff=self.cutoff,
-            utility=self.utility,
-            families=self.families,
-        )
+        return longtable.from_arrays(**self._fields())
 
     def to_pandas(self) -> "pd.DataFrame":
         """The runs as a long table of pandas, which `import_runs` reads; pandas has to be
@@ -449,62 +412,7 @@ class CostMatrix:
         from truecost.matrix import longtable
 
         arrays = longtable.to_arrays(table, low, high)
-        return cls(
-            arrays.costs,
-            arrays.configurations,
-            arrays.instances,
-            arrays.low,
-            arrays.high,
-            statuses=arrays.statuses,
-            seeds=arrays.seeds,
-            cutoff=arrays.cutoff,
-            utility=arrays.utility,
-            families=arrays.families,
-        )
-
-
-def _kind_of(file: BinaryIO) -> str:
-    start = file.read(4096)
-    file.seek(0)
-    if start.startswith(b"PK\x03\x04"):
-        return "npz"
-    if start.startswith(b"PAR1"):
-        return "parquet"
-    if not start.strip():
-        raise InputError("expected a matrix, got an empty file.")
-    if start.startswith(PACKED):
-        raise InputError(
-            "expected an npz file of truecost, a parquet or a csv table, got a packed file: unpack it first."
-        )
-    if b"\0" in start:
-        raise InputError(
-            "expected an npz file of truecost, a parquet or a csv table, and it is none of them."
-        )
-    return "csv"
-
-
-def _from_npz(stored: dict[str, NDArray[Any]], low: float | None, high: float | None) -> CostMatrix:
-    ends = stored.get("range", np.array([-np.inf, np.inf]))
-    if ends.shape != (2,) or ends.dtype.kind not in "fiu":
-        raise InputError("expected the array 'range' in the npz file to hold `low` and `high`.")
-    cutoff, utility = stored.get("cutoff"), stored.get("utility")
-    if cutoff is not None and (cutoff.shape != () or cutoff.dtype.kind not in "fiu"):
-        raise InputError("expected the array 'cutoff' in the npz file to hold one number.")
-    if utility is not None and (utility.shape != () or utility.dtype.kind != "U"):
-        raise InputError("expected the array 'utility' in the npz file to hold one text.")
-    low, high = float(ends[0]) if low is None else low, float(ends[1]) if high is None else high
-    return CostMatrix(
-        stored["costs"],
-        _stored_names(stored["configurations"], "configurations"),
-        _stored_names(stored["instances"], "instances"),
-        low,
-        high,
-        statuses=_stored_statuses(stored) if "statuses" in stored else None,
-        seeds=stored.get("seeds"),
-        cutoff=None if cutoff is None else float(cutoff),
-        utility=None if utility is None else str(utility),
-        families=_stored_names(stored["families"], "families") if "families" in stored else None,
-    )
+        return cls(**{name: getattr(arrays, name) for name in cls.__slots__})
 
 
 def _checked_families(families: Iterable[str]) -> tuple[str, ...]:
@@ -515,33 +423,6 @@ def _checked_families(families: Iterable[str]) -> tuple[str, ...]:
         if not isinstance(label, str) or not label:
             raise InputError(f"Expected the name of a family, got {label!r:.40}.")
     return tuple(str(label) for label in labels)
-
-
-def _stored_names(names: NDArray[Any], what: str) -> list[str]:
-    if names.ndim != 1 or names.dtype.kind != "U":
-        raise InputError(
-            f"expected the array {what!r} in the npz file to be a flat list of text, got {names.dtype} of shape "
-            f"{names.shape}."
-        )
-    return [str(name) for name in names]
-
-
-def _stored_statuses(stored: dict[str, NDArray[Any]]) -> NDArray[np.int8]:
-    # The file's own list of names decides, so that a file stays readable should the numbers ever
-    # change.
-    names = [status.label for status in Status]
-    if "status_names" in stored:
-        names = _stored_names(stored["status_names"], "status_names")
-    ours = {status.label: int(status) for status in Status}
-    if unknown := [name for name in names if name not in ours]:
-        raise InputError(f"expected statuses out of {', '.join(ours)}, got {unknown[0]!r}.")
-    codes = integers(stored["statuses"], np.int8, NO_STATUS, "statuses")
-    translate = np.array([ours[name] for name in names] + [NO_STATUS], dtype=np.int8)
-    if codes.size and (codes.min() < NO_STATUS or codes.max() >= len(names)):
-        raise InputError(
-            f"expected status numbers from -1 to {len(names) - 1} in the npz file, got {codes.min()} to {codes.max()}."
-        )
-    return translate[codes]
 
 
 def _read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:

@@ -1,4 +1,6 @@
-"""Writing files so that what was there stays until the new one is whole."""
+"""Files of matrices: what kind one is, and writing them so that what was there stays until the new
+one is whole.
+"""
 
 import errno
 import os
@@ -8,6 +10,36 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+from truecost.errors import InputError
+
+# How gzip, zlib, zstandard, bzip2 and xz files begin.
+PACKED = (
+    b"\x1f\x8b",
+    *(b"\x78" + level for level in (b"\x01", b"\x5e", b"\x9c", b"\xda")),
+    b"\x28\xb5\x2f\xfd",
+    b"BZh",
+    b"\xfd7zXZ",
+)
+
+
+def kind_of(file: BinaryIO) -> str:
+    """npz, parquet or csv: by the content, never by the name."""
+    start = file.read(4096)
+    file.seek(0)
+    if start.startswith(b"PK\x03\x04"):
+        return "npz"
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    if not start.strip():
+        raise InputError("expected a matrix, got an empty file.")
+    if start.startswith(PACKED) or b"\0" in start:
+        problem = "got a packed file: unpack it first"
+        raise InputError(
+            "expected an npz file of truecost, a parquet or a csv table, "
+            f"{problem if start.startswith(PACKED) else 'and it is none of them'}."
+        )
+    return "csv"
 
 
 @contextmanager

@@ -1,5 +1,5 @@
-"""Reading npz and npy files that may be anything: no pickles, no array that does not fit, no
-exception but our own.
+"""Matrices as npz files, and reading npz and npy files that may be anything: no pickles, no array
+that does not fit, no exception but our own.
 """
 
 import math
@@ -16,10 +16,76 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
+from truecost.matrix.entries import integers
+from truecost.runs import NO_STATUS, Status
+
+STATUSES = [status.label for status in Status]
 
 # The arrays of a matrix, those that must be there first.
 NEEDED = ("costs", "configurations", "instances")
 ARRAYS = (*NEEDED, "range", "statuses", "status_names", "seeds", "cutoff", "utility", "families")
+
+
+def pack(fields: dict[str, Any]) -> dict[str, NDArray[Any]]:
+    """The arrays that are kept of a matrix with these fields."""
+    ends = {"range": np.array([fields["low"], fields["high"]])}
+    names = {"status_names": np.array(STATUSES)} if fields["statuses"] is not None else {}
+    kept = {name: fields[name] for name in ARRAYS if fields.get(name) is not None}
+    return {name: np.asarray(value) for name, value in kept.items()} | ends | names
+
+
+def unpack(
+    arrays: dict[str, NDArray[Any]], low: float | None, high: float | None
+) -> dict[str, Any]:
+    """The fields of a matrix from its arrays; `low` and `high` go before those of the file."""
+    ends = arrays.get("range", np.array([-np.inf, np.inf]))
+    if ends.shape != (2,) or ends.dtype.kind not in "fiu":
+        raise InputError("expected the array 'range' in the npz file to hold `low` and `high`.")
+    fields: dict[str, Any] = {
+        "costs": arrays["costs"],
+        "low": float(ends[0]) if low is None else low,
+        "high": float(ends[1]) if high is None else high,
+        "statuses": _statuses(arrays) if "statuses" in arrays else None,
+        "seeds": arrays.get("seeds"),
+    }
+    for name, kinds, what, convert in (
+        ("cutoff", "fiu", "number", float),
+        ("utility", "U", "text", str),
+    ):
+        if (value := arrays.get(name)) is not None:
+            if value.shape != () or value.dtype.kind not in kinds:
+                raise InputError(f"expected the array {name!r} in the npz file to hold one {what}.")
+            fields[name] = convert(value)
+    for name in ("configurations", "instances", "families"):
+        if name in arrays:
+            fields[name] = _texts(arrays[name], name)
+    return fields
+
+
+def _texts(names: NDArray[Any], what: str) -> list[str]:
+    if names.ndim != 1 or names.dtype.kind != "U":
+        raise InputError(
+            f"expected the array {what!r} in the npz file to be a flat list of text, "
+            f"got {names.dtype} of shape {names.shape}."
+        )
+    return [str(name) for name in names]
+
+
+def _statuses(arrays: dict[str, NDArray[Any]]) -> NDArray[np.int8]:
+    # The file's own list of names decides, so that a file stays readable should the numbers ever
+    # change.
+    names = _texts(arrays["status_names"], "status_names") if "status_names" in arrays else STATUSES
+    if unknown := [name for name in names if name not in STATUSES]:
+        raise InputError(f"expected statuses out of {', '.join(STATUSES)}, got {unknown[0]!r}.")
+    codes = integers(arrays["statuses"], np.int8, NO_STATUS, "statuses")
+    if codes.size and (codes.min() < NO_STATUS or codes.max() >= len(names)):
+        raise InputError(
+            f"expected status numbers from -1 to {len(names) - 1} in the npz file, "
+            f"got {codes.min()} to {codes.max()}."
+        )
+    # The last entry answers for NO_STATUS = -1, as an index from the end.
+    places = [*(STATUSES.index(name) for name in names), NO_STATUS]
+    return np.array(places, dtype=np.int8)[codes]
 
 
 def read(file: BinaryIO) -> dict[str, NDArray[Any]]:

@@ -5,57 +5,47 @@ Both hold the same JSON text under the name `truecost.trajectory`; a csv table h
 Readers that know nothing of it pass over it.
 """
 
-import json
 import os
 import zipfile
+from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import numpy as np
 
 from truecost.errors import InputError
-from truecost.runs import Step, Trajectory, Watched
+from truecost.runs import Trajectory
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 KEY: Final = "truecost.trajectory"
 LONGEST: Final = 64 << 20
 
 
+@cache
+def _adapter() -> "TypeAdapter[Trajectory]":
+    # Loaded here: a matrix without a trajectory needs no pydantic.
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Trajectory)
+
+
 def to_json(trajectory: Trajectory) -> str:
     """The text that is kept."""
-    return json.dumps(
-        {
-            "tool": trajectory.tool,
-            "proposed": trajectory.proposed,
-            "raced": trajectory.raced,
-            "default": trajectory.default,
-            "incumbent": trajectory.incumbent,
-            **({"unfinished": True} if trajectory.unfinished else {}),
-            **({"watched": list(trajectory.watched)} if trajectory.watched else {}),
-            **({"looks": trajectory.looks} if trajectory.looks > 1 else {}),
-            "steps": [[step.runs, list(step.configurations)] for step in trajectory.steps],
-        }
-    )
+    return _adapter().dump_json(trajectory).decode()
 
 
 def from_json(text: str) -> Trajectory:
-    """The trajectory of a text that `to_json` made."""
+    """The trajectory of a text that `to_json` made, in this version or an earlier one."""
     try:
-        stored: dict[str, Any] = json.loads(text)
-        steps = tuple(Step(runs, tuple(names)) for runs, names in stored["steps"])
-        known = {
-            name: stored[name] for name in ("tool", "proposed", "raced", "default", "incumbent")
-        }
-        watched = stored.get("watched")
-        known |= {
-            "unfinished": stored.get("unfinished", False),
-            "watched": watched and Watched(*watched),
-        }
-        known["looks"] = stored.get("looks", 1)
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        return _adapter().validate_json(text, strict=True)
+    except ValueError as error:
+        problem = error.errors()[0] if hasattr(error, "errors") else {"loc": (), "msg": str(error)}
+        reason = f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}".removeprefix(": ")
         raise InputError(
-            f"expected a trajectory as truecost writes it, and it cannot be read ({error!r:.80})."
+            f"expected a trajectory as truecost writes it, and it cannot be read ({reason:.80})."
         ) from error
-    return Trajectory(**known, steps=steps)
 
 
 def read(path: str | os.PathLike[str]) -> Trajectory | None:
@@ -66,13 +56,8 @@ def read(path: str | os.PathLike[str]) -> Trajectory | None:
         with Path(path).open("rb") as file:
             start = file.read(4)
             file.seek(0)
-            text = (
-                _of_parquet(file)
-                if start == b"PAR1"
-                else _of_npz(file)
-                if start == b"PK\x03\x04"
-                else None
-            )
+            readers = {b"PAR1": _of_parquet, b"PK\x03\x04": _of_npz}
+            text = readers[start](file) if start in readers else None
         return None if text is None else from_json(text)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error

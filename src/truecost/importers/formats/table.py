@@ -14,7 +14,7 @@ from truecost.importers import frames
 from truecost.importers.record import Options
 from truecost.importers.registry import Candidate, Importer
 from truecost.matrix import provenance
-from truecost.matrix.cost_matrix import PACKED
+from truecost.matrix.files import PACKED
 from truecost.matrix.imported import Import, Scalar
 
 CAVE: Final = "runhistory.csv"
