@@ -26,10 +26,10 @@ def test_frames_and_paths_are_assessed_as_the_matrix(tmp_path: Path) -> None:
     table.write_csv(tmp_path / "runs.csv")
     MATRIX.save(tmp_path / "runs.npz")
     ends: dict[str, Any] = {"low": MATRIX.low, "high": MATRIX.high}
-    expected = answered(tc.import_runs(table, **ends))["certificate"]["upper"]
+    expected = answered(tc.import_runs(table, **ends))["certificate"]["limit"]
     assert expected < MATRIX.high
     for runs in (table, MATRIX.to_pandas(), tmp_path / "runs.csv", str(tmp_path / "runs.npz")):
-        assert answered(runs, **ends)["certificate"]["upper"] == pytest.approx(expected)
+        assert answered(runs, **ends)["certificate"]["limit"] == pytest.approx(expected)
 
 
 def test_arrays_are_assessed_with_numbered_names() -> None:

@@ -193,7 +193,7 @@ def no_worse(assessment: Assessment, margin: float) -> bool:
     if assessment.primary == "wins":
         wins = assessment.wins
         return wins is not None and wins.condition is None and wins.limit > 0.5 - margin
-    ratio = next((each for each in assessment.statements if each.kind == "ratio of means"), None)
+    ratio = next((each for each in assessment.statements if each.quantity == "ratio of means"), None)
     if ratio is None:
         # Costs may be negative, where no ratio means anything: then only "not above" can be shown.
         comparison = assessment.comparison
