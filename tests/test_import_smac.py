@@ -12,7 +12,7 @@ import pytest
 from truecost.errors import InputError
 from truecost.importers.detect import import_runs
 from truecost.matrix import CostMatrix
-from truecost.runs import Status, Step
+from truecost.runs import NO_INSTANCE, Status, Step
 
 DATA = Path(__file__).parent / "data" / "smac"
 INSTANCES = [f"i{number}" for number in range(12)]
@@ -299,7 +299,7 @@ def test_budgets(tmp_path: Path) -> None:
     path = folder_of(tmp_path / "b", HISTORY | {"data": rows})
     found = import_runs(path, low=0, high=50)
     assert found.matrix.configurations == ("2",)
-    assert found.matrix.instances == ("only",)
+    assert found.matrix.instances == (NO_INSTANCE,)
     assert found.left_out == {"at another budget": 4}
     np.testing.assert_array_equal(
         import_runs(path, low=0, high=50, fidelity=3).matrix.costs[:, 0, 0], [13, 23]

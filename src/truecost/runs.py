@@ -36,6 +36,8 @@ class Status(IntEnum):
 # Nothing is known of how the run ended; and what stands for the seed of a run that is not there.
 NO_STATUS: Final = -1
 NO_SEED: Final = -1
+# The name in the place of an instance's where a log has none, as for a function that is minimised.
+NO_INSTANCE: Final = "(no instance)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,8 @@ BoolArray = NDArray[np.bool_]
 # A configuration takes part in a choice if it has runs on at least this share of the instances the
 # most used one has.
 LEAST_SHARE = 0.5
+# The share of the costs' size below which a standard error is rounding.
+NOTHING = 1e-12
 # Of least squares by turns; with all runs there two are enough.
 SWEEPS = 200
 
@@ -37,7 +39,10 @@ class Costs:
     Attributes
     ----------
     training, standard_error
-        See the module; the standard error is over instances. NaN without runs.
+        See the module; the standard error is over instances, of the adjusted cost where costs are
+        adjusted. NaN without runs.
+    plain
+        The mean of its own instance means, adjusted for nothing.
     lowest
         The training cost with censored runs at their caps; the same where there are none.
     runs, instances
@@ -59,6 +64,7 @@ class Costs:
     """
 
     training: FloatArray
+    plain: FloatArray
     lowest: FloatArray
     standard_error: FloatArray
     runs: NDArray[np.int64]
@@ -87,11 +93,17 @@ def costs_of(matrix: CostMatrix) -> Costs:
     adjusted = bool((used != used[:1]).any())
     training = levels(means, there, added) if adjusted else plain.cost
     lowest = training if least is means else levels(least, there, added if adjusted else 0 * added)
+    if adjusted:
+        training, lowest = (_inside(matrix, cost) for cost in (training, lowest))
+    error = _adjusted_error(means, there, added) if adjusted else plain.standard_error
+    # Of equal costs, rounding leaves an error of 1e-16 of their size.
+    scale = np.abs(means).max(axis=1, initial=0.0)
     enough = _enough(there)
     return Costs(
         training=training,
+        plain=plain.cost,
         lowest=lowest,
-        standard_error=plain.standard_error,
+        standard_error=np.where(error <= NOTHING * scale, 0.0, error),
         runs=plain.runs,
         instances=plain.instances,
         ranked=enough,
@@ -103,6 +115,30 @@ def costs_of(matrix: CostMatrix) -> Costs:
         there=there,
         added=added,
     )
+
+
+def _inside(matrix: CostMatrix, costs: FloatArray) -> FloatArray:
+    """Adjusted costs, none beyond what a run can cost: differences between instances that grow with
+    the cost do not add up.
+    """
+    return np.clip(costs, matrix.low, matrix.high)
+
+
+def _adjusted_error(means: FloatArray, there: BoolArray, added: FloatArray) -> FloatArray:
+    """Standard errors of adjusted costs.
+
+    Such a cost errs by its own deviations from configuration + instance, over the instances it has
+    runs on, and by which instances there were at all, over those that anybody has runs on.
+    """
+    counts, used = there.sum(axis=1), there.any(axis=0)
+    if used.sum() < 2:
+        return np.full(len(means), np.nan)
+    rest = np.where(there, means - added, 0)
+    level = rest.sum(axis=1) / np.maximum(counts, 1)
+    squares = np.where(there, (rest - level[:, np.newaxis]) ** 2, 0).sum(axis=1)
+    own = squares / np.maximum(counts - 1, 1) / np.maximum(counts, 1)
+    common = float(added[used].var(ddof=1)) / int(used.sum())
+    return np.where(counts >= 2, np.sqrt(own + common), np.nan)
 
 
 def levelled(matrix: CostMatrix) -> tuple[FloatArray, FloatArray, BoolArray, FloatArray]:

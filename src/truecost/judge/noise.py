@@ -7,13 +7,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.judge.costs import Costs, instance_means
+from truecost.judge.costs import NOTHING, Costs, instance_means
 from truecost.matrix import CostMatrix
 from truecost.stats.allocation import even
 
 Bottleneck = Literal["runs", "instances"]
-# The share of the costs' size below which a standard error is rounding.
-NOTHING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +20,8 @@ class Noise:
 
     `within` and `across` are NaN where too few instances have two runs. Standard errors: now, with
     as many runs again on the same instances, and on as many new ones. The bottleneck is what adds
-    more variance now; None where nothing varies, or nothing tells.
+    more variance now; None where nothing varies, or nothing tells. `constant`: all its runs, two at
+    least, cost the same.
     """
 
     within: float
@@ -31,6 +30,7 @@ class Noise:
     standard_error: float
     same_instances_again: float
     new_instances: float
+    constant: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,15 @@ def noise_of(matrix: CostMatrix, costs: Costs, own: int) -> Noise:
         standard_error=error,
         same_instances_again=error * math.sqrt(again / now) if now > 0 else error,
         new_instances=error / math.sqrt(2),
+        constant=_constant(matrix, own),
     )
+
+
+def _constant(matrix: CostMatrix, own: int) -> bool:
+    """Whether its runs all cost the same, but for rounding; one alone tells nothing."""
+    costs = matrix.costs[own]
+    costs = costs[~np.isnan(costs)]
+    return costs.size > 1 and bool(np.ptp(costs) <= NOTHING * np.abs(costs).max())
 
 
 def spread_of(matrix: CostMatrix, costs: Costs, own: int) -> Spread:

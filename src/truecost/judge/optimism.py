@@ -175,7 +175,8 @@ def selection_errors(costs: Costs, splits: int, rng: np.random.Generator) -> Sel
 
     Configurations that have runs on less than `LEAST_SHARE` of what the most used one has on that
     half, or none on the other, are not chosen. Costs are adjusted for what instances add; with all
-    runs there that changes nothing, since the two ways of a split cancel it. Censored runs are
+    runs there that changes nothing, since the two ways of a split cancel it. Else no cost of a half
+    is taken beyond the instance means there are: adjusting a few runs can go past them. Censored runs are
     charged the most where it is chosen, and count with their caps where it is looked at: what was
     charged must not pass for an error.
     """
@@ -187,6 +188,9 @@ def selection_errors(costs: Costs, splits: int, rng: np.random.Generator) -> Sel
     errors: list[FloatArray] = []
     held_outs: list[FloatArray] = []
     seen = [np.where(there, each - costs.added, 0) for each in (means, costs.least)]
+    bounds = (-np.inf, np.inf)
+    if costs.adjusted:
+        bounds = float(costs.least[there].min()), float(costs.least[there].max())
     number, sums, counts = there.astype(np.float64), seen[1].sum(axis=1), there.sum(axis=1)
     for start in range(0, splits, step):
         size = min(step, splits - start)
@@ -204,10 +208,11 @@ def selection_errors(costs: Costs, splits: int, rng: np.random.Generator) -> Sel
         some = np.isfinite(train[place, columns])
         if costs.least is not means:
             train_sums = seen[1] @ half
-        held = (sums[:, np.newaxis] - train_sums) / np.maximum(held_counts, 1)
+        held = ((sums[:, np.newaxis] - train_sums) / np.maximum(held_counts, 1))[place, columns]
         best = (train_sums / np.maximum(train_counts, 1))[place, columns]
-        errors.append((held[place, columns] - best)[some])
-        held_outs.append(held[place, columns][some])
+        held, best = (np.clip(each, *bounds) for each in (held, best))
+        errors.append((held - best)[some])
+        held_outs.append(held[some])
     return SelectionError(_mean(errors), _mean(held_outs))
 
 

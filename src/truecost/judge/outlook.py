@@ -6,7 +6,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from typing import NamedTuple
 
 from truecost.errors import InputError
-from truecost.judge.noise import NOTHING, Noise
+from truecost.judge.noise import Noise
 from truecost.judge.question import Primary
 from truecost.judge.refusal import Refusal
 from truecost.judge.sampling import read_sample
@@ -92,8 +92,12 @@ def _plan(
 ) -> Recommendation | Refusal:
     if math.isnan(noise.standard_error):
         return Refusal("the incumbent has runs on one instance, from which no error is seen")
-    if not noise.standard_error > NOTHING * abs(noise.within + noise.across) ** 0.5:
+    if noise.constant:
         return Refusal("all runs of the incumbent cost the same, so there is no error to be halved")
+    if noise.standard_error == 0:
+        return Refusal("its mean cost is the same on every instance, so no error is seen")
+    if math.isnan(noise.within + noise.across):
+        return Refusal("how much of the error comes from seeds is not known without second runs")
     try:
         return _needed(noise.standard_error / 2, components, delta, width)
     except InputError as error:

@@ -29,6 +29,9 @@ EMPTY: Final = (
 )
 # What irace's state says of a search that was stopped.
 INCOMPLETE: Final = "Incomplete"
+TOO_LITTLE: Final = "Not enough budget"
+# The origin of a configuration that no cost had a part in.
+INITIAL: Final = "initial"
 
 
 def read_log(path: Path) -> RValue:
@@ -80,12 +83,16 @@ def _read(path: Path, options: Options) -> Import:
     charged = charge(values, statuses, options, cutoff=bound, par=scenario.number("boundPar"))
     matrix = matrix_of(runs, charged)
     configurations = log.get("allConfigurations")
+    origins = _origins(configurations)
+    # Before its second iteration irace has drawn nothing from costs: it raced a list.
+    blind = all(origins.get(name) == INITIAL for name in matrix.configurations)
+    default = options.default or _default(scenario, matrix.configurations)
     return Import(
         kind="irace",
         matrix=matrix,
-        trajectory=_trajectory(log, options.default or _default(scenario, matrix.configurations)),
+        trajectory=_trajectory(log, default, blind=blind),
         parameters=_parameters(configurations),
-        origins=_origins(configurations),
+        origins=origins,
         test=_test(log, options, charged, bound),
         notes=(*_stopped(log), *charged.notes),
     )
@@ -165,13 +172,20 @@ def _whole(vector: RValue, what: str) -> NDArray[np.int64]:
 
 
 def _stopped(log: RValue) -> list[str]:
-    """A note on a search that did not come to its end."""
-    if log.text("state", "completed") != INCOMPLETE:
-        return []
-    return [
-        "irace had not finished when it wrote this log: runs after its last whole iteration are "
-        "not in it."
-    ]
+    """A note on a search that did not use up its budget."""
+    reason = log.text("state", "completed")
+    if _unfinished(log):
+        return [
+            "irace had not finished when it wrote this log: runs after its last whole iteration "
+            "are not in it."
+        ]
+    if reason.startswith(TOO_LITTLE):
+        return [f"irace stopped before it had used up its budget: {reason.rstrip('.')}."]
+    return []
+
+
+def _unfinished(log: RValue) -> bool:
+    return log.text("state", "completed") == INCOMPLETE
 
 
 def _instance_names(scenario: RValue, most: int) -> list[str]:
@@ -284,7 +298,7 @@ def _default(scenario: RValue, configurations: Sequence[str]) -> str | None:
     return "1" if given and "1" in configurations else None
 
 
-def _trajectory(log: RValue, default: str | None) -> Trajectory:
+def _trajectory(log: RValue, default: str | None, *, blind: bool) -> Trajectory:
     version = log.text("irace_version") or log.text("irace.version")
     elites = log.get("allElites")
     parts = elites.values if elites.kind == "list" else ()
@@ -300,8 +314,9 @@ def _trajectory(log: RValue, default: str | None) -> Trajectory:
     incumbent = next(iter(steps[-1].configurations), None) if steps else None
     return Trajectory(
         tool=f"irace {version}".strip(),
-        proposed="adaptively",
+        proposed="beforehand" if blind else "adaptively",
         raced=True,
+        unfinished=_unfinished(log),
         default=default,
         incumbent=str(best[-1]) if best.size else incumbent,
         steps=steps,
@@ -363,7 +378,7 @@ def _origins(frame: RValue) -> dict[str, str]:
     if len(parents) != len(numbers):
         return {}
     return {
-        str(number): "initial"
+        str(number): INITIAL
         if parent in (NA_INTEGER, 0) or parent != parent
         else f"drawn around {parent:g}"
         for number, parent in zip(numbers, parents.values.tolist(), strict=True)

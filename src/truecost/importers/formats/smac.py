@@ -1,8 +1,8 @@
 """SMAC3 2.x: the folder it leaves, with runhistory.json and, where they are, scenario, configspace
 and intensifier.
 
-Configurations are named by their number in the run history. A trial without an instance is a run on
-the instance `only`. Of several budgets one is kept, the largest unless another is asked for: costs
+Configurations are named by their number in the run history. Trials without an
+instance are all of one, `NO_INSTANCE`. Of several budgets one is kept, the largest unless another is asked for: costs
 at different budgets are not costs of one thing.
 """
 
@@ -19,10 +19,9 @@ from truecost.errors import InputError
 from truecost.importers.record import Options, charge, matrix_of, number_or_nan
 from truecost.importers.registry import Candidate, Importer
 from truecost.matrix.imported import Import, Scalar
-from truecost.runs import NO_STATUS, Status, Step, Trajectory
+from truecost.runs import NO_INSTANCE, NO_STATUS, Status, Step, Trajectory
 
 HISTORY: Final = "runhistory.json"
-ONLY: Final = "only"
 FIELDS: Final = (
     "config_id", "instance", "seed", "budget", "cost", "status", "starttime", "endtime",
     "additional_info",
@@ -92,7 +91,14 @@ def _read(path: Path, options: Options) -> Import:
     return Import(
         kind="smac",
         matrix=matrix_of(runs, charged),
-        trajectory=_trajectory(folder, scenario, origins, parameters, options),
+        trajectory=_trajectory(
+            folder,
+            scenario,
+            origins,
+            parameters,
+            options,
+            unfinished=left_out["still running"] > 0,
+        ),
         parameters=parameters,
         origins=origins,
         left_out=left_out,
@@ -346,8 +352,8 @@ def _runs(columns: Columns, notes: list[str]) -> pl.DataFrame:
             f"({error!r:.80})."
         ) from error
     if runs["instance"].null_count():
-        notes.append(f"Trials without an instance are runs on the instance {ONLY!r}.")
-        runs = runs.with_columns(pl.col("instance").fill_null(ONLY))
+        notes.append("Trials have no instance: nothing here speaks of other instances.")
+        runs = runs.with_columns(pl.col("instance").fill_null(NO_INSTANCE))
     seedless = runs["seed"].null_count()
     if seedless == runs.height:
         return runs.drop("seed")
@@ -372,6 +378,8 @@ def _trajectory(
     origins: Mapping[str, str],
     parameters: Mapping[str, Mapping[str, Scalar]],
     options: Options,
+    *,
+    unfinished: bool,
 ) -> Trajectory:
     meta = scenario.get("_meta")
     version = meta.get("version") if isinstance(meta, dict) else None
@@ -389,6 +397,7 @@ def _trajectory(
         tool=f"SMAC3 {version}" if isinstance(version, str) else "SMAC3",
         proposed="beforehand" if blind else "adaptively",
         raced=True,
+        unfinished=unfinished,
         default=options.default or _default(folder, origins, parameters),
         incumbent=incumbents[0] if incumbents else None,
         steps=tuple(steps),

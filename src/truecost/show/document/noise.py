@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from truecost.judge.assessment import Assessment
-from truecost.judge.noise import NOTHING
+from truecost.judge.costs import NOTHING
 from truecost.show.blocks import Block, Fact, Facts, Figure, Section, Text
 from truecost.show.document.context import Context, called
 from truecost.show.document.runs import SINGLE
@@ -124,5 +124,4 @@ def _lead(found: Assessment, setting: Context) -> str:
 
 def still(found: Assessment) -> bool:
     """Whether all runs of the incumbent cost the same, but for rounding."""
-    scale = float(np.abs(found.costs.means).max())
-    return found.spread.runs > 1 and found.noise.standard_error <= NOTHING * scale
+    return found.noise.constant

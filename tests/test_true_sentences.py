@@ -1,0 +1,169 @@
+"""What is said of runs is true of these runs: one test for each sentence that was not."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import rwriter as r
+
+from truecost import Assessment, CostMatrix, assess, import_runs
+from truecost.judge.costs import costs_of
+from truecost.judge.refusal import Refusal
+
+NAN = math.nan
+
+
+def matrix_of(costs: Any, low: float = -math.inf, high: float = math.inf) -> CostMatrix:
+    """Configurations c0, c1, … on instances i0, i1, …."""
+    costs = np.asarray(costs, dtype=np.float64)
+    configurations, instances = (
+        [f"{x}{n}" for n in range(costs.shape["ci".index(x)])] for x in "ci"
+    )
+    return CostMatrix(costs, configurations, instances, low, high)
+
+
+def no_plan_of(assessment: Assessment) -> str:
+    """Why there is no plan for half of the error."""
+    plan = assessment.outlook.plan
+    assert isinstance(plan, Refusal)
+    return plan.reason
+
+
+def raced(rng: np.random.Generator, growing: bool) -> tuple[CostMatrix, float]:
+    """A race of eight on thirty instances, and the true cost of the first.
+
+    Hard instances add to every cost, or multiply it if `growing`.
+    """
+    hard = rng.gamma(0.7, 3.0, 30)
+    noise = rng.gamma(4.0, 0.25, (8, 30, 1))
+    costs = hard[:, np.newaxis] * noise if growing else hard[:, np.newaxis] + noise
+    for place, length in enumerate((12, 30, 4, 6, 8, 10, 20, 30)):
+        costs[place, length:] = NAN
+    return matrix_of(costs, 0, 1000), 2.1 if growing else 3.1
+
+
+# ---- noise -----------------------------------------------------------------------------------
+
+
+def test_runs_that_differ_are_not_called_equal() -> None:
+    """Single runs, whose noise cannot be split, would be said to cost all the same."""
+    assessment = assess(matrix_of([[1.0, 5.0, 2.0, 9.0], [2.0, 6.0, 4.0, 9.5]]))
+    assert not assessment.noise.constant
+    assert "cost the same" not in no_plan_of(assessment)
+    assert "second runs" in no_plan_of(assessment)
+
+
+def test_rounding_is_no_error() -> None:
+    """Equal costs would have a standard error of 1e-16."""
+    assessment = assess(matrix_of(np.full((2, 7, 3), 0.1 * 3)))
+    assert assessment.noise.standard_error == 0
+    assert assessment.noise.constant
+    assert "cost the same" in no_plan_of(assessment)
+    # Equal means of different runs are no equal runs.
+    uneven = assess(matrix_of([[[1.0, 3.0], [3.0, 1.0], [0.0, 4.0]]]))
+    assert uneven.noise.standard_error == 0
+    assert not uneven.noise.constant
+
+
+# ---- adjusted costs --------------------------------------------------------------------------
+
+
+def test_adjusted_costs_have_their_own_standard_error() -> None:
+    """A cost adjusted for instance difficulty would carry the standard error of another number."""
+    errors, claimed = [], []
+    for seed in range(300):
+        matrix, truth = raced(np.random.default_rng(seed), growing=False)
+        costs = costs_of(matrix)
+        assert costs.adjusted
+        errors.append(costs.training[0] - truth)
+        claimed.append(costs.standard_error[0])
+    # A few per cent of Monte-Carlo error; the error of its own twelve instances is 1.5 times this.
+    assert np.sqrt(np.mean(np.square(claimed))) == pytest.approx(np.std(errors), rel=0.15)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_costs_of_a_search_fit_together(seed: int) -> None:
+    """Training cost, selection error and held-out cost would contradict each other, or lie beyond
+    what a run can cost.
+    """
+    matrix, _ = raced(np.random.default_rng(seed), growing=True)
+    assessment = assess(matrix)
+    seen = assessment.optimism
+    means = assessment.costs.means[assessment.costs.there]
+    assert 0 <= seen.held_out_cost <= means.max()
+    assert abs(seen.selection_error) <= np.ptp(means)
+    assert (assessment.costs.training >= 0).all()
+
+
+def test_plain_means_stand_beside_adjusted_costs() -> None:
+    """Nobody could tell that a training cost is not the mean of the configuration's runs."""
+    matrix, _ = raced(np.random.default_rng(1), growing=False)
+    costs = costs_of(matrix)
+    np.testing.assert_allclose(costs.plain, np.nanmean(matrix.costs[:, :, 0], axis=1))
+    assert not np.allclose(costs.plain, costs.training)
+
+
+# ---- searches that did not get far -----------------------------------------------------------
+
+
+def irace_log(path: Path, completed: str | None, parents: list[int]) -> Path:
+    """A log of irace with three configurations on eight instances, which ended so."""
+    rng = np.random.default_rng(3)
+    rows = [str(number + 1) for number in range(8)]
+    pairs = r.listing({"instance": r.integers(range(1, 9)), "seed": r.integers(range(8))})
+    state = {".irace": r.environment({"instancesList": pairs})}
+    if completed is not None:
+        state["completed"] = r.strings([completed])
+    content = r.irace_log(
+        scenario={"instances": r.strings([f"{row}.txt" for row in rows])},
+        experiments=r.matrix(rng.uniform(1, 9, (8, 3)).tolist(), rows, ["1", "2", "3"]),
+        state=r.listing(state),
+        allElites=r.listing([r.integers([1])]),
+        iterationElites=r.integers([1]),
+        allConfigurations=r.listing(
+            {
+                ".ID.": r.integers([1, 2, 3]),
+                "x": r.doubles([1.0, 2.0, 3.0]),
+                ".PARENT.": r.integers(parents),
+            }
+        ),
+        experimentLog=None,
+        testing=None,
+    )
+    path.write_bytes(content)
+    return path
+
+
+def test_a_search_that_drew_nothing_from_costs_tuned_nothing(tmp_path: Path) -> None:
+    """A search that ended in its first iteration would be refused as tuned on its instances."""
+    path = irace_log(tmp_path / "first.Rdata", None, [r.NA, r.NA, r.NA])
+    log = import_runs(path, low=0, high=10)
+    assert log.trajectory.proposed == "beforehand"
+    certificate = assess(log).certificate
+    assert certificate is not None
+    assert certificate.chosen == "from-list"
+    later = import_runs(irace_log(tmp_path / "later.Rdata", None, [r.NA, r.NA, 1]), low=0, high=10)
+    assert later.trajectory.proposed == "adaptively"
+    assert assess(later).certificate is None
+
+
+@pytest.mark.parametrize(
+    ("completed", "unfinished", "note"),
+    [
+        ("Incomplete", True, "had not finished"),
+        ("Not enough budget left to race more than the minimum configurations.", False, "stopped"),
+        ("Budget exhausted", False, None),
+    ],
+)
+def test_how_a_search_ended_is_said(
+    completed: str, unfinished: bool, note: str | None, tmp_path: Path
+) -> None:
+    """A search that was stopped would pass for a finished one."""
+    log = import_runs(irace_log(tmp_path / "log.Rdata", completed, [r.NA, 1, 1]))
+    assert log.trajectory.unfinished == unfinished
+    if note is None:
+        assert not any("irace" in text for text in log.notes)
+    else:
+        assert any(note in text and "irace" in text for text in log.notes)
