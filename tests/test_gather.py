@@ -21,6 +21,7 @@ from truecost import InputError, Journal, Scenario, Status, gather
 from truecost.campaigns.campaign import Progress
 from truecost.campaigns.gather import design_of, forecast, tasks
 from truecost.running import slots
+from truecost.running.caller import Caller
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.usefixtures("own_locks")
@@ -406,6 +407,37 @@ def test_a_check_can_veto(tmp_path: Path) -> None:
             pin=False,
             keep_going=True,
         )
+
+
+def test_a_check_can_be_a_function(tmp_path: Path) -> None:
+    """A function that checks answers would not be asked, be given something else than instance and
+    output, or its own fault count as the solver's; or the command to try it by hand would not work.
+    """
+    (tmp_path / "check.py").write_text(
+        "from pathlib import Path\n"
+        "def fault(instance, output):\n"
+        "    assert Path(instance).is_file()\n"
+        "    number = int(output.split(',')[3])\n"
+        "    return f'bad {number}' if number % 2 else None\n"
+        "def broken(instance, output):\n"
+        "    return output.missing\n"
+    )
+    target = {"kind": "wrapper", "command": ["./solver.sh"], "check": "check.py:fault"}
+    path = scenarios.write(tmp_path, target=target)
+    scenario = Scenario.read(path)
+    size = {"configurations": 4, "runs": 2, "pin": False, "keep_going": True}
+    gather(scenario, tmp_path / "runs.db", **size)
+    with Journal.read(tmp_path / "runs.db") as journal:
+        table = journal.table()
+    assert ((table.status == Status.VETOED) == (table.value % 2 == 1)).all()
+    assert (table.status == Status.VETOED).any()
+    (tmp_path / "output").write_text("a,b,c,7,e")
+    words = Caller(scenario).check_line(scenario.instances[0], 1, str(tmp_path / "output"))
+    printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert printed == "bad 7\n"
+    path.write_text(path.read_text().replace("check.py:fault", "check.py:broken"))
+    with pytest.raises(InputError, match=r"aborted \(the check itself failed: AttributeError"):
+        gather(Scenario.read(path), tmp_path / "failing.db", **size)
 
 
 def test_python_functions(tmp_path: Path) -> None:

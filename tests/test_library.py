@@ -259,17 +259,17 @@ def test_formulas_are_satisfiable_and_models_checked(tmp_path: Path) -> None:
         solved = launched("kissat", "-q", "--seed=1", instance.argument)
         assert solved.returncode == 10
         formula = Path(instance.argument).read_text()
-        assert qcp_check.fault(formula, solved.stdout) is None
+        assert qcp_check.fault_of(formula, solved.stdout) is None
         true = re.findall(
             r"(?<= )[1-9]\d*\b", " ".join(re.findall(r"^v (.*)$", solved.stdout, re.MULTILINE))
         )
         flipped = re.sub(rf"(?<= ){true[0]}\b", f"-{true[0]}", solved.stdout)
-        assert "is not satisfied" in str(qcp_check.fault(formula, flipped))
+        assert "is not satisfied" in str(qcp_check.fault_of(formula, flipped))
         assert "both true and false" in str(
-            qcp_check.fault(formula, solved.stdout + f"v -{true[0]} 0\n")
+            qcp_check.fault_of(formula, solved.stdout + f"v -{true[0]} 0\n")
         )
-        assert "is not satisfied" in str(qcp_check.fault(formula, "s SATISFIABLE\n"))
-        assert "made from a solution" in str(qcp_check.fault(formula, "s UNSATISFIABLE\n"))
+        assert "is not satisfied" in str(qcp_check.fault_of(formula, "s SATISFIABLE\n"))
+        assert "made from a solution" in str(qcp_check.fault_of(formula, "s UNSATISFIABLE\n"))
 
 
 @pytest.mark.parametrize(
@@ -323,15 +323,17 @@ def test_weighted_sequences(leaves: int, seed: int, tmp_path: Path) -> None:
         path.write_text(sequence.ground(listed, most, best))
         answer = launched("clasp", "--seed=1", path)
         assert answer.returncode == code
-        assert clasp_check.fault(path.read_text(), answer.stdout) is None
+        assert clasp_check.fault_of(path.read_text(), answer.stdout) is None
         answers.append((path.read_text(), answer.stdout))
     (too_low, none), (tight, good), _ = answers
-    assert "above m" in str(clasp_check.fault(too_low, good))
-    assert "is at most m" in str(clasp_check.fault(tight, none))
+    assert "above m" in str(clasp_check.fault_of(too_low, good))
+    assert "is at most m" in str(clasp_check.fault_of(tight, none))
     assert "a colour for every place" in str(
-        clasp_check.fault(tight, re.sub(r"colour\(1,\w+\)", "", good))
+        clasp_check.fault_of(tight, re.sub(r"colour\(1,\w+\)", "", good))
     )
-    assert "in a place of its own" in str(clasp_check.fault(tight, good.replace("at(0,", "at(1,")))
+    assert "in a place of its own" in str(
+        clasp_check.fault_of(tight, good.replace("at(0,", "at(1,"))
+    )
 
 
 def test_weighted_sequences_are_of_all_kinds(tmp_path: Path) -> None:
@@ -711,9 +713,8 @@ def test_exported_scenarios_find_their_solver_anywhere(
 
 def test_command_line(tmp_path: Path) -> None:
     """`truecost scenario` would not list, show or export what the library has."""
-    assert [each["name"] for each in json.loads(run("scenario", "list", "--json").stdout)] == list(
-        library.list_names()
-    )
+    listing = json.loads(run("scenario", "list", "--json").stdout)["scenarios"]
+    assert [scenario["name"] for scenario in listing] == list(library.list_names())
     listed = run("scenario", "list").stdout
     assert all(name in listed for name in library.list_names())
     shown = json.loads(run("scenario", "show", "clasp-weighted-sequence", "--json").stdout)

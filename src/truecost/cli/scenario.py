@@ -63,7 +63,9 @@ def show(name: Name, json: Json = False) -> None:
 def export(
     name: Name,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write, new or empty.")],
-    size: Annotated[str, option("small, paper; kissat-qcp has large too.")] = "small",
+    size: Annotated[
+        str, option("small, paper; clasp-weighted-sequence and kissat-qcp have large too.")
+    ] = "small",
     instances: Annotated[
         int | None, option(f"{INSTANCES}; as many as the size has.", min=1)
     ] = None,

@@ -123,6 +123,7 @@ SCENARIOS = MappingProxyType(
                 sizes=MappingProxyType(
                     {
                         "small": _sequence(6, 20, (-1, 0, 2, 4, 8), 50, 0.5),
+                        "large": _sequence(5, 20, (-1, 0, 2, 4, 8), 120, 0.07),
                         "paper": _sequence(10, 20, (0, 3, 5, 8, 12), 120, 25.0),
                     }
                 ),

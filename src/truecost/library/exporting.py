@@ -65,8 +65,8 @@ def export(
     Parameters
     ----------
     size
-        "small", for minutes on one machine, or "paper", as the paper had it; kissat has a "large"
-        one between, for hours.
+        "small", for minutes on one machine, or "paper", as the paper had it; clasp and kissat have
+        a "large" one between, for hours.
     instances
         Another number of instances; a longer list begins with the shorter ones.
     seed

@@ -25,7 +25,10 @@ class Caller:
         self._style: str | Mapping[str, str] = scenario.target.style or self.kind.style
         if self.kind.switches and scenario.target.style is None and scenario.space.switches:
             self._style = scenario.space.switches
-        self._builder = None if scenario.target.builder is None else self._load("builder")
+        functions = scenario.target.given()
+        self._builder = self._load("builder") if "builder" in functions else None
+        # check(instance, output) -> what is wrong with the answer, or None.
+        self.check = self._load("check") if "check" in functions else None
 
     def arguments(self, configuration: Configuration) -> list[str]:
         """The configuration as the target's arguments."""
@@ -65,10 +68,16 @@ class Caller:
 
     def check_line(self, instance: Instance, seed: int, output: str) -> list[str]:
         """What is executed to check a solved run, whose output is in this file; empty where nothing
-        is.
+        is. Of a check that is a function, what calls it from a shell.
         """
+        check = self.scenario.target.check
+        if isinstance(check, str):
+            path, _, name = check.rpartition(":")
+            call = f"[{name!r}]({instance.argument!r}, open({output!r}).read())"
+            file = str(self.scenario.folder / path)
+            return [sys.executable, "-c", f"import runpy; print(runpy.run_path({file!r}){call})"]
         values = {**self._values(instance, seed), "output": output}
-        return self._filled(self.scenario.target.check or (), values)
+        return self._filled(check or (), values)
 
     def version_line(self) -> list[str]:
         """What is executed to learn the solver's version; empty where nothing is."""

@@ -80,6 +80,12 @@ def verdict(ended: Ended, answer: TargetAnswer) -> tuple[Status, str]:
 def _check(
     slot: Slot, caller: Caller, instance: Instance, seed: int, stdout: bytes
 ) -> tuple[Status, str]:
+    if caller.check is not None:
+        try:
+            reason = caller.check(instance.argument, stdout.decode("utf-8", "replace"))
+        except Exception as error:  # whatever somebody else's code raises
+            return Status.ABORTED, f"{CHECK_FAILED}: {type(error).__name__}: {error}"
+        return (Status.VETOED, str(reason)[:200]) if reason else (Status.SOLVED, "")
     # The supervisor tidies its folder when the check is over.
     output = slot.folder / "output"
     try:

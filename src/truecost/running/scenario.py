@@ -135,7 +135,8 @@ class Scenario:
         """Hashes of the programs that the scenario names by a path: a solver that was built anew is
         another solver.
         """
-        words = [*(self.target.command or ()), *(self.target.check or ()), *(self.generator or ())]
+        words = [*(self.target.command or ()), *(self.generator or ())]
+        words += [] if "check" in self.target.given() else self.target.check or ()
         words += [reference.rpartition(":")[0] for reference in self.target.given().values()]
         found = {}
         for word in words:
@@ -338,7 +339,7 @@ def _check_words(scenario: Scenario) -> None:
     if "instance" in kind.placeholders:
         allowed["command"] |= columns
     for key, names in allowed.items():
-        for word in getattr(target, key) or ():
+        for word in () if key in target.given() else getattr(target, key) or ():
             _check_word(f"target.{key}", word, names)
     if kind.placeholders and not {"{arguments}", "{instance}"} <= set(
         re.findall(r"\{\w+\}", " ".join(target.command or ()))

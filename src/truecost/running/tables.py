@@ -19,7 +19,7 @@ class Target(TomlTable):
     program: str | None = None
     style: str | None = None
     builder: str | None = None
-    check: Words | None = None
+    check: Words | str | None = None
     version: Words | None = None
     environment: Mapping[str, str] = Field(default_factory=dict)
     runlength: int = 2**31 - 1
@@ -27,8 +27,8 @@ class Target(TomlTable):
 
     def given(self) -> dict[str, str]:
         """The functions it names, 'file.py:name', by what they are for."""
-        named = {"function": self.function, "program": self.program, "builder": self.builder}
-        return {key: value for key, value in named.items() if value is not None}
+        named = ((key, getattr(self, key)) for key in ("function", "program", "builder", "check"))
+        return {key: value for key, value in named if isinstance(value, str)}
 
 
 class AnswerFormat(TomlTable):

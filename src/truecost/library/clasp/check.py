@@ -10,6 +10,7 @@ given where m is the optimum or more. Exit code 0: accepted. 1: vetoed, with the
 import re
 import sys
 import traceback
+from functools import cache
 from pathlib import Path
 
 
@@ -25,7 +26,7 @@ def total_cost(leaves: list[tuple[int, int]], order: list[int], colours: list[st
     return total
 
 
-def fault(program: str, output: str) -> str | None:
+def fault_of(program: str, output: str) -> str | None:
     """What is wrong with the answer, None if nothing is."""
     known = dict(re.findall(r"^10 (leaves|m|optimum) (.*)$", program, re.MULTILINE))
     leaves = [
@@ -60,16 +61,25 @@ def fault(program: str, output: str) -> str | None:
     return None if total <= most else f"the total cost is {total}, above m = {most}"
 
 
+@cache
+def _text(instance: str) -> str:
+    return Path(instance).read_text()
+
+
+def fault(instance: str, output: str) -> str | None:
+    """What is wrong with the answer to the instance in this file: what a scenario calls."""
+    return fault_of(_text(instance), output)
+
+
 def main(instance: str, output: str) -> int:
     """The exit code; Python's own for a fault of this program, 1, would be a veto."""
     try:
-        found = fault(Path(instance).read_text(), Path(output).read_text())
+        reason = fault(instance, Path(output).read_text())
     except Exception:
         traceback.print_exc()
         return 2
-    if found:
-        print(found)
-    return 1 if found else 0
+    print(reason or "accepted")
+    return 1 if reason else 0
 
 
 if __name__ == "__main__":

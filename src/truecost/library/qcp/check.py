@@ -8,10 +8,11 @@ UNSATISFIABLE is wrong.
 
 import sys
 import traceback
+from functools import cache
 from pathlib import Path
 
 
-def fault(formula: str, output: str) -> str | None:
+def fault_of(formula: str, output: str) -> str | None:
     """What is wrong with the answer, None if nothing is."""
     lines = output.splitlines()
     if "s UNSATISFIABLE" in lines:
@@ -25,16 +26,25 @@ def fault(formula: str, output: str) -> str | None:
     return None
 
 
+@cache
+def _text(instance: str) -> str:
+    return Path(instance).read_text()
+
+
+def fault(instance: str, output: str) -> str | None:
+    """What is wrong with the answer to the instance in this file: what a scenario calls."""
+    return fault_of(_text(instance), output)
+
+
 def main(instance: str, output: str) -> int:
     """The exit code; Python's own for a fault of this program, 1, would be a veto."""
     try:
-        found = fault(Path(instance).read_text(), Path(output).read_text())
+        reason = fault(instance, Path(output).read_text())
     except Exception:
         traceback.print_exc()
         return 2
-    if found:
-        print(found)
-    return 1 if found else 0
+    print(reason or "accepted")
+    return 1 if reason else 0
 
 
 if __name__ == "__main__":
