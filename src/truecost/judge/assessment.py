@@ -52,6 +52,7 @@ Part = Literal[
     "certificate",
     "comparison",
     "statements",
+    "refusals",
     "approximate",
     "optimism",
     "noise",
@@ -63,6 +64,7 @@ AUDITED: tuple[Part, ...] = (
     "certificate",
     "comparison",
     "statements",
+    "refusals",
     "approximate",
     "optimism",
     "noise",
@@ -270,56 +272,48 @@ class Assessment(Spoken):
     def _alone(self) -> "Mapping[str, Statement | Refusal]":
         """What may be said of the configuration by itself."""
         from truecost.judge.sampling import statements_of
-        from truecost.stats.quantities import ALONE, MEAN
+        from truecost.stats.quantities import ALONE
 
-        evidence, delta, rng = self._evidence, self.asked.delta, self.asked.rng
-        if isinstance(evidence, Refusal):
-            return {quantity.name: evidence for quantity in ALONE}
-        mean = statements_of([MEAN], evidence, None, delta=delta, order=rng(Stream.CERTIFICATE))
-        return mean | statements_of(
-            ALONE[1:], evidence, None, delta=delta, order=rng(Stream.STATEMENTS)
-        )
+        if isinstance(self._evidence, Refusal):
+            return {quantity.name: self._evidence for quantity in ALONE}
+        return statements_of(ALONE, self._evidence, None, self.asked)
 
     @cached_property
     def _paired(self) -> "Mapping[str, Statement | Refusal]":
         """What may be said of it against the default."""
         from truecost.judge.sampling import statements_of
-        from truecost.stats.quantities import DIFFERENCE, PAIRED
+        from truecost.stats.quantities import PAIRED
 
         evidence, default = self._pair_evidence, self.default
-        refusal = evidence if isinstance(evidence, Refusal) else None
-        if refusal is None and default is None:
-            refusal = Refusal("no default is known")
+        if isinstance(evidence, Evidence) and default is None:
+            evidence = Refusal("no default is known")
         elif isinstance(evidence, Evidence) and evidence.configuration == default:
-            refusal = Refusal(
+            evidence = Refusal(
                 "on the part of the instances that chooses, the default itself is the best"
             )
-        if refusal is not None or isinstance(evidence, Refusal):
-            return {quantity.name: refusal or Refusal("") for quantity in PAIRED}
-        delta, rng = self.asked.delta, self.asked.rng
-        difference = statements_of(
-            [DIFFERENCE], evidence, default, delta=delta, order=rng(Stream.COMPARISON)
-        )
-        return (
-            statements_of(PAIRED[:-1], evidence, default, delta=delta, order=rng(Stream.STATEMENTS))
-            | difference
-        )
+        if isinstance(evidence, Refusal):
+            return {quantity.name: evidence for quantity in PAIRED}
+        return statements_of(PAIRED, evidence, default, self.asked)
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
-        """What may be said beyond the mean and its difference to the default's."""
+        """Every guarantee there is, of one configuration: first of it alone, then against the
+        default.
+        """
         own, pair = self._evidence, self._pair_evidence
         # One table speaks of one configuration: on-part may have another winner than the one with
         # test runs.
         alike = isinstance(own, Refusal) or (
             isinstance(pair, Evidence) and pair.configuration == own.configuration
         )
-        stated = [*self._alone.items(), *(self._paired.items() if alike else ())]
-        return tuple(
-            statement
-            for name, statement in stated
-            if isinstance(statement, Statement) and name not in ("mean", "difference")
-        )
+        stated = [*self._alone.values(), *(self._paired.values() if alike else ())]
+        return tuple(statement for statement in stated if isinstance(statement, Statement))
+
+    @property
+    def refusals(self) -> Mapping[str, str]:
+        """Why other statements cannot be made, by the names of their quantities."""
+        stated = [*self._alone.items(), *self._paired.items()]
+        return {name: item.reason for name, item in stated if isinstance(item, Refusal)}
 
     @cached_property
     def _certified(self) -> Certificate | Refusal:
@@ -406,14 +400,17 @@ class Assessment(Spoken):
         """How many new instances would show a statement, "wins" or "speed-up=1.5" for instance, if
         they are like these.
         """
-        from truecost.judge.outlook import Reach, to_show
-        from truecost.stats import forecast
+        from truecost.judge.outlook import reach_of
 
         name = self.incumbent if self.comparison is None else self.comparison.configuration
-        goal = to_show(self.compared, name, self.default, what)
-        return Reach(
+        return reach_of(
+            self.compared,
+            name,
+            self.default,
             what,
-            forecast.instances_needed(goal, self.asked.delta, power=power, rng=self._forecasting),
+            delta=self.asked.delta,
+            power=power,
+            seed=self._forecasting,
         )
 
     @cached_property

@@ -16,18 +16,8 @@ from truecost.plan.power import Power, paired_differences, runs_to_tell_apart
 from truecost.plan.sizes import Recommendation, runs_needed
 from truecost.stats import forecast
 from truecost.stats.forecast import Forecast
-from truecost.stats.inversion import Goal
-from truecost.stats.quantities import DIFFERENCE, SOLVED, SPEED_UP, WINS, Quantity
+from truecost.stats.quantities import DIFFERENCE, SHOWABLE
 from truecost.stats.variance import VarianceComponents, variance_components
-
-# What `show` takes, and which of these need no value.
-SHOWABLE: dict[str, Quantity] = {
-    "mean": DIFFERENCE,
-    "wins": WINS,
-    "speed-up": SPEED_UP,
-    "solved": SOLVED,
-}
-EVEN = ("mean", "wins")
 
 
 class Reach(NamedTuple):
@@ -36,6 +26,8 @@ class Reach(NamedTuple):
     """
 
     what: str
+    quantity: str
+    value: float
     forecast: Forecast
 
 
@@ -132,8 +124,17 @@ def _digits(
     return repr(noise.standard_error / 2)
 
 
-def to_show(runs: CostMatrix, configuration: str, default: str | None, what: str) -> Goal:
-    """What these runs, of a pilot, say of a statement that is to be shown: "mean", "wins",
+def reach_of(
+    runs: CostMatrix,
+    configuration: str,
+    default: str | None,
+    what: str,
+    *,
+    delta: float,
+    power: float = 0.8,
+    seed: int,
+) -> Reach:
+    """How many instances would show a statement, from these runs, of a pilot: "mean", "wins",
     "wins=0.6", "speed-up=1.5" or "solved=0.95".
     """
     kind, _, text = what.partition("=")
@@ -142,13 +143,12 @@ def to_show(runs: CostMatrix, configuration: str, default: str | None, what: str
         value = float(text) if text else math.nan
     except ValueError:
         quantity, value = None, math.nan
-    if quantity is not None and not text and kind in EVEN:
-        value = quantity.even if quantity.even is not None else math.nan
-    if quantity is None or math.isnan(value) or (kind == "mean" and text):
-        raise InputError(
-            "Expected something to `show`: mean, wins, wins=0.6, speed-up=1.5 or solved=0.95, got "
-            f"{what!r}."
-        )
+    if quantity is not None and not text and quantity.even is not None and quantity.show == kind:
+        value = quantity.even
+    # Of the difference of means only its sign can be asked for, in whatever unit costs are.
+    if quantity is None or math.isnan(value) or (quantity is DIFFERENCE and text):
+        examples = ", ".join(quantity.show for quantity in SHOWABLE.values())
+        raise InputError(f"Expected something to `show`: {examples}, got {what!r}.")
     paired = quantity.even is not None
     if paired and default is None:
         raise InputError(f"Expected a `default` to show {kind} against, and none is known.")
@@ -156,7 +156,9 @@ def to_show(runs: CostMatrix, configuration: str, default: str | None, what: str
     sample = read_sample(runs.select(configurations=names), timed=True)
     if (reason := quantity.refusal(sample)) is not None:
         raise InputError(f"Expected runs that can show {kind}: {reason}.")
-    return forecast.of(quantity, sample, value)
+    goal = forecast.of(quantity, sample, value)
+    expected = forecast.instances_needed(goal, delta, power=power, rng=seed)
+    return Reach(what, quantity.name, value, expected)
 
 
 def _reach(
@@ -169,8 +171,10 @@ def _reach(
         return ()
     open_ones: list[Primary] = [] if wins not in (None, "open") else ["wins"]
     open_ones += ["mean"] if found.grade == "open" and math.isfinite(runs.width) else []
-    goals = [(kind, to_show(runs, found.configuration, found.default, kind)) for kind in open_ones]
-    made = [Reach(kind, forecast.instances_needed(goal, delta, rng=seed)) for kind, goal in goals]
+    made = [
+        reach_of(runs, found.configuration, found.default, kind, delta=delta, seed=seed)
+        for kind in open_ones
+    ]
     likely = [each for each in made if each.forecast.observed > each.forecast.above]
     return tuple(sorted(likely, key=lambda each: each.forecast.instances or math.inf))
 

@@ -167,6 +167,7 @@ PARTS: Final[dict[Part, Callable[[Assessment], Any]]] = {
     "certificate": _certificate,
     "comparison": _comparison,
     "statements": _statements,
+    "refusals": lambda assessment: dict(assessment.refusals),
     "approximate": lambda assessment: [asdict(each) for each in assessment.approximate],
     "optimism": lambda assessment: asdict(assessment.optimism),
     "noise": _noise,

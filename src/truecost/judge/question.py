@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, get_args
+from zlib import crc32
 
 import numpy as np
 
@@ -13,17 +14,15 @@ Chosen = Literal["test", "before", "from-list", "on-part", "progressive"]
 
 
 class Stream(Enum):
-    """What random numbers are drawn for."""
+    """What random numbers are drawn for: each purpose has a stream of its own, told by its name."""
 
-    PART = 0
-    CERTIFICATE = 1
-    COMPARISON = 2
-    SPLITS = 3
-    FORECASTS = 4
-    SWEEPS = 5
-    SIZES = 6
-    ONE_SPLIT = 7
-    STATEMENTS = 8
+    PART = "the part of the instances that chooses"
+    ORDER = "the order in which statements take the instances"
+    SPLITS = "halves that choose and judge"
+    FORECASTS = "samples of a pilot"
+    SWEEPS = "splits of a figure"
+    SIZES = "growing parts of the instances"
+    ONE_SPLIT = "one split"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,4 +98,4 @@ class Question:
 
     def rng(self, stream: Stream) -> np.random.Generator:
         """A stream of its own for each purpose, so that no number depends on what else was drawn."""
-        return np.random.default_rng([self.seed, stream.value])
+        return np.random.default_rng([self.seed, crc32(stream.value.encode())])

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truecost.judge.evidence import Evidence, in_rounds
+from truecost.judge.question import Question, Stream
 from truecost.judge.refusal import Refusal
 from truecost.judge.statements import Statement
 from truecost.matrix import CostMatrix
@@ -51,19 +52,20 @@ def statements_of(
     which: Sequence[Quantity],
     evidence: Evidence,
     default: str | None,
-    *,
-    delta: float,
-    order: np.random.Generator,
+    asked: Question,
 ) -> dict[str, Statement | Refusal]:
     """Statements about the evidence's configuration, against a default where one is given, by the
     names of their quantities.
+
+    All of them bet on the instances in one order.
     """
-    sampled = sample_of(evidence, default, order)
+    sampled = sample_of(evidence, default, asked.rng(Stream.ORDER))
     if isinstance(sampled, Refusal):
         return {quantity.name: sampled for quantity in which}
     evidence = evidence if default is None else evidence.against(default)
     return {
-        quantity.name: _state(quantity, evidence, sampled, default, delta) for quantity in which
+        quantity.name: _state(quantity, evidence, sampled, default, asked.delta)
+        for quantity in which
     }
 
 
@@ -126,7 +128,7 @@ def sample_of(
         runs, part, horizon = rounds
         look = ANYTIME if horizon is None else planned(horizon)
     else:
-        drawn = np.random.default_rng(int(order.integers(2**63))).permutation(len(runs.instances))
+        drawn = order.permutation(len(runs.instances))
         runs = runs.select(instances=[runs.instances[i] for i in drawn])
     timed = are_times(evidence.runs)
     sample = read_sample(runs, timed=timed, unit=evidence.sampling_unit)

@@ -51,6 +51,9 @@ class Quantity:
         Of two configurations: the value of two that are alike; None of one alone.
     refusal
         Why a sample says nothing of it; None where it does.
+    show
+        What `plan` takes to forecast it, with a value as an example unless `even` is meant; empty
+        where it is not forecast.
     """
 
     name: str
@@ -58,6 +61,7 @@ class Quantity:
     numbers: Callable[[Sample, Side], MeanOf | QuantileOf | RatioOf]
     even: float | None = None
     refusal: Callable[[Sample], str | None] = lambda sample: None  # noqa: ARG005
+    show: str = ""
 
 
 # ---- how runs become numbers ---------------------------------------------------------------------
@@ -130,14 +134,19 @@ DIFFERENCE: Final = Quantity(
     even=0.0,
     numbers=_differences,
     refusal=_range_unknown("a difference of means"),
+    show="mean",
 )
 RATIO: Final = Quantity(
     name="ratio of means", side="lower", even=1.0, numbers=_ratios, refusal=_no_ratio
 )
 SOLVED: Final = Quantity(
-    name="solved share", side="lower", numbers=_solved_shares, refusal=_solved_unknown
+    name="solved share",
+    side="lower",
+    numbers=_solved_shares,
+    refusal=_solved_unknown,
+    show="solved=0.95",
 )
-WINS: Final = Quantity(name="wins", side="lower", even=0.5, numbers=_wins)
+WINS: Final = Quantity(name="wins", side="lower", even=0.5, numbers=_wins, show="wins")
 
 
 def quantile(share: float, name: str = "quantile") -> Quantity:
@@ -158,7 +167,14 @@ def speed_up(share: float = 0.5, resolution: float = 0.01) -> Quantity:
         pairs = time_ratios(*sample.times, resolution=resolution)
         return QuantileOf(values=pairs.pick(side), share=share)
 
-    return Quantity(name="speed-up", side="lower", even=1.0, numbers=numbers, refusal=_not_times)
+    return Quantity(
+        name="speed-up",
+        side="lower",
+        even=1.0,
+        numbers=numbers,
+        refusal=_not_times,
+        show="speed-up=1.5",
+    )
 
 
 def mean_utility(utility: Utility) -> Quantity:
@@ -176,7 +192,9 @@ SPEED_UP: Final = speed_up()
 # What is stated of one configuration, and of one against the default, in the order of the table.
 ALONE: Final = (MEAN, SOLVED, quantile(0.5, "median"), quantile(0.9, "nine in ten"))
 PAIRED: Final = (WINS, SPEED_UP, RATIO, DIFFERENCE)
-NAMED: Final = {quantity.name: quantity for quantity in (*ALONE, *PAIRED)}
+SHOWABLE: Final = {
+    quantity.show.partition("=")[0]: quantity for quantity in (*PAIRED, *ALONE) if quantity.show
+}
 
 
 def win_shares(first: Ends, second: Ends) -> Ends:

@@ -150,7 +150,7 @@ def _to_show(found: Assessment) -> str:
     assert comparison is not None  # noqa: S101 - else there is nothing to show
     who, default = called(found, comparison.configuration), called(found, comparison.default)
     parts = []
-    for place, (kind, needed) in enumerate(reach):
+    for place, (kind, _, _, needed) in enumerate(reach):
         better = (
             f"{who} is better than {default} on {'average' if kind == 'mean' else 'most instances'}"
         )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from truecost.show.blocks import Block, Cell, Column, Section, Table, Text
 from truecost.show.document.context import Context, opening, sure
+from truecost.show.document.wording import WORDS
 from truecost.show.numbers import counted, number, percent
 
 if TYPE_CHECKING:  # records that came here with what they are computed with
@@ -190,18 +191,14 @@ def show_section(reach: "Reach", who: str, default: str | None, runs: float) -> 
     instance.
     """
     found = reach.forecast
-    kind, _, value = reach.what.partition("=")
+    kind, _, _ = reach.what.partition("=")
     above, seen, pilot = (
         percent(found.above),
         percent(found.observed),
         counted(found.pilot, "instance"),
     )
-    said = {
-        "mean": f"{who} costs less than {default} on average",
-        "wins": f"{who} wins more than {above} of its runs against {default}",
-        "speed-up": f"{who} is at least {value} times faster than {default} in the median",
-        "solved": f"{who} solves at least {above} of its runs",
-    }[kind]
+    words = WORDS[reach.quantity]
+    said = words.claim.format(who=who, default=default, value=words.value(reach.value))
     if found.observed <= found.above:
         lead = f"No number of new instances would show that {said}, if they are like these {pilot}."
     elif found.instances is None:
