@@ -210,7 +210,8 @@ def show_section(reach: "Reach", who: str, default: str | None, runs: float) -> 
             f"{percent(found.power)} of tries."
         )
     blocks: list[Block] = []
-    if kind != "mean":
+    # Of other quantities the share behind the test has no meaning to a reader.
+    if words.value is percent or kind == "speed-up":
         blocks.append(
             Text(
                 text=f"In the pilot of {pilot} it is so in {seen} of runs; to be shown is more than {above}."
