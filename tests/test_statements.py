@@ -3,6 +3,7 @@ forecasts, and doors.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import naive
@@ -18,11 +19,13 @@ from truecost.stats import (
     confidence,
     forecast,
     inversion,
+    limits,
     quantiles,
+    quantities,
     rates,
     ratios,
 )
-from truecost.stats.sample import Ends, Side
+from truecost.stats.sample import Ends, Sample, Side
 from truecost.stats.utility import Utility
 
 FloatArray = NDArray[np.float64]
@@ -153,6 +156,26 @@ def test_ratios_of_runs_that_timed_out() -> None:
     found = quantiles.ratios(first, second, resolution=0.01)
     np.testing.assert_allclose(found.lower[:, 0], [5, 0, 0, 2])
     np.testing.assert_allclose(found.upper[:, 0], [INF, 0.2, INF, 2])
+
+
+def test_difference_of_solved_shares() -> None:
+    """A configuration that solves more would not be shown to, or by more than it does; a run that
+    was stopped would count for the one it belongs to.
+    """
+    rng = np.random.default_rng(8)
+    first, second = (rng.random((200, 3)) < share for share in (0.9, 0.6))
+    sample = Sample.of(first.astype(float), second.astype(float))
+    sample = replace(sample, solved=sample.costs)
+    gap = quantities.SOLVED_DIFFERENCE
+    lower, upper = (limits.limit(gap, sample, side, 0.05) for side in ("lower", "upper"))
+    assert lower.observed == pytest.approx(first.mean() - second.mean())
+    assert 0.07 < lower.value < 0.3 < upper.value
+    by_hand = confidence.difference(second, first, 0, 1, 0.05, side="upper", shuffle=False)
+    assert lower.value == pytest.approx(-by_hand.upper, abs=1e-6)
+    unknown = Ends(lower=np.zeros((200, 3)), upper=np.ones((200, 3)))
+    sample = replace(sample, costs=(unknown, unknown), solved=(unknown, unknown))
+    assert limits.limit(gap, sample, "lower", 0.05).observed == -1
+    assert limits.limit(gap, sample, "upper", 0.05).observed == 1
 
 
 def test_ratio_of_means_is_tighter_than_two_limits() -> None:

@@ -12,6 +12,7 @@ Where a sample cannot say anything of it, it has a reason instead. To add one, a
 | difference | u(first) − u(second) | difference of mean costs |
 | ratio of means | u(second)/u(first) | r · first − second, for every r |
 | solved share | P(solved) | share of its runs that are solved |
+| difference of solved shares | P(first solved) − P(second solved) | difference of those shares |
 | wins | P(first < second) + ½ P(tie) | share of its pairs of runs, ties half |
 | quantile | inf{t : P(cost ≤ t) ≥ p} | share of its runs that cost at most t, for every t |
 | speed-up | the median of second/first | share of its pairs that are at least r, for every r |
@@ -92,6 +93,12 @@ def _solved_shares(sample: Sample, side: Side) -> MeanOf:
     return MeanOf(values=run_means(runs.pick(side))[0], binary=bool((runs.counts == 1).all()))
 
 
+def _solved_differences(sample: Sample, side: Side) -> MeanOf:
+    first, second = _solved(sample)
+    gaps = run_means(first.pick(side))[0] - run_means(second.pick(opposite(side)))[0]
+    return MeanOf(values=(gaps + 1) / 2, start=-1, scale=2)
+
+
 def _wins(sample: Sample, side: Side) -> MeanOf:
     return MeanOf(values=win_shares(*sample.costs).pick(side)[:, 0])
 
@@ -146,6 +153,14 @@ SOLVED: Final = Quantity(
     refusal=_solved_unknown,
     show="solved=0.95",
 )
+SOLVED_DIFFERENCE: Final = Quantity(
+    name="difference of solved shares",
+    side="lower",
+    even=0.0,
+    numbers=_solved_differences,
+    refusal=_solved_unknown,
+    show="solved-more",
+)
 WINS: Final = Quantity(name="wins", side="lower", even=0.5, numbers=_wins, show="wins")
 
 
@@ -191,7 +206,7 @@ def mean_utility(utility: Utility) -> Quantity:
 SPEED_UP: Final = speed_up()
 # What is stated of one configuration, and of one against the default, in the order of the table.
 ALONE: Final = (MEAN, SOLVED, quantile(0.5, "median"), quantile(0.9, "nine in ten"))
-PAIRED: Final = (WINS, SPEED_UP, RATIO, DIFFERENCE)
+PAIRED: Final = (WINS, SPEED_UP, SOLVED_DIFFERENCE, RATIO, DIFFERENCE)
 SHOWABLE: Final = {
     quantity.show.partition("=")[0]: quantity for quantity in (*PAIRED, *ALONE) if quantity.show
 }

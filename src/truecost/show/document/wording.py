@@ -34,6 +34,10 @@ class Wording(NamedTuple):
     most: Callable[[float], str] = at_most
 
 
+def _points(write: Callable[[float], str]) -> Callable[[float], str]:
+    return lambda share: write(100 * share)
+
+
 SHARE: Final = (percent, share_at_least, share_at_most)
 WORDS: Final = {
     "mean": Wording("mean cost", "{who} costs at most {value} on average"),
@@ -50,6 +54,13 @@ WORDS: Final = {
     "speed-up": Wording(
         "times faster than the default, in the median",
         "{who} is at least {value} times faster than {default} in the median",
+    ),
+    "difference of solved shares": Wording(
+        "more runs solved than by the default, in points",
+        "{who} solves more of its runs than {default}, by at least {value} percentage points",
+        _points(signed),
+        _points(at_least),
+        _points(at_most),
     ),
     "ratio of means": Wording(
         "mean cost of the default over its own",
