@@ -1,0 +1,319 @@
+"""Gather a large matrix round by round in calm moments; each round is packed as soon as it is done.
+
+python -m bench.rounds gather SCENARIO FOLDER [--example NAME] [--configurations 500]
+    [--instances 120] [--runs 5]
+python -m bench.rounds reference SCENARIO FOLDER
+python -m bench.rounds status FOLDER
+python -m bench.rounds assemble SCENARIO FOLDER NAME
+
+A round is one run of every configuration on one instance. `gather` continues after the rounds that
+FOLDER has, in this or in a later session: it needs the exported scenario and FOLDER, nothing else.
+Rounds come in S* order, so that what is there is always an even allocation. With `--example`, the
+rounds of a matrix that is shipped come first: that is how `kissat-large` gets more runs.
+
+CPU time is what counts, and a busy machine inflates it, by up to 25 % where both cores are taken.
+So a calibration, always the same few runs, is made between rounds, and a round counts only if the
+calibrations before and after it lie within 5 % of the reference. While the machine is busier than
+that, `gather` sleeps: it can stay in the background of other work. `reference` makes the
+calibration on the idle machine. `assemble` writes the example from all rounds that every instance
+has.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import tempfile
+import time
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import truecost
+from truecost.campaigns.gather import design_of
+from truecost.matrix.files import whole_file
+from truecost.running.pools.task import this_machine
+from truecost.runs import Outcome, Run, Status, Trajectory
+
+# The calibration: so many configurations on one instance, so many times. Timeouts say nothing.
+CALIBRATION = (12, 3)
+# How much longer than the reference a calibration may take.
+TOLERANCE = 1.05
+# Seconds to wait after a calibration that took too long.
+PAUSE = 45.0
+# Which axis of an array counts rounds.
+AXES = {"cpu": 1, "status": 1, "ratios": 0, "load": 0, "longest": 0, "ended": 0}
+
+
+def calibrate(scenario: truecost.Scenario) -> np.ndarray:
+    """CPU seconds of the same runs as ever, configurations x times; NaN where one timed out."""
+    configurations, runs = CALIBRATION
+    alone = replace(scenario, instances=scenario.instances[:1])
+    with tempfile.TemporaryDirectory() as folder:
+        journal = Path(folder) / "calibration.db"
+        truecost.gather(alone, journal, configurations=configurations, runs=runs, pool=1, pin=False)
+        with truecost.Journal.read(journal) as book:
+            matrix = book.matrix()
+    return np.where(matrix.statuses == Status.SOLVED, matrix.costs, np.nan)[:, 0, :]
+
+
+def ratio(calibration: np.ndarray, reference: np.ndarray) -> float:
+    """How many times as long as the reference it took: medians per configuration, then their mean.
+
+    A configuration near the cutoff that does not always solve the instance is left out.
+    """
+    known = np.isfinite(calibration).all(axis=1) & np.isfinite(reference).all(axis=1)
+    quotients = np.median(calibration[known], axis=1) / np.median(reference[known], axis=1)
+    return float(np.exp(np.log(quotients).mean()))
+
+
+def digest(names: list[str]) -> str:
+    """Tells apart lists of configurations, whose names are hashes of their parameters."""
+    return hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
+
+
+def report(text: str) -> None:
+    """A line of the log."""
+    print(f"{datetime.now(UTC):%H:%M:%S} load {os.getloadavg()[0]:.1f}, {text}", flush=True)
+
+
+@dataclass
+class Packed:
+    """The rounds of one instance: CPU microseconds and statuses, (configurations, rounds)."""
+
+    path: Path
+    arrays: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> "Packed":
+        """The rounds in a file, none if it is not there."""
+        if not path.exists():
+            return cls(path)
+        with np.load(path) as stored:
+            return cls(path, {name: stored[name] for name in stored.files})
+
+    def shipped(self, matrix: truecost.CostMatrix, instance: str) -> "Packed":
+        """These rounds, or if there are none, those of an instance in a matrix that is shipped."""
+        if self.arrays:
+            return self
+        runs = matrix.select(instances=[instance])
+        assert runs.statuses is not None
+        status, rounds = runs.statuses[:, 0], runs.shape[2]
+        # A run that was stopped cost its cutoff; the penalty is the metric's.
+        cpu = np.where(status == Status.SOLVED, runs.costs[:, 0], runs.cutoff or 0.0)
+        nothing = np.full(rounds, np.nan, dtype=np.float32)
+        arrays = {"cpu": np.rint(cpu * 1e6).astype(np.int32), "status": status}
+        arrays |= {"load": nothing, "longest": nothing, "ended": np.full(rounds, np.nan)}
+        arrays["ratios"] = np.full((rounds, 2), np.nan, dtype=np.float32)
+        arrays["configurations"] = np.array(digest(list(runs.configurations)))
+        return Packed(self.path, arrays)
+
+    @property
+    def rounds(self) -> int:
+        """How many there are."""
+        return self.arrays["cpu"].shape[1] if self.arrays else 0
+
+    def add(self, scenario: truecost.Scenario, journal: Path, ratios: list[float]) -> None:
+        """Add the last round of a journal, and the ratios of the calibrations around it."""
+        with truecost.Journal.read(journal) as book:
+            table, machines = book.table(), book.machines()
+        last = table.number == self.rounds
+        cpu = np.full((len(table.configurations), 1), -1, dtype=np.int32)
+        status = np.full(cpu.shape, -1, dtype=np.int8)
+        cpu[table.configuration[last], 0] = np.rint(table.cpu[last] * 1e6)
+        status[table.configuration[last], 0] = table.status[last]
+        if (status < 0).any():
+            raise RuntimeError(f"{self.path.name}: expected every run of round {self.rounds}.")
+        rows: dict[str, Any] = {
+            "cpu": cpu,
+            "status": status,
+            "ratios": np.array([ratios], dtype=np.float32),
+            "load": np.array([os.getloadavg()[0]], dtype=np.float32),
+            # Wall time tells whether a run was ever stopped for want of a processor.
+            "longest": np.array([table.wall[last].max()], dtype=np.float32),
+            "ended": np.array([time.time()]),
+        }
+        if self.arrays:
+            rows = {
+                name: np.concatenate([self.arrays[name], new], axis=AXES[name])
+                for name, new in rows.items()
+            }
+        machine = machines[-1]
+        self.arrays = rows | {
+            "instance": np.array(scenario.instances[0].name),
+            "configurations": np.array(digest(list(table.configurations))),
+            "machine": np.array(f"{machine.cpu}; {machine.method}; {machine.solver}"),
+        }
+        with whole_file(self.path) as file:
+            np.savez_compressed(file, **self.arrays)
+
+    def fill(self, scenario: truecost.Scenario, journal: Path, configurations: int) -> None:
+        """Begin a journal with the rounds that are there, so that only the next one is run."""
+        design = design_of(scenario, configurations, None, self.rounds)
+        names = [configuration.name for configuration in design.configurations]
+        if digest(names) != str(self.arrays["configurations"]):
+            raise RuntimeError(f"{self.path.name}: was gathered with other configurations.")
+        instance = scenario.instances[0].name
+        runs = [
+            Run(
+                configuration=name,
+                instance=instance,
+                number=number,
+                seed=scenario.run_seed(instance, number),
+                outcome=Outcome(
+                    status=Status(int(self.arrays["status"][row, number])),
+                    cpu=self.arrays["cpu"][row, number] / 1e6,
+                    wall=0.0,
+                    memory=0,
+                    exit_code=0,
+                ),
+            )
+            for number in range(self.rounds)
+            for row, name in enumerate(names)
+        ]
+        with truecost.Journal.write(journal, scenario) as book:
+            book.begin(design, scenario.metric)
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            book.add([(run, this_machine("packed", "")) for run in runs], now)
+
+
+def calm(scenario: truecost.Scenario, reference: np.ndarray) -> float:
+    """Wait until a calibration lies within the tolerance; its ratio."""
+    while (taken := ratio(calibrate(scenario), reference)) > TOLERANCE:
+        report(f"ratio {taken:.3f}: waiting")
+        time.sleep(PAUSE)
+    return taken
+
+
+def gather(
+    scenario: truecost.Scenario, folder: Path, sizes: tuple[int, int, int], example: str | None
+) -> None:
+    """Make and pack the rounds that are not there, in calm moments."""
+    configurations, instances, runs = sizes
+    reference = np.load(folder / "reference.npy")
+    shipped = None if example is None else truecost.load_example(example)
+    before = calm(scenario, reference)
+    for number in range(runs):
+        for place, instance in enumerate(scenario.instances[:instances]):
+            packed = Packed.read(folder / f"instance-{place:03d}.npz")
+            packed = packed if shipped is None else packed.shipped(shipped, instance.name)
+            alone = replace(scenario, instances=(instance,))
+            while packed.rounds <= number:
+                with tempfile.TemporaryDirectory() as scratch:
+                    journal = Path(scratch) / "round.db"
+                    if packed.rounds:
+                        packed.fill(alone, journal, configurations)
+                    truecost.gather(
+                        alone,
+                        journal,
+                        configurations=configurations,
+                        runs=packed.rounds + 1,
+                        pool=1,
+                        pin=False,
+                    )
+                    after = ratio(calibrate(scenario), reference)
+                    if after <= TOLERANCE:
+                        packed.add(alone, journal, [before, after])
+                report(f"instance {place} round {number}: ratios {before:.3f} {after:.3f}")
+                before = after if after <= TOLERANCE else calm(scenario, reference)
+
+
+def read_all(folder: Path) -> list[Packed]:
+    """Every instance that has a file, in the order of the scenario."""
+    return [Packed.read(path) for path in sorted(folder.glob("instance-*.npz"))]
+
+
+def status(folder: Path) -> None:
+    """Tell what is there."""
+    files = read_all(folder)
+    arrays = {
+        name: np.concatenate([packed.arrays[name].ravel() for packed in files])
+        for name in ("cpu", "status", "ratios", "longest")
+    }
+    print(
+        f"{len(files)} instances, {sum(packed.rounds for packed in files)} rounds, "
+        f"{arrays['cpu'].size:,} runs, {arrays['cpu'].sum() / 3.6e9:.3f} CPU hours, "
+        f"{np.mean(arrays['status'] == Status.SOLVED):.1%} solved; calibrations "
+        f"{np.nanmin(arrays['ratios']):.3f} to {np.nanmax(arrays['ratios']):.3f}; "
+        f"longest run {np.nanmax(arrays['longest']):.1f} s"
+    )
+
+
+def assemble(scenario_file: Path, folder: Path, name: str) -> None:
+    """Write NAME.npz and NAME.json, how it was made, from the rounds that every instance has."""
+    scenario, files = truecost.Scenario.read(scenario_file), read_all(folder)
+    rounds = min(packed.rounds for packed in files)
+    cpu = np.stack([packed.arrays["cpu"][:, :rounds] for packed in files], axis=1) / 1e6
+    statuses = np.stack([packed.arrays["status"][:, :rounds] for packed in files], axis=1)
+    configurations = design_of(scenario, len(cpu), None, 1).configurations
+    names = [configuration.name for configuration in configurations]
+    instances = [str(packed.arrays["instance"]) for packed in files]
+    if {digest(names)} != {str(packed.arrays["configurations"]) for packed in files}:
+        raise RuntimeError("expected the configurations of the scenario, got others.")
+    metric = scenario.metric
+    cutoff, high = float(metric.cutoff or 0), float(metric.factor * (metric.cutoff or 0))
+    late = (statuses == Status.SOLVED) & (cpu >= cutoff)
+    statuses = np.where(late, Status.TIMEOUT, statuses).astype(np.int8)
+    matrix = truecost.CostMatrix(
+        np.where(statuses == Status.SOLVED, cpu, high),
+        names,
+        instances,
+        0.0,
+        high,
+        statuses=statuses,
+        seeds=np.broadcast_to(
+            [[scenario.run_seed(i, number) for number in range(rounds)] for i in instances],
+            cpu.shape,
+        ),
+        cutoff=cutoff,
+    )
+    origin = Trajectory(
+        tool="truecost gather", proposed="beforehand", raced=False, default=names[0]
+    )
+    matrix.save(f"{name}.npz", trajectory=origin)
+    about = {
+        "scenario": scenario_file.read_text(),
+        "runs": cpu.size,
+        "cpu_hours": round(float(cpu.sum()) / 3600, 2),
+        "statuses": {s.label: int(np.count_nonzero(statuses == s)) for s in Status},
+        "limits": scenario.limits.model_dump(mode="json"),
+        "machines": sorted({str(packed.arrays["machine"]) for packed in files}),
+        "calibrations": [
+            float(end(np.concatenate([packed.arrays["ratios"].ravel() for packed in files])))
+            for end in (np.nanmin, np.nanmedian, np.nanmax)
+        ],
+        "default": names[0],
+        "configurations": {c.name: dict(c.values) for c in configurations},
+    }
+    Path(f"{name}.json").write_text(json.dumps(about))
+    print(f"{name}.npz: {matrix}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.rounds")
+    parser.add_argument("action", choices=["gather", "reference", "status", "assemble"])
+    parser.add_argument("paths", nargs="+", type=Path)
+    parser.add_argument("--example")
+    parser.add_argument("--configurations", type=int, default=500)
+    parser.add_argument("--instances", type=int, default=120)
+    parser.add_argument("--runs", type=int, default=5)
+    given = parser.parse_args()
+    if given.action == "status":
+        status(given.paths[0])
+    elif given.action == "assemble":
+        assemble(given.paths[0], given.paths[1], str(given.paths[2]))
+    else:
+        scenario, folder = truecost.Scenario.read(given.paths[0]), given.paths[1]
+        folder.mkdir(parents=True, exist_ok=True)
+        if given.action == "reference":
+            np.save(folder / "reference.npy", calibrate(scenario))
+        else:
+            sizes = (given.configurations, given.instances, given.runs)
+            gather(scenario, folder, sizes, given.example)
+
+
+if __name__ == "__main__":
+    main()
