@@ -37,7 +37,7 @@ BURNING = Limits(cpu=0.1, wall=600.0, memory=100.0, output=1.0)
 def slot(request: pytest.FixtureRequest) -> Iterator[Slot]:
     """A slot of each kind this machine offers."""
     with Slot(**KINDS[request.param]) as made:
-        if made.method != request.param:
+        if made.method.split("+pids")[0] != request.param:
             pytest.skip(f"this machine offers {made.method}, not {request.param}")
         yield made
 

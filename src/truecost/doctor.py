@@ -64,15 +64,50 @@ def _machine() -> list[Finding]:
 
 
 def _limits() -> list[Finding]:
-    from truecost.running.slots import control_group
+    from truecost.errors import TruecostError
+    from truecost.running.slots import Slot
 
-    group, unshare = control_group(), shutil.which("unshare")
+    try:
+        # A supervisor of its own says what the runs of a campaign would have.
+        with Slot() as slot:
+            active = set(slot.method.split("+"))
+    except TruecostError as error:
+        return [Finding(area="limits", name="supervisor", there=False, detail=str(error))]
     looked_for = (
         (
-            "cgroup v2",
-            group is not None,
-            f"{group}: CPU time of a whole process tree, exactly",
-            "none writable: CPU time is then sampled and may miss children nobody waits for",
+            "control group",
+            "cgroup" in active,
+            "CPU time of a whole process tree, exactly",
+            "none can be made: CPU time is sampled and may miss children nobody waits for; try "
+            "systemd-run --user --scope -p Delegate=yes truecost …",
+        ),
+        (
+            "memory limit",
+            True,
+            "by the kernel (control group)"
+            if "memory" in active
+            else "by looking every 10 ms: resident size, /dev/shm and memory files; a run may "
+            "overshoot meanwhile",
+            "",
+        ),
+        (
+            "PID namespace",
+            "namespace" in active,
+            "no process of a run outlives it",
+            "none can be made: a process that detaches itself may outlive a killed supervisor",
+        ),
+        (
+            "process numbers",
+            "pids" in active,
+            "no two concurrent runs share one",
+            "shared: files named after $$ may collide; set own_folder = true in [target]",
+        ),
+        (
+            "private /tmp and /dev/shm",
+            "tmp" in active,
+            "every run has its own",
+            "shared by all runs: allow user namespaces (sysctl user.max_user_namespaces), or start "
+            "as root",
         ),
         (
             "child subreaper",
@@ -85,12 +120,6 @@ def _limits() -> list[Finding]:
             _clock_of_process(),
             "CPU time of a running process in nanoseconds",
             "only ticks of 10 ms",
-        ),
-        (
-            "unshare",
-            bool(unshare),
-            f"{unshare}",
-            "not on PATH: a process tree may outlive a killed supervisor",
         ),
     )
     return [

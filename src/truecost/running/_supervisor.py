@@ -33,6 +33,14 @@ TYPE_CHECKING = False  # typing itself takes longer to load than a run
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
+    from truecost.running._isolation import (
+        SHARED_MEMORY,
+        can_isolate,
+        claim_numbers,
+        isolate,
+        renumber,
+        shared_memory,
+    )
     from truecost.running._processes import (
         PR_SET_PDEATHSIG,
         Group,
@@ -45,6 +53,14 @@ if TYPE_CHECKING:
     )
 else:
     sys.path.append(os.path.dirname(__file__))  # which -I leaves out
+    from _isolation import (
+        SHARED_MEMORY,
+        can_isolate,
+        claim_numbers,
+        isolate,
+        renumber,
+        shared_memory,
+    )
     from _processes import (
         PR_SET_PDEATHSIG,
         Group,
@@ -83,7 +99,7 @@ def main() -> None:
         guardian = os.getpid()
         worker = os.fork()
         if worker == 0:
-            work(group, options["namespace"], guardian, base)
+            work(options, group, guardian, base)
         # The worker must see the end of the requests, and the reader the end of the answers, though
         # the guardian lives on.
         os.close(0)
@@ -171,9 +187,11 @@ def answer(header: dict[str, Any], *contents: bytes) -> None:
         data = data[os.write(1, data) :]
 
 
-def work(group: str | None, namespace: bool, guardian: int, base: str) -> NoReturn:
+def work(options: dict[str, Any], group: str | None, guardian: int, base: str) -> NoReturn:
     """Answer requests until there are no more."""
     try:
+        namespace = options["namespace"]
+        numbers = None
         if namespace:
             libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
             # /proc must show the namespace, as a solver that looks itself up there by its number
@@ -185,15 +203,22 @@ def work(group: str | None, namespace: bool, guardian: int, base: str) -> NoRetu
                     f"/proc cannot be mounted in a PID namespace: {os.strerror(ctypes.get_errno())}"
                 )
             guardian = 0
+            # Every namespace would count from 2, and a name made of $$ be another run's as well.
+            numbers = claim_numbers()
+            if numbers is not None and not renumber(numbers):
+                numbers = None
         libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         tree = Group(group) if group else Reaped(namespace)
-        answer(
-            {
-                "method": ("cgroup" if group else "subreaper")
-                + ("+namespace" if namespace else ""),
-                "folder": base,
-            }
-        )
+        private = can_isolate(base) if options["private"] else None
+        tidy(base)
+        slot = Slot(tree, guardian, base, numbers, private)
+        active = {
+            "namespace": namespace,
+            "pids": numbers is not None or not namespace,
+            "tmp": private is not None,
+        }
+        words = ["cgroup" if group else "subreaper", *(name for name, on in active.items() if on)]
+        answer({"method": "+".join(words), "folder": base})
         waiting = b""
         while True:
             while b"\n" not in waiting:
@@ -202,7 +227,7 @@ def work(group: str | None, namespace: bool, guardian: int, base: str) -> NoRetu
                     os._exit(0)
                 waiting += part
             line, _, waiting = waiting.partition(b"\n")
-            answer(*run(json.loads(line), tree, guardian, base))
+            answer(*slot.run(json.loads(line)))
     except BrokenPipeError:
         os._exit(0)
     except SystemExit:
@@ -212,87 +237,115 @@ def work(group: str | None, namespace: bool, guardian: int, base: str) -> NoRetu
         os._exit(3)
 
 
-def run(request: dict[str, Any], tree: Group | Reaped, guardian: int, base: str) -> tuple[Any, ...]:
-    """One run: start it, watch it, and see it dead."""
-    scratch = f"{base}/run"
-    try:
-        os.mkdir(scratch, 0o700)
-        environment = {**os.environ, **request["environment"], "TMPDIR": scratch}
-        arguments = [
-            argument.replace(request["scratch"], scratch) for argument in request["arguments"]
-        ]
-        capture: dict[int, Captured] = {}
-        ends: dict[str, int] = {}
-        for name in ("stdout", "stderr"):
-            reading, ends[name] = os.pipe()
-            os.set_blocking(reading, False)
-            with contextlib.suppress(OSError):
-                fcntl.fcntl(reading, F_SETPIPE_SZ, 1 << 20)
-            capture[reading] = Captured(
-                request["output"] if name == "stdout" else min(request["output"], 1 << 16)
-            )
-        failed, failing = os.pipe()
-        tree.begin()
-        started = time.monotonic()
-        child = os.fork()
-        if child == 0:
-            start(arguments, environment, request["folder"], ends, tree, failing)
-        for end in [*ends.values(), failing]:
-            os.close(end)
-        try:
-            number = os.read(failed, 16)
-            if number:
-                os.waitpid(child, 0)
-                return ({"problem": os.strerror(int(number)), "errno": int(number)},)
-            return watch(request, tree, guardian, child, started, capture)
-        finally:
-            os.close(failed)
-            for reading in capture:
-                os.close(reading)
-    finally:
-        tidy(base)
+class Slot:
+    """Where runs are made: how their processes are known, and what keeps them apart from others.
 
-
-def start(
-    arguments: list[str],
-    environment: dict[str, str],
-    folder: str,
-    ends: dict[str, int],
-    tree: Group | Reaped,
-    failing: int,
-) -> NoReturn:
-    """Become the target; what fails on the way is told through `failing`, which closes itself when
-    all went well.
+    `numbers` is the range of process numbers of this slot; `private` is where runs have a temporary
+    folder of their own, on "disk" or in "memory", None where they have none.
     """
-    try:
-        os.setsid()
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(ends["stdout"], 1)
-        os.dup2(ends["stderr"], 2)
-        # Python ignores these two; the target must find them as usual.
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        os.chdir(folder)
-        tree.enter()
-        os.execvpe(arguments[0], arguments, environment)  # noqa: S606 - that no shell is involved is the point
-    except OSError as error:
-        os.write(failing, str(error.errno).encode())
-    except BaseException:
-        os.write(failing, str(errno.EINVAL).encode())
-    finally:
-        os._exit(127)
+
+    def __init__(
+        self,
+        tree: Group | Reaped,
+        guardian: int,
+        base: str,
+        numbers: tuple[int, int] | None,
+        private: str | None,
+    ) -> None:
+        self.tree, self.guardian, self.base = tree, guardian, base
+        self.numbers, self.private = numbers, private
+        # What of a run is kept in memory without being any process's.
+        self.in_memory = [SHARED_MEMORY] if private else []
+        if private == "memory":
+            self.in_memory.append(f"{base}/private")
+
+    def run(self, request: dict[str, Any]) -> tuple[Any, ...]:
+        """One run: start it, watch it, and see it dead."""
+        scratch = f"{self.base}/run"
+        try:
+            os.mkdir(scratch, 0o700)
+            if self.numbers is not None:
+                renumber(self.numbers)
+            request["environment"] = {**os.environ, **request["environment"], "TMPDIR": scratch}
+            request["arguments"] = [
+                argument.replace(request["scratch"], scratch) for argument in request["arguments"]
+            ]
+            if request["own_folder"]:
+                request["folder"] = f"{scratch}/work"
+                os.mkdir(request["folder"])
+            capture: dict[int, Captured] = {}
+            ends: dict[str, int] = {}
+            for name in ("stdout", "stderr"):
+                reading, ends[name] = os.pipe()
+                os.set_blocking(reading, False)
+                with contextlib.suppress(OSError):
+                    fcntl.fcntl(reading, F_SETPIPE_SZ, 1 << 20)
+                capture[reading] = Captured(
+                    request["output"] if name == "stdout" else min(request["output"], 1 << 16)
+                )
+            failed, failing = os.pipe()
+            self.tree.begin()
+            started = time.monotonic()
+            child = os.fork()
+            if child == 0:
+                self.start(request, ends, failing)
+            for end in [*ends.values(), failing]:
+                os.close(end)
+            try:
+                number = os.read(failed, 16)
+                if number:
+                    os.waitpid(child, 0)
+                    return ({"problem": os.strerror(int(number)), "errno": int(number)},)
+                return watch(request, self, child, started, capture)
+            finally:
+                os.close(failed)
+                for reading in capture:
+                    os.close(reading)
+        finally:
+            tidy(self.base)
+
+    def start(self, request: dict[str, Any], ends: dict[str, int], failing: int) -> NoReturn:
+        """Become the target; what fails on the way is told through `failing`, which closes itself
+        when all went well.
+        """
+        try:
+            os.setsid()
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.dup2(ends["stdout"], 1)
+            os.dup2(ends["stderr"], 2)
+            # Python ignores these two; the target must find them as usual.
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            arguments, environment = request["arguments"], request["environment"]
+            if self.private is not None:
+                memory = None if request["memory"] is None else int(request["memory"])
+                isolate(self.base, request["folder"], memory, self.private)
+            os.chdir(request["folder"])
+            self.tree.enter()
+            os.execvpe(arguments[0], arguments, environment)  # noqa: S606 - that no shell is involved is the point
+        except OSError as error:
+            os.write(failing, str(error.errno).encode())
+        except BaseException:
+            os.write(failing, str(errno.EINVAL).encode())
+        finally:
+            os._exit(127)
+
+    def used(self, thorough: bool) -> tuple[float, int]:
+        """CPU seconds so far, and bytes of memory now."""
+        cpu, memory = self.tree.measure()
+        return cpu, memory + shared_memory(self.tree.pids(), self.in_memory, thorough)
 
 
 def watch(
     request: dict[str, Any],
-    tree: Group | Reaped,
-    guardian: int,
+    slot: Slot,
     child: int,
     started: float,
     capture: dict[int, Captured],
 ) -> tuple[Any, ...]:
     """Wait for the end of the run or of what it may use up."""
+    tree, guardian = slot.tree, slot.guardian
     limits = {name: request[name] for name in ("cpu", "wall", "memory")}
     poll = select.poll()
     for reading in capture:
@@ -321,7 +374,7 @@ def watch(
             break
         if now < look:
             continue
-        cpu, memory = tree.measure()
+        cpu, memory = slot.used(limits["memory"] is not None)
         peak = max(peak, memory)
         used = {"cpu": cpu, "wall": now - started, "memory": memory}
         if exceeded is None:
@@ -347,7 +400,7 @@ def watch(
         look = now + (min(step, max(left, 0.001)) if exceeded is None else 0.002)
     wall = time.monotonic() - started
     # The usage of what is about to be killed: without a control group it is known now or never.
-    cpu, memory = tree.measure()
+    cpu, memory = slot.used(limits["memory"] is not None)
     code = tree.kill(child, code)
     cpu = max(cpu, tree.measure()[0])
     os.close(ended)

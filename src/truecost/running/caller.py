@@ -88,7 +88,14 @@ class Caller:
         filled: list[str] = []
         for word in words:
             filled += self.program if word == "{program}" else [fill(word, values)]
-        return filled
+        if not self.scenario.target.own_folder:
+            return filled
+        # Started elsewhere, a command finds the scenario's files only by their whole path.
+        folder = self.scenario.folder
+        return [
+            str(folder / word) if "\0" not in word and (folder / word).is_file() else word
+            for word in filled
+        ]
 
     @cached_property
     def program(self) -> list[str]:

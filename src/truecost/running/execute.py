@@ -65,7 +65,13 @@ def _run(slot: Slot, caller: Caller, words: list[str], limits: Limits) -> Ended:
     """A command of the scenario, in its folder and with its environment."""
     scenario = caller.scenario
     environment = scenario.target.environment
-    return slot.run(words, folder=scenario.folder, limits=limits, environment=environment)
+    return slot.run(
+        words,
+        folder=scenario.folder,
+        limits=limits,
+        environment=environment,
+        own_folder=scenario.target.own_folder,
+    )
 
 
 def verdict(ended: Ended, answer: TargetAnswer) -> tuple[Status, str]:

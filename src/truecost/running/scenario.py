@@ -119,11 +119,8 @@ class Scenario:
         """
         return {
             "seed": self.seed,
-            # Where no function finds the program, fingerprints are as they were before there were
-            # such functions.
-            "target": self.target.model_dump(
-                mode="json", exclude={"version"} | ({"program"} - set(self.target.given()))
-            ),
+            # Keys that came after 0.1 count where they are set: older journals stay the same.
+            "target": _settled(self.target, {"version"}, {"program", "private", "own_folder"}),
             "programs": self._programs(),
             "answer": self.answer.model_dump(mode="json"),
             "space": self.space_text,
@@ -161,6 +158,13 @@ class Scenario:
                     found[name] = hashlib.file_digest(file, "sha256").hexdigest()[:16]
         return found
 
+    @property
+    def private(self) -> bool:
+        """Whether runs have a temporary folder of their own; not where the scenario is in /tmp
+        itself, which would be hidden.
+        """
+        return self.target.private and self.folder != Path("/tmp").resolve()  # noqa: S108
+
     def run_seed(self, instance: str, number: int) -> int:
         """The seed of an instance's run, 1 … 2³¹ − 1: the same for every configuration, on every
         machine.
@@ -174,6 +178,13 @@ class Scenario:
     def place(self, instance: Instance) -> int:
         """What instances are sorted by."""
         return self._hash("order", instance.name)
+
+
+def _settled(table: TomlTable, never: set[str], later: set[str]) -> dict[str, Any]:
+    """A table without some of its keys, and without later ones that have their default."""
+    fields = type(table).model_fields
+    unset = {key for key in later if getattr(table, key) == fields[key].default}
+    return table.model_dump(mode="json", exclude=never | unset)
 
 
 def _from_file(file: _File, path: Path) -> Scenario:

@@ -60,16 +60,24 @@ class Slot:
         and sampling.
     namespace
         Whether to hold runs in a PID namespace where there can be one.
+    private
+        Whether runs have a temporary folder and shared memory of their own where mount namespaces
+        allow it.
     """
 
     def __init__(
-        self, *, core: int | None = None, group: bool = True, namespace: bool = True
+        self,
+        *,
+        core: int | None = None,
+        group: bool = True,
+        namespace: bool = True,
+        private: bool = True,
     ) -> None:
         if not sys.platform.startswith("linux") or not hasattr(os, "pidfd_open"):
             raise InputError(
                 "expected Linux 5.3 or newer: elsewhere a process tree cannot be held to its limits."
             )
-        self.core = core
+        self.core, self.private = core, private
         self._writing = threading.Lock()
         self._requests = CLOSED
         parent = control_group() if group else None
@@ -80,6 +88,7 @@ class Slot:
             "cores": None if self.core is None else [self.core],
             "group": None if parent is None else str(parent),
             "namespace": namespace,
+            "private": self.private,
         }
         reading, self._requests = os.pipe()
         try:
@@ -115,12 +124,16 @@ class Slot:
         folder: Path,
         limits: Limits,
         environment: Mapping[str, str] | None = None,
+        own_folder: bool = False,
     ) -> Ended:
-        """Execute a command to its end or to its limits."""
+        """Execute a command to its end or to its limits, in this folder or in an empty one of its
+        own.
+        """
         request = {
             "arguments": list(arguments),
             "environment": dict(environment or {}),
             "folder": str(folder),
+            "own_folder": own_folder,
             "scratch": SCRATCH,
             "cpu": limits.cpu,
             "wall": limits.wall,

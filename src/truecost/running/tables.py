@@ -24,6 +24,8 @@ class Target(TomlTable):
     environment: Mapping[str, str] = Field(default_factory=dict)
     runlength: int = 2**31 - 1
     bound: bool = False
+    private: bool = True
+    own_folder: bool = False
 
     def given(self) -> dict[str, str]:
         """The functions it names, 'file.py:name', by what they are for."""

@@ -21,7 +21,7 @@ class LocalPool:
         self._closing = False
         try:
             for place, core in enumerate(pinned):
-                self._slots[place] = Slot(core=core)
+                self._slots[place] = Slot(core=core, private=scenario.private)
             self._solver = version_of(self._slots[0], self._caller)
         except BaseException:
             self._close_slots()
@@ -69,7 +69,7 @@ class LocalPool:
             try:
                 slot = self._slots[place]
                 if lost:
-                    slot = self._slots[place] = Slot(core=slot.core)
+                    slot = self._slots[place] = Slot(core=slot.core, private=slot.private)
                 outcome = execute(
                     slot, self._caller, task.configuration, task.instance, task.seed, task.cap
                 )

@@ -71,19 +71,20 @@ class _Bench:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._idle: dict[bool, list[Slot]] = {True: [], False: []}
+        self._idle: dict[tuple[bool, bool], list[Slot]] = {}
         self._stack = ExitStack()
 
-    def take(self, pin: bool) -> Slot:
+    def take(self, pin: bool, private: bool) -> Slot:
         with self._lock:
-            if self._idle[pin]:
-                return self._idle[pin].pop()
+            if idle := self._idle.get((pin, private)):
+                return idle.pop()
             # The core stays claimed as long as this process lives, or until `release`.
-            return Slot(core=self._stack.enter_context(claimed_cores(1))[0] if pin else None)
+            core = self._stack.enter_context(claimed_cores(1))[0] if pin else None
+            return Slot(core=core, private=private)
 
-    def give_back(self, slot: Slot, pin: bool) -> None:
+    def give_back(self, slot: Slot) -> None:
         with self._lock:
-            self._idle[pin].append(slot)
+            self._idle.setdefault((slot.core is not None, slot.private), []).append(slot)
 
     def release(self) -> None:
         with self._lock:
@@ -162,7 +163,7 @@ def _check_instance(job: Job, instance: Instance, digest: str, host: str) -> Non
 def _attempt(job: Job, task: Task, caller: Caller, instance: Instance) -> tuple[Outcome, Machine]:
     key = job.scenario, job.fingerprint
     for attempt in range(1, ATTEMPTS + 1):
-        slot = bench.take(job.pin)
+        slot = bench.take(job.pin, caller.scenario.private)
         try:
             if key not in _solver:
                 _solver[key] = version_of(slot, caller)
@@ -172,9 +173,9 @@ def _attempt(job: Job, task: Task, caller: Caller, instance: Instance) -> tuple[
                 raise
             continue
         except BaseException:
-            bench.give_back(slot, job.pin)
+            bench.give_back(slot)
             raise
-        bench.give_back(slot, job.pin)
+        bench.give_back(slot)
         return outcome, this_machine(slot.method, _solver[key])
     raise AssertionError
 
