@@ -95,7 +95,7 @@ def test_seeds_are_rows() -> None:
     rows = rows_of(runs, scope)
     assert rows.shape == (2, 5, 1)
     assert scope.units == 5
-    design = design_of(rows, scope, None)
+    design = design_of(rows, scope)
     assert design.weights is not None
     np.testing.assert_allclose(design.weights, [1 / 6] * 3 + [1 / 4] * 2)
 

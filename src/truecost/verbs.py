@@ -1,7 +1,7 @@
 """The verbs: turn paths, frames and arrays into runs, then have them judged or shown."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from truecost.judge import assess as judging
 from truecost.judge.assessment import AUDITED, Assessment
 from truecost.judge.question import Chosen, Primary
 from truecost.judge.refusal import RefusedError
+from truecost.judge.scope import About, Sampled
 from truecost.judge.statements import Certificate
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
@@ -37,6 +38,11 @@ def assess(
     delta: float = 0.05,
     splits: int = 1000,
     primary: Primary | None = None,
+    sampled: Sampled | None = None,
+    about: About | None = None,
+    population: int | None = None,
+    mix: Mapping[str, float] | None = None,
+    margin: str | None = None,
     rng: Rng = None,
     **reading: Any,
 ) -> Assessment:
@@ -65,6 +71,15 @@ def assess(
     primary
         What decides whether it is better than the default: `"mean"` cost, or `"wins"`. By default
         the mean, and wins where the range of the cost is not known.
+    sampled, about
+        What was sampled independently, `"instance"`, `"family"`, `"seed"` or `"fold"`, and whether
+        statements are about `"new"` ones or `"these"`; see `truecost.judge.scope`.
+    population
+        For statements about these instances: how many the benchmark has, with those not run.
+    mix
+        For statements about these families: the weight of each, which sum to 1.
+    margin
+        How much more than the default is acceptable: `"5%"` of its cost, or an amount, `"0.1"`.
     rng
         Of every random number. None takes a seed from the costs themselves: the same runs give the
         same answers, and instances that are sorted by difficulty do no harm.
@@ -86,6 +101,11 @@ def assess(
         delta=delta,
         splits=splits,
         primary=primary,
+        sampled=sampled,
+        about=about,
+        population=population,
+        mix=mix,
+        margin=margin,
     )
 
 
@@ -193,7 +213,9 @@ def no_worse(assessment: Assessment, margin: float) -> bool:
     if assessment.primary == "wins":
         wins = assessment.wins
         return wins is not None and wins.condition is None and wins.limit > 0.5 - margin
-    ratio = next((each for each in assessment.statements if each.quantity == "ratio of means"), None)
+    ratio = next(
+        (each for each in assessment.statements if each.quantity == "ratio of means"), None
+    )
     if ratio is None:
         # Costs may be negative, where no ratio means anything: then only "not above" can be shown.
         comparison = assessment.comparison

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
 def assessed(source: Source, question: Question | None = None) -> "Assessment":
     """The assessment that answers a question about these runs."""
+    from truecost.matrix.families import mix_of
     from truecost.verbs import assess
 
     question = question or Question()
     asked = asdict(question) | {
         "test": None if question.test is None else source.read_test(question.test),
         "fresh": None if question.fresh is None else names_in(question.fresh),
+        "mix": None if question.mix is None else mix_of(question.mix),
     }
     asked["rng"] = asked.pop("seed")
     plain = {name: getattr(value, "value", value) for name, value in asked.items()}

@@ -17,6 +17,7 @@ from truecost.errors import InputError
 
 READING = "Reading the runs"
 WAYS = "How it was chosen"
+ABOUT = "What the statement is about"
 ASSUMED = "Without runs"
 
 # Meanings to which commands add their own default.
@@ -173,6 +174,55 @@ PrimaryCriterion = Annotated[
     ),
 ]
 
+
+class SamplingUnit(StrEnum):
+    """What was sampled independently."""
+
+    INSTANCE = "instance"
+    FAMILY = "family"
+    SEED = "seed"
+    FOLD = "fold"
+
+
+class Scope(StrEnum):
+    """What statements are about."""
+
+    NEW = "new"
+    THESE = "these"
+
+
+Sampled = Annotated[
+    SamplingUnit | None,
+    option("What was sampled independently; instances if not given.", panel=ABOUT),
+]
+About = Annotated[
+    Scope | None,
+    option("Whether statements are about new ones or about these; new if not given.", panel=ABOUT),
+]
+Population = Annotated[
+    int | None,
+    option(
+        "With --about these: how many instances the benchmark has, those not run included.",
+        panel=ABOUT,
+        min=1,
+    ),
+]
+Mix = Annotated[
+    str | None,
+    option(
+        "Statements for this mix of the families: 'A=0.7,B=0.3', or a csv file with family and "
+        "weight.",
+        panel=ABOUT,
+    ),
+]
+Margin = Annotated[
+    str | None,
+    option(
+        "How much more than the default is acceptable: 5% of its cost, or an amount of cost; "
+        "decided before looking."
+    ),
+]
+
 Within = Annotated[float | None, option("Variance between runs on one instance.", panel=ASSUMED)]
 Across = Annotated[float | None, option("Variance between instances.", panel=ASSUMED)]
 Instances = Annotated[int | None, option(f"{INSTANCES}; as many as it takes if not given.", min=1)]
@@ -211,6 +261,11 @@ class Question:
     list_size: ListSize = None
     fresh: Fresh = None
     proposal: Proposal = None
+    margin: Margin = None
+    sampled: Sampled = None
+    about: About = None
+    population: Population = None
+    mix: Mix = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

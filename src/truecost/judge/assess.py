@@ -37,6 +37,8 @@ def assess(
         else Import(kind="matrix", matrix=runs, trajectory=trajectory or _UNKNOWN)
     )
     asked["fresh"] = None if asked.get("fresh") is None else tuple(asked["fresh"])
+    if asked.get("mix") is not None:
+        asked["mix"] = tuple((name, float(weight)) for name, weight in dict(asked["mix"]).items())
     question = Question(**asked, seed=_seed(rng, log.matrix.costs))
     if isinstance(test, Import) and test.trajectory.watched is not None:
         # A journal of `validate`: what it has of training is a copy, and looking at it meanwhile

@@ -13,11 +13,19 @@ from numpy.typing import NDArray
 
 from truecost.errors import InputError
 from truecost.judge.costs import Costs, check_has_runs, check_names, costs_of
-from truecost.judge.evidence import Evidence, fixed_before, gather_evidence, incumbent_of
+from truecost.judge.evidence import (
+    Evidence,
+    fixed_before,
+    fresh_instances,
+    gather_evidence,
+    incumbent_of,
+)
+from truecost.judge.margin import Margin, NonInferiority, non_inferiority
 from truecost.judge.noise import Heaviest, Noise, Spread, heaviest_of, noise_of, spread_of
 from truecost.judge.optimism import Optimism, OverTuning, correction, optimism_of, over_tuning_of
 from truecost.judge.question import Primary, Question, Stream
 from truecost.judge.refusal import Refusal
+from truecost.judge.scope import Scope, rows_of, scope_of, units_of
 from truecost.judge.statements import (
     Certificate,
     Comparison,
@@ -36,12 +44,16 @@ if TYPE_CHECKING:  # a part loads what it is computed with when it is asked for
     import polars as pl
 
     from truecost.judge.bounds import PaperBounds
+    from truecost.judge.families import FamilyResult
     from truecost.judge.outlook import Outlook, Reach
+    from truecost.judge.whole_list import WholeList
     from truecost.paper.fit import Fit
     from truecost.paper.one_split import OneSplit
     from truecost.stats.approximate import Approximate
     from truecost.stats.confidence import UpperBySize
+    from truecost.stats.folds import FoldInterval
     from truecost.stats.forecast import Width
+    from truecost.stats.grouping import Alike
 
 # Fewer instances than this have no halves to speak of.
 FEWEST_TO_SWEEP = 8
@@ -59,6 +71,11 @@ Part = Literal[
     "over_tuning",
     "bounds",
     "outlook",
+    "families",
+    "whole_list",
+    "non_inferiority",
+    "realised",
+    "folds",
 ]
 AUDITED: tuple[Part, ...] = (
     "certificate",
@@ -69,6 +86,11 @@ AUDITED: tuple[Part, ...] = (
     "optimism",
     "noise",
     "over_tuning",
+    "families",
+    "whole_list",
+    "non_inferiority",
+    "realised",
+    "folds",
 )
 
 
@@ -101,11 +123,31 @@ class Assessment(Spoken):
             check_has_runs(self.matrix, self.asked.configuration)
         if self.asked.chosen == "before":
             fixed_before(self.matrix, self.asked.configuration)
+        _ = self._test_rows  # which says what is missing
 
-    @property
+    @cached_property
+    def scope(self) -> Scope:
+        """What was sampled, and what statements are about."""
+        asked = self.asked
+        return scope_of(
+            self.log.matrix,
+            sampled=asked.sampled,
+            about=asked.about,
+            population=asked.population,
+            mix=None if asked.mix is None else dict(asked.mix),
+        )
+
+    @cached_property
+    def rows(self) -> CostMatrix:
+        """The runs as samples take them: one row for each instance, or for each seed."""
+        return rows_of(self.log.matrix, self.scope)
+
+    @cached_property
     def matrix(self) -> CostMatrix:
-        """The runs that were there when the configuration was chosen."""
-        return self.log.matrix
+        """The runs that were there when the configuration was chosen, one column for each sampling
+        unit: an instance, or what else was sampled.
+        """
+        return units_of(self.rows, self.scope)
 
     @property
     def trajectory(self) -> Trajectory:
@@ -147,13 +189,19 @@ class Assessment(Spoken):
     @cached_property
     def fresh(self) -> CostMatrix | None:
         """The test runs on instances that training has not seen; None without any."""
-        used = set(self.matrix.instances)
-        new = (
-            []
-            if self.test is None
-            else [instance for instance in self.test.instances if instance not in used]
+        test = self._test_rows
+        new = [] if test is None else fresh_instances(self.rows, test, self.scope)
+        return (
+            units_of(test.select(instances=new), self.scope) if test is not None and new else None
         )
-        return self.test.select(instances=new) if self.test is not None and new else None
+
+    @cached_property
+    def _test_rows(self) -> CostMatrix | None:
+        if self.test is None:
+            return None
+        if self.scope.sampled == "family" and self.test.families is None:
+            raise InputError("Expected the `families` of the test instances, and they have none.")
+        return rows_of(self.test, self.scope)
 
     @cached_property
     def tested(self) -> Mapping[str, float]:
@@ -243,17 +291,18 @@ class Assessment(Spoken):
 
     def _gathered(self, *names: str) -> Evidence | Refusal:
         """Evidence on the first of these; from test runs only if all have some."""
-        test, asked_for = self.test, self.asked.chosen in (None, "test")
+        test, asked_for = self._test_rows, self.asked.chosen in (None, "test")
         missing = (
             [] if test is None else [name for name in names if name not in test.configurations]
         )
         # Without a name on-part certifies the winner of the part that chooses, under its own name.
         evidence = gather_evidence(
-            self.matrix,
+            self.rows,
             self.asked.configuration,
             self.asked,
             self.trajectory,
             test if asked_for and not missing else None,
+            self.scope,
         )
         if isinstance(evidence, Evidence) or not (missing and asked_for):
             return evidence
@@ -436,6 +485,94 @@ class Assessment(Spoken):
         if self.primary == "wins":
             return (self.wins is not None and self.wins.grade) or "open"
         return "open" if self.comparison is None else self.comparison.grade
+
+    @cached_property
+    def non_inferiority(self) -> NonInferiority | Refusal | None:
+        """Whether it costs at most the margin more than the default; None where no margin was
+        given.
+        """
+        if self.asked.margin is None:
+            return None
+        margin = Margin.parse(self.asked.margin)
+        statement = self._paired[margin.quantity]
+        if isinstance(statement, Refusal):
+            return statement
+        return non_inferiority(margin, statement.limit, statement.condition)
+
+    @cached_property
+    def realised(self) -> tuple[Statement, ...]:
+        """For a benchmark of which a part was run: what all of it will show, each instance once.
+
+        Descriptive: the results of these seeds, not what to expect of others.
+        """
+        evidence, scope = self._pair_evidence, self.scope
+        if (scope.sampled, scope.about) != ("instance", "these") or isinstance(evidence, Refusal):
+            return ()
+        from truecost.judge.sampling import realised_of
+
+        order = self.asked.rng(Stream.REALISED)
+        return realised_of(evidence, self.default, delta=self.asked.delta, order=order)
+
+    @cached_property
+    def likeness(self) -> "Alike | None":
+        """Whether instances within a group are alike, where they are the sampling unit."""
+        from truecost.judge.families import likeness
+
+        if not self.scope.usual:
+            return None
+        rng = self.asked.rng(Stream.LIKENESS)
+        return likeness(self.log.matrix, self.incumbent, self.default, rng)
+
+    @cached_property
+    def family_results(self) -> "tuple[FamilyResult, ...]":
+        """The configuration against the default, family by family."""
+        from truecost.judge.families import family_results
+
+        evidence, default = self._pair_evidence, self.default
+        if isinstance(evidence, Refusal) or default is None or evidence.at_all_times:
+            return ()
+        evidence = evidence.against(default)
+        if evidence.configuration == default or evidence.runs.families is None:
+            return ()
+        return family_results(
+            evidence.runs,
+            evidence.configuration,
+            default,
+            delta=self.asked.delta * evidence.share,
+            rng=self.asked.rng(Stream.FAMILIES),
+        )
+
+    @cached_property
+    def whole_list(self) -> "WholeList | Refusal":
+        """Which of a list may be the best, and which are shown better or worse than the default."""
+        from truecost.judge.whole_list import whole_list
+
+        if self.trajectory.proposed != "beforehand" and self.asked.chosen != "from-list":
+            return Refusal("nothing says that the list was fixed before any cost was seen")
+        if isinstance(self._evidence, Refusal):
+            return self._evidence
+        if self._evidence.at_all_times:
+            return Refusal("the number of runs depended on observed costs")
+        if self.scope.about == "these":
+            return Refusal("sets for a whole list are about new instances")
+        return whole_list(
+            self.matrix,
+            self.default,
+            delta=self.asked.delta,
+            rng=self.asked.rng(Stream.WHOLE_LIST),
+            random=self.log.kind == "journal" and self.trajectory.proposed == "beforehand",
+        )
+
+    @cached_property
+    def folds(self) -> "FoldInterval | Refusal | None":
+        """For folds: the approximate interval of the mean difference to the default, or of the
+        mean; None where the units are others.
+        """
+        if self.scope.sampled != "fold":
+            return None
+        from truecost.judge.families import folds_of
+
+        return folds_of(self.matrix, self.incumbent, self.default, delta=self.asked.delta)
 
     @property
     def better(self) -> bool:

@@ -49,23 +49,32 @@ from truecost.judge import looks
 from truecost.judge.costs import best_of, difficulty, instance_means, levelled
 from truecost.judge.question import Chosen, Question, Stream
 from truecost.judge.refusal import Refusal
+from truecost.judge.scope import NEW_INSTANCES, Scope, units_of
 from truecost.matrix import CostMatrix
 from truecost.runs import Trajectory, Watched
 from truecost.stats.assumptions import (
     CAPPED,
     COUNTS,
     IN_ORDER,
-    INSTANCES,
     NOT_TUNED,
     ONE_LOOK,
     PICKED_SEED,
     RANGE,
+    SAMPLED,
     SEEDS,
     WATCHED,
 )
 from truecost.stats.assumptions import UNSORTED as UNSORTED
 
 FloatArray = NDArray[np.float64]
+NO_FOLDS = (
+    "folds of one data set share training data, so nothing is guaranteed; results on other data "
+    "sets, or of each row of a test set, would allow it"
+)
+ONE_LOOK_ONLY = (
+    "statements about these instances take one look, at a number of runs that was fixed beforehand"
+)
+NO_PART = "these instances are all there are: none can be kept to choose by; say how it was chosen"
 # The part of the instances that chooses, for on-part: more is left to judge by than with halves,
 # and the choice hardly suffers (`python -m bench.shares`).
 CHOOSING = 0.2
@@ -78,7 +87,7 @@ class Evidence(NamedTuple):
     configuration, `at_all_times` says that limits must hold at all times, `condition` what nobody
     has said and the statement needs. `rounds` are the most runs on an instance that there could
     be and `planned` the instances that limits were planned for, where that was fixed beforehand.
-    `sampling_unit` is what was drawn independently.
+    `scope` says what was drawn independently, and what statements are about.
     """
 
     runs: CostMatrix
@@ -91,7 +100,7 @@ class Evidence(NamedTuple):
     assumptions: tuple[str, ...]
     rounds: int | None = None
     planned: int | None = None
-    sampling_unit: str = "instance"
+    scope: Scope = NEW_INSTANCES
 
     def against(self, default: str) -> "Evidence":
         """The same for statements against the default: of a list of m only m − 1 are compared with
@@ -119,6 +128,7 @@ def gather_evidence(
     asked: Question,
     trajectory: Trajectory | None,
     test: CostMatrix | None = None,
+    scope: Scope = NEW_INSTANCES,
 ) -> Evidence | Refusal:
     """The runs a statement may use and the part of delta it has, or why there are none.
 
@@ -132,12 +142,36 @@ def gather_evidence(
         How it was chosen.
     test
         Runs on fresh instances; instances that are in `matrix` too are passed over.
+    scope
+        What statements are about.
     """
+    if scope.sampled == "fold":
+        return Refusal(NO_FOLDS)
+    evidence = _gathered(matrix, name, asked, trajectory, test, scope)
+    if isinstance(evidence, Refusal):
+        return evidence
+    if evidence.at_all_times and scope.about == "these" and scope.units > 1:
+        single = scope.sampled == "seed" and scope.population == 1
+        if not single:
+            return Refusal(ONE_LOOK_ONLY)
+    return evidence._replace(scope=scope)
+
+
+def _gathered(
+    matrix: CostMatrix,
+    name: str | None,
+    asked: Question,
+    trajectory: Trajectory | None,
+    test: CostMatrix | None,
+    scope: Scope,
+) -> Evidence | Refusal:
+    units = units_of(matrix, scope)
     proposed = "unknown" if trajectory is None else trajectory.proposed
     chosen = asked.chosen
     if test is not None and chosen in (None, "test"):
         watched, look = (None, 1) if trajectory is None else (trajectory.watched, trajectory.looks)
-        return _on_test(matrix, test, name or incumbent_of(matrix, trajectory), watched, look)
+        winner = name or incumbent_of(units, trajectory)
+        return _on_test(matrix, test, winner, watched, look, scope)
     if chosen == "test":
         return Refusal("there are no test runs of it")
     adaptive = f"{_tool(trajectory)} tuned on these instances, so they cannot certify its winner"
@@ -145,7 +179,10 @@ def gather_evidence(
         return Refusal(f"{adaptive}; run the winner and the default on new instances")
     condition = None
     if chosen is None:
-        chosen = "from-list" if proposed == "beforehand" else "on-part"
+        # Instances that are all there are cannot be split into those that choose and those that
+        # judge.
+        listed = proposed == "beforehand" or scope.about == "these"
+        chosen = "from-list" if listed else "on-part"
         condition = None if proposed == "beforehand" else NOT_TUNED
     stopped = _at_all_times(matrix, asked, trajectory)
     if (
@@ -156,12 +193,14 @@ def gather_evidence(
     ):
         condition = UNSORTED
     if chosen == "on-part":
-        return _on_part(matrix, name, stopped, asked.rng(Stream.PART), condition)
+        if scope.about == "these":
+            return Refusal(NO_PART)
+        return _on_part(matrix, name, stopped, asked.rng(Stream.PART), condition, scope)
     if chosen == "before":
         name = fixed_before(matrix, name)
         if proposed == "adaptively" and trajectory is not None and name != trajectory.default:
             return Refusal(f"{name!r} was not fixed before these costs were seen: {adaptive}")
-    name = name or incumbent_of(matrix, trajectory)
+    name = name or incumbent_of(units, trajectory)
     runs, m, share, claim = matrix, 1, 1.0, f"{name} was fixed before any of these costs was seen"
     if chosen == "from-list":
         m = max(len(matrix.configurations), asked.list_size or 0)
@@ -176,9 +215,8 @@ def gather_evidence(
             f"no cost on these instances had been seen when {name}, number {asked.proposal:,} of its search, was proposed, "
             "and every number is certified once at most"
         )
-    return Evidence(
-        runs, name, chosen, m, share, stopped, condition, _assumed(claim, stopped, runs)
-    )
+    assumed = _assumed(claim, stopped, runs, scope)
+    return Evidence(runs, name, chosen, m, share, stopped, condition, assumed)
 
 
 def incumbent_of(matrix: CostMatrix, trajectory: Trajectory | None) -> str:
@@ -217,6 +255,11 @@ def in_rounds(evidence: Evidence, names: Sequence[str]) -> Rounds | Refusal:
                 "that holds at all times needs that; take runs on new instances"
             )
     length = int(used.all(axis=0).sum())
+    if evidence.scope.sampled == "family":
+        whole = _whole_families(runs, length)
+        if isinstance(whole, Refusal):
+            return whole
+        length = whole
     # Later rounds come after later instances, whose costs may have set their caps.
     rounds = 1 if runs.censored[:, :length].any() else int(counts[:, :length].min())
     first = np.argsort(np.isnan(runs.costs[:, :length]), axis=2, kind="stable")[:, :, :rounds]
@@ -231,6 +274,23 @@ def in_rounds(evidence: Evidence, names: Sequence[str]) -> Rounds | Refusal:
         costs=kept(runs.costs), instances=runs.instances[:length], statuses=statuses, seeds=None
     )
     return Rounds(complete, looks.of_round(rounds, evidence.rounds), planned)
+
+
+def _whole_families(runs: CostMatrix, length: int) -> int | Refusal:
+    """How many of the first instances belong to families that are whole: the last one may not be
+    finished, and when to stop in it may have depended on costs.
+    """
+    labels = (runs.families or ())[:length]
+    turns = [label for k, label in enumerate(labels) if not k or labels[k - 1] != label]
+    if len(set(turns)) < len(turns):
+        return Refusal(
+            "families did not come one after the other, and a limit that holds at all times needs "
+            "whole families in their order"
+        )
+    if length < len(runs.instances) and (runs.families or ())[length] != labels[-1]:
+        return length
+    kept = length - labels.count(turns[-1]) if turns else 0
+    return kept or Refusal("no family is finished yet")
 
 
 def _tool(trajectory: Trajectory | None) -> str:
@@ -259,7 +319,12 @@ def _race_unknown(trajectory: Trajectory) -> bool:
 
 
 def _on_test(
-    matrix: CostMatrix, test: CostMatrix, name: str, watched: Watched | None, look: int
+    matrix: CostMatrix,
+    test: CostMatrix,
+    name: str,
+    watched: Watched | None,
+    look: int,
+    scope: Scope,
 ) -> Evidence | Refusal:
     if (test.low, test.high) != (matrix.low, matrix.high):
         raise InputError(
@@ -273,16 +338,16 @@ def _on_test(
         )
     if name not in test.configurations:
         test.select(configurations=[name])  # which says what is wrong with it
-    used = set(matrix.instances)
-    new = [instance for instance in test.instances if instance not in used]
+    new = fresh_instances(matrix, test, scope)
     if not new:
         return Refusal(
-            "all instances of the test runs were used in training too, and statements need fresh ones"
+            f"all {'families' if scope.sampled == 'family' else 'instances'} of the test runs were "
+            "used in training too, and statements need fresh ones"
         )
     claim = f"{name} was chosen before any of the test costs was seen"
     runs, share = test.select(instances=new), 1.0
     if watched is not None:
-        assumed = (INSTANCES, SEEDS, RANGE, WATCHED, claim)
+        assumed = (*sampled_assumptions(scope), SEEDS, RANGE, WATCHED, claim)
         return Evidence(
             runs, name, "test", 1, 1.0, True, None, assumed, watched.rounds, watched.planned
         )
@@ -291,7 +356,24 @@ def _on_test(
         # together have 0.39 δ.
         share = looks.of_number(look)
         claim = f"{name} was chosen without the test costs; this is look {look} at them, with {share:.0%} of delta"
-    return Evidence(runs, name, "test", 1, share, False, None, _assumed(claim, False, runs))
+    return Evidence(runs, name, "test", 1, share, False, None, _assumed(claim, False, runs, scope))
+
+
+def fresh_instances(matrix: CostMatrix, test: CostMatrix, scope: Scope) -> list[str]:
+    """The test instances that training says nothing about: those it has not used; where families
+    are sampled, those of families it has not used. On these very instances, new seeds are fresh.
+    """
+    if scope.about == "these" and scope.sampled != "family":
+        return list(test.instances)
+    used = set(matrix.instances)
+    new = [instance for instance in test.instances if instance not in used]
+    if (scope.sampled, scope.about) == ("family", "new") and test.families is not None:
+        known, owner = (
+            set(matrix.families or ()),
+            dict(zip(test.instances, test.families, strict=True)),
+        )
+        new = [instance for instance in new if owner[instance] not in known]
+    return new
 
 
 def _on_part(
@@ -300,6 +382,7 @@ def _on_part(
     stopped: bool,
     rng: np.random.Generator,
     condition: str | None,
+    scope: Scope,
 ) -> Evidence | Refusal:
     if stopped:
         return Refusal(
@@ -311,15 +394,16 @@ def _on_part(
             "runs were stopped at a cap, which costs on the instances that would have to judge may have set: the part that "
             "chooses would have seen them"
         )
-    instances = len(matrix.instances)
-    if instances < 2:
+    units = units_of(matrix, scope)
+    number = len(units.instances)
+    if number < 2:
         return Refusal(
-            "one part of the instances chooses and the others judge, which takes two instances at least"
+            f"one part of the {scope.plural} chooses and the others judge, which takes two at least"
         )
-    order = rng.permutation(instances)
-    size = max(1, round(CHOOSING * instances))
+    order = rng.permutation(number)
+    size = max(1, round(CHOOSING * number))
     first, second = np.sort(order[:size]), np.sort(order[size:])
-    means, there = instance_means(matrix)
+    means, there = instance_means(units)
     place = best_of(means[:, first], there[:, first], difficulty(means[:, first], there[:, first]))
     if place is None:
         return Refusal("there are no runs on the part of the instances that chooses")
@@ -330,11 +414,28 @@ def _on_part(
             f"of these runs only the winner on a random fifth of the instances can be certified, which is {winner!r} and "
             f"not {name!r}"
         )
-    runs = matrix.select(instances=[matrix.instances[i] for i in second])
+    judging = {units.instances[i] for i in second}
+    owners = matrix.instances if units is matrix else matrix.families or ()
+    pairs = zip(matrix.instances, owners, strict=True)
+    runs = matrix.select(instances=[name for name, owner in pairs if owner in judging])
     claim = "the configurations were not tuned on these instances"
-    return Evidence(runs, winner, "on-part", 1, 1.0, False, condition, _assumed(claim, False, runs))
+    assumed = _assumed(claim, False, runs, scope)
+    return Evidence(runs, winner, "on-part", 1, 1.0, False, condition, assumed)
 
 
-def _assumed(claim: str, stopped: bool, runs: CostMatrix) -> tuple[str, ...]:
-    kept = (INSTANCES, SEEDS, RANGE, *((CAPPED,) if runs.censored.any() else ()))
+def sampled_assumptions(scope: Scope) -> tuple[str, ...]:
+    """What has to be true of how the units were sampled."""
+    if scope.sampled == "family":
+        return (
+            SAMPLED["mix", "instance"]
+            if scope.about == "these"
+            else SAMPLED["independent", "family"]
+        )
+    if scope.sampled == "seed":
+        return SAMPLED["independent" if scope.population == 1 else "fixed", "seed"]
+    return SAMPLED["fixed" if scope.about == "these" else "independent", "instance"]
+
+
+def _assumed(claim: str, stopped: bool, runs: CostMatrix, scope: Scope) -> tuple[str, ...]:
+    kept = (*sampled_assumptions(scope), SEEDS, RANGE, *((CAPPED,) if runs.censored.any() else ()))
     return (*kept, IN_ORDER, claim) if stopped else (*kept, COUNTS, claim, ONE_LOOK, PICKED_SEED)

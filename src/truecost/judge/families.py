@@ -1,14 +1,17 @@
 """What families of instances show: whether instances within one are alike, and who wins on which."""
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from truecost.judge.costs import instance_means
+from truecost.judge.refusal import Refusal
 from truecost.matrix import CostMatrix
 from truecost.matrix.families import candidates
 from truecost.stats import quantities
+from truecost.stats.folds import FoldInterval, corrected_t
 from truecost.stats.grouping import Alike, NestedComponents, alike, nested_components
 from truecost.stats.limits import limit
 from truecost.stats.sample import Ends, Sample
@@ -16,6 +19,8 @@ from truecost.stats.sample import Ends, Sample
 Grade = Literal["better", "worse", "open"]
 # Fewer instances than this cannot show whether groups of them are alike.
 FEWEST = 8
+# What tells folds of one repetition apart: "cv/repeat1-fold3" is the third of repeat1.
+FOLD_NUMBER = re.compile(r"\d+$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,3 +126,24 @@ def components(matrix: CostMatrix, configuration: str) -> NestedComponents | Non
         return None
     place = matrix.configurations.index(configuration)
     return nested_components(matrix.charged[place], matrix.families)
+
+
+def folds_of(
+    matrix: CostMatrix, configuration: str, default: str | None, *, delta: float
+) -> FoldInterval | Refusal:
+    """The corrected resampled t interval over folds: of the mean difference to the default, or of
+    the mean.
+
+    Where names say nothing of repetitions, all folds are taken for those of one partition.
+    """
+    names = [configuration, *([] if default in (None, configuration) else [str(default)])]
+    part = matrix.select(configurations=names)
+    means, known = instance_means(part)
+    both = np.asarray(known.all(axis=0))
+    if both.sum() < 2:
+        return Refusal("an interval over folds takes two of them at least")
+    values = means[0, both] - (means[1, both] if len(names) > 1 else 0.0)
+    folds = {FOLD_NUMBER.sub("", name) for name in part.instances}
+    each = int(both.sum()) // max(len(folds), 1)
+    ratio = 1 / (each - 1) if each > 1 else None
+    return corrected_t(values, test_over_train=ratio, delta=delta)

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from truecost.judge.assessment import Assessment, Part
+from truecost.judge.families import components
 from truecost.judge.refusal import Refusal
 from truecost.judge.statements import Comparison
 from truecost.runs import Status
@@ -35,7 +36,7 @@ COMPARED: Final = (
 
 def plain(assessment: Assessment, *parts: Part) -> dict[str, Any]:
     """Who, what it costs, and the parts asked for."""
-    matrix, trajectory = assessment.matrix, assessment.trajectory
+    matrix, trajectory = assessment.log.matrix, assessment.trajectory
     configurations, instances, runs_per_cell = matrix.shape
     runs = int(assessment.costs.runs.sum())
     statuses = None
@@ -64,6 +65,7 @@ def plain(assessment: Assessment, *parts: Part) -> dict[str, Any]:
             "unfinished": trajectory.unfinished,
         },
         "asked": asdict(assessment.asked),
+        "scope": {**asdict(assessment.scope), "phrase": assessment.scope.phrase},
         "incumbent": _entry(assessment, assessment.incumbent),
         "default": None if default is None else _entry(assessment, default),
     } | {part: PARTS[part](assessment) for part in parts}
@@ -162,6 +164,23 @@ def _outlook(assessment: Assessment) -> dict[str, Any]:
     }
 
 
+def _families(assessment: Assessment) -> dict[str, Any]:
+    alike, families = assessment.likeness, assessment.log.matrix.families
+    nested = components(assessment.log.matrix, assessment.incumbent)
+    return {
+        "number": None if families is None else len(set(families)),
+        "likeness": None if alike is None else {**asdict(alike), "significant": alike.significant},
+        "components": None if nested is None else {**asdict(nested), "between": nested.between},
+        "results": [
+            {**asdict(result), "grade": result.grade} for result in assessment.family_results
+        ],
+    }
+
+
+def _or_none(record: Any) -> dict[str, Any] | None:
+    return None if record is None else asdict(record)
+
+
 PARTS: Final[dict[Part, Callable[[Assessment], Any]]] = {
     "configurations": _configurations,
     "certificate": _certificate,
@@ -174,4 +193,9 @@ PARTS: Final[dict[Part, Callable[[Assessment], Any]]] = {
     "over_tuning": _over_tuning,
     "bounds": lambda assessment: asdict(assessment.bounds),
     "outlook": _outlook,
+    "families": _families,
+    "whole_list": lambda assessment: asdict(assessment.whole_list),
+    "non_inferiority": lambda assessment: _or_none(assessment.non_inferiority),
+    "realised": lambda assessment: [asdict(statement) for statement in assessment.realised],
+    "folds": lambda assessment: _or_none(assessment.folds),
 }

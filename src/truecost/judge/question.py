@@ -8,6 +8,8 @@ from zlib import crc32
 import numpy as np
 
 from truecost.errors import InputError
+from truecost.judge.margin import Margin
+from truecost.judge.scope import About, Sampled
 
 Primary = Literal["mean", "wins"]
 Chosen = Literal["test", "before", "from-list", "on-part", "progressive"]
@@ -23,6 +25,10 @@ class Stream(Enum):
     SWEEPS = "splits of a figure"
     SIZES = "growing parts of the instances"
     ONE_SPLIT = "one split"
+    FAMILIES = "the order of the instances within families"
+    LIKENESS = "permutations of labels"
+    WHOLE_LIST = "the order in which a whole list takes the units"
+    REALISED = "the order in which realised results are taken"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +57,14 @@ class Question:
     primary
         What decides whether the configuration is better than the default, chosen before looking:
         its mean cost, or wins. By default the mean where the range of the cost is known, wins else.
+    sampled, about
+        What was sampled independently, and what statements are about; see `truecost.judge.scope`.
+    population
+        For statements about these instances: how many there are, those without runs included.
+    mix
+        For statements about these families: the weight of each, in pairs.
+    margin
+        How much more than the default is acceptable, "5%" or "0.1", fixed before looking.
     """
 
     configuration: str | None = None
@@ -64,6 +78,11 @@ class Question:
     splits: int = 1000
     seed: int = 0
     primary: Primary | None = None
+    sampled: Sampled | None = None
+    about: About | None = None
+    population: int | None = None
+    mix: tuple[tuple[str, float], ...] | None = None
+    margin: str | None = None
 
     def __post_init__(self) -> None:
         if self.chosen is not None and self.chosen not in get_args(Chosen):
@@ -74,6 +93,13 @@ class Question:
             raise InputError(
                 f"Expected `primary` to be one of {', '.join(get_args(Primary))}, got {self.primary!r}."
             )
+        for name, value, kind in (("sampled", self.sampled, Sampled), ("about", self.about, About)):
+            if value is not None and value not in get_args(kind):
+                raise InputError(
+                    f"Expected `{name}` to be one of {', '.join(get_args(kind))}, got {value!r}."
+                )
+        if self.margin is not None:
+            Margin.parse(self.margin)
         if not 0 < self.delta < 1:
             raise InputError(f"Expected `delta` between 0 and 1, got {self.delta}.")
         if self.splits < 1:

@@ -24,20 +24,25 @@ from numpy.typing import NDArray
 from truecost.judge.evidence import Evidence, in_rounds
 from truecost.judge.question import Question, Stream
 from truecost.judge.refusal import Refusal
+from truecost.judge.scope import Scope, design_of
 from truecost.judge.statements import Statement
 from truecost.matrix import CostMatrix
 from truecost.runs import Status
 from truecost.stats import approximate
 from truecost.stats.approximate import Approximate
+from truecost.stats.assumptions import SAMPLED
+from truecost.stats.grouping import codes_of
 from truecost.stats.inversion import ANYTIME, ONE, Look, planned
 from truecost.stats.limits import limit
-from truecost.stats.quantities import Quantity
+from truecost.stats.quantities import DIFFERENCE, MEAN, Quantity
 from truecost.stats.sample import Design, Ends, Sample, opposite
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
 # Above a half of δ both sides of a comparison could be shown.
 MOST_DELTA = 0.4995
+INDEPENDENT = Design()
 
 
 class Sampled(NamedTuple):
@@ -97,12 +102,38 @@ def _state(
         share=share,
         configurations=evidence.configurations,
         chosen=evidence.chosen,
-        sampling_unit=evidence.sampling_unit,
+        sampling_unit=evidence.scope.sampled,
+        scope=evidence.scope.phrase,
         instances=one.instances,
         method=one.method,
         condition=evidence.condition,
         assumptions=evidence.assumptions,
     )
+
+
+def realised_of(
+    evidence: Evidence, default: str | None, *, delta: float, order: np.random.Generator
+) -> tuple[Statement, ...]:
+    """What a benchmark shows if each of its instances is run once, from those that were: the mean,
+    and the difference to the default's. Sampling without replacement; about these seeds only.
+    """
+    stated = []
+    for quantity, rival in ((MEAN, None), (DIFFERENCE, default)):
+        if quantity.even is not None and rival in (None, evidence.configuration):
+            continue
+        sampled = sample_of(evidence, rival, order)
+        if isinstance(sampled, Refusal) or sampled.look.kind != "one":
+            continue
+        population = evidence.scope.population
+        design = Design(kind="without replacement", population=population)
+        sample = replace(sampled.sample, design=design)
+        used = evidence if rival is None else evidence.against(rival)
+        statement = _state(quantity, used, sampled._replace(sample=sample), rival, delta)
+        if isinstance(statement, Statement):
+            scope = f"if all {population:,} instances are run once"
+            assumed = (*SAMPLED["without replacement", "instance"], *evidence.assumptions[2:])
+            stated.append(replace(statement, scope=scope, assumptions=assumed))
+    return tuple(stated)
 
 
 def sample_of(
@@ -128,16 +159,28 @@ def sample_of(
         runs, part, horizon = rounds
         look = ANYTIME if horizon is None else planned(horizon)
     else:
-        drawn = order.permutation(len(runs.instances))
+        drawn = _order(runs, evidence.scope, order)
         runs = runs.select(instances=[runs.instances[i] for i in drawn])
     timed = are_times(evidence.runs)
-    sample = read_sample(runs, timed=timed, unit=evidence.sampling_unit)
+    sample = read_sample(runs, timed=timed, design=design_of(runs, evidence.scope))
     # In one look nothing says whether later runs had a part in when others were stopped.
     monotone = not evidence.at_all_times and bool(runs.censored.any())
     return Sampled(replace(sample, monotone=monotone), look, part)
 
 
-def read_sample(runs: CostMatrix, *, timed: bool, unit: str = "instance") -> Sample:
+def _order(runs: CostMatrix, scope: Scope, rng: np.random.Generator) -> IntArray:
+    """A random order of the rows; those of a family together, in a random order of the families,
+    which has nothing to do with their sizes.
+    """
+    drawn = rng.permutation(len(runs.instances))
+    if (scope.sampled, scope.about) != ("family", "new"):
+        return drawn
+    codes = codes_of(runs.families or ())
+    places = rng.permutation(int(codes.max()) + 1)
+    return np.asarray(drawn[places[codes[drawn]].argsort(kind="stable")])
+
+
+def read_sample(runs: CostMatrix, *, timed: bool, design: Design = INDEPENDENT) -> Sample:
     """The runs of one configuration, or of two, as a sample in the order of the matrix."""
     failed, charged = failed_runs(runs)
     solved = None
@@ -153,7 +196,7 @@ def read_sample(runs: CostMatrix, *, timed: bool, unit: str = "instance") -> Sam
         solved=solved,
         low=runs.low,
         high=runs.high,
-        design=Design(unit=unit),
+        design=design,
         timed=timed and charged and not np.nanmin(runs.costs) < 0,
         utility=runs.utility is not None,
     )

@@ -105,6 +105,9 @@ class Scope:
         return 1.0 - float(delta ** (1 / max(self.units, 1)))
 
 
+NEW_INSTANCES: Final = Scope()
+
+
 def scope_of(
     matrix: CostMatrix,
     *,
@@ -203,15 +206,12 @@ def units_of(rows: CostMatrix, scope: Scope) -> CostMatrix:
     )
 
 
-def design_of(rows: CostMatrix, scope: Scope, order: np.random.Generator | None) -> Design:
-    """The design of a sample with these rows: in a random order of the units, or as they came."""
+def design_of(rows: CostMatrix, scope: Scope) -> Design:
+    """The design of a sample with these rows, whose units come in the order of the rows."""
     if scope.usual or (scope.sampled == "seed" and scope.population == 1):
         return Design(unit=scope.sampled)
     if (scope.sampled, scope.about) == ("family", "new"):
-        groups = codes_of(rows.families or ())
-        if order is not None:
-            groups = order.permutation(int(groups.max()) + 1)[groups]
-        return Design(unit="family", groups=groups)
+        return Design(unit="family", groups=codes_of(rows.families or ()))
     if scope.sampled == "family":
         places = {name: place for place, (name, _) in enumerate(scope.mix)}
         strata = np.array([places[name] for name in rows.families or ()], dtype=np.int64)

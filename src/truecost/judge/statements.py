@@ -56,6 +56,8 @@ class Statement(Assuming):
         How the configuration was chosen; see `truecost.judge.evidence`.
     sampling_unit, instances
         What was drawn independently, and how many of them decide it.
+    scope
+        Where it holds: "on new instances like these".
     method
         Of `truecost.stats.limits`.
     condition
@@ -78,6 +80,7 @@ class Statement(Assuming):
     configurations: int
     chosen: Chosen
     sampling_unit: str
+    scope: str
     instances: int
     method: str
     condition: str | None

@@ -6,6 +6,7 @@ called `sat/crypto/a.cnf`. A folder that all instances share is no grouping.
 
 import contextlib
 import csv
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -90,21 +91,66 @@ NAME_PATTERN = r"([^\W\d_]*)[^/]*$"
 """As a regular expression for `families_of`: how the name of the file begins."""
 
 
-def _read(path: Path) -> dict[str, str]:
-    """The mapping in a csv file: a column of families, and one of names before it, or the first."""
+def mix_of(text: str) -> dict[str, float]:
+    """The weight of each family: `"A=0.7,B=0.3"`, or the path of a csv file with family and weight.
+
+    They have to sum to 1.
+    """
+    path = Path(text)
+    if path.is_file():
+        pairs = list(_pairs(path))
+        if pairs and not _is_number(pairs[0][1]):
+            pairs = pairs[1:]
+    else:
+        pairs = [tuple(part.rsplit("=", 1)) for part in text.split(",")]  # type: ignore[misc]
+    mix: dict[str, float] = {}
+    for pair in pairs:
+        if len(pair) != 2 or not _is_number(pair[1]) or not pair[0].strip():
+            raise InputError(
+                f"Expected a `mix` like A=0.7,B=0.3, or a csv file with family and weight, got "
+                f"{text!r:.60}."
+            )
+        if pair[0].strip() in mix:
+            raise InputError(
+                f"Expected every family of a `mix` once, got {pair[0].strip()!r} again."
+            )
+        mix[pair[0].strip()] = float(pair[1])
+    if any(weight < 0 for weight in mix.values()) or not abs(sum(mix.values()) - 1) < 1e-6:
+        total = sum(mix.values())
+        raise InputError(f"Expected the weights of a `mix` to sum to 1, got {total:.6g}.")
+    return mix
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _pairs(path: Path) -> list[tuple[str, str]]:
+    """The first two cells of every row of a csv file."""
+    return [(row[0], row[1]) for row in _rows(path)]
+
+
+def _rows(path: Path) -> list[list[str]]:
+    """The rows of a csv file with two columns at least."""
     try:
         if path.stat().st_size > LARGEST:
-            raise InputError(f"{path}: expected a mapping of at most {LARGEST:,} bytes.")
+            raise InputError(f"{path}: expected a csv file of at most {LARGEST:,} bytes.")
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: expected a csv file with families ({error}).") from None
-    separator = max(",;\t", key=text.partition("\n")[0].count)
-    try:
+        separator = max(",;\t", key=text.partition("\n")[0].count)
         rows = [row for row in csv.reader(text.splitlines(), delimiter=separator) if row]
-    except csv.Error as error:
-        raise InputError(f"{path}: expected a csv file with families ({error}).") from None
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: expected a csv file of families ({error}).") from None
     if not rows or min(len(row) for row in rows) < 2:
-        raise InputError(f"{path}: expected two columns, the instance and its family.")
+        raise InputError(f"{path}: expected two columns in every row.")
+    return rows
+
+
+def _read(path: Path) -> dict[str, str]:
+    """The mapping in a csv file: a column of families, and one of names before it, or the first."""
+    rows = _rows(path)
     head = [cell.strip().lower() for cell in rows[0]]
     label = next((head.index(name) for name in COLUMNS if name in head), None)
     name = 0 if label != 0 else 1
