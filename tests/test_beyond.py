@@ -17,6 +17,7 @@ from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
 from truecost.runs import Status, Trajectory
 from truecost.show.document import Context, audited
+from truecost.show.document.verdict import judged
 from truecost.verbs import assess
 
 REPETITIONS = 300
@@ -151,7 +152,8 @@ def test_real_winners_win_where_means_show_nothing() -> None:
         assert assess(
             matrix, default=matrix.configurations[0], chosen="from-list", primary="wins"
         ).better
-        assert "beats the default" in str(found)
+        assert "Secondary: it wins at least" in str(found)
+        assert judged(found) == ("open", "Not shown to be better on average")
 
 
 def test_no_range_is_needed() -> None:
@@ -374,12 +376,12 @@ def test_the_width_and_the_next_step_are_told() -> None:
     assert found.width.total == pytest.approx(found.certificate.upper - found.certificate.estimate)
     assert found.width.chance == pytest.approx(1 - 0.001 ** (1 / 50))
     said = audited(found, Context()).text
-    assert "50 instances cannot rule out that one instance in 8 costs 5.00" in said
+    assert "unavoidable with 50 instances: one in 8 could cost 5.00" in said
     (reach,) = found.outlook.reach
     assert reach.what == "mean"
     assert asdict(reach.forecast) == asdict(found.forecast("mean").forecast)
     assert reach.forecast.instances is not None
-    assert f"Run both on {reach.forecast.instances} new instances" in said
+    assert f"Run both on about {reach.forecast.instances} new instances" in said
     first = matrix.select(instances=matrix.instances[:5])
     both = assess(
         first, configuration=found.incumbent, default=matrix.configurations[0], chosen="before"

@@ -20,7 +20,7 @@ from truecost.stats.random import Rng
 
 if TYPE_CHECKING:
     from truecost.show.blocks import Document
-    from truecost.show.report import Tell
+    from truecost.show.report import Progress
 
 
 def assess(
@@ -134,7 +134,7 @@ def report(
     name: str = "runs",
     title: str | None = None,
     unit: str = "cost",
-    progress: "Tell | None" = None,
+    progress: "Progress | None" = None,
     **asked: Any,
 ) -> "Document":
     """A page about recorded runs, written to `path` where one is given.

@@ -1,9 +1,7 @@
-"""What a document is made of before it is drawn: sections of sentences, numbers, tables, figures
-and commands.
+"""The parts of a document: sections of sentences, numbers, tables, figures and commands.
 
-The terminal and the page draw the same blocks. A block may be for one of them only, and what is
-folded is one click away on the page, printed on paper, and in the terminal shown where details are
-asked for.
+The terminal and the page render the same blocks; a block may be for one of them only. Folded blocks
+are one click away on the page, always on paper, and in the terminal part of the details.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,29 +9,29 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-if TYPE_CHECKING:  # a terminal draws no charts, and starts the faster for it
+if TYPE_CHECKING:  # a terminal draws no charts, and starts faster without them
     from truecost.show.theme import Chart
 
-# What something says of the incumbent, or how it is said.
+# What a text says about the incumbent, or how prominent it is.
 Tone = Literal["", "good", "bad", "open", "aside", "strong"]
-# Where a block is shown.
+# The renderer a block is for.
 Where = Literal["both", "page", "terminal"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Fact:
-    """A number as people read it.
+    """A number with its label.
 
     Attributes
     ----------
     term
-        Of the glossary, which explains it.
+        The key of its explanation in the glossary.
     value, shown
-        The number, and how it is written.
+        The number, and the number as text.
     label
-        What it is called here, where not by the glossary's name.
+        Its name here, if not the glossary's.
     unit, note
-        Behind it and under it.
+        Text behind and below it.
     """
 
     term: str
@@ -44,7 +42,7 @@ class Fact:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Facts:
     """Numbers side by side."""
 
@@ -52,9 +50,9 @@ class Facts:
     where: Where = "both"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Text:
-    """A paragraph; an `aside` says what is left out, and why, or how to read what stands beside it."""
+    """A paragraph; an `aside` is less prominent: what is missing, or how to read a table."""
 
     text: str
     aside: bool = False
@@ -62,7 +60,7 @@ class Text:
     where: Where = "both"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Points:
     """A list, under a heading if it has one."""
 
@@ -72,9 +70,7 @@ class Points:
 
 
 class Cell(NamedTuple):
-    """What a table is sorted by, what it shows, words beside a name, "default" for instance, and
-    what it says of it.
-    """
+    """The value to sort by, the text, tags beside a name ("default"), and a tone."""
 
     value: float | str
     shown: str
@@ -83,9 +79,7 @@ class Cell(NamedTuple):
 
 
 class Column(NamedTuple):
-    """Its head, the term that explains it ("" for what needs none), whether numbers stand in it,
-    and where it is shown.
-    """
+    """The head, the glossary term ("" for none), whether it holds numbers, and the renderer."""
 
     label: str
     term: str
@@ -93,9 +87,9 @@ class Column(NamedTuple):
     where: Where = "both"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Table:
-    """Rows that can be sorted by any column; a terminal shows the first `most` of them."""
+    """Rows that the page can sort by any column; a terminal shows the first `most` of them."""
 
     name: str
     title: str
@@ -105,16 +99,16 @@ class Table:
     where: Where = "both"
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Figure:
-    """A chart and what is to be seen in it.
+    """A chart with its caption.
 
     Attributes
     ----------
     name, title, notes
-        The notes stand under the title.
+        The notes are printed under the title.
     draw
-        Makes the data and the chart from them; called once, and only where the chart is shown.
+        Computes the data and the chart; called once, and only if the chart is shown.
     wide
         Whether it may fill the page.
     said
@@ -131,12 +125,12 @@ class Figure:
 
     @cached_property
     def drawn(self) -> "tuple[Any, Chart]":
-        """The data, and the chart that was drawn from them."""
+        """The data and the chart."""
         return self.draw()
 
     @property
     def data(self) -> Any:
-        """What the chart was drawn from."""
+        """The data of the chart."""
         return self.drawn[0]
 
     @property
@@ -145,18 +139,18 @@ class Figure:
         return self.drawn[1]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Commands:
-    """Lines to copy, each with what it is good for."""
+    """Lines to copy, each with its purpose."""
 
     commands: tuple[tuple[str, str], ...]
     title: str = "Commands to copy"
     where: Where = "both"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Fold:
-    """A question and what answers it, shown when asked for."""
+    """A question whose answer is hidden until asked for."""
 
     title: str
     blocks: "tuple[Block, ...]"
@@ -166,11 +160,9 @@ class Fold:
 Block: TypeAlias = Facts | Text | Points | Table | Figure | Commands | Fold
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Section:
-    """A question, its answer in a sentence, and what the answer rests on; all of it may be folded
-    under the question.
-    """
+    """A question, its answer, and the details; `folded` hides all but the question."""
 
     name: str
     title: str
@@ -182,26 +174,26 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Document:
-    """What is said of recorded runs.
+    """A report on recorded runs.
 
     Attributes
     ----------
     title, subtitle
-        Its head.
+        The heading.
     tone, badge, verdict
         The verdict as a colour, in a few words and in a sentence.
     more
         A second sentence: what the training cost hides.
     picture
-        The verdict at a glance; nothing in a document without runs.
+        The verdict as a figure, if there is one.
     key
         The numbers beside the verdict.
     sections
-        In the order of reading.
+        In reading order.
     version
-        Of truecost; for a page.
+        The version of truecost; for a page.
     data
-        Every number, as plain data; for a page.
+        Every number as plain data; for a page.
     """
 
     title: str
@@ -218,19 +210,19 @@ class Document:
 
     @property
     def blocks(self) -> Iterator[Block]:
-        """The picture and all blocks of all sections, those in folds as well."""
+        """The picture and the blocks of all sections, including folded ones."""
         yield from () if self.picture is None else (self.picture,)
         for section in self.sections:
             yield from unfolded(section.blocks)
 
     @property
     def figures(self) -> dict[str, Figure]:
-        """All figures by their names."""
+        """All figures by name."""
         return {block.name: block for block in self.blocks if isinstance(block, Figure)}
 
     @property
     def tables(self) -> dict[str, Table]:
-        """All tables by their names."""
+        """All tables by name."""
         return {block.name: block for block in self.blocks if isinstance(block, Table)}
 
     @property
@@ -248,7 +240,7 @@ class Document:
 
 
 def unfolded(blocks: Sequence[Block]) -> Iterator[Block]:
-    """The blocks, and those in folds in their place."""
+    """Yield the blocks, with folds replaced by their content."""
     for block in blocks:
         if isinstance(block, Fold):
             yield from unfolded(block.blocks)

@@ -1,8 +1,7 @@
-"""A document as one HTML file: escaped text, charts as data, and nothing that is loaded from
-elsewhere.
+"""A document as one HTML file: escaped text, charts as data, nothing loaded from elsewhere.
 
-Names come from files and are data: in the page they are escaped text, in the charts JSON that no
-script runs. Only the two scripts whose hashes the page's policy has are run at all.
+Names come from files: in the page they are escaped text, in the charts JSON that no script runs.
+The page's policy allows only two scripts, by their hashes.
 """
 
 import hashlib
@@ -22,8 +21,7 @@ from truecost.show.saving import bundle, script_json, specification
 from truecost.show.text import visible
 from truecost.show.theme import AMBER, BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SAND, SOFT, Chart
 
-# What a chart's colours become: variables of the style sheet, which has a light and a dark value
-# for each.
+# A chart's colours become variables of the style sheet, with a light and a dark value each.
 COLOURS = {
     BLACK: "var(--ink)",
     BLUE: "var(--blue)",
@@ -51,13 +49,13 @@ _PLAIN: dict[str, Any] = {
     "title": {"color": "var(--ink)", "subtitleColor": "var(--soft)"},
     "header": {"labelColor": "var(--soft)", "titleColor": "var(--ink)"},
 }
-# Letters of a name that fit into its cell.
+# Letters of a name that fit into a cell.
 LONG = 80
 MARKS = {"good": "✓", "bad": "✗"}
 
 
 def page(document: Document) -> str:
-    """The whole file."""
+    """Render the whole file."""
     sections, scripts = _shown(document.sections), [bundle(), _resource("report.js")]
     figures = [figure for figure in document.figures.values() if figure.where != "terminal"]
     return (
@@ -76,7 +74,7 @@ def page(document: Document) -> str:
 
 
 def fragment(what: Document | Sequence[Section]) -> str:
-    """Sentences, numbers and tables without scripts and charts, as a notebook shows them."""
+    """Render sentences, numbers and tables without scripts and charts, for a notebook."""
     document, sections = (what, what.sections) if isinstance(what, Document) else (None, what)
     return (
         _templates()
@@ -90,9 +88,7 @@ def _shown(sections: Sequence[Section]) -> list[Section]:
 
 
 def chart_spec(chart: Chart) -> dict[str, Any]:
-    """The chart's specification in the colours of the page, without its title, which is text of the
-    page.
-    """
+    """Return the chart's specification in the page's colours, without its title, which is HTML."""
     spec: dict[str, Any] = _recoloured(specification(chart, validate=False))
     spec.pop("title", None)
     for name, value in _PLAIN.items():
@@ -103,13 +99,13 @@ def chart_spec(chart: Chart) -> dict[str, Any]:
 
 
 def _recoloured(value: Any) -> Any:
-    """Everything but the data in other colours: a name may be that of a colour."""
+    """Replace colours everywhere but in the data: a name may look like a colour."""
     if isinstance(value, str):
         return COLOURS.get(value, value)
     if isinstance(value, list):
         return [_recoloured(item) for item in value]
     if isinstance(value, dict):
-        # A title is words, or words with a colour of theirs.
+        # A title is a text, or a text with a colour.
         words = ("data", "datasets", "from", *(("text", "subtitle") if "text" in value else ()))
         return {
             key: item
@@ -122,8 +118,8 @@ def _recoloured(value: Any) -> Any:
 
 @cache
 def _templates() -> Environment:
-    """Everything that is put into a template is text: markup escaped, control characters shown."""
-    found = Environment(
+    """Return templates in which every value is text: escaped, without control characters."""
+    environment = Environment(
         loader=PackageLoader("truecost", "show"),
         autoescape=True,
         finalize=lambda value: (
@@ -134,19 +130,20 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    found.filters["unbroken"] = unbroken
-    found.globals |= {
+    environment.filters["unbroken"] = unbroken
+    environment.globals |= {
         "terms": TERMS,
         "long": LONG,
         "zip": zip,
         "kind_of": lambda block: type(block).__name__,
     }
-    return found
+    return environment
 
 
 def unbroken(text: str) -> Markup:
-    """Large sentences with a number kept beside its unit: a line that begins with % is read twice."""
-    return Markup(re.sub(r"(?<=\d) (?=%)", "&nbsp;", str(escape(visible(text)))))  # noqa: S704 - escaped before
+    """Keep a number and its % on one line."""
+    escaped = str(escape(visible(text)))
+    return Markup(re.sub(r"(?<=\d) (?=%)", "&nbsp;", escaped))  # noqa: S704 - escaped
 
 
 def _hash(script: str) -> str:

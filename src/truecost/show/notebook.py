@@ -1,4 +1,4 @@
-"""Records as a notebook and `print` show them: from the same document as the terminal and the page."""
+"""Records as a notebook and `print` show them, from the same document as terminal and page."""
 
 from truecost.judge.assessment import Assessment
 from truecost.judge.statements import Certificate
@@ -7,16 +7,16 @@ from truecost.show.document import Context, audited
 from truecost.show.document.certificate import of_certificate
 
 
-def sentence(found: Assessment | Certificate) -> str:
-    """The answer in a sentence or two."""
-    if isinstance(found, Certificate):
-        return of_certificate(found, Context()).lead
-    said = audited(found, Context())
-    return f"{said.verdict} {said.more}"
+def sentence(record: Assessment | Certificate) -> str:
+    """Return the answer in a sentence or two."""
+    if isinstance(record, Certificate):
+        return of_certificate(record, Context()).lead
+    document = audited(record, Context())
+    return f"{document.verdict} {document.more}"
 
 
-def fragment(found: Assessment | Certificate) -> str:
-    """A piece of HTML."""
-    if isinstance(found, Certificate):
-        return html.fragment([of_certificate(found, Context())])
-    return html.fragment(audited(found, Context()))
+def fragment(record: Assessment | Certificate) -> str:
+    """Return a piece of HTML."""
+    if isinstance(record, Certificate):
+        return html.fragment([of_certificate(record, Context())])
+    return html.fragment(audited(record, Context()))

@@ -1,114 +1,105 @@
-"""Numbers as people read them: the one way to write them, in a terminal, on a page and in a figure."""
+"""The one way to write numbers: in a terminal, on a page and in a figure."""
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 
 def number(value: float, digits: int = 3) -> str:
-    """So many significant digits, thousands separated, a proper minus; a dash for what is not a
-    number.
-    """
+    """Write significant digits, a thousands separator and a proper minus; a dash if not finite."""
     if not math.isfinite(value):
         return "–"
     if value == 0:
         return "0"
-    # Of the rounded number: 0.0996 with two digits is 0.10.
-    mantissa, _, size = f"{value:.{digits - 1}e}".partition("e")
-    if int(size) >= digits and not float(value).is_integer():  # counts keep all their digits
+    # Digits are those of the rounded number: 0.0996 with two digits is 0.10.
+    mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
+    size = int(exponent)
+    if size >= digits and not float(value).is_integer():  # counts keep all their digits
         value = float(f"{mantissa}e{size}")
-    shown = (
-        f"{value:,.{max(0, digits - 1 - int(size))}f}"
-        if -4 < int(size) < 7
-        else f"{mantissa}e{int(size)}"
-    )
-    return shown.replace("-", "−")
+    plain = -4 < size < 7
+    text = f"{value:,.{max(0, digits - 1 - size)}f}" if plain else f"{mantissa}e{size}"
+    return text.replace("-", "−")
 
 
 def at_most(value: float, digits: int = 3) -> str:
-    """An upper limit, rounded up: what is written is never less than what was shown."""
+    """Write an upper limit, rounded up: never below the limit itself."""
     return number(_rounded(value, digits, ROUND_CEILING), digits)
 
 
 def at_least(value: float, digits: int = 3) -> str:
-    """A lower limit, rounded down."""
+    """Write a lower limit, rounded down."""
     return number(_rounded(value, digits, ROUND_FLOOR), digits)
 
 
-def _rounded(value: float, digits: int, how: str) -> float:
-    return (
-        float(Context(prec=digits, rounding=how).create_decimal_from_float(value))
-        if math.isfinite(value)
-        else value
-    )
+def _rounded(value: float, digits: int, rounding: str) -> float:
+    if not math.isfinite(value):
+        return value
+    return float(Context(prec=digits, rounding=rounding).create_decimal_from_float(value))
 
 
 def signed(value: float, digits: int = 3) -> str:
-    """The same with its sign."""
-    return (
-        f"+{number(value, digits)}" if math.isfinite(value) and value > 0 else number(value, digits)
-    )
+    """Write a number with its sign."""
+    sign = "+" if math.isfinite(value) and value > 0 else ""
+    return f"{sign}{number(value, digits)}"
+
+
+def limits(low: float, high: float) -> str:
+    """Write a confidence interval of a difference, rounded outwards, with signs."""
+    upper = at_most(high)
+    return f"{at_least(low)} to {'+' if high > 0 else ''}{upper}"
+
+
+def chance(probability: float) -> str:
+    """Write a probability as part of a sentence: an 80 % chance, a > 99 % chance."""
+    share = "> 99 %" if probability > 0.99 else percent(probability)
+    return f"{'an' if share.startswith(('8', '11 ', '18 ')) else 'a'} {share} chance"
 
 
 def given(value: float) -> str:
-    """A number that somebody chose, a limit or a level: all its digits and none besides."""
-    return (
-        f"{value:,.10g}".replace("e+0", "e").replace("e+", "e").replace("-", "−")
-        if math.isfinite(value)
-        else "–"
-    )
+    """Write a number that somebody chose, a cutoff or a level: all its digits and no others."""
+    if not math.isfinite(value):
+        return "–"
+    return f"{value:,.10g}".replace("e+0", "e").replace("e+", "e").replace("-", "−")
 
 
 def between(low: float, high: float, digits: int = 3) -> str:
-    """A range, with as many digits more as it takes to tell its ends apart."""
-    while (
-        low != high
-        and number(low, digits) == number(high, digits)
-        and math.isfinite(low)
-        and digits < 15
-    ):
+    """Write a range, with as many more digits as its ends need to differ."""
+    while low != high and number(low, digits) == number(high, digits) != "–" and digits < 15:
         digits += 1
     return f"{number(low, digits)} to {number(high, digits)}"
 
 
 def ends(low: float, high: float, digits: int = 3) -> str:
-    """A number, or where all that is known of it is two ends, these."""
+    """Write a number, or the range it lies in."""
     return between(low, high, digits) if low < high else number(high, digits)
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """A share in per cent."""
+    """Write a share in per cent."""
     return f"{100 * share:,.{digits}f} %".replace("-", "−") if math.isfinite(share) else "–"
 
 
 def share_at_least(share: float) -> str:
-    """A lower limit of a share in whole per cent, rounded down."""
+    """Write a lower limit of a share in whole per cent, rounded down."""
     return percent(math.floor(100 * share) / 100)
 
 
 def share_at_most(share: float) -> str:
-    """An upper limit of a share, rounded up."""
+    """Write an upper limit of a share, rounded up."""
     return percent(math.ceil(100 * share) / 100)
 
 
 def confidence(delta: float) -> str:
-    """The probability with which a statement holds that is wrong with probability delta: 0.05 is 95
-    %.
-    """
+    """Write the confidence level of a statement with error probability delta: 0.05 is 95 %."""
     return f"{given(100 * (1 - delta))} %"
 
 
-def counted(number: int, what: str) -> str:
-    """So many of a thing, one of it without its s."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def amount(value: float, unit: str) -> str:
-    """A number with its unit, where it has one."""
-    return f"{number(value)} {unit}".rstrip()
+def counted(count: int, what: str) -> str:
+    """Write a count of things: 1 run, 2 runs."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def duration(seconds: float) -> str:
-    """A time as people say it."""
+    """Write a duration in the unit that suits it."""
     if not math.isfinite(seconds):
         return "–"
     for unit, length in (("h", 3600), ("min", 60)):

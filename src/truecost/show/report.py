@@ -1,7 +1,4 @@
-"""One self-contained page about recorded runs: the verdict first, then what it rests on.
-
-The same runs and options give the same bytes.
-"""
+"""One self-contained page about recorded runs: the verdict first, then what supports it."""
 
 import os
 from collections.abc import Callable
@@ -12,42 +9,34 @@ from truecost.show import html
 from truecost.show.blocks import Document
 from truecost.show.document import Context, document
 
-# Told what is being done, and the share of all work that is done.
-Tell = Callable[[str, float], None]
+# Called with the current activity and the finished share of all work.
+Progress = Callable[[str, float], None]
+# Parts that take long to compute, in the order of the page.
+PARTS = ("optimism", "certificate", "comparison", "bounds", "outlook")
 
 
 def write_page(
-    found: Assessment,
+    assessment: Assessment,
     path: str | os.PathLike[str] | None,
-    setting: Context,
-    progress: Tell | None = None,
+    context: Context,
+    progress: Progress | None = None,
     typed: Callable[[Document], Document] | None = None,
 ) -> Document:
-    """The page about an assessment; `typed` writes its parameters as the reader types them."""
-    tell = progress or _nobody
-    for part, share in (
-        ("optimism", 0.0),
-        ("certificate", 0.1),
-        ("comparison", 0.2),
-        ("bounds", 0.3),
-        ("outlook", 0.4),
-    ):
-        tell(part, share)
-        getattr(found, part)
-    made = document(found, setting)
-    made = made if typed is None else typed(made)
+    """Make the page about an assessment; `typed` rewrites parameters the way the reader types."""
+    tell = progress or (lambda *_: None)
+    for place, part in enumerate(PARTS):
+        tell(part, place / 10)
+        getattr(assessment, part)
+    page = document(assessment, context)
+    page = page if typed is None else typed(page)
     if path is None:
-        return made
-    figures = list(made.figures.values())
+        return page
+    figures = list(page.figures.values())
     for place, figure in enumerate(figures):
         tell(f"figure: {figure.title}", 0.5 + 0.4 * place / len(figures))
         _ = figure.drawn
     tell("the page", 0.9)
-    content = html.page(made).encode()
+    content = html.page(page).encode()
     with whole_file(path) as file:
         file.write(content)
-    return made
-
-
-def _nobody(what: str, share: float) -> None:
-    pass
+    return page

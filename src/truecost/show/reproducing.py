@@ -1,6 +1,4 @@
-"""The paper's experimental section on any matrix: figures, data, and a page that answers claim by
-claim whether it holds.
-"""
+"""The paper's experimental section on any matrix: figures, data, and a page of verdicts."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -25,7 +23,7 @@ FORMATS: tuple[Format, ...] = ("pdf", "png", "svg")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reproduction:
-    """What `reproduce` found and wrote.
+    """The result of `reproduce`.
 
     Attributes
     ----------
@@ -60,9 +58,9 @@ def reproduce(
 ) -> Reproduction:
     """Run the paper's experiments on a matrix; figures, data and `results.md` go into a folder.
 
-    Every file is written whole. Data that are there from the same matrix, splits, seed and version
-    are kept, so that a call that was interrupted goes on where it stopped. The page comes last:
-    where it is, everything is.
+    Files are written atomically. Data of an earlier call with the same matrix, splits, seed and
+    version are kept, so that an interrupted call resumes. The page is written last: if it exists,
+    everything does.
 
     Parameters
     ----------
@@ -70,20 +68,20 @@ def reproduce(
         Every configuration needs a run on every instance; at least 4 configurations and 8
         instances.
     out
-        The folder, made if it is not there.
+        The folder, created if missing.
     splits, seed
-        Random splits into training and test instances, and where every experiment's random numbers
-        start: the numbers are those of `truecost experiment` with the same.
+        The number of random splits into training and test instances, and the seed of every
+        experiment: the numbers are those of `truecost experiment` with the same options.
     name, unit
-        What the page calls the matrix, and what figures call a unit of cost.
+        The name of the matrix on the page, and the unit of cost in the figures.
     delta
         Bounds and quantiles are at probability 1 − delta.
     formats
-        Which files of every figure; the page shows PNG, or the first of them.
+        File formats of every figure; the page shows PNG, or the first of them.
     threads
-        All there are if not given; the results do not depend on it.
+        All cores if not given; the results do not depend on it.
     progress
-        Told what is being done, and the share of all work that is done.
+        Called with the current activity and the finished share of all work.
     """
     experiments = paper.Experiments(
         matrix=matrix, splits=splits, seed=seed, delta=delta, threads=threads
@@ -95,68 +93,59 @@ def reproduce(
     store = Store(folder / "data", experiments.about)
     results = paper.run(experiments, store, progress)
     charts = _charts(experiments, results, store, unit)
-    drawn = {
-        figure: [folder / "figures" / f"{figure}.{ending}" for ending in formats]
-        for figure in charts
-    }
-    for figure, paths in drawn.items():
-        if paths:  # a chart takes long to make, and is made where it is wanted only
-            spec = specification(charts[figure]())
-            for path, kind in zip(paths, formats, strict=True):
-                with whole_file(path) as file:
-                    file.write(render(spec, kind))
+    paths = [folder / "figures" / f"{figure}.{kind}" for figure in charts for kind in formats]
+    for figure, draw in charts.items():
+        spec = specification(draw()) if formats else {}  # drawing takes long
+        for kind in formats:
+            with whole_file(folder / "figures" / f"{figure}.{kind}") as file:
+                file.write(render(spec, kind))
     ending = "png" if "png" in formats else next(iter(formats), None)
-    links = {figure: f"figures/{figure}.{ending}" for figure in charts if ending}
-    said = results_page.Said(
+    settings = results_page.PageSettings(
         name=name,
         unit=unit,
         splits=splits,
         seed=seed,
         delta=delta,
         version=metadata.version("truecost"),
-        figures=links,
+        figures={figure: f"figures/{figure}.{ending}" for figure in charts if ending},
     )
     with whole_file(page) as file:
-        file.write(results_page.results(matrix, said, results).encode())
-    files = [*store.files, *(path for paths in drawn.values() for path in paths), page]
+        file.write(results_page.results(matrix, settings, results).encode())
+    files = [*store.files, *paths, page]
     return Reproduction(claims=results.claims, page=page, files=files, kept=store.kept)
 
 
 def _charts(
     experiments: paper.Experiments, results: paper.Results, store: Store, unit: str
 ) -> dict[str, Callable[[], Chart]]:
-    """How to draw every figure, by its name; the tables of those that need no experiment go into
-    the store too.
-    """
+    """Return how to draw every figure, by name; tables without an experiment are stored, too."""
     matrix, delta = experiments.matrix, experiments.delta
     charts: dict[str, Callable[[], Chart]] = {
         "matrix": lambda: figures.matrix_chart(figures.matrix_data(matrix), unit=unit)
     }
     if matrix.counts().max() > 1:
         noise = results.components
-        numbers = {
-            "costs": results.costs,
-            "within": noise.within,
-            "across": noise.across,
-            "share": noise.within_share,
-        }
         shares = store.table(
             "variance-shares",
-            lambda: figures.variance_shares_data(matrix.configurations, **numbers),
+            lambda: figures.variance_shares_data(
+                matrix.configurations,
+                costs=results.costs,
+                within=noise.within,
+                across=noise.across,
+                share=noise.within_share,
+            ),
         )
         charts["variance-shares"] = partial(figures.variance_shares_chart, shares, unit=unit)
     split = store.table("over-tuning", lambda: figures.overtuning_data(results.split))
     charts["over-tuning"] = partial(figures.overtuning_chart, split, unit=unit)
-    swept = list(results.sweeps.values())
+    sweeps = list(results.sweeps.values())
     for error in figures.ERRORS:
-        data = figures.error_curves_data(swept, results.fits[error], error)
+        data = figures.error_curves_data(sweeps, results.fits[error], error)
         charts[f"{error}-error"] = partial(figures.error_curves_chart, data, error=error, unit=unit)
-    charts["bounds"] = partial(
-        figures.bounds_chart, figures.bounds_data(swept, delta=delta), delta=delta, unit=unit
-    )
-    errors = figures.estimators_data(results.simulated)
-    charts["estimators"] = partial(
-        figures.estimators_chart, errors.filter(pl.col("k") == pl.col("k").max()), unit=unit
-    )
-    charts["estimators-all"] = partial(figures.estimators_chart, errors, unit=unit)
+    bounds = figures.bounds_data(sweeps, delta=delta)
+    charts["bounds"] = partial(figures.bounds_chart, bounds, delta=delta, unit=unit)
+    every = figures.estimators_data(results.simulated)
+    largest = every.filter(pl.col("k") == pl.col("k").max())
+    charts["estimators"] = partial(figures.estimators_chart, largest, unit=unit)
+    charts["estimators-all"] = partial(figures.estimators_chart, every, unit=unit)
     return charts

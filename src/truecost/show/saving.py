@@ -1,6 +1,4 @@
-"""Charts as files: HTML with everything in it, SVG, PNG and PDF, without a browser and without the
-network.
-"""
+"""Charts as files: self-contained HTML, SVG, PNG and PDF, without a browser or a network."""
 
 import json
 import os
@@ -23,17 +21,17 @@ from truecost.show.theme import Chart
 Format = Literal["html", "svg", "png", "pdf"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 VEGA_LITE = alt.SCHEMA_VERSION.rpartition(".")[0]
-# Pixels of a PNG for one of the chart: sharp in print and on dense screens.
+# Pixels of a PNG per pixel of the chart: sharp in print and on dense screens.
 SCALE = 2.0
 
-# The page may run the scripts and styles it carries and load nothing, whatever a name in the data
-# says.
+# The page may run its own scripts and styles and load nothing, whatever a name in the data says.
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="UTF-8">
 <meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:">
+ content="default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval';
+ style-src 'unsafe-inline'; img-src data: blob:">
 <title>truecost</title>
 <script>{bundle}</script>
 </head>
@@ -50,9 +48,7 @@ _OPTIONS = {
 
 
 def save(chart: Chart, path: str | os.PathLike[str]) -> None:
-    """Write the chart as .html, .svg, .png or .pdf, by the ending; what was there stays until the
-    new file is whole.
-    """
+    """Write the chart as .html, .svg, .png or .pdf, by the ending; replaces an old file at once."""
     ending = Path(path).suffix.removeprefix(".")
     if ending not in FORMATS:
         raise InputError(
@@ -64,13 +60,11 @@ def save(chart: Chart, path: str | os.PathLike[str]) -> None:
 
 
 def render(spec: dict[str, Any], kind: Format) -> bytes:
-    """The content of the file; the same chart gives the same bytes, but for PDF, whose parts come
-    in any order.
-    """
+    """Return the content of the file; the same chart gives the same bytes, except for PDF."""
     if kind == "html":
         page = _PAGE.format(bundle=bundle(), spec=script_json(spec), options=script_json(_OPTIONS))
         return page.encode()
-    # No address is allowed, so that nothing is fetched even if a specification asked for it.
+    # No address is allowed: nothing is fetched even if a specification asks for it.
     if kind == "png":
         return vl_convert.vegalite_to_png(
             spec, vl_version=VEGA_LITE, scale=SCALE, allowed_base_urls=[]
@@ -83,51 +77,46 @@ def render(spec: dict[str, Any], kind: Format) -> bytes:
 
 
 def specification(chart: Chart, *, validate: bool = True) -> dict[str, Any]:
-    """The Vega-Lite specification, control characters in its texts shown instead of obeyed."""
+    """Return the Vega-Lite specification with control characters escaped."""
     spec: dict[str, Any] = _all_visible(chart.to_dict(validate=validate))
     return spec
 
 
 @cache
 def bundle() -> str:
-    """The JavaScript that draws charts, `vegaEmbed` in the window.
+    """Return the JavaScript that draws charts, `vegaEmbed` in the window.
 
-    To put it together takes seconds: it is kept where Python keeps what it has compiled.
+    Bundling takes seconds: the result is cached beside Python's compiled files.
     """
-    kept = (
-        Path(__file__).parent
-        / "__pycache__"
-        / f"vega-{metadata.version('vl-convert-python')}-{VEGA_LITE}.js"
-    )
+    name = f"vega-{metadata.version('vl-convert-python')}-{VEGA_LITE}.js"
+    kept = Path(__file__).parent / "__pycache__" / name
     with suppress(OSError):
         return kept.read_text(encoding="utf-8")
-    made = vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;", vl_version=VEGA_LITE)
+    script = vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;", vl_version=VEGA_LITE)
     if not sys.dont_write_bytecode:
         with suppress(OSError):
             kept.parent.mkdir(exist_ok=True)
             with whole_file(kept) as file:
-                file.write(made.encode())
-    return made
+                file.write(script.encode())
+    return script
 
 
 def script_json(value: object) -> str:
-    """JSON that cannot end the script it stands in."""
+    """Return JSON that cannot end the script around it."""
     return json.dumps(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _numbered(svg: str) -> str:
-    """The SVG with its clips and gradients numbered from 0: the renderer counts on from one figure
-    to the next.
-    """
-    found = re.findall(r'<(?:clipPath|linearGradient|radialGradient) id="(\w+)"', svg)
-    names = {old: f"part{place}" for place, old in enumerate(dict.fromkeys(found))}
-    # Only inside a tag, where < cannot stand: what a name says stays as it is.
+    """Number clips and gradients from 0: the renderer continues counting from figure to figure."""
+    ids = re.findall(r'<(?:clipPath|linearGradient|radialGradient) id="(\w+)"', svg)
+    names = {old: f"part{place}" for place, old in enumerate(dict.fromkeys(ids))}
+    # Only inside a tag, which has no < in it: texts stay as they are.
     pattern = r'(<[^<]*?(?: id="|"url\(#))(\w+)(?=["\)])'
     return re.sub(pattern, lambda match: match[1] + names.get(match[2], match[2]), svg)
 
 
 def _all_visible(value: Any) -> Any:
-    # SVG cannot carry control characters: the renderer would take the whole process down with it.
+    # SVG cannot carry control characters: the renderer would abort the whole process.
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):

@@ -1,7 +1,7 @@
-"""A document in a terminal: it fits any width from 60 columns on, and no digit is ever left out.
+"""A document in a terminal of 60 columns or more, without dropping a digit.
 
-Names are kept whole where any layout allows it. They come from files and are text: no markup and no
-escape sequence in them is obeyed.
+Names stay whole if any layout allows it. They come from files: markup and escape sequences in them
+have no effect.
 """
 
 import os
@@ -32,16 +32,16 @@ from truecost.show.blocks import (
 from truecost.show.glossary import TERMS
 from truecost.show.text import WIDTH, visible
 
-# Columns where the terminal is narrower than a table can be.
+# Columns a table needs at least.
 NARROWEST = 60
-# A name that fits into no layout gives way to numbers, but not below so many columns, nor on more
-# lines than these.
+# A name that fits no layout gives way to numbers, but keeps this many columns, and takes at most
+# this many lines.
 NARROWEST_TEXT = 12
 MOST_LINES = 4
-# A number and its sign of ± are one word.
+# ± and its number are one word.
 WORDS = re.compile(r"(?:± )?\S+")
 
-# The only colours there are; what they say always stands there as a word too.
+# The only colours; words always convey the same.
 TONES: dict[Tone, str] = {
     "": "",
     "good": "green",
@@ -52,22 +52,21 @@ TONES: dict[Tone, str] = {
 }
 
 
-# What has an empty line before and after it.
+# Parts with an empty line before and after them.
 APART = (Section, Table, Points, Commands, Fold)
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Where things go: as wide as the terminal, 80 columns where there is none, never too narrow
-    for a table.
+    """Return a console as wide as the terminal, 80 columns without one, and never below 60.
 
-    Without colours where it is no terminal, or a dumb one, and with NO_COLOR.
+    Without colours if it is not a terminal, or a dumb one, or if NO_COLOR is set.
     """
     theme = Theme({tone: style for tone, style in TONES.items() if tone})
     options: dict[str, Any] = {"highlight": False, "emoji": False, "theme": theme, "stderr": stderr}
     if os.environ.get("NO_COLOR"):
         options["color_system"] = None  # rich would still print bold
-    found = Console(**options)
-    return found if found.width >= NARROWEST else Console(**options, width=NARROWEST)
+    terminal = Console(**options)
+    return terminal if terminal.width >= NARROWEST else Console(**options, width=NARROWEST)
 
 
 def show(
@@ -79,13 +78,13 @@ def show(
     """Print a document, or some sections or blocks."""
     into = into or console()
     for part in render(what, into.width, details=details):
-        into.print(part, crop=False)  # commands are wider than they may be
+        into.print(part, crop=False)  # commands may be wider than the terminal
 
 
 def render(
     what: Document | Iterable[Section | Block], width: int = WIDTH, *, details: bool = False
 ) -> Iterator[RenderableType]:
-    """What rich prints, part by part, without cropping; what is folded only with `details`."""
+    """Yield what rich prints, to be printed without cropping; folded parts only with `details`."""
     if isinstance(what, Document):
         head = (
             line(what.title, "strong"),
@@ -93,7 +92,7 @@ def render(
             line(what.badge, what.tone),
             line(what.verdict),
         )
-        yield from (each for each in (*head, line(what.more)) if each)
+        yield from (text for text in (*head, line(what.more)) if text)
         yield from _facts(Facts(facts=what.key), width)
         yield ""
         what = what.sections
@@ -110,13 +109,13 @@ def render(
 
 
 def line(text: str, tone: Tone = "") -> Line:
-    """A paragraph."""
+    """Return a paragraph."""
     return Line(visible(text), style=TONES[tone])
 
 
 def unwrapped(text: str, tone: Tone = "") -> RenderableType:
-    """A line to copy, however long it is."""
-    # In a group: rich joins texts that are printed alone, and forgets what they say of wrapping.
+    """Return a line to copy, never wrapped."""
+    # In a group: rich joins texts printed on their own, and forgets their wrapping.
     return Group(Line(visible(text), style=TONES[tone], no_wrap=True, overflow="ignore"))
 
 
@@ -152,7 +151,7 @@ def _part(block: Section | Block, width: int, details: bool) -> Iterator[Rendera
 
 
 def _facts(block: Facts, width: int) -> Iterator[RenderableType]:
-    """A line for each: what it is called, the number with its unit, the note."""
+    """Yield a line for each fact: label, number with unit, note."""
     labels = [line(fact.label or TERMS[fact.term].name) for fact in block.facts]
     values = [
         line(f"{fact.shown} {fact.unit}".rstrip()).append(
@@ -166,7 +165,7 @@ def _facts(block: Facts, width: int) -> Iterator[RenderableType]:
 
 
 def _grid(first: int, width: int, rows: Iterable[tuple[Line, Line]]) -> Grid:
-    """Two columns with a space between them."""
+    """Return two columns with a space between them."""
     grid = Grid.grid(padding=(0, 1, 0, 0))
     grid.add_column(width=first, overflow="fold")
     grid.add_column(max_width=width - first - 1, overflow="fold")
@@ -176,9 +175,7 @@ def _grid(first: int, width: int, rows: Iterable[tuple[Line, Line]]) -> Grid:
 
 
 def _table(table: Table, width: int) -> Iterator[RenderableType]:
-    """The table; one that is too wide has its words wrapped, then columns that do not fit stand in
-    a table below it.
-    """
+    """Yield the table; if too wide, words wrap, then columns that do not fit form another table."""
     places = [place for place, column in enumerate(table.columns) if column.where != "page"]
     heads = [table.columns[place] for place in places]
     rows = [[row[place] for place in places] for row in table.rows[: table.most]]
@@ -191,9 +188,9 @@ def _table(table: Table, width: int) -> Iterator[RenderableType]:
     ]
     if table.title:
         yield line(table.title, "strong")
-    for shown, widths in _layout(texts, [not head.numbers for head in heads], width):
+    for group, widths in _layout(texts, [not head.numbers for head in heads], width):
         grid = Grid(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-        for place, room in zip(shown, widths, strict=True):
+        for place, room in zip(group, widths, strict=True):
             justify: Literal["left", "right"] = "right" if heads[place].numbers else "left"
             grid.add_column(Line(texts[place][0]), justify=justify, overflow="fold", width=room)
         for number, row in enumerate(rows, 1):
@@ -201,9 +198,9 @@ def _table(table: Table, width: int) -> Iterator[RenderableType]:
                 texts[place][number]
                 if heads[place].numbers
                 else _shortened(texts[place][number], room)
-                for place, room in zip(shown, widths, strict=True)
+                for place, room in zip(group, widths, strict=True)
             )
-            styles = (TONES[row[place].tone] for place in shown)
+            styles = (TONES[row[place].tone] for place in group)
             grid.add_row(
                 *(Line(cell, style=style) for cell, style in zip(cells, styles, strict=True))
             )
@@ -219,19 +216,17 @@ def _tags(tags: Sequence[str]) -> str:
 def _layout(
     columns: Sequence[Sequence[str]], text: Sequence[bool], room: int
 ) -> list[tuple[list[int], list[int]]]:
-    """Which columns go into which table, and how wide they are there; every table begins with the
-    names of the rows.
-    """
-    # Beside its cells a column takes 2: a space and a divider, or the borders of the table.
+    """Return the columns of each table and their widths; every table starts with the row names."""
+    # Beside its cells a column takes 2: a space and a divider, or the table's borders.
     natural = [max(map(cell_len, cells)) for cells in columns]
     words = [
         [cell_len(word) for cell in cells for word in WORDS.findall(cell)] for cells in columns
     ]
-    least = [max(each, default=0) for each in words]
+    least = [max(lengths, default=0) for lengths in words]
     keys = list(range(text.index(True) + 1 if True in text[:2] else 1))
     others = range(len(keys), len(columns))
     taken = sum(least[place] + 2 for place in keys)
-    # Names that leave no room for another column are broken in any layout.
+    # Names that leave no room for another column are broken in every layout.
     broken = [place for place in others if taken + least[place] + 2 > room]
     widest = max(
         (
@@ -243,9 +238,9 @@ def _layout(
     for place in (*keys, *broken) if broken or taken > room else ():
         if text[place]:
             head = max(map(cell_len, columns[place][0].split()), default=0)
-            # On one line less than there may be: words that wrap leave room.
+            # One line below the maximum: wrapped words leave gaps.
             few = min(-(-natural[place] // (MOST_LINES - 1)), room // 2)
-            # A name that is broken breaks no other that has room.
+            # A broken name does not break others that fit.
             beside = sum(least[key] + 2 for key in keys if key != place) + (
                 widest if place in keys else 0
             )
@@ -254,10 +249,8 @@ def _layout(
 
     tables = [list(keys)]
     for place in others:
-        if (
-            len(tables[-1]) > len(keys)
-            and sum(least[each] + 2 for each in (*tables[-1], place)) > room
-        ):
+        needed = sum(least[column] + 2 for column in (*tables[-1], place))
+        if len(tables[-1]) > len(keys) and needed > room:
             tables.append(list(keys))
         tables[-1].append(place)
     return [
@@ -272,7 +265,7 @@ def _widths(
     text: Sequence[bool],
     room: int,
 ) -> list[int]:
-    """Text gives way first, the widest column before others; then numbers."""
+    """Shrink text first, the widest column before others; then numbers."""
     widths = {place: natural[place] for place in places}
     for group in (
         [place for place in places if text[place]],
@@ -286,9 +279,7 @@ def _widths(
 
 
 def _shortened(text: str, width: int) -> str:
-    """The text without its middle, where a word in it is broken and it takes too many lines for
-    that.
-    """
+    """Drop the middle of a text that has a broken word and takes too many lines."""
     room = MOST_LINES * width
     if cell_len(text) <= room or all(cell_len(word) <= width for word in text.split()):
         return text

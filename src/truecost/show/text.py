@@ -1,13 +1,11 @@
-"""Text from files, as people may see it."""
+"""Text from files, made safe to show."""
 
-# Columns where there is no terminal.
+# Columns if there is no terminal.
 WIDTH = 80
 
 
 def visible(text: str) -> str:
-    """The text with control characters shown instead of obeyed: names come from files."""
-    return (
-        text
-        if text.isprintable()
-        else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    )
+    """Escape control characters, so that names from files cannot act on a terminal or a page."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

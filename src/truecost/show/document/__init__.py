@@ -1,6 +1,4 @@
-"""An assessment in words: sections of plain sentences, tables and figures. Every sentence stands
-here, once.
-"""
+"""An assessment in words: sections of sentences, tables and figures, each written once, here."""
 
 from dataclasses import replace
 
@@ -32,87 +30,81 @@ __all__ = [
 ]
 
 
-def document(found: Assessment, setting: Context) -> Document:
-    """Everything, the verdict first: what the page shows."""
-    folded = (how_sure, over_tuned, what_was_run, how_noisy)
+def document(assessment: Assessment, context: Context) -> Document:
+    """Return everything, the verdict first: the page."""
     sections = [
-        what_is_shown(found),
-        instance_by_instance(found, setting),
-        what_next(found, setting),
+        what_is_shown(assessment),
+        instance_by_instance(assessment, context),
+        what_next(assessment, context),
         *(
-            None if (made := section(found, setting)) is None else replace(made, folded=True)
-            for section in folded
+            replace(section(assessment, context), folded=True)
+            for section in (how_sure, over_tuned, what_was_run, how_noisy)
         ),
-        how_made(found),
+        methods(assessment),
     ]
-    return replace(
-        _of(found, setting, sections),
-        version=_version(),
-        data=found.to_dict("configurations", *AUDITED, "bounds", "outlook"),
-    )
+    data = assessment.to_dict("configurations", *AUDITED, "bounds", "outlook")
+    return replace(_document(assessment, context, sections), version=_version(), data=data)
 
 
-def audited(found: Assessment, setting: Context) -> Document:
-    """The verdict and what it rests on: what the terminal shows."""
+def audited(assessment: Assessment, context: Context) -> Document:
+    """Return the verdict and what supports it: the terminal."""
     sections = [
-        what_is_shown(found),
-        instance_by_instance(found, setting),
-        certificate_section(found, setting),
-        over_tuned(found, setting),
-        how_noisy(found, setting),
-        what_next(found, setting),
+        what_is_shown(assessment),
+        instance_by_instance(assessment, context),
+        certificate_section(assessment, context),
+        over_tuned(assessment, context),
+        how_noisy(assessment, context),
+        what_next(assessment, context),
     ]
-    return _of(found, setting, sections)
+    return _document(assessment, context, sections)
 
 
-def _of(found: Assessment, setting: Context, sections: list[Section | None]) -> Document:
-    tone, badge = judged(found)
+def _document(assessment: Assessment, context: Context, sections: list[Section | None]) -> Document:
+    tone, badge = judged(assessment)
+    sizes = map(counted, assessment.matrix.shape, ("configuration", "instance", "run"))
     return Document(
-        title=setting.title or f"{setting.name}: how good is the winner really?",
-        subtitle=" × ".join(map(counted, found.matrix.shape, ("configuration", "instance", "run"))),
+        title=context.title or f"{context.name}: how good is the winner really?",
+        subtitle=" × ".join(sizes),
         tone=tone,
         badge=badge,
-        verdict=verdict_of(found, setting),
-        more=beside(found, setting),
-        picture=at_a_glance(found, setting),
-        key=key(found, setting),
+        verdict=verdict_of(assessment, context),
+        more=beside(assessment, context),
+        picture=at_a_glance(assessment, context),
+        key=key(assessment, context),
         sections=tuple(section for section in sections if section is not None),
     )
 
 
 def _version() -> str:
-    from importlib import (
-        metadata,
-    )  # here, since it takes long to load, and the terminal does not say it
+    from importlib import metadata  # takes long to load, and the terminal does not need it
 
     return metadata.version("truecost")
 
 
-def how_made(found: Assessment) -> Section:
-    """What another person needs to make the same page."""
-    version = _version()
-    asked = found.asked
+def methods(assessment: Assessment) -> Section:
+    """Return what another person needs to reproduce the page."""
+    version, asked = _version(), assessment.asked
     facts = (
-        Fact(term="version", value=version, shown=version),
-        Fact(term="splits", value=asked.splits, shown=f"{asked.splits:,}"),
-        Fact(term="seed", value=asked.seed, shown=f"{asked.seed}"),
-        Fact(term="delta", value=asked.delta, shown=f"{asked.delta:g}"),
+        Fact("version", version, version),
+        Fact("splits", asked.splits, f"{asked.splits:,}"),
+        Fact("seed", asked.seed, f"{asked.seed}"),
+        Fact("delta", asked.delta, f"{asked.delta:g}"),
     )
     points = (
-        "Training cost: the mean of a configuration's instance means; where nothing is missing, the plain mean; where "
-        "configurations have runs on different instances, adjusted for instance difficulty by least squares.",
-        f"Corrected cost: {asked.splits:,} random splits of the instances in halves, each taken both ways; the held-out − "
-        "training cost of what is best on one half, divided by √2, since choosing on all instances errs less, is added to "
-        "the training cost.",
-        "Guarantees: betting on instance means (STaR-Bets), valid for any number of instances and any distribution in the "
-        "cost range; each has all of δ.",
-        "Bounds: Lemma 4 and Theorem 2 of Liu, Tang, Lei and Yao, On Performance Estimation in Automatic Algorithm "
-        "Configuration (AAAI 2020), in Bennett's form, with estimated variances.",
-        "Optimism and over-tuning are told apart as by Schneider, Bischl and Feurer, Overtuning in Hyperparameter "
-        "Optimization (2025).",
+        "Training cost: the mean of a configuration's instance means; if configurations have runs "
+        "on different instances, adjusted for instance difficulty by least squares.",
+        f"Corrected cost: {asked.splits:,} random splits of the instances into halves, each used "
+        "both ways; held-out − training cost of the best on one half, divided by √2 because "
+        "choosing on all instances errs less, is added to the training cost.",
+        "Guarantees: betting on instance means (STaR-Bets), valid for any number of instances and "
+        "any distribution in the cost range; each at level δ.",
+        "Bounds: Lemma 4 and Theorem 2 of Liu, Tang, Lei and Yao, On Performance Estimation in "
+        "Automatic Algorithm Configuration (AAAI 2020), in Bennett's form, with estimated "
+        "variances.",
+        "Optimism and over-tuning: as defined by Schneider, Bischl and Feurer, Overtuning in "
+        "Hyperparameter Optimization (2025).",
         "The same runs, options and version give the same page, byte for byte.",
     )
-    blocks = (Facts(facts=facts), Points(title="Methods", points=points))
-    lead = "Everything above was computed from the runs alone; nothing was fetched, and nothing is sent."
-    title = "How was this computed?"
-    return Section(name="made", title=title, lead=lead, blocks=blocks, folded=True)
+    lead = "Everything was computed from the runs alone; nothing was fetched, nothing is sent."
+    blocks = (Facts(facts), Points("Methods", points))
+    return Section("made", "How was this computed?", lead, blocks, folded=True)

@@ -1,4 +1,4 @@
-"""How sure: the certificate, what it rests on, and the paper's bounds beside it."""
+"""How certain: the certificate, its assumptions, and the paper's bounds for comparison."""
 
 from typing import TYPE_CHECKING, Any, Final
 
@@ -7,11 +7,11 @@ from truecost.judge.evidence import UNSORTED
 from truecost.judge.refusal import Refusal
 from truecost.judge.statements import Certificate
 from truecost.show.blocks import Block, Cell, Column, Figure, Fold, Points, Section, Table, Text
-from truecost.show.document.context import Context, called, opening, sure
+from truecost.show.document.context import Context, called, drawing, opening, sure
 from truecost.show.document.verdict import certified
 from truecost.show.numbers import counted, ends, number, percent
 
-if TYPE_CHECKING:  # records that came here with what they are computed with
+if TYPE_CHECKING:  # loads kernels
     from truecost.judge.bounds import PaperBounds
 
 FORMS: Final = {
@@ -21,221 +21,190 @@ FORMS: Final = {
     "printed": "printed",
 }
 CHOSEN: Final = {
-    "test": "These are test runs",
-    "before": "The configuration was fixed beforehand",
-    "from-list": "It is the best of a list",
-    "on-part": "It was chosen on a fifth of the instances and judged on the others",
-    "progressive": "A search proposed it; it is judged on instances unused before that",
+    "test": "From test runs",
+    "before": "For a configuration fixed beforehand",
+    "from-list": "For the best of a list",
+    "on-part": "Chosen on a fifth of the instances, tested on the others",
+    "progressive": "Proposed by a search, tested on instances unused until then",
 }
-# Above this probability "one in so many" is no longer rare.
+# Above this probability "one in n" is not rare.
 OFTEN: Final = 0.4
 WIDE: Final = "A bound as wide as the cost range says nothing: more instances are needed."
 
 
-def how_sure(found: Assessment, setting: Context) -> Section:
-    """The section of a report: the certificate, what more instances would bring, the paper's bounds
-    folded.
-    """
-    blocks = [*_certificate(found, setting), *_width(found, setting)]
-    if isinstance(found.bounds, Refusal):
+def how_sure(assessment: Assessment, context: Context) -> Section:
+    """Return the certificate, the effect of more instances, and the paper's bounds."""
+    bounds = assessment.bounds
+    paper: list[Block] = (
+        [Text(bounds.reason, aside=True)] if isinstance(bounds, Refusal) else _bounds(bounds)
+    )
+    blocks = (
+        *_certificate(assessment, context),
+        *_width(assessment, context),
+        Fold("And the paper's bounds?", tuple(paper)),
+    )
+    return Section("sure", "How certain is that?", certificate_lead(assessment, context), blocks)
+
+
+def certificate_section(assessment: Assessment, context: Context) -> Section:
+    """Return what `certify` prints."""
+    blocks = tuple(_certificate(assessment, context))
+    return Section("sure", "", certificate_lead(assessment, context), blocks)
+
+
+def certificate_lead(assessment: Assessment, context: Context) -> str:
+    """Return the certificate in a sentence, or why there is none."""
+    certificate = assessment.certificate
+    if certificate is None:
+        name = called(assessment, assessment.incumbent)
+        return f"No guarantee for the mean cost of {name}: {assessment.no_certificate}."
+    name = called(assessment, certificate.configuration)
+    return f"{certified(certificate, context, name, assessment.log.utility)}."
+
+
+def of_certificate(certificate: Certificate, context: Context) -> Section:
+    """Return a certificate on its own."""
+    lead = f"{certified(certificate, context, f'configuration {certificate.configuration}')}."
+    return Section("sure", "", lead, tuple(_basis(certificate, context)))
+
+
+def _certificate(assessment: Assessment, context: Context) -> list[Block]:
+    certificate = assessment.certificate
+    if certificate is None:
+        missing = "Runs on instances not used for tuning would allow a guarantee."
+        return [] if assessment.evidence is not None else [Text(missing, aside=True)]
+    blocks: list[Block] = []
+    if certificate.configuration != assessment.incumbent:
+        tested = called(assessment, certificate.configuration)
+        best = called(assessment, assessment.incumbent)
         blocks.append(
-            Fold(
-                title="And the paper's bounds?",
-                blocks=(Text(text=found.bounds.reason, aside=True),),
+            Text(
+                f"It is about {tested}, the best on the random fifth of the instances that was "
+                f"used to choose; {best} is the best on all of them."
             )
         )
-    else:
-        blocks.append(Fold(title="And the paper's bounds?", blocks=tuple(_bounds(found.bounds))))
-    return Section(
-        name="sure",
-        title="How sure is that?",
-        lead=certificate_lead(found, setting),
-        blocks=tuple(blocks),
-    )
+    basis, *others = _basis(certificate, context)
+    return [*blocks, basis, *_margin(assessment, context), *others]
 
 
-def certificate_section(found: Assessment, setting: Context) -> Section:
-    """What `certify` says."""
-    blocks = tuple(_certificate(found, setting))
-    return Section(name="sure", title="", lead=certificate_lead(found, setting), blocks=blocks)
-
-
-def certificate_lead(found: Assessment, setting: Context) -> str:
-    """The certificate in a sentence, or why there is none."""
-    if found.certificate is None:
-        name = called(found, found.incumbent)
-        return f"No guarantee for the mean cost of {name}: {found.no_certificate}."
-    return f"{certified(found.certificate, setting, called(found, found.certificate.configuration), found.log.utility)}."
-
-
-def of_certificate(certificate: Certificate, setting: Context) -> Section:
-    """A certificate on its own."""
-    lead = f"{certified(certificate, setting, f'configuration {certificate.configuration}')}."
-    return Section(name="sure", title="", lead=lead, blocks=tuple(_basis(certificate, setting)))
-
-
-def _certificate(found: Assessment, setting: Context) -> list[Block]:
-    certificate = found.certificate
-    if certificate is None:
-        if found.evidence is not None:
-            return []
-        return [
-            Text(text="Runs on instances that nobody used to choose would give one.", aside=True)
-        ]
-    blocks: list[Block] = []
-    if certificate.configuration != found.incumbent:
-        text = (
-            f"It speaks of {called(found, certificate.configuration)}, the best on a random fifth of the instances, which "
-            f"chose; {called(found, found.incumbent)} is the best on all of them."
-        )
-        blocks.append(Text(text=text))
-    basis, *more = _basis(certificate, setting)
-    return [*blocks, basis, *_apart(found, setting), *more]
-
-
-def _apart(found: Assessment, setting: Context) -> list[Block]:
-    """Where the distance between the limit and the mean comes from."""
-    width, certificate = found.width, found.certificate
+def _margin(assessment: Assessment, context: Context) -> list[Block]:
+    """Return where the distance between limit and mean comes from."""
+    width, certificate = assessment.width, assessment.certificate
     if width is None or certificate is None or not width.total > 0:
         return []
-    most = setting.cost(number(found.matrix.high))
-    rare = f"one instance in {1 / width.chance:.0f} costs {most}"
-    if width.chance > OFTEN:
-        rare = f"{percent(width.chance)} of all instances cost {most}"
-    text = (
-        f"Mean and limit are {setting.cost(number(width.total))} apart. {number(width.unseen)} of that is there because "
-        f"{counted(certificate.instances, 'instance')} cannot rule out that {rare}, the most there is; the rest is the "
-        "spread that was seen. "
-    )
-    text += (
-        "Only more instances narrow the first part."
+    highest = context.cost(number(assessment.matrix.high))
+    share = f"one in {1 / width.chance:.0f}" if width.chance <= OFTEN else percent(width.chance)
+    cause = (
+        "Only more instances reduce that part."
         if width.unseen > width.rest
-        else "More instances narrow both."
+        else "The rest is the observed spread."
     )
-    return [Text(text=text)]
-
-
-def _basis(certificate: Certificate, setting: Context) -> list[Block]:
-    many = certificate.configurations
-    shared = f", with a multiple-testing correction for {many:,} configurations" if many > 1 else ""
-    mean = setting.cost(ends(certificate.lowest, certificate.estimate))
+    total, unseen = (context.cost(number(part)) for part in (width.total, width.unseen))
+    instances = counted(certificate.instances, "instance")
     text = (
-        f"Mean cost on {counted(certificate.instances, 'instance')}: {mean}. {CHOSEN[certificate.chosen]}{shared} "
-        f"({certificate.method})."
+        f"The limit is {total} above the mean. {unseen} of that is unavoidable with {instances}: "
+        f"{share} could cost {highest}, the maximum, without appearing here. {cause}"
     )
-    blocks: list[Block] = [Text(text=text)]
-    if certificate.condition is not None:
-        settle = "say how they were chosen (`chosen`)"
-        if certificate.condition == UNSORTED:
-            settle = "say that they did (`raced`), or that costs did not decide who got which runs (`raced=False`),"
-        text = f"Whether {certificate.condition} nobody has said; {settle} to settle it."
-        blocks.append(Text(text=text, tone="open"))
-    return [
-        *blocks,
-        Fold(
-            title="What does it rest on?",
-            blocks=(Points(title="", points=certificate.assumptions),),
-        ),
+    return [Text(text)]
+
+
+def _basis(certificate: Certificate, context: Context) -> list[Block]:
+    many = certificate.configurations
+    corrected = f", with a multiple-testing correction for {many:,} configurations"
+    mean = context.cost(ends(certificate.lowest, certificate.estimate))
+    instances = counted(certificate.instances, "instance")
+    blocks: list[Block] = [
+        Text(
+            f"Mean cost on {instances}: {mean}. {CHOSEN[certificate.chosen]}"
+            f"{corrected if many > 1 else ''} ({certificate.method})."
+        )
     ]
+    if certificate.condition is not None:
+        remedy = "pass `chosen`"
+        if certificate.condition == UNSORTED:
+            remedy = (
+                "pass `raced` if so, or `raced=False` if the number of runs did not depend on costs"
+            )
+        text = f"truecost does not know whether {certificate.condition}; {remedy}."
+        blocks.append(Text(text, tone="open"))
+    return [*blocks, Fold("What are the assumptions?", (Points("", certificate.assumptions),))]
 
 
-def _width(found: Assessment, setting: Context) -> list[Block]:
-    """Limits against K on the instances and with the part of δ that the certificate has; nothing
-    where there is none.
-    """
-    evidence, certificate = found.evidence, found.certificate
-    if (
-        evidence is None
-        or certificate is None
-        or evidence.at_all_times
-        or certificate.instances < 2
-    ):
+def _width(assessment: Assessment, context: Context) -> list[Block]:
+    """Return limits against K, on the instances and at the level of the certificate."""
+    evidence, certificate = assessment.evidence, assessment.certificate
+    if evidence is None or certificate is None or evidence.at_all_times:
+        return []
+    if certificate.instances < 2:
         return []
 
-    def draw() -> Any:
-        from truecost.show import figures
+    def inputs() -> dict[str, Any]:
+        limits = assessment.limits_by_size
+        parts = {name: getattr(limits, name) for name in ("instances", "estimate", "upper")}
+        return {"configuration": evidence.configuration, **parts}
 
-        limits = found.limits_by_size
-        name = evidence.configuration
-        data = figures.certificate_width_data(name, limits.instances, limits.estimate, limits.upper)
-        return data, figures.certificate_width_chart(
-            data, delta=found.asked.delta, unit=setting.unit
-        )
-
-    note = f"The limit on the first so many of {counted(certificate.instances, 'instance')}, beside the mean."
-    return [
-        Figure(
-            name="certificate-width",
-            title="What more instances buy",
-            notes=(note,),
-            draw=draw,
-            where="page",
-        ),
-    ]
+    delta, unit = assessment.asked.delta, context.unit
+    draw = drawing("certificate_width", inputs, delta=delta, unit=unit)
+    note = f"Limit − mean on the first K of {counted(certificate.instances, 'instance')}."
+    title = "What more instances buy"
+    return [Figure("certificate-width", title, (note,), draw, where="page")]
 
 
 def bounds_section(bounds: "PaperBounds") -> Section:
-    """What `bound` says."""
+    """Return what `bound` prints."""
+    runs, instances = counted(bounds.runs, "run"), counted(bounds.instances, "instance")
     lead = (
-        f"{counted(bounds.runs, 'run')} on {counted(bounds.instances, 'instance')}, costs in [{bounds.low:g}, "
-        f"{bounds.high:g}]: {sure(bounds.delta)}, the true cost lies above the mean of the runs by less than"
+        f"{runs} on {instances}, costs in [{bounds.low:g}, {bounds.high:g}]: {sure(bounds.delta)}, "
+        "the true cost exceeds the mean of the runs by less than"
     )
-    return Section(name="bounds", title="", lead=lead, blocks=tuple(_bounds(bounds)))
+    return Section("bounds", "", lead, tuple(_bounds(bounds)))
 
 
 def _bounds(bounds: "PaperBounds") -> list[Block]:
     m = bounds.configurations
-    rows = [("one, chosen beforehand (Lemma 4)", bounds.one)]
+    values = {"one, chosen beforehand (Lemma 4)": bounds.one}
     if m > 1:
-        rows += [
-            (f"one of {m:,} (Theorem 2)", bounds.selected),
-            (f"all {m:,}, the worst (Theorem 2)", bounds.worst),
-        ]
-    table = Table(
-        name="bounds",
-        title="",
-        columns=(Column("", "", numbers=False), *(Column(label, "") for label in FORMS.values())),
-        rows=tuple(
-            (Cell(what, what), *(Cell(each[form], number(each[form], 4)) for form in FORMS))
-            for what, each in rows
-        ),
+        values[f"one of {m:,} (Theorem 2)"] = bounds.selected
+        values[f"all {m:,}, the worst (Theorem 2)"] = bounds.worst
+    rows = tuple(
+        (Cell(what, what), *(Cell(forms[form], number(forms[form], 4)) for form in FORMS))
+        for what, forms in values.items()
     )
-    blocks: list[Block] = [table]
+    heads = (Column("", "", numbers=False), *(Column(label, "") for label in FORMS.values()))
+    blocks: list[Block] = [Table("bounds", "", heads, rows)]
     if bounds.mean_of_runs is not None and bounds.true_cost_at_most is not None:
-        text = (
-            f"Configuration {bounds.configuration}: mean of its runs {number(bounds.mean_of_runs, 4)}, true cost at most "
-            f"{number(bounds.true_cost_at_most, 4)} (Bennett, m = {m:,}; less than their sum, since no run errs by more "
-            "than true cost − low)."
+        mean, limit = (number(v, 4) for v in (bounds.mean_of_runs, bounds.true_cost_at_most))
+        blocks.append(
+            Text(
+                f"Configuration {bounds.configuration}: mean of its runs {mean}, true cost at most "
+                f"{limit} (Bennett, m = {m:,}; less than their sum, since no run errs by more than "
+                "true cost − low)."
+            )
         )
-        blocks.append(Text(text=text))
     for form, entry in (bounds.space or {}).items():
         caveat = f" — {entry['caveat']}" if entry["caveat"] else ""
-        blocks.append(
-            Text(text=f"Whole space (Theorem 3), {form}: {number(entry['epsilon'], 4)}{caveat}")
-        )
+        epsilon = number(entry["epsilon"], 4)
+        blocks.append(Text(f"Whole space (Theorem 3), {form}: {epsilon}{caveat}"))
     if bounds.inverse is not None:
-        blocks.append(_inverse(bounds))
+        blocks.append(_inverse(bounds, bounds.inverse))
     if bounds.worst["bennett"] >= bounds.high - bounds.low:
-        blocks.append(Text(text=WIDE, tone="open"))
+        blocks.append(Text(WIDE, tone="open"))
     if bounds.caveat:
-        blocks.append(Text(text=f"{opening(bounds.caveat)}.", tone="open"))
-    return [
-        *blocks,
-        Fold(title="What do they rest on?", blocks=(Points(title="", points=bounds.rests_on),)),
-    ]
+        blocks.append(Text(f"{opening(bounds.caveat)}.", tone="open"))
+    return [*blocks, Fold("What are the assumptions?", (Points("", bounds.rests_on),))]
 
 
-def _inverse(bounds: "PaperBounds") -> Points:
-    inverse = bounds.inverse or {}
+def _inverse(bounds: "PaperBounds", inverse: Any) -> Points:
+    """Return what it takes to reach the given bound."""
 
     def count(value: int | None) -> str:
         return "no number" if value is None else f"{value:,}" if value < 10**15 else f"{value:.3e}"
 
-    delta = inverse["delta"]
+    delta, each = inverse["delta"], counted(inverse["runs_per_instance"], "run")
     points = (
         f"with these runs, at δ = {f'{delta:.4g}' if delta < 1 else 'none below 1'}",
         f"with these runs, for m up to {count(inverse['configurations'])}",
         f"on {counted(bounds.instances, 'instance')}, from N = {count(inverse['runs'])}",
-        f"with {counted(inverse['runs_per_instance'], 'run')} an instance, from K = {count(inverse['instances'])}",
+        f"with {each} per instance, from K = {count(inverse['instances'])}",
     )
-    return Points(title=f"Theorem 2 (Bennett) reaches ε = {inverse['epsilon']:g}", points=points)
+    return Points(f"Theorem 2 (Bennett) reaches ε = {inverse['epsilon']:g}", points)

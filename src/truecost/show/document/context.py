@@ -1,20 +1,22 @@
-"""What a document needs beside the assessment, and how things are called in it."""
+"""What a document needs besides the assessment, and the words all its sections share."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from truecost.judge.assessment import Assessment
-from truecost.show.numbers import percent
+from truecost.show.numbers import confidence
 
-# Writes a command to copy: its name and what it is asked; None where it cannot.
+if TYPE_CHECKING:
+    from truecost.show.theme import Chart
+
+# Writes a command to copy, from its name and its options; None if it cannot.
 Writer = Callable[[str, Mapping[str, object]], str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What the runs are called, what a unit of cost is, and who writes commands to copy (nobody, in
-    a notebook).
-    """
+    """The name of the runs, the unit of cost, and the writer of commands (none in a notebook)."""
 
     name: str = "runs"
     title: str | None = None
@@ -23,35 +25,46 @@ class Context:
 
     @property
     def in_unit(self) -> str:
-        """The unit as it stands behind a number; nothing where it is only called cost."""
+        """The unit behind a number; empty if costs have no unit."""
         return "" if self.unit == "cost" else self.unit
 
     def cost(self, shown: str) -> str:
-        """A written number with its unit."""
+        """Return a written number with its unit."""
         return f"{shown} {self.in_unit}" if self.in_unit else shown
 
-    def command(self, name: str, **asked: object) -> str | None:
-        """A line to copy; None where nobody writes it."""
-        return None if self.writer is None else self.writer(name, asked)
+    def command(self, name: str, **options: object) -> str | None:
+        """Return a line to copy; None without a writer."""
+        return None if self.writer is None else self.writer(name, options)
 
 
-def called(found: Assessment, name: str) -> str:
-    """A configuration with what it is."""
-    if name == found.default:
+def called(assessment: Assessment, name: str) -> str:
+    """Return a configuration's name with its role."""
+    if name == assessment.default:
         return "the default" if name == "default" else f"the default ({name})"
+    if name == assessment.incumbent and assessment.asked.configuration is None:
+        return f"the winner ({name})"
     return f"configuration {name}"
 
 
 def opening(sentence: str) -> str:
-    """A sentence with a capital letter."""
+    """Return the sentence with a capital letter."""
     return f"{sentence[:1].upper()}{sentence[1:]}"
 
 
 def sure(delta: float) -> str:
-    """How sure a statement is."""
-    return f"with {100 * (1 - delta):.10g} % confidence"
+    """Return the confidence of a statement, as part of a sentence."""
+    return f"with {confidence(delta)} confidence"
 
 
-def sureness(delta: float) -> str:
-    """The same as a label."""
-    return f"{percent(1 - delta)} sure"
+def drawing(
+    kind: str, inputs: Callable[[], Mapping[str, Any]], **options: Any
+) -> Callable[[], "tuple[Any, Chart]"]:
+    """Return how to draw a figure: `<kind>_chart` of `<kind>_data`, computed when needed."""
+
+    def draw() -> "tuple[Any, Chart]":
+        from truecost.show import figures  # charts take long to load, and a terminal needs none
+
+        data = getattr(figures, f"{kind}_data")(**inputs())
+        return data, getattr(figures, f"{kind}_chart")(data, **options)
+
+    return draw

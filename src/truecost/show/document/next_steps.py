@@ -1,215 +1,168 @@
 """What to do next: advice in the order of use, a plan, and commands to copy."""
 
 import math
-from typing import Any
 
 from truecost.judge.assessment import Assessment
 from truecost.judge.refusal import Refusal
 from truecost.show.blocks import Block, Commands, Fact, Facts, Figure, Fold, Points, Section, Text
-from truecost.show.document.context import Context, called, opening
+from truecost.show.document.context import Context, called, drawing, opening
 from truecost.show.document.noise import still
-from truecost.show.numbers import counted, number, percent
+from truecost.show.numbers import chance, counted, number, percent
 
-SHOWN_BY = "how many new instances would show it; also wins=0.6, speed-up=1.5, solved=0.95"
-# No forecast looks at more instances.
+# The commands to copy, with their purposes.
+VALIDATE = "run both on new instances until decided (replace test/* by your files)"
+PLAN = "runs and instances that halve the standard error; takes prices and budgets, too"
+SHOW = "new instances needed to show it; also wins=0.6, speed-up=1.5, solved=0.95"
+AUDIT = "this verdict in the terminal; exit code 0 if shown to be better"
+CERTIFY = "the guarantee alone, with its assumptions"
+# Forecasts stop at this number of instances.
 MOST = 20_000
-# An allocation that wastes less than this share of its variance is as good as even.
+# An allocation with less excess variance is as good as even.
 EVEN_ENOUGH = 1.05
 
 
-def what_next(found: Assessment, setting: Context) -> Section:
-    """The section."""
-    outlook, unit = found.outlook, setting.in_unit
-    plan = outlook.plan
-    lead, *more = steps_of(found)
-    blocks: list[Block] = [Points(title="And then", points=tuple(more))] if more else []
+def what_next(assessment: Assessment, context: Context) -> Section:
+    """Return advice, commands, and a plan."""
+    lead, *others = steps_of(assessment)
+    blocks: list[Block] = [Points("And then", tuple(others))] if others else []
+    if lines := _commands(assessment, context):
+        blocks.append(Commands(lines))
+    title = "How many runs, on how many instances?"
+    blocks.append(Fold(title, tuple(_planned(assessment, context))))
+    return Section("next", "What to do next", lead, tuple(blocks))
+
+
+def _planned(assessment: Assessment, context: Context) -> list[Block]:
+    outlook, noise = assessment.outlook, assessment.noise
+    plan, half = outlook.plan, number(noise.standard_error / 2, 2)
     facts = []
     if not isinstance(plan, Refusal):
-        half = f"for a standard error of {setting.cost(number(found.noise.standard_error / 2, 2))}"
-        least = math.sqrt(max(0.0, plan.across) / found.spread.instances)
+        floor = math.sqrt(max(0.0, plan.across) / assessment.spread.instances)
+        goal = f"for a standard error of {context.cost(half)}"
         facts += [
-            Fact(
-                term="plan-instances", value=plan.instances, shown=f"{plan.instances:,}", note=half
-            ),
-            Fact(
-                term="plan-runs",
-                value=plan.runs,
-                shown=f"{plan.runs:,}",
-                note="of the one configuration",
-            ),
-            Fact(term="floor", value=least, shown=number(least, 2), unit=unit),
+            Fact("plan-instances", plan.instances, f"{plan.instances:,}", note=goal),
+            Fact("plan-runs", plan.runs, f"{plan.runs:,}", note="of the one configuration"),
+            Fact("floor", floor, number(floor, 2), unit=context.in_unit),
         ]
     for reach in outlook.reach:
-        needed, what = (
-            reach.forecast.instances,
-            "on average" if reach.what == "mean" else "on most instances",
-        )
+        needed = reach.forecast.instances
+        where = "on average" if reach.what == "mean" else "on most instances"
         shown = "out of reach" if needed is None else f"{needed:,}"
-        facts.append(
-            Fact(
-                term="shown-on",
-                value=needed,
-                shown=shown,
-                note=f"{what}; now {reach.forecast.pilot:,}",
-            )
-        )
-    if (apart := outlook.apart) is not None:
-        each = f"{counted(apart.runs_each, 'run')} of both on each"
-        facts.append(
-            Fact(term="tell-apart", value=apart.instances, shown=f"{apart.instances:,}", note=each)
-        )
-    if lines := _commands(found, setting):
-        blocks.append(Commands(commands=lines))
-    planned: list[Block] = [Facts(facts=tuple(facts), where="page")] if facts else []
+        facts.append(Fact("shown-on", needed, shown, note=f"{where}; now {reach.forecast.pilot:,}"))
+    if (test := outlook.apart) is not None:
+        note = f"{counted(test.runs_each, 'run')} of both on each"
+        facts.append(Fact("tell-apart", test.instances, f"{test.instances:,}", note=note))
+    blocks: list[Block] = [Facts(tuple(facts), where="page")] if facts else []
     if isinstance(plan, Refusal):
-        planned.append(
-            Text(text=f"No plan for half of the error: {plan.reason.rstrip('.')}.", aside=True)
+        reason = plan.reason.rstrip(".")
+        return [*blocks, Text(f"No plan for half of the error: {reason}.", aside=True)]
+    note = f"All of these have a standard error of {half} or less."
+    title = "Other numbers of instances for the same error"
+    draw = drawing("plan_curve", lambda: {"recommendation": plan}, unit=context.unit)
+    return [*blocks, Figure("plan", title, (note,), draw, where="page")]
+
+
+def steps_of(assessment: Assessment) -> tuple[str, ...]:
+    """Return advice, the most useful first."""
+    noise, steps = assessment.noise, []
+    if assessment.certificate is None:
+        steps.append(_to_certify(assessment))
+    if assessment.default is None:
+        steps.append(
+            "Name the default configuration (`default`), if it has runs on these instances, to see "
+            "what tuning gained."
         )
-    else:
-        note = f"All of these have a standard error of {number(found.noise.standard_error / 2, 2)} or less."
-        title = "Other numbers of instances for the same error"
-        draw = lambda: _picture(found, setting)  # noqa: E731
-        planned.append(Figure(name="plan", title=title, notes=(note,), draw=draw, where="page"))
-    blocks.append(Fold(title="How many runs, on how many instances?", blocks=tuple(planned)))
-    return Section(name="next", title="What to do next", lead=lead, blocks=tuple(blocks))
-
-
-def _picture(found: Assessment, setting: Context) -> Any:
-    from truecost.show import figures
-
-    assert not isinstance(found.outlook.plan, Refusal)  # noqa: S101 - only then is it drawn
-    data = figures.plan_curve_data(found.outlook.plan)
-    return data, figures.plan_curve_chart(data, unit=setting.unit)
-
-
-def steps_of(found: Assessment) -> tuple[str, ...]:
-    """Advice, the most useful first."""
-    noise, said = found.noise, []
-    incumbent = called(found, found.incumbent)
-    if found.certificate is None:
-        said.append(_to_certify(found, incumbent))
-    if found.default is None:
-        said.append(
-            "Name the default configuration (`default`), if it has runs on these instances, to see what tuning gained."
-        )
-    elif found.outlook.reach or found.outlook.apart is not None:
-        said.append(_to_show(found))
+    elif assessment.outlook.reach or assessment.outlook.apart is not None:
+        steps.append(_to_show(assessment))
     now, new, same = (
-        number(value, 2)
-        for value in (noise.standard_error, noise.new_instances, noise.same_instances_again)
+        number(error, 2)
+        for error in (noise.standard_error, noise.new_instances, noise.same_instances_again)
     )
-    if still(found):
-        said.append("Take harder or more varied instances: on these all runs cost the same.")
+    if still(assessment):
+        steps.append("Use harder or more varied instances: on these, all runs cost the same.")
     elif noise.bottleneck is None:
-        said.append(
-            "Run some configurations twice on the same instances, to see how much of the noise comes from the seeds."
+        steps.append(
+            "Run some configurations twice on the same instances, to measure how much noise comes "
+            "from the seeds."
         )
     elif noise.bottleneck == "instances":
-        said.append(
-            f"Add instances, not seeds: as many runs again bring the standard error from {now} to {new} on new instances, "
-            f"but only to {same} on the same ones."
+        same = f"it stays {same}" if same == now else f"only to {same}"
+        steps.append(
+            f"Add instances, not seeds: doubling the runs on new instances cuts the standard error "
+            f"from {now} to {new}; on the same ones {same}."
         )
     else:
-        said.append(
-            f"Add runs: as many again bring the standard error from {now} to {same} on the same instances, to {new} on new "
-            "ones."
+        steps.append(
+            f"Add runs: doubling them cuts the standard error from {now} to {same} on the same "
+            f"instances, and to {new} on new ones."
         )
-    waste = found.spread.variance_over_even
-    if waste > EVEN_ENOUGH:
-        said.append(
-            f"Spread the runs evenly: as many, on all instances alike, have {percent(1 - 1 / waste)} less variance."
+    excess = assessment.spread.variance_over_even
+    if excess > EVEN_ENOUGH:
+        less = percent(1 - 1 / excess)
+        steps.append(f"Spread the runs evenly: as many runs would have {less} less variance.")
+    return tuple(steps)
+
+
+def _to_certify(assessment: Assessment) -> str:
+    """Return what a certificate needs: new instances, the default's test runs, or a cost range."""
+    comparison, tested = assessment.comparison, assessment.optimism.source == "test runs"
+    incumbent = called(assessment, assessment.incumbent)
+    if tested and assessment.default is None:
+        return (
+            "Give the metric's possible range (`low` and `high`): the test runs can then certify "
+            "the mean cost."
         )
-    return tuple(said)
+    if tested and comparison is not None and comparison.on == "training":
+        default = called(assessment, comparison.default)
+        return f"Run {default} on the test instances, too, to compare {incumbent} with it."
+    both = "" if assessment.default is None else " and the default"
+    return f"Run {incumbent}{both} on new instances, not used for tuning: only they can certify it."
 
 
-def _to_certify(found: Assessment, incumbent: str) -> str:
-    """What is missing for a certificate: runs on new instances, of both, or only the range of the
-    cost.
-    """
-    comparison = found.comparison
-    if found.optimism.source == "test runs" and found.default is None:
-        return "Give the metric's possible range (`low` and `high`): its test runs can then certify its mean cost."
-    if (
-        found.optimism.source == "test runs"
-        and comparison is not None
-        and comparison.on == "training"
-    ):
-        default = called(found, comparison.default)
-        return f"Run {default} on the test instances too: only they can show whether {incumbent} is better."
-    both = "" if found.default is None else " and the default"
-    return (
-        f"Run {incumbent}{both} on instances that the search never saw: only they can certify it."
-    )
-
-
-def _to_show(found: Assessment) -> str:
-    """What it takes to show the difference that was seen: by the guarantee of the verdict first,
-    then by a weaker test.
-    """
-    reach, apart, comparison = found.outlook.reach, found.outlook.apart, found.comparison
-    assert comparison is not None  # noqa: S101 - else there is nothing to show
-    who, default = called(found, comparison.configuration), called(found, comparison.default)
+def _to_show(assessment: Assessment) -> str:
+    """Return what it takes to show the observed difference, by the guarantees and by a t-test."""
+    comparison = assessment.comparison
+    assert comparison is not None  # noqa: S101 - without one there is nothing to show
+    winner = called(assessment, comparison.configuration)
+    default = called(assessment, comparison.default)
     parts = []
-    for place, (kind, _, _, needed) in enumerate(reach):
-        better = (
-            f"{who} is better than {default} on {'average' if kind == 'mean' else 'most instances'}"
-        )
-        if needed.instances is None:
-            parts.append(
-                f"that {better} is out of reach at this difference: {MOST:,} instances like these would not do."
-            )
+    for place, (kind, _, _, forecast) in enumerate(assessment.outlook.reach):
+        lower = f"a lower mean cost of {winner} than of {default}"
+        goal = lower if kind == "mean" else f"that {winner} beats {default} on most instances"
+        if forecast.instances is None:
+            parts.append(f"{MOST:,} new instances would probably not show {goal}.")
         elif place == 0:
+            needed = counted(forecast.instances, "new instance")
+            outcome = f"{chance(forecast.power)} to show {goal}"
             parts.append(
-                f"run both on {counted(needed.instances, 'new instance')}: if they are like these, that would show that "
-                f"{better} (in {percent(needed.power)} of tries)."
+                f"run both on about {needed}: {outcome}, if the difference is as estimated."
             )
         else:
-            parts.append(f"that {better} would take {counted(needed.instances, 'instance')}.")
-    if apart is not None:
-        each = f"{counted(apart.instances, 'instance')} with {counted(apart.runs_each, 'run')} each"
-        trusts = (
-            "it trusts that differences are normal and that the configuration was chosen beforehand"
+            needed = counted(forecast.instances, "instance")
+            parts.append(f"about {needed} would probably show {goal}.")
+    if (test := assessment.outlook.apart) is not None:
+        size = f"{counted(test.instances, 'instance')} with {counted(test.runs_each, 'run')} each"
+        parts.append(
+            f"a paired t-test needs about {size}, assuming normal differences and a configuration "
+            "fixed in advance."
         )
-        parts.append(f"a paired t-test would need about {each}; {trusts}.")
     return " ".join(map(opening, parts))
 
 
-def _commands(found: Assessment, setting: Context) -> tuple[tuple[str, str], ...]:
-    """Lines to copy, each with what it is good for."""
-    own = found.incumbent
-    plan = (
-        "how many runs on how many instances halve the standard error; with prices and budgets too"
-    )
-    asked: list[tuple[str | None, str]] = []
-    if (
-        found.adaptive
-        and found.log.parameters
-        and (found.certificate is None or found.comparison is None)
-    ):
-        fresh = setting.command("validate", instances="test/*", budget="2h")
-        asked.append(
-            (
-                fresh,
-                "runs the winner and the default on new instances, until it is shown; put your own files in",
-            )
-        )
-    asked += [
-        (setting.command("plan", configuration=own, error=found.outlook.error), plan)
-        if not isinstance(found.outlook.plan, Refusal)
-        else (setting.command("info"), "what the runs hold, and how noisy they are"),
-        *(
-            [(setting.command("plan", show=found.outlook.reach[0].what), SHOWN_BY)]
-            if found.outlook.reach
-            else []
-        ),
-        (
-            setting.command("audit"),
-            "this verdict in the terminal; exit code 0 says that it is shown to be better",
-        ),
-        (
-            # Without a name where none was given: on-part may certify another one.
-            setting.command("certify"),
-            "the guarantee alone, with everything it rests on",
-        ),
-    ]
-    return tuple((line, why) for line, why in asked if line is not None)
+def _commands(assessment: Assessment, context: Context) -> tuple[tuple[str, str], ...]:
+    """Return lines to copy, each with its purpose."""
+    outlook, name = assessment.outlook, assessment.incumbent
+    lines: list[tuple[str | None, str]] = []
+    undecided = assessment.certificate is None or assessment.comparison is None
+    if assessment.adaptive and assessment.log.parameters and undecided:
+        lines.append((context.command("validate", instances="test/*", budget="2h"), VALIDATE))
+    if isinstance(outlook.plan, Refusal):
+        lines.append((context.command("info"), "a summary of the runs and their noise"))
+    else:
+        lines.append((context.command("plan", configuration=name, error=outlook.error), PLAN))
+    if outlook.reach:
+        lines.append((context.command("plan", show=outlook.reach[0].what), SHOW))
+    lines.append((context.command("audit"), AUDIT))
+    # Without a name unless one was given: on-part may certify another configuration.
+    lines.append((context.command("certify"), CERTIFY))
+    return tuple((line, purpose) for line, purpose in lines if line is not None)

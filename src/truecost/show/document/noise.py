@@ -1,6 +1,4 @@
-"""How noisy: where the error of the training cost comes from, and what as many runs again would
-bring.
-"""
+"""How noisy: where the error of the training cost comes from, and what more runs would change."""
 
 import math
 from typing import Any
@@ -10,118 +8,91 @@ import numpy as np
 from truecost.judge.assessment import Assessment
 from truecost.judge.costs import NOTHING
 from truecost.show.blocks import Block, Fact, Facts, Figure, Section, Text
-from truecost.show.document.context import Context, called
+from truecost.show.document.context import Context, called, drawing
 from truecost.show.document.runs import SINGLE
 from truecost.show.numbers import counted, number, percent
 
 
-def how_noisy(found: Assessment, setting: Context) -> Section:
-    """The section."""
-    noise, spread, unit = found.noise, found.spread, setting.in_unit
+def how_noisy(assessment: Assessment, context: Context) -> Section:
+    """Return the standard error, the variances, and the shares of all configurations."""
+    noise, spread, unit = assessment.noise, assessment.spread, context.in_unit
     total = noise.within + noise.across
     share = noise.within / total if total > 0 else math.nan
-    errors = (
-        ("standard-error", "standard error now", noise.standard_error),
-        ("same-again", "", noise.same_instances_again),
-        ("new-again", "", noise.new_instances),
-    )
+    unused = len(spread.never_used)
+    errors = {
+        "standard-error": noise.standard_error,
+        "same-again": noise.same_instances_again,
+        "new-again": noise.new_instances,
+    }
+    values = {"within": noise.within, "across": noise.across}
     facts = (
-        *(
-            Fact(term=term, label=label, value=value, shown=number(value, 2), unit=unit)
-            for term, label, value in errors
-        ),
-        Fact(term="within", value=noise.within, shown=number(noise.within)),
-        Fact(term="across", value=noise.across, shown=number(noise.across)),
-        Fact(term="within-share", value=share, shown=percent(share)),
-        Fact(
-            term="over-even",
-            value=spread.variance_over_even,
-            shown=number(spread.variance_over_even),
-        ),
-        Fact(term="never-used", value=len(spread.never_used), shown=f"{len(spread.never_used):,}"),
+        *(Fact(term, error, number(error, 2), unit=unit) for term, error in errors.items()),
+        *(Fact(term, variance, number(variance)) for term, variance in values.items()),
+        Fact("within-share", share, percent(share)),
+        Fact("over-even", spread.variance_over_even, number(spread.variance_over_even)),
+        Fact("never-used", unused, f"{unused:,}"),
     )
-    blocks: list[Block] = [Facts(facts=facts), *_shares(found, setting)]
-    if censored := int(found.censored[found.own]):
-        text = f"{counted(censored, 'run')} of it stopped at a cap {'is' if censored == 1 else 'are'} charged the most here."
-        blocks.append(Text(text=text, aside=True))
+    blocks: list[Block] = [Facts(facts), *_shares(assessment, context)]
+    if censored := int(assessment.censored[assessment.own]):
+        runs = f"{counted(censored, 'run')} of it stopped at a cap"
+        charged = f"{runs} {'is' if censored == 1 else 'are'} charged the maximum here."
+        blocks.append(Text(charged, aside=True))
     if spread.on_other_instances:
-        other = (
-            f"{counted(spread.on_other_instances, 'configuration')} ran on other instances than it."
-        )
-        blocks.append(Text(text=other, aside=True))
-    return Section(
-        name="noise",
-        title="How noisy are the runs?",
-        lead=_lead(found, setting),
-        blocks=tuple(blocks),
-    )
+        other = counted(spread.on_other_instances, "configuration")
+        blocks.append(Text(f"{other} were run on different instances.", aside=True))
+    lead = _lead(assessment, context)
+    return Section("noise", "How noisy are the runs?", lead, tuple(blocks))
 
 
-def _shares(found: Assessment, setting: Context) -> list[Block]:
-    within = found.costs.components.within
+def _shares(assessment: Assessment, context: Context) -> list[Block]:
+    components = assessment.costs.components
+    within, across = components.within, components.across
     known = np.isfinite(within)
     if not known.any():
-        return [Text(text=SINGLE, aside=True)]
+        return [Text(SINGLE, aside=True)]
     blocks: list[Block] = []
-    scale = float(np.abs(found.costs.means).max())
+    scale = float(np.abs(assessment.costs.means).max())
     if (within[known] <= (NOTHING * scale) ** 2).all():
         text = (
-            "All runs on an instance cost the same: the target is deterministic, or its seeds were. More runs on the same "
-            "instances bring nothing."
+            "All runs on an instance cost the same: the target is deterministic, or its seeds are "
+            "fixed. More runs on the same instances add nothing."
         )
-        blocks.append(Text(text=text, aside=True))
-    if (np.maximum(within, 0) + np.maximum(found.costs.components.across, 0))[known].any():
-        note = "Each configuration is a bar: how much of its variance comes from seeds, how much from instances."
-        blocks.append(
-            Figure(
-                name="variance-shares",
-                title="Where each configuration's noise comes from",
-                notes=(note,),
-                draw=lambda: _picture(found, setting),
-                where="page",
-            )
-        )
-    else:
-        blocks.append(
-            Text(text="No configuration varies: there are no shares to draw.", aside=True)
-        )
-    return blocks
+        blocks.append(Text(text, aside=True))
+    if not (np.maximum(within, 0) + np.maximum(across, 0))[known].any():
+        return [*blocks, Text("No configuration varies: there are no shares to draw.", aside=True)]
+
+    def inputs() -> dict[str, Any]:
+        names, costs = assessment.matrix.configurations, assessment.costs.training
+        variances = {"within": within, "across": across, "share": components.within_share}
+        return {"configurations": names, "costs": costs, **variances}
+
+    title = "Where each configuration's noise comes from"
+    note = "Each bar is a configuration: its variance, divided between seeds and instances."
+    draw = drawing("variance_shares", inputs, unit=context.unit)
+    return [*blocks, Figure("variance-shares", title, (note,), draw, where="page")]
 
 
-def _picture(found: Assessment, setting: Context) -> Any:
-    from truecost.show import figures
-
-    parts = found.costs.components
-    shown = {"within": parts.within, "across": parts.across, "share": parts.within_share}
-    data = figures.variance_shares_data(
-        found.matrix.configurations, costs=found.costs.training, **shown
-    )
-    return data, figures.variance_shares_chart(data, unit=setting.unit)
-
-
-def _lead(found: Assessment, setting: Context) -> str:
-    noise, spread = found.noise, found.spread
-    incumbent = called(found, found.incumbent)
+def _lead(assessment: Assessment, context: Context) -> str:
+    noise, spread = assessment.noise, assessment.spread
+    incumbent = called(assessment, assessment.incumbent)
     on = f"{counted(spread.runs, 'run')} on {counted(spread.instances, 'instance')}"
-    if still(found):
-        return f"All {on} of {incumbent} cost the same: there is no noise in them."
-    error = f"The training cost of {incumbent} comes from {on}; its standard error is "
+    if still(assessment):
+        return f"All {on} of {incumbent} cost the same: there is no noise."
+    start = f"The training cost of {incumbent} is the mean of {on}"
     if not math.isfinite(noise.standard_error):
-        return f"{error}not known."
-    error += setting.cost(number(noise.standard_error, 2))
+        return f"{start}; its standard error is unknown."
+    error = f"{start}; its standard error is {context.cost(number(noise.standard_error, 2))}"
     if noise.bottleneck is None:
-        twice = (
-            f"{spread.repeated:,} of its instances have"
-            if spread.repeated != 1
-            else "one of its instances has"
-        )
-        none = "none of its instances has" if not spread.repeated else twice
-        return f"{error}. How much of that is the seeds' is unknown: {none} two runs."
+        repeated = {0: "none of its instances has", 1: "only one of its instances has"}
+        few = repeated.get(spread.repeated, f"only {spread.repeated:,} of its instances have")
+        return f"{error}. How much of it comes from the seeds is unknown: {few} two runs."
     if noise.bottleneck == "instances":
-        return f"{error}, most of it from the choice of instances: new instances help, more seeds on the same ones hardly."
-    return f"{error}, most of it from the seeds: more runs on the same instances help as well."
+        return (
+            f"{error}, mostly from the choice of instances: add instances; more seeds barely help."
+        )
+    return f"{error}, mostly from the seeds: more runs on the same instances help as well."
 
 
-def still(found: Assessment) -> bool:
-    """Whether all runs of the incumbent cost the same, but for rounding."""
-    return found.noise.constant
+def still(assessment: Assessment) -> bool:
+    """Whether all runs of the incumbent cost the same, up to rounding."""
+    return assessment.noise.constant

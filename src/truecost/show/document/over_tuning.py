@@ -1,6 +1,4 @@
-"""Over-tuned or not: what the training cost hides, what the search lost on its way, and the default
-instance by instance.
-"""
+"""Over-tuned or not: optimism, earlier incumbents, and the default instance by instance."""
 
 import math
 from typing import Any
@@ -9,229 +7,184 @@ from truecost.judge.assessment import Assessment
 from truecost.judge.optimism import Point
 from truecost.judge.statements import Comparison
 from truecost.show.blocks import Block, Cell, Column, Fact, Facts, Figure, Section, Table, Text
-from truecost.show.document.context import Context, called, opening
+from truecost.show.document.context import Context, called, drawing, opening
 from truecost.show.document.verdict import difference, hidden, in_training, true_cost
-from truecost.show.numbers import at_least, at_most, counted, number, percent, signed
+from truecost.show.numbers import confidence, counted, limits, number, percent, signed
 
-# So many incumbents on the way are shown in a terminal, the first ones and the last.
-SHOWN = 12
+# Incumbents shown in a table: the first ones and the last ones.
+MOST = 12
 
 
-def over_tuned(found: Assessment, setting: Context) -> Section:
-    """Optimism and over-tuning, the winner among all, the incumbents on the way."""
-    seen, lost, unit = found.optimism, found.over_tuning, setting.in_unit
-    facts = [in_training(found, setting), true_cost(found, setting)]
-    note = f"{signed(seen.percent, 2)} %" if seen.gap and math.isfinite(seen.percent) else ""
-    shown = "unknown" if seen.source == "unknown" else signed(seen.gap)
+def over_tuned(assessment: Assessment, context: Context) -> Section:
+    """Return optimism and over-tuning, the winner among all, and the incumbents over time."""
+    optimism, lost = assessment.optimism, assessment.over_tuning
+    estimate = true_cost(assessment, context)
+    facts = [in_training(assessment, context), *([] if estimate is None else [estimate])]
+    if optimism.source != "unknown":
+        change = optimism.gap and math.isfinite(optimism.percent)
+        note = f"{signed(optimism.percent, 2)} %" if change else ""
+        gap = signed(optimism.gap)
+        facts.append(Fact("optimism", optimism.gap, gap, unit=context.in_unit, note=note))
+    costs = {
+        "selection-error": optimism.selection_error,
+        "held-out-cost": optimism.held_out_cost,
+        "over-tuning": lost.lost,
+    }
     facts += [
-        Fact(
-            term="optimism",
-            value=seen.gap,
-            shown=shown,
-            unit="" if shown == "unknown" else unit,
-            note=note,
-        ),
-        Fact(
-            term="selection-error",
-            value=seen.selection_error,
-            shown=number(seen.selection_error),
-            unit=unit,
-        ),
-        Fact(
-            term="held-out-cost",
-            value=seen.held_out_cost,
-            shown=number(seen.held_out_cost),
-            unit=unit,
-        ),
+        Fact(term, cost, number(cost), unit=context.in_unit)
+        for term, cost in costs.items()
+        if math.isfinite(cost)
     ]
     if math.isfinite(lost.lost):
-        facts.append(Fact(term="over-tuning", value=lost.lost, shown=number(lost.lost), unit=unit))
-        facts.append(
-            Fact(term="relative-over-tuning", value=lost.relative, shown=percent(lost.relative))
-        )
-    blocks: list[Block] = [
-        Facts(facts=tuple(facts)),
-        *_split(found, setting),
-        *_along(found, setting),
-    ]
-    blocks += _sweeps(found, setting)
-    lead = f"{hidden(found, setting)} {passed(found, setting)}"
-    return Section(name="over-tuned", title="Is it over-tuned?", lead=lead, blocks=tuple(blocks))
+        facts.append(Fact("relative-over-tuning", lost.relative, percent(lost.relative)))
+    blocks = (
+        Facts(tuple(facts)),
+        *_split(assessment, context),
+        *_along(assessment, context),
+        *_sweeps(assessment, context),
+    )
+    lead = f"{hidden(assessment, context)} {_earlier(assessment, context)}".rstrip()
+    return Section("over-tuned", "Is it over-tuned?", lead, blocks)
 
 
-def passed(found: Assessment, setting: Context) -> str:
-    """Whether the search went past something better."""
-    along, lost = found.over_tuning.along, found.over_tuning.lost
+def _earlier(assessment: Assessment, context: Context) -> str:
+    """Return whether an earlier incumbent was better."""
+    along, lost = assessment.over_tuning.along, assessment.over_tuning.lost
     if math.isfinite(lost):
-        tested = sum(math.isfinite(point.true) for point in along)
-        if lost <= 0 and tested < len(along):
-            return f"None of the {tested} incumbents on the way that were tested has a lower test cost; the others were not."
-        if lost <= 0:
-            return "No incumbent on the way has a lower test cost."
-        best = min(
-            (point for point in along if math.isfinite(point.true)), key=lambda point: point.true
-        )
-        less = setting.cost(number(lost))
-        return opening(
-            f"{called(found, best.configuration)}, an incumbent on the way, costs {less} less on test runs."
-        )
+        tested = [point for point in along if math.isfinite(point.true)]
+        if lost > 0:
+            best = called(assessment, min(tested, key=lambda point: point.true).configuration)
+            less = context.cost(number(lost))
+            return f"An earlier incumbent was better: {best} costs {less} less on test runs."
+        if len(tested) < len(along):
+            return (
+                f"None of the {len(tested)} tested incumbents is better; the others are untested."
+            )
+        return "No earlier incumbent has a lower test cost."
     if len(along) > 1:
-        return "Whether the search went past something better is unknown: the other incumbents have no test runs."
+        return "Whether an earlier incumbent was better is unknown: they have no test runs."
     return ""
 
 
-def _split(found: Assessment, setting: Context) -> list[Block]:
-    matrix = found.matrix
+def _split(assessment: Assessment, context: Context) -> list[Block]:
+    matrix = assessment.matrix
     if matrix.shape[0] < 2 or matrix.shape[1] < 2 or matrix.counts().min() == 0:
         return []
-
-    def draw() -> Any:
-        from truecost.show import figures
-
-        data = figures.overtuning_data(found.split)
-        return data, figures.overtuning_chart(data, unit=setting.unit)
-
     note = (
-        "Each point is a configuration. Above the diagonal training looked too good; winners usually land there, the more "
-        "so the fewer the runs."
+        "Each point is a configuration. Above the diagonal, the training cost was too low; winners "
+        "usually land there, more so with fewer runs."
     )
     title = "One random split: training against test cost"
-    return [Figure(name="split", title=title, notes=(note,), draw=draw, where="page")]
+    draw = drawing("overtuning", lambda: {"split": assessment.split}, unit=context.unit)
+    return [Figure("split", title, (note,), draw, where="page")]
 
 
-def _along(found: Assessment, setting: Context) -> list[Block]:
-    points = found.over_tuning.along
+def _along(assessment: Assessment, context: Context) -> list[Block]:
+    points = assessment.over_tuning.along
     if len(points) < 2:
         return []
-    kept = [*points[: SHOWN // 2], *points[-SHOWN // 2 :]] if len(points) > SHOWN else list(points)
-    table = Table(
-        name="along",
-        title=f"{len(kept)} of {counted(len(points), 'incumbent')} on the way",
-        columns=(
-            Column("configuration", "configuration", numbers=False),
-            Column("runs by then", "run"),
-            Column("training cost", "training-cost"),
-            Column("test cost", "test-cost"),
-        ),
-        rows=tuple(_row(point) for point in kept),
+    kept = [*points[: MOST // 2], *points[-MOST // 2 :]] if len(points) > MOST else list(points)
+    columns = (
+        Column("configuration", "configuration", numbers=False),
+        Column("runs by then", "run"),
+        Column("training cost", "training-cost"),
+        Column("test cost", "test-cost"),
     )
-    if not any(math.isfinite(point.true) for point in points):
-        return [table]
-
-    def draw() -> Any:
-        from truecost.show import figures
-
-        data = figures.overtuning_along_data(found.over_tuning)
-        return data, figures.overtuning_along_chart(data, unit=setting.unit)
-
-    note = "Training and test cost of every incumbent, in the order of time."
-    return [
-        table,
-        Figure(name="along", title="The search on its way", notes=(note,), draw=draw, where="page"),
-    ]
+    total = counted(len(points), "incumbent")
+    title = f"{len(kept)} of {total} over time" if len(kept) < len(points) else f"{total} over time"
+    table = Table("along", title, columns, tuple(map(_row, kept)))
+    note = "Training and test cost of every incumbent."
+    inputs = {"over_tuning": assessment.over_tuning}
+    draw = drawing("overtuning_along", lambda: inputs, unit=context.unit)
+    return [table, Figure("along", "Incumbents over time", (note,), draw, where="page")]
 
 
 def _row(point: Point) -> tuple[Cell, ...]:
     runs = Cell(math.nan, "–") if point.runs is None else Cell(point.runs, f"{point.runs:,}")
-    costs = (Cell(value, number(value, 4)) for value in (point.training, point.true))
+    costs = (Cell(cost, number(cost, 4)) for cost in (point.training, point.true))
     return (Cell(point.configuration, point.configuration), runs, *costs)
 
 
-def _sweeps(found: Assessment, setting: Context) -> list[Block]:
-    def draw() -> Any:
-        from truecost.show import figures
+def _sweeps(assessment: Assessment, context: Context) -> list[Block]:
+    if assessment.no_sweeps is not None:
+        text = f"No curve of the error against runs and instances: {assessment.no_sweeps}."
+        return [Text(text, where="page")]
 
-        data = figures.error_curves_data(*found.sweeps, "selection")
-        return data, figures.error_curves_chart(data, error="selection", unit=setting.unit)
+    def inputs() -> dict[str, Any]:
+        tables, fits = assessment.sweeps
+        return {"tables": tables, "fits": fits, "error": "selection"}
 
-    if found.no_sweeps is not None:
-        return [
-            Text(
-                text=f"How the error falls with more runs and instances is not drawn: {found.no_sweeps}.",
-                where="page",
-            )
-        ]
-    title = "What the winner errs by, against the number of runs and of instances"
-    note = "Mean over random splits in training and test instances, half each; both scales logarithmic."
-    return [Figure(name="selection-error", title=title, notes=(note,), draw=draw, where="page")]
+    title = "Selection error against the number of runs and of instances"
+    note = "Mean over random splits into halves; both scales logarithmic."
+    draw = drawing("error_curves", inputs, error="selection", unit=context.unit)
+    return [Figure("selection-error", title, (note,), draw, where="page")]
 
 
-def instance_by_instance(found: Assessment, setting: Context) -> Section | None:
-    """The incumbent against the default; None where there is nothing to compare."""
-    comparison = found.comparison
+def instance_by_instance(assessment: Assessment, context: Context) -> Section | None:
+    """Return the incumbent against the default; None if there is nothing to compare."""
+    comparison = assessment.comparison
     if comparison is None:
         return None
-    who, default = called(found, comparison.configuration), called(found, comparison.default)
+    winner = called(assessment, comparison.configuration)
+    default = called(assessment, comparison.default)
+    title = "Against the default"
+    if not comparison.instances:
+        lead = f"{opening(winner)} and {default} have no instance in common."
+        return Section("default", title, lead, ())
     where = counted(comparison.instances, f"{comparison.on} instance")
     lead = (
-        f"{who} costs less than {default} on {comparison.gains:,} of {where} and more on {comparison.losses:,}; the mean "
-        f"difference is {setting.cost(difference(comparison))}."
-        if comparison.instances
-        else f"{who} and {default} have no instance in common."
+        f"{opening(winner)} costs less than {default} on {comparison.gains:,} of {where} and more "
+        f"on {comparison.losses:,}; the mean difference is {context.cost(difference(comparison))}."
     )
-    blocks: list[Block] = [Text(text=_robust(comparison))] if comparison.instances else []
+    blocks: list[Block] = [Text(_robust(comparison))]
     if comparison.lowest < comparison.highest:
-        text = "Of runs that were stopped at a cap only what is sure counts here: who costs less, and by how much at least."
-        blocks.append(Text(text=text, aside=True))
+        capped = "Capped runs count only where the outcome is certain."
+        blocks.append(Text(capped, aside=True))
     if comparison.instances > 1:
         blocks.append(
-            Figure(
-                name="paired",
-                title=f"{opening(who)} against {default}, instance by instance",
-                notes=(_limits(comparison),),
-                draw=lambda: _picture(found, comparison, setting),
-                where="page",
-            )
+            _paired(assessment, comparison, context, f"{opening(winner)} against {default}")
         )
-    rows = tuple(
-        (
-            Cell(each.instance, each.instance),
-            Cell(each.difference, signed(each.difference)),
-            Cell(each.share, percent(each.share)),
-        )
-        for each in comparison.deciding
-    )
     columns = (
         Column("instance", "instance", numbers=False),
         Column("difference", "difference"),
         Column("share of the sum", "share"),
     )
-    if rows:
-        title = "Instances that decide the most"
-        blocks.append(Table(name="deciding", title=title, columns=columns, rows=rows))
-    return Section(
-        name="default", title="Against the default", lead=opening(lead), blocks=tuple(blocks)
+    rows = tuple(
+        (Cell(name, name), Cell(apart, signed(apart)), Cell(share, percent(share)))
+        for name, apart, share in comparison.deciding
     )
+    if rows:
+        blocks.append(Table("deciding", "Instances with the largest differences", columns, rows))
+    return Section("default", title, lead, tuple(blocks))
 
 
 def _robust(comparison: Comparison) -> str:
     if not comparison.observed or math.isnan(comparison.observed):
-        return "On average the two cost the same."
+        return "Their mean costs are equal."
     if comparison.lowest < 0 < comparison.highest:
-        return "Which of the two costs less on average is open: runs were stopped at a cap."
+        return "Which of the two costs less on average is unknown: runs were stopped at a cap."
     what = "advantage" if comparison.observed < 0 else "disadvantage"
     if comparison.survives == 0:
-        return f"One instance alone decides the {what}: without {comparison.deciding[0].instance} it is gone."
+        only = comparison.deciding[0].instance
+        return f"One instance decides: without {only} the {what} is gone."
     favour = "favours" if comparison.survives == 1 else "favour"
-    return f"The {what} survives dropping the {counted(comparison.survives, 'instance')} that {favour} it the most."
+    dropped = f"{counted(comparison.survives, 'instance')} that {favour} it the most"
+    return f"The {what} survives dropping the {dropped}."
 
 
-def _limits(comparison: Comparison) -> str:
-    if comparison.lower is None or comparison.upper is None:
-        return f"No guaranteed limits of the mean difference: {comparison.reason}."
-    return f"Shaded: guaranteed limits of the mean difference, {at_least(comparison.lower)} to {at_most(comparison.upper)}."
+def _paired(assessment: Assessment, comparison: Comparison, context: Context, title: str) -> Figure:
+    lower, upper, delta = comparison.lower, comparison.upper, assessment.asked.delta
+    note = f"No guaranteed limits of the mean difference: {comparison.reason}."
+    if lower is not None and upper is not None:
+        level = confidence(min(1.0, 2 * delta))
+        interval = f"{level} interval of the mean difference, {limits(lower, upper)}"
+        note = f"Shaded: the guaranteed {interval}."
 
+    def inputs() -> dict[str, Any]:
+        pairs = assessment.pairs
+        names = {"incumbent": comparison.configuration, "default": comparison.default}
+        numbers = {"instances": pairs.instances, "costs": [pairs.own, pairs.default]}
+        return {**names, **numbers, "lower": lower, "upper": upper}
 
-def _picture(found: Assessment, comparison: Comparison, setting: Context) -> Any:
-    from truecost.show import figures
-
-    pairs = found.pairs
-    data = figures.paired_differences_data(
-        comparison.configuration,
-        comparison.default,
-        instances=pairs.instances,
-        costs=[pairs.own, pairs.default],
-        lower=comparison.lower,
-        upper=comparison.upper,
-    )
-    return data, figures.paired_differences_chart(data, delta=found.asked.delta, unit=setting.unit)
+    draw = drawing("paired_differences", inputs, delta=delta, unit=context.unit)
+    return Figure("paired", f"{title}, instance by instance", (note,), draw, where="page")

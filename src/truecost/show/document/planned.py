@@ -1,149 +1,136 @@
-"""A plan in words: how many runs on how many instances, and how many tell two configurations apart."""
+"""What `plan` prints: runs and instances for an error, a budget, or a statement."""
 
 import math
 from typing import TYPE_CHECKING
 
 from truecost.show.blocks import Block, Cell, Column, Section, Table, Text
 from truecost.show.document.context import Context, opening, sure
+from truecost.show.document.next_steps import MOST
 from truecost.show.document.wording import WORDS
-from truecost.show.numbers import counted, number, percent
+from truecost.show.numbers import chance, counted, number, percent
 
-if TYPE_CHECKING:  # records that came here with what they are computed with
+if TYPE_CHECKING:  # loads kernels
     from truecost.judge.outlook import Reach
     from truecost.plan.answers import PlanAnswer
     from truecost.plan.power import Power
     from truecost.plan.sizes import Recommendation, Waste
 
-# What rounding may do to two equal numbers.
+# Rounding may separate equal numbers by this much.
 HAIR = 1e-9
 
 
-def plan_section(found: "PlanAnswer", setting: Context) -> Section:
-    """The recommendation, the curve around it, and what the allocation of the pilot wastes."""
-    best, components = found.best, found.pilot.components
-    whose = (
-        "Assumed"
-        if found.pilot.configuration is None
-        else f"Configuration {found.pilot.configuration}"
-    )
-    if math.isnan(components.across.item()):
-        noise = f"{whose}: variance {number(components.total.item())}; single runs cannot tell seeds from instances."
-    else:
-        within, across = (
-            _component(
-                getattr(components, name).item(), getattr(components, f"{name}_error").item()
-            )
-            for name in ("within", "across")
-        )
-        noise = f"{whose}: variance between runs on one instance (within) {within}, between instances (across) {across}."
-    each = (
-        f", for each of {best.configurations:,} configurations" if best.configurations > 1 else ""
-    )
-    hours = found.hours(best)
+def plan_section(answer: "PlanAnswer", context: Context) -> Section:
+    """Return the recommendation, its alternatives, and what the pilot's allocation wastes."""
+    best = answer.best
+    each = f", for each of {best.configurations:,} configurations" * (best.configurations > 1)
+    hours = answer.hours(best)
     time = "" if hours is None else f", {number(hours)} CPU hours"
-    goals = {
-        "error": f"A standard error of {found.target:g} takes",
-        "bound": f"A bound of {found.target:g} takes",
-        "budget": f"A budget of {found.target:g} buys",
-    }
-    lead = f"{goals[found.goal]} {_counts(best)}{each}: {_errors(best, setting)}{time}."
-    blocks: list[Block] = [Text(text=noise), *_prices(found), _curve(found)]
-    if found.if_noisier is not None:
-        noisier = f"{_counts(found.if_noisier)}, {_errors(found.if_noisier, setting)}"
-        blocks.append(Text(text=f"If both variances were one standard error higher: {noisier}."))
-    if found.current is not None:
-        blocks.append(Text(text=_current(found.current, setting)))
-    if components.across.item() < 0:
-        blocks.append(
-            Text(
-                text="across came out below 0, smaller than its own noise, and counts as 0.",
-                aside=True,
-            )
-        )
-    return Section(name="plan", title="", lead=lead, blocks=(*blocks, *_caveat(best.caveat)))
+    goal = {
+        "error": f"A standard error of {answer.target:g} takes",
+        "bound": f"A bound of {answer.target:g} takes",
+        "budget": f"A budget of {answer.target:g} buys",
+    }[answer.goal]
+    lead = f"{goal} {_counts(best)}{each}: {_errors(best, context)}{time}."
+    blocks: list[Block] = [Text(_noise(answer)), *_prices(answer), _curve(answer)]
+    if answer.if_noisier is not None:
+        noisier = f"{_counts(answer.if_noisier)}, {_errors(answer.if_noisier, context)}"
+        blocks.append(Text(f"If both variances were one standard error higher: {noisier}."))
+    if answer.current is not None:
+        blocks.append(Text(_current(answer.current, context)))
+    if answer.pilot.components.across.item() < 0:
+        text = "across was estimated below 0, smaller than its own noise, and counts as 0."
+        blocks.append(Text(text, aside=True))
+    return Section("plan", "", lead, (*blocks, *_caveat(best.caveat)))
 
 
-def _prices(found: "PlanAnswer") -> list[Block]:
-    if not found.prices["price_instance"] > 0:
+def _noise(answer: "PlanAnswer") -> str:
+    pilot = answer.pilot
+    components, name = pilot.components, pilot.configuration
+    start = "Assumed" if name is None else f"Configuration {name}"
+    if math.isnan(components.across.item()):
+        total = number(components.total.item())
+        return f"{start}: variance {total}; single runs cannot separate seeds from instances."
+    within, across = (
+        _component(getattr(components, part).item(), getattr(components, f"{part}_error").item())
+        for part in ("within", "across")
+    )
+    return (
+        f"{start}: variance between runs on one instance (within) {within}, between instances "
+        f"(across) {across}."
+    )
+
+
+def _prices(answer: "PlanAnswer") -> list[Block]:
+    if not answer.prices["price_instance"] > 0:
         return []
-    classical = found.best.classical_runs_per_instance
-    shown = "as many as you like" if math.isinf(classical) else number(classical)
-    return [
-        Text(
-            text=f"Price {number(found.best.price)}; the classical optimum of runs an instance is {shown}."
-        )
-    ]
+    classical = answer.best.classical_runs_per_instance
+    shown = "unlimited" if math.isinf(classical) else number(classical)
+    price = number(answer.best.price)
+    return [Text(f"Price {price}; the classical optimum of runs per instance is {shown}.")]
 
 
-def _curve(found: "PlanAnswer") -> Table:
-    curve, best = found.best.curve, found.best
-    bounded = best.bound is not None
-    columns = ["", "K", "N", "N/K", "s.e.", *(["bound"] if bounded else []), "price"]
+def _curve(answer: "PlanAnswer") -> Table:
+    curve, best = answer.best.curve, answer.best
+    bound = [] if best.bound is None else ["bound"]
     rows = []
     for place, instances in enumerate(curve.instances.tolist()):
         runs = curve.runs[place].item()
-        values = [
-            curve.standard_error[place],
-            *([curve.bound[place]] if bounded else []),
-            curve.price[place],
-        ]
+        values = [float(getattr(curve, n)[place]) for n in ("standard_error", *bound, "price")]
         rows.append(
             (
                 Cell("", "→" if instances == best.instances else ""),
                 Cell(instances, f"{instances:,}"),
                 Cell(runs, f"{runs:,}"),
                 Cell(runs / instances, number(runs / instances)),
-                *(Cell(float(value), number(float(value), 4)) for value in values),
+                *(Cell(value, number(value, 4)) for value in values),
             )
         )
-    end = "for the same budget" if found.goal == "budget" else "to the same end"
-    return Table(
-        name="curve",
-        title=f"Other numbers of instances K and runs N {end}",
-        columns=tuple(Column(label, "", numbers=bool(label)) for label in columns),
-        rows=tuple(rows),
-    )
+    end = "for the same budget" if answer.goal == "budget" else "for the same goal"
+    labels = ("", "K", "N", "N/K", "s.e.", *bound, "price")
+    columns = tuple(Column(label, "", numbers=bool(label)) for label in labels)
+    title = f"Other numbers of instances K and runs N {end}"
+    return Table("curve", title, columns, tuple(rows))
 
 
-def _current(current: "Waste", setting: Context) -> str:
-    said = [
-        f"Now: {counted(current.runs, 'run')} on {counted(current.instances, 'instance')}, standard error "
-        f"{setting.cost(number(current.standard_error))}."
-    ]
+def _current(current: "Waste", context: Context) -> str:
+    runs, instances = counted(current.runs, "run"), counted(current.instances, "instance")
+    error = context.cost(number(current.standard_error))
+    sentences = [f"Now: {runs} on {instances}, standard error {error}."]
     if current.variance_ratio > 1 + HAIR:
-        said.append(
-            f"Spread evenly they would have {number(current.even_standard_error)}, and {current.even_runs:,} would do: "
-            f"uneven counts cost {percent(current.variance_ratio - 1)} more variance."
+        excess = percent(current.variance_ratio - 1)
+        sentences.append(
+            f"Spread evenly, they would have {number(current.even_standard_error)}, and "
+            f"{current.even_runs:,} would suffice: uneven counts add {excess} variance."
         )
     else:
-        said.append("They are spread evenly.")
+        sentences.append("They are spread evenly.")
     same, cheaper = current.same_price, current.same_error
     if same.standard_error >= current.standard_error * (1 - HAIR):
-        said.append("Their price buys nothing better.")
+        sentences.append("Nothing better is available for their price.")
     else:
         saved = ""
         if cheaper is not None:
-            saved = f"; the same error takes {_counts(cheaper)}, {percent(1 - cheaper.price / current.price)} less"
-        said.append(f"Their price buys {_counts(same)} with {number(same.standard_error)}{saved}.")
-    return " ".join(said)
+            less = percent(1 - cheaper.price / current.price)
+            saved = f"; the same error takes {_counts(cheaper)}, {less} less"
+        error = number(same.standard_error)
+        sentences.append(f"Their price buys {_counts(same)} with {error}{saved}.")
+    return " ".join(sentences)
 
 
 def _counts(best: "Recommendation") -> str:
     runs, instances = best.runs, best.instances
-    each = (
-        f"{number(runs / instances)} on average"
-        if runs % instances
-        else f"{runs // instances} each"
-    )
-    return f"{counted(runs, 'run')} on {counted(instances, 'instance')}, {'one each' if runs == instances else each}"
+    mean = f"{number(runs / instances)} on average"
+    each = mean if runs % instances else f"{runs // instances} each"
+    each = "one each" if runs == instances else each
+    return f"{counted(runs, 'run')} on {counted(instances, 'instance')}, {each}"
 
 
-def _errors(best: "Recommendation", setting: Context) -> str:
-    error = f"standard error {setting.cost(number(best.standard_error))}"
+def _errors(best: "Recommendation", context: Context) -> str:
+    error = f"standard error {context.cost(number(best.standard_error))}"
     if best.bound is None:
         return error
-    epsilon = number(float(best.bound.epsilon))
-    return f"{error}; {sure(best.bound.delta)} true − training cost below {epsilon} ({best.bound.theorem})"
+    epsilon, where = number(float(best.bound.epsilon)), best.bound.theorem
+    return f"{error}; {sure(best.bound.delta)} true − training cost below {epsilon} ({where})"
 
 
 def _component(value: float, spread: float) -> str:
@@ -152,77 +139,68 @@ def _component(value: float, spread: float) -> str:
 
 
 def power_section(
-    found: "Power", pair: tuple[str, str] | None, seen: tuple[float, float] | None, *, own: bool
+    power: "Power", pair: tuple[str, str] | None, seen: tuple[float, float] | None, *, own: bool
 ) -> Section:
-    """How many runs tell two configurations apart; `own` if the difference is the one `seen`, with
-    its standard error.
+    """Return how many runs tell two configurations apart.
+
+    `seen` is the difference in the pilot and its standard error; `own` if that one is tested.
     """
     blocks: list[Block] = []
     if pair is not None and seen is not None:
         value = f"{number(seen[0])} ± {number(seen[1], 2)}"
-        blocks.append(
-            Text(
-                text=f"{pair[0]} − {pair[1]} in the pilot: {value} (standard error over instances)."
-            )
-        )
+        difference = f"{pair[0]} − {pair[1]} in the pilot: {value}"
+        blocks.append(Text(f"{difference} (standard error over instances)."))
     blocks.append(
         Text(
-            text=f"By the two-sided paired t-test on {found.instances:,} differences of instance means, whose standard "
-            f"deviation is {number(found.sd)}; exact for normal ones."
+            f"Two-sided paired t-test on {power.instances:,} differences of instance means with "
+            f"standard deviation {number(power.sd)}; exact if they are normal."
         )
     )
     if own:
-        blocks.append(
-            Text(
-                text="The difference is the pilot's own: if that chose the two, it is too large.",
-                aside=True,
-            )
-        )
+        text = "If the pilot was used to choose the two, its difference is too large."
+        blocks.append(Text(text, aside=True))
+    runs, instances = counted(power.runs, "run"), counted(power.instances, "instance")
     lead = (
-        f"To find a difference of {number(found.difference)} with probability {found.power:.3f} at level {found.level:g} "
-        f"takes {counted(found.runs, 'run')}: {found.runs_each:,} of both on each of "
-        f"{counted(found.instances, 'instance')}; price {number(found.price)}."
+        f"To detect a difference of {number(power.difference)} with probability {power.power:.3f} "
+        f"at level {power.level:g} takes {runs}: {power.runs_each:,} of both on each of "
+        f"{instances}; price {number(power.price)}."
     )
-    return Section(name="apart", title="", lead=lead, blocks=(*blocks, *_caveat(found.caveat)))
+    return Section("apart", "", lead, (*blocks, *_caveat(power.caveat)))
 
 
 def show_section(reach: "Reach", who: str, default: str | None, runs: float) -> Section:
-    """How many new instances would show a statement; the pilot has so many `runs` of each on an
-    instance.
+    """Return how many new instances would show a statement.
+
+    `runs` is the number of runs of each configuration per instance of the pilot.
     """
-    found = reach.forecast
+    forecast = reach.forecast
     kind, _, _ = reach.what.partition("=")
-    above, seen, pilot = (
-        percent(found.above),
-        percent(found.observed),
-        counted(found.pilot, "instance"),
-    )
+    above, pilot = percent(forecast.above), counted(forecast.pilot, "instance")
     words = WORDS[reach.quantity]
-    said = words.claim.format(who=who, default=default, value=words.value(reach.value))
-    if found.observed <= found.above:
-        lead = f"No number of new instances would show that {said}, if they are like these {pilot}."
-    elif found.instances is None:
-        lead = f"Out of reach: 20,000 new instances would show that {said} in {percent(found.power)} of tries."
+    claim = words.claim.format(who=who, default=default, value=words.value(reach.value))
+    power = chance(forecast.power)
+    if forecast.observed <= forecast.above:
+        lead = (
+            f"No number of new instances would show that {claim}, if they resemble these {pilot}."
+        )
+    elif forecast.instances is None:
+        lead = f"Out of reach: {MOST:,} new instances give {power} to show that {claim}."
     else:
         each = counted(round(runs), "run") + ("" if kind == "solved" else " of both")
-        lead = (
-            f"About {counted(found.instances, 'new instance')}, with {each} on each, would show that {said}, in "
-            f"{percent(found.power)} of tries."
-        )
+        instances = counted(forecast.instances, "new instance")
+        lead = f"About {instances}, with {each} on each, give {power} to show that {claim}."
     blocks: list[Block] = []
-    # Of other quantities the share behind the test has no meaning to a reader.
+    # For other quantities the share behind the test means nothing to a reader.
     if words.value is percent or kind == "speed-up":
-        blocks.append(
-            Text(
-                text=f"In the pilot of {pilot} it is so in {seen} of runs; to be shown is more than {above}."
-            )
-        )
+        observed = percent(forecast.observed)
+        text = f"In the pilot of {pilot} the share is {observed}; the goal is more than {above}."
+        blocks.append(Text(text))
     text = (
-        "A forecast, not guaranteed: samples of the pilot are put to the same limits, with all of δ, as test runs have it. "
-        "It is too optimistic if the pilot chose the configuration."
+        "A forecast, not guaranteed: samples of the pilot are given the same limits, at level δ, "
+        "as test runs. It is too optimistic if the pilot was used to choose the configuration."
     )
-    return Section(name="show", title="", lead=lead, blocks=(*blocks, Text(text=text, aside=True)))
+    return Section("show", "", lead, (*blocks, Text(text, aside=True)))
 
 
 def _caveat(caveat: str) -> list[Block]:
-    return [Text(text=f"{opening(caveat)}.", tone="open")] if caveat else []
+    return [Text(f"{opening(caveat)}.", tone="open")] if caveat else []

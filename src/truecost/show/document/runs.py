@@ -1,7 +1,6 @@
-"""What was run: sizes, how runs ended, where configurations come from, the picture and the table."""
+"""What was run: sizes, how runs ended, where configurations come from, the table of all."""
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -9,272 +8,217 @@ from truecost.judge.assessment import Assessment
 from truecost.matrix import CostMatrix
 from truecost.runs import NO_STATUS, Status
 from truecost.show.blocks import Block, Cell, Column, Fact, Facts, Figure, Section, Table, Text
-from truecost.show.document.context import Context, opening
+from truecost.show.document.context import Context, drawing
 from truecost.show.numbers import counted, ends, given, number, percent
 
-# Rows of the table of configurations: more make a page that nobody scrolls through, and a file that
-# is large for it.
+# Rows of the table of configurations: more make a large file that nobody scrolls through.
 MOST_ROWS = 500
-SINGLE = "The two variances cannot be told apart: no configuration has two runs on two instances. Run some again."
+SINGLE = (
+    "Variance between seeds and between instances cannot be separated: no configuration has two "
+    "runs on two instances. Run some again."
+)
 
 
-def what_was_run(found: Assessment, setting: Context, top: int = 10) -> Section:
-    """The section; a terminal shows the `top` configurations."""
-    matrix, costs = found.matrix, found.costs
+def what_was_run(assessment: Assessment, context: Context, top: int = 10) -> Section:
+    """Return sizes, origins, outcomes and configurations; a terminal shows the `top` ones."""
+    matrix = assessment.matrix
     configurations, instances, each = matrix.shape
-    runs = int(costs.runs.sum())
+    runs, censored = int(assessment.costs.runs.sum()), int(assessment.censored.sum())
     missing = matrix.costs.size - runs
-    stopped = int(found.censored.sum())
     known = math.isfinite(matrix.width)
-    shown = f"{matrix.low:,g} to {matrix.high:,g}" if known else "not known"
+    span = f"{matrix.low:,g} to {matrix.high:,g}" if known else "unknown"
+    unit, ends_ = context.in_unit if known else "", [matrix.low, matrix.high]
     facts = (
-        Fact(
-            term="configuration",
-            label="configurations",
-            value=configurations,
-            shown=f"{configurations:,}",
-        ),
-        Fact(term="instance", label="instances", value=instances, shown=f"{instances:,}"),
-        Fact(term="runs-each", value=each, shown=f"{each:,}", label="runs on an instance"),
-        Fact(term="run", label="runs", value=runs, shown=f"{runs:,}"),
-        Fact(term="missing", value=missing, shown=f"{missing:,}" if missing else "none"),
-        *([Fact(term="censored", value=stopped, shown=f"{stopped:,}")] if stopped else []),
-        Fact(
-            term="range",
-            value=[matrix.low, matrix.high],
-            shown=shown,
-            unit=setting.in_unit if known else "",
-        ),
+        Fact("configuration", configurations, f"{configurations:,}", "configurations"),
+        Fact("instance", instances, f"{instances:,}", "instances"),
+        Fact("runs-each", each, f"{each:,}"),
+        Fact("run", runs, f"{runs:,}", "runs"),
+        Fact("missing", missing, f"{missing:,}" if missing else "none"),
+        *([Fact("censored", censored, f"{censored:,}")] if censored else []),
+        Fact("range", ends_, span, unit=unit),
     )
-    blocks: list[Block] = [Facts(facts=facts, where="page"), Text(text=origin(found))]
-    if found.log.utility is not None:
-        blocks.append(Text(text=worth(found.log.utility)))
-    blocks += [Text(text=text, aside=True) for text in left_out(found)]
-    blocks.append(_endings(found, runs))
-    if (censored := stopped_early(matrix)) is not None:
-        blocks.append(Text(text=censored))
-    blocks.append(
-        Figure(
-            name="matrix",
-            title="Every cost at a glance",
-            notes=tuple(_marks(found, missing)),
-            draw=lambda: _picture(found, setting),
-            wide=False,
-        )
-    )
-    blocks.append(_configurations(found, top))
-    blocks += [Text(text=text, aside=True) for text in _notes(found, top)]
-    lead = f"{counted(runs, 'run')} of {counted(configurations, 'configuration')} on {counted(instances, 'instance')}"
+    order = {"matrix": matrix, "order": assessment.costs.order.tolist()}
+    draw = drawing("matrix", lambda: order, unit=context.unit)
+    notes = tuple(_marks(assessment, missing))
+    blocks: list[Block] = [Facts(facts, where="page"), Text(origin(assessment))]
+    if assessment.log.utility is not None:
+        blocks.append(Text(worth(assessment.log.utility)))
+    blocks += [Text(text, aside=True) for text in left_out(assessment)]
+    blocks.append(_endings(assessment, runs))
+    if (capped := stopped_early(matrix)) is not None:
+        blocks.append(Text(capped))
+    blocks.append(Figure("matrix", "Every cost at a glance", notes, draw, wide=False))
+    blocks.append(_configurations(assessment, top))
+    blocks += [Text(text, aside=True) for text in _notes(assessment, top)]
+    sizes = f"{counted(configurations, 'configuration')} on {counted(instances, 'instance')}"
     gaps = f"{missing:,} missing" if missing else "none missing"
-    costs_in = (
-        f"; costs in [{matrix.low:g}, {matrix.high:g}]"
-        if known
-        else "; what a run can cost at most is not known"
-    )
-    lead = f"{lead}, up to {each:,} each, {gaps}{costs_in}."
-    return Section(name="run", title="What was run?", lead=lead, blocks=tuple(blocks))
+    costs = f"costs in [{matrix.low:g}, {matrix.high:g}]" if known else "cost range unknown"
+    lead = f"{counted(runs, 'run')} of {sizes}, up to {each:,} each, {gaps}; {costs}."
+    return Section("run", "What was run?", lead, tuple(blocks))
 
 
-def _marks(found: Assessment, missing: int) -> list[str]:
-    """What the picture shows besides colours."""
-    said = []
+def _marks(assessment: Assessment, missing: int) -> list[str]:
+    """Return what the picture shows besides colours."""
+    notes = []
     if missing:
-        why = ": a race gives no more to those that fall behind" if found.trajectory.raced else ""
-        said.append(f"White squares have no run{why}.")
-    if found.failed.any():
-        said.append(
-            "White dots: runs with the highest cost."
-            if not found.matrix.has_statuses
-            else "White dots: failed runs."
-        )
-    if found.censored.any():
-        said.append("Censored runs are coloured as charged.")
-    return said
+        raced = ": a race stops those that fall behind" if assessment.trajectory.raced else ""
+        notes.append(f"Grey cells have no run{raced}.")
+    if assessment.failed.any():
+        failed = "failed runs" if assessment.matrix.has_statuses else "runs with the highest cost"
+        notes.append(f"White dots: {failed}.")
+    if assessment.censored.any():
+        notes.append("Censored runs are coloured as charged.")
+    return notes
 
 
-def _picture(found: Assessment, setting: Context) -> Any:
-    from truecost.show import figures
-
-    data = figures.matrix_data(found.matrix)
-    return data, figures.matrix_chart(data, unit=setting.unit)
-
-
-def origin(found: Assessment) -> str:
-    """Where the configurations come from."""
-    trajectory, test = found.trajectory, found.test
-    said = {
-        "unknown": "Nothing in these runs says how the configurations were chosen.",
-        "beforehand": f"Recorded by {trajectory.tool}; the configurations were fixed before any cost was seen.",
-        "adaptively": f"Recorded by {trajectory.tool}, which tuned on these instances: they cannot certify its winner.",
+def origin(assessment: Assessment) -> str:
+    """Return where the configurations come from."""
+    trajectory, test = assessment.trajectory, assessment.test
+    tool = trajectory.tool
+    text = {
+        "unknown": "How the configurations were chosen is unknown.",
+        "beforehand": f"Recorded by {tool}; the configurations were fixed before any run.",
+        "adaptively": f"Recorded by {tool}, which tuned on these instances: they cannot certify "
+        "its winner.",
     }[trajectory.proposed]
     if trajectory.raced:
-        said += " It raced: costs decided who got how many runs."
+        text += " It raced: the number of runs depended on observed costs."
     if trajectory.unfinished:
-        said += " More runs are planned: limits hold at whatever moment one looks."
+        text += " More runs are planned: bounds remain valid while runs are added."
     if test is not None:
-        tested = (
-            f"{int(test.counts().sum()):,} of {counted(len(test.configurations), 'configuration')}"
-        )
-        said += f" Test runs: {tested} on {counted(len(test.instances), 'instance')}."
-        fresh = 0 if found.fresh is None else len(found.fresh.instances)
-        if seen := len(test.instances) - fresh:
-            said += f" Training had seen {seen:,} of these instances: runs on them do not count as test runs."
-    return said
+        sizes = counted(len(test.configurations), "configuration")
+        total, where = int(test.counts().sum()), counted(len(test.instances), "instance")
+        text += f" Test runs: {total:,} of {sizes} on {where}."
+        fresh = 0 if assessment.fresh is None else len(assessment.fresh.instances)
+        if known := len(test.instances) - fresh:
+            text += f" Training used {known:,} of these instances: they do not count as test runs."
+    return text
 
 
 def worth(utility: str) -> str:
-    """What costs are where they are a utility's."""
+    """Return what costs mean if they are computed from a utility."""
     kind, _, rest = utility.partition("=")
     at, _, shape = rest.partition(",")
-    said = {
-        "step": f"1 if it is solved within {at} s, 0 else",
-        "linear": f"1 at once, falling evenly to 0 at {at} s",
+    value = {
+        "step": f"1 if it is solved within {at} s, otherwise 0",
+        "linear": f"1 at once, falling linearly to 0 at {at} s",
         "half-life": f"1 at once, and half as much after every {at} s",
-        "log-laplace": f"1 at once, a half at {at} s, and falls as 1/t{f'^{shape}' if shape else ''} after that",
+        "log-laplace": f"1 at once, ½ at {at} s, and falls as 1/t{f'^{shape}' if shape else ''} "
+        "after that",
     }[kind]
-    return f"Costs are 1 − utility ({utility}): what a run is worth is {said}; 0 if it is never solved."
+    return f"Costs are 1 − utility ({utility}): the value of a run is {value}; 0 if never solved."
 
 
-def left_out(found: Assessment) -> list[str]:
-    """What was left out or assumed when the runs were read."""
-    gone = [
-        f"{counted(count, 'run')} left out: {reason}."
-        for reason, count in found.log.left_out.items()
-    ]
-    return [*gone, *found.log.notes]
+def left_out(assessment: Assessment) -> list[str]:
+    """Return what was left out or assumed when the runs were read."""
+    dropped = assessment.log.left_out.items()
+    lines = [f"{counted(count, 'run')} left out: {reason}." for reason, count in dropped]
+    return [*lines, *assessment.log.notes]
 
 
 def stopped_early(matrix: CostMatrix) -> str | None:
-    """What censored runs are, and how they count; None where there are none."""
+    """Return how censored runs count; None if there are none."""
     censored = int(matrix.censored.sum())
     if not censored:
         return None
-    known = math.isfinite(matrix.high)
-    most = f"up to {given(matrix.high)}" if known else "nobody knows how much more (give `high`)"
-    charge = (
-        given(matrix.high)
-        if known
-        else f"the largest cost seen, {number(float(np.nanmax(matrix.costs)))}"
-    )
-    one = censored == 1
+    most, charge = f"at most {given(matrix.high)}", given(matrix.high)
+    if not math.isfinite(matrix.high):
+        most = "without a known maximum (give `high`)"
+        charge = f"the largest observed cost, {number(float(np.nanmax(matrix.costs)))}"
+    were, they = ("was", "it") if censored == 1 else ("were", "they")
+    runs = f"{counted(censored, 'run')} {were} stopped at a cap before {they} finished (censored)"
     return (
-        f"{counted(censored, 'run')} {'was' if one else 'were'} stopped at a cap before {'it' if one else 'they'} had "
-        f"finished (censored): {'it' if one else 'each'} would have cost its cap or more, {most}. Rankings and estimates "
-        f"charge {charge}; guarantees take the end that keeps them true."
+        f"{runs}: the true cost is at least the cap, {most}. Rankings and estimates charge "
+        f"{charge}; guarantees use the conservative value."
     )
 
 
-def _endings(found: Assessment, runs: int) -> Block:
-    statuses = found.matrix.statuses
-    if not found.failed_known:
-        return Text(text="How runs ended is not known.", aside=True)
-    if statuses is None or not found.matrix.has_statuses:
-        share = float(found.matrix.failed.sum()) / runs
-        return Text(
-            text=f"How runs ended is not known; {percent(share, 1)} have the highest possible cost.",
-            aside=True,
-        )
-    there = ~np.isnan(found.matrix.costs)
-    seen = [(status.label, int((statuses == status).sum())) for status in Status]
-    seen.append(("not known", int(((statuses == NO_STATUS) & there).sum())))
-    return Text(
-        text=f"Runs: {', '.join(f'{label} {percent(count / runs, 1)}' for label, count in seen if count)}."
-    )
+def _endings(assessment: Assessment, runs: int) -> Block:
+    matrix, statuses = assessment.matrix, assessment.matrix.statuses
+    unknown = "How runs ended is unknown"
+    if not assessment.failed_known:
+        return Text(f"{unknown}.", aside=True)
+    if statuses is None or not matrix.has_statuses:
+        share = percent(float(matrix.failed.sum()) / runs, 1)
+        return Text(f"{unknown}; {share} have the highest possible cost.", aside=True)
+    missing = np.isnan(matrix.costs)
+    counts = {status.label: int((statuses == status).sum()) for status in Status}
+    counts["unknown"] = int(((statuses == NO_STATUS) & ~missing).sum())
+    shares = [f"{label} {percent(count / runs, 1)}" for label, count in counts.items() if count]
+    return Text(f"Runs: {', '.join(shares)}.")
 
 
-def _configurations(found: Assessment, top: int) -> Table:
-    costs = found.costs
-    within, across = np.maximum(costs.components.within, 0), np.maximum(costs.components.across, 0)
+def _configurations(assessment: Assessment, top: int) -> Table:
+    costs, failed = assessment.costs, assessment.failed
+    within, across = (np.maximum(v, 0) for v in (costs.components.within, costs.components.across))
     with np.errstate(invalid="ignore", divide="ignore"):
         share = within / (within + across)
-    gaps = bool((costs.instances < len(found.matrix.instances)).any())
-    failed = [
-        Column("at highest cost", "at-highest")
-        if not found.matrix.has_statuses
-        else Column("not solved", "not-solved")
-    ]
-    failed = failed if found.failed_known else []
+    partial = bool((costs.instances < len(assessment.matrix.instances)).any())
     rows = []
     for rank, place in enumerate(costs.order[:MOST_ROWS].tolist(), 1):
-        name = found.matrix.configurations[place]
-        tags = [
-            tag
-            for tag, whose in (("incumbent", found.incumbent), ("default", found.default))
-            if whose == name
-        ]
-        tags += [f"{found.censored[place]:,} censored"] if found.censored[place] else []
-        values = (
-            (costs.standard_error[place], 2),
-            (within[place], 4),
-            (across[place], 4),
-        )
+        name, training = assessment.matrix.configurations[place], float(costs.training[place])
+        roles = {"incumbent": assessment.incumbent, "default": assessment.default}
+        tags = [role for role, configuration in roles.items() if configuration == name]
+        if assessment.censored[place]:
+            tags.append(f"{assessment.censored[place]:,} censored")
+        values = ((costs.standard_error, 2), (within, 4), (across, 4))
+        instances = int(costs.instances[place])
         rows.append(
             (
                 Cell(rank, f"{rank:,}") if costs.ranked[place] else Cell(math.nan, "–"),
                 Cell(name, name, tuple(tags)),
-                *(
-                    [Cell(int(costs.instances[place]), f"{costs.instances[place]:,}")]
-                    if gaps
-                    else []
-                ),
-                Cell(
-                    float(costs.training[place]),
-                    ends(costs.lowest[place], costs.training[place], 4),
-                ),
-                *(Cell(float(value), number(float(value), digits)) for value, digits in values),
+                *([Cell(instances, f"{instances:,}")] if partial else []),
+                Cell(training, ends(costs.lowest[place], training, 4)),
+                *(Cell(float(v[place]), number(float(v[place]), digits)) for v, digits in values),
                 Cell(float(share[place]), percent(float(share[place]))),
-                *(
-                    [Cell(float(found.failed[place]), percent(float(found.failed[place]), 1))]
-                    if failed
-                    else []
-                ),
+                Cell(float(failed[place]), percent(float(failed[place]), 1)),
             )
         )
-    return Table(
-        name="configurations",
-        title="Configurations, the lowest training cost first",
-        columns=(
-            Column("", "rank"),
-            Column("configuration", "configuration", numbers=False),
-            *([Column("instances", "used")] if gaps else []),
-            Column("training cost", "training-cost"),
-            Column("s.e.", "standard-error"),
-            Column("within", "within"),
-            Column("across", "across"),
-            Column("share of within", "within-share"),
-            *failed,
-        ),
-        rows=tuple(rows),
-        most=top,
+    unsolved = Column("not solved", "not-solved")
+    if not assessment.matrix.has_statuses:
+        unsolved = Column("at highest cost", "at-highest")
+    columns = (
+        Column("", "rank"),
+        Column("configuration", "configuration", numbers=False),
+        *([Column("instances", "used")] if partial else []),
+        Column("training cost", "training-cost"),
+        Column("s.e.", "standard-error"),
+        Column("within", "within"),
+        Column("across", "across"),
+        Column("share of within", "within-share"),
+        unsolved,
     )
+    if not assessment.failed_known:
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    title = "Configurations, the lowest training cost first"
+    return Table("configurations", title, columns, tuple(rows), top)
 
 
-def _notes(found: Assessment, top: int) -> list[str]:
-    costs, said = found.costs, []
-    configurations = len(found.matrix.configurations)
+def _notes(assessment: Assessment, top: int) -> list[str]:
+    costs, notes = assessment.costs, []
+    configurations = len(assessment.matrix.configurations)
     if configurations > MOST_ROWS:
-        said.append(f"The {MOST_ROWS} best of {configurations:,} configurations are listed.")
+        notes.append(f"The {MOST_ROWS} best of {configurations:,} configurations are listed.")
     if costs.adjusted:
-        said.append(
-            "Configurations have runs on different instances: training costs are adjusted for instance difficulty, as if "
-            "all had been run on all."
+        notes.append(
+            "Configurations have runs on different instances: training costs are adjusted for "
+            "instance difficulty, as if all had been run on all."
         )
-    if found.censored.any():
-        said.append(
-            "Two ends of a training cost: with censored runs at their caps, and charged the most."
+    if assessment.censored.any():
+        notes.append(
+            "A range of a training cost: with censored runs at their caps, and at the maximum."
         )
     if unranked := int((~costs.ranked).sum()):
-        said.append(
-            f"Without a rank: {counted(unranked, 'configuration')} with runs on less than half as many instances as the one "
-            "with the most."
+        notes.append(
+            f"Without a rank: {counted(unranked, 'configuration')} with runs on fewer than half as "
+            "many instances as the one with the most."
         )
-    shown = costs.order[: max(top, 1)]
     if not np.isfinite(costs.components.within).any():
-        said.append(SINGLE)
-    elif (costs.components.across[shown] < 0).any():
-        said.append("An across shown as 0 came out below 0: it is smaller than its own noise.")
-    said.append(
-        "In the table: s.e. is the standard error over instances, within the variance between runs on one instance, across "
-        "the variance between instances."
+        notes.append(SINGLE)
+    elif (costs.components.across[costs.order[: max(top, 1)]] < 0).any():
+        notes.append("An across of 0 was estimated below 0: it is smaller than its own noise.")
+    notes.append(
+        "In the table: s.e. is the standard error over instances, within the variance between runs "
+        "on one instance, across the variance between instances."
     )
-    return [opening(text) for text in said]
+    return notes

@@ -1,6 +1,4 @@
-"""What is shown: every statement that these runs allow, with what was observed and what is
-guaranteed.
-"""
+"""What these runs show: every statement they allow, observed and guaranteed."""
 
 import math
 from typing import Final
@@ -8,134 +6,109 @@ from typing import Final
 from truecost.judge.assessment import Assessment
 from truecost.judge.statements import Statement
 from truecost.show.blocks import Block, Cell, Column, Section, Table, Text, Tone
-from truecost.show.document.context import called, opening, sure
+from truecost.show.document.context import called, opening
 from truecost.show.document.wording import WORDS
-from truecost.show.numbers import (
-    number,
-    percent,
-    signed,
-)
+from truecost.show.numbers import confidence, number, percent, signed
 
 GRADES: Final[dict[str | None, tuple[str, Tone]]] = {
     "better": ("shown better", "good"),
     "worse": ("shown worse", "bad"),
-    "open": ("not shown", ""),
+    "open": ("undecided", ""),
     None: ("", ""),
 }
-# In place of a limit that says nothing, and the share below which one does not.
-FEW, LOST, NOTHING = ("too few instances to say", "too many are not solved", "nothing")
+# In place of a limit that says nothing, and the share below which it does not.
+FEW, UNSOLVED, NOTHING = ("too few instances", "too many unsolved runs", "nothing")
 LEAST: Final = 0.005
-UTILITY: Final = "expected utility − that of the default"
-APPROXIMATE: Final = {
-    "difference of means": "mean cost − that of the default",
-    "ratio of means": "mean cost of the default over its own",
-}
+UTILITY: Final = "difference of expected utilities, winner − default"
+NAME: Final = Column("", "", numbers=False)
 
 
-def what_is_shown(found: Assessment) -> Section | None:
-    """The table of statements; None where there are none."""
-    comparison = found.comparison
-    if not found.statements:
+def what_is_shown(assessment: Assessment) -> Section | None:
+    """Return the table of statements; None if there are none."""
+    statements, comparison = assessment.statements, assessment.comparison
+    if not statements:
         return None
-    who = found.statements[0].configuration
-    rows = [_row(statement, found.log.utility) for statement in found.statements]
-    columns = (
-        Column("", "", numbers=False),
-        Column("seen", "observed"),
-        Column("guaranteed", "guaranteed"),
-        Column("", "", numbers=False),
-    )
-    table = Table(name="statements", title="", columns=columns, rows=tuple(rows))
-    mean = "mean cost" if found.log.utility is None else "expected utility"
-    primary = mean if found.primary == "mean" else "runs won"
-    blocks: list[Block] = [table]
+    winner = statements[0].configuration
+    rows = [_row(statement, assessment.log.utility) for statement in statements]
+    columns = (NAME, Column("observed", "observed"), Column("guaranteed", "guaranteed"), NAME)
+    blocks: list[Block] = [Table("statements", "", columns, tuple(rows))]
     if comparison is not None:
-        blocks.append(
-            Text(text=f"The verdict goes by {primary}, as decided before looking.", aside=True)
-        )
-    blocks += _approximate(found)
-    # What one line needs is said of all of them.
-    conditions = (statement.condition for statement in found.statements)
-    condition = next((line for line in conditions if line is not None), None)
-    lead = f"{called(found, who)} on new instances, each line by itself {sure(found.asked.delta)}:"
+        blocks.append(Text(_primary(assessment), aside=True))
+    blocks += _approximate(assessment)
+    level = confidence(assessment.asked.delta)
+    lead = (
+        f"{called(assessment, winner)} on new instances. Each line holds at {level}; not corrected "
+        "for reading several lines."
+    )
+    # The condition of one line is a condition of all.
+    condition = next((line.condition for line in statements if line.condition is not None), None)
     lead = opening(lead if condition is None else f"if {condition}: {lead}")
-    return Section(name="shown", title="What is shown", lead=lead, blocks=tuple(blocks))
+    return Section("shown", "What is shown", lead, tuple(blocks))
 
 
-def _approximate(found: Assessment) -> list[Block]:
-    """Intervals of means without a guarantee, or why there are none."""
-    stated = [each for each in found.approximate if not each.reason]
-    blocks: list[Block] = []
-    if stated:
-        rows = []
-        for each in stated:
-            name, value, lower, upper = (
-                APPROXIMATE[each.what],
-                each.estimate,
-                each.lower,
-                each.upper,
-            )
-            if found.log.utility is not None:
-                name, value, lower, upper = UTILITY, -value, -upper, -lower
-            write = signed if each.what == "difference of means" else number
-            interval = f"{write(lower)} to {write(upper)}"
-            rows.append((Cell(name, name), Cell(value, write(value)), Cell(lower, interval)))
-        columns = (
-            Column("", "", numbers=False),
-            Column("seen", "observed"),
-            Column("approximate", "approximate"),
-        )
-        blocks.append(
-            Table(
-                name="approximate",
-                title="Approximate, not guaranteed",
-                columns=columns,
-                rows=tuple(rows),
-            )
-        )
-        text = (
-            f"By paired t and Fieller's intervals: about {percent(1 - found.asked.delta)} sure, unless rare large costs "
-            "were never seen, which no look at these runs can tell."
-        )
-        blocks.append(Text(text=text, aside=True))
-    elif found.approximate:
-        blocks.append(
-            Text(
-                text=f"No approximate interval of the means either: {found.approximate[0].reason}.",
-                aside=True,
-            )
-        )
-    return blocks
+def _primary(assessment: Assessment) -> str:
+    mean = "mean cost" if assessment.log.utility is None else "expected utility"
+    criterion = mean if assessment.primary == "mean" else "share of runs won"
+    origin = "truecost's default"
+    if assessment.asked.primary is not None:
+        origin = "set with `primary`"
+    elif assessment.trajectory.watched is not None:
+        origin = "set when the validation started"
+    return f"Primary criterion: {criterion} ({origin})."
+
+
+def _approximate(assessment: Assessment) -> list[Block]:
+    """Return intervals of means without a guarantee, or why there are none."""
+    intervals = [part for part in assessment.approximate if not part.reason]
+    if not intervals:
+        reasons = [part.reason for part in assessment.approximate]
+        text = "No approximate interval of the means either: "
+        return [Text(f"{text}{reasons[0]}.", aside=True)] if reasons else []
+    rows = []
+    for part in intervals:
+        paired = part.what == "difference of means"
+        name = WORDS["difference" if paired else "ratio of means"].label
+        value = part.estimate
+        lower, upper = part.lower, part.upper
+        if assessment.log.utility is not None:
+            name, value, lower, upper = UTILITY, -value, -upper, -lower
+        write = signed if paired else number
+        interval = f"{write(lower)} to {write(upper)}"
+        rows.append((Cell(name, name), Cell(value, write(value)), Cell(lower, interval)))
+    columns = (NAME, Column("observed", "observed"), Column("approximate", "approximate"))
+    text = (
+        f"Paired t and Fieller intervals, approximately {percent(1 - assessment.asked.delta)}. "
+        "They can be badly wrong if rare large costs are missing from this sample; the data cannot "
+        "reveal that."
+    )
+    table = Table("approximate", "Approximate, not guaranteed", columns, tuple(rows))
+    return [table, Text(text, aside=True)]
 
 
 def _row(statement: Statement, utility: str | None) -> tuple[Cell, ...]:
-    """The limit of the side that shows something."""
-    words, shares = WORDS[statement.quantity], WORDS[statement.quantity].value is percent
+    """Return the row of a statement, with the limit of the side that shows something."""
+    words, quantity = WORDS[statement.quantity], statement.quantity
     worse = statement.grade == "worse" and statement.opposite is not None
     limit = statement.opposite if worse and statement.opposite is not None else statement.limit
     upper = (statement.side == "upper") != worse
     low, high = sorted((statement.observed, statement.possible))
-    if utility is not None and statement.quantity in ("mean", "difference"):
+    if utility is not None and quantity in ("mean", "difference"):
         # Costs are 1 − utility.
-        start = 1 if statement.quantity == "mean" else 0
-        label = f"expected utility ({utility})" if statement.quantity == "mean" else UTILITY
+        start = 1 if quantity == "mean" else 0
+        label = f"expected utility ({utility})" if quantity == "mean" else UTILITY
         words, upper = words._replace(label=label), not upper
         limit, low, high = start - limit, start - high, start - low
     if not math.isfinite(limit):
-        few = FEW if math.isfinite(statement.observed) else LOST
-        written = few if statement.quantity in ("median", "nine in ten") else NOTHING
-    elif shares and not upper and limit < LEAST:
+        few = FEW if math.isfinite(statement.observed) else UNSOLVED
+        written = few if quantity in ("median", "nine in ten") else NOTHING
+    elif words.value is percent and not upper and limit < LEAST:
         written = FEW if statement.observed > 0 else NOTHING
     else:
         written = f"at most {words.most(limit)}" if upper else f"at least {words.least(limit)}"
-    seen, most = words.value(low), words.value(high) if math.isfinite(high) else "more"
-    # Infinite: the runs that were stopped may have taken any time.
-    if low < high and seen != most:
-        seen += f" to {most}"
-    verdict, tone = GRADES[statement.grade]
-    return (
-        Cell(words.label, words.label),
-        Cell(statement.observed, seen),
-        Cell(limit, written),
-        Cell(verdict, verdict, tone=tone),
-    )
+    # Stopped runs may have taken any time.
+    observed, most = words.value(low), words.value(high) if math.isfinite(high) else "more"
+    if low < high and observed != most:
+        observed += f" to {most}"
+    grade, tone = GRADES[statement.grade]
+    cells = (Cell(statement.observed, observed), Cell(limit, written))
+    return (Cell(words.label, words.label), *cells, Cell(grade, grade, tone=tone))

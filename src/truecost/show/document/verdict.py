@@ -1,4 +1,8 @@
-"""The verdict: one sentence, what training hid, and the numbers beside it."""
+"""The verdict: badge, headline, what the training cost hides, and the numbers beside them.
+
+Badge, colour and headline follow the primary criterion only; other results go on a neutral second
+line.
+"""
 
 import math
 from typing import Any
@@ -9,12 +13,14 @@ from truecost.judge.assessment import Assessment
 from truecost.judge.evidence import UNSORTED
 from truecost.judge.statements import Certificate, Comparison
 from truecost.show.blocks import Fact, Figure, Tone
-from truecost.show.document.context import Context, called, opening, sure, sureness
+from truecost.show.document.context import Context, called, drawing, opening, sure
 from truecost.show.numbers import (
     at_least,
     at_most,
+    confidence,
     counted,
     ends,
+    limits,
     number,
     percent,
     share_at_least,
@@ -23,328 +29,315 @@ from truecost.show.numbers import (
 )
 
 
-def judged(found: Assessment) -> tuple[Tone, str]:
-    """The verdict as a colour and in a few words."""
-    comparison = found.comparison
-    if found.default is None:
+def judged(assessment: Assessment) -> tuple[Tone, str]:
+    """Return the verdict as a colour and in a few words."""
+    comparison = assessment.comparison
+    if assessment.default is None:
         return "open", "No default to compare with"
     if comparison is None:
         return "open", "The default itself"
-    wins = found.wins
-    if comparison.upper is None and wins is None:
-        return "open", "Better than the default? Unknown"
+    where = "on average" if assessment.primary == "mean" else "on most instances"
+    if assessment.grade == "better":
+        return "good", f"Better {where}"
+    if assessment.grade == "worse":
+        return "bad", f"Worse {where}"
+    if not _testable(assessment, comparison):
+        return "open", "Better than the default? Not yet testable"
     if comparison.condition is not None:
-        sorted_ = comparison.condition == UNSORTED
-        return (
-            "open",
-            "Only if instances are not sorted"
-            if sorted_
-            else "Only if these runs were not tuned on",
-        )
-    if comparison.grade != "open":
-        return (
-            ("good", "Better on average")
-            if comparison.grade == "better"
-            else ("bad", "Worse on average")
-        )
-    if wins is not None and wins.grade not in (None, "open"):
-        return (
-            ("good", "Better on most instances")
-            if wins.grade == "better"
-            else ("bad", "Worse on most instances")
-        )
-    return "open", "Not shown to be better than the default"
+        unsorted = comparison.condition == UNSORTED
+        return "open", f"Only if {'instances are not sorted' if unsorted else 'not tuned on these'}"
+    return "open", f"Not shown to be better {where}"
 
 
-def verdict_of(found: Assessment, setting: Context) -> str:
-    """The answer in one sentence."""
-    comparison = found.comparison
+def verdict_of(assessment: Assessment, context: Context) -> str:
+    """Return the answer in one or two sentences."""
+    comparison = assessment.comparison
     if comparison is not None:
-        return against_default(found, comparison, setting)
-    incumbent = called(found, found.incumbent)
-    if found.default is not None:
+        return against_default(assessment, comparison, context)
+    incumbent = called(assessment, assessment.incumbent)
+    if assessment.default is not None:
         return opening(f"{incumbent} is still the best: nothing better was found.")
-    # Nothing to be better than: the answer is what it costs.
-    return _hidden(found, setting, incumbent)
+    # Without a default, the answer is the cost.
+    return opening(_hidden(assessment, context, incumbent))
 
 
-def beside(found: Assessment, setting: Context) -> str:
-    """What stands below the verdict: what training hid, or where that is the verdict, how the
-    configuration was chosen.
-    """
-    if found.default is not None:
-        return hidden(found, setting)
-    ran = int((found.costs.runs > 0).sum())
-    adjusted = ", after adjusting for instance difficulty" if found.costs.adjusted else ""
-    said = f"It has the lowest training cost of {ran:,} configurations{adjusted}."
-    if ran == 1:
-        said = "It is the only one with runs."
-    elif found.costs.order[0] != found.own:
-        said = f"It was chosen out of {ran:,}."
-    return f"{said}{_heaviest(found, setting)}"
+def beside(assessment: Assessment, context: Context) -> str:
+    """Return the line below: secondary results and what training hides, or how it was chosen."""
+    if assessment.default is not None:
+        # A headline that could not test anything has the training costs already.
+        comparison = assessment.comparison
+        told = comparison is not None and not _testable(assessment, comparison)
+        return f"{_secondary(assessment, context)}{hidden(assessment, context, told=told)}"
+    candidates = int((assessment.costs.runs > 0).sum())
+    adjusted = ", after adjusting for instance difficulty" if assessment.costs.adjusted else ""
+    choice = f"It has the lowest training cost of {candidates:,} configurations{adjusted}."
+    if candidates == 1:
+        choice = "It is the only configuration with runs."
+    elif assessment.costs.order[0] != assessment.own:
+        choice = f"It was chosen out of {candidates:,}."
+    return f"{choice}{_heaviest(assessment, context)}"
 
 
-def against_default(found: Assessment, comparison: Comparison, setting: Context) -> str:
-    """Whether it is better than the default."""
-    who, default = called(found, comparison.configuration), called(found, comparison.default)
-    certain, wins = sure(found.asked.delta), found.wins
-    limited = comparison.lower is not None and comparison.upper is not None
-    if wins is not None and wins.grade in ("better", "worse") and comparison.grade == "open":
-        opposite = wins.limit if wins.opposite is None else wins.opposite
-        won = (
-            f"at least {share_at_least(wins.limit)}"
-            if wins.grade == "better"
-            else f"at most {share_at_most(opposite)}"
+def against_default(assessment: Assessment, comparison: Comparison, context: Context) -> str:
+    """Return whether it is better than the default, by the primary criterion."""
+    if not _testable(assessment, comparison):
+        return _untested(assessment, comparison, context)
+    winner = called(assessment, comparison.configuration)
+    default = called(assessment, comparison.default)
+    relation, effect = _effect(assessment, context, assessment.primary)
+    if effect:
+        certain = sure(assessment.asked.delta)
+        sentence = f"{winner} is {relation} than {default}: {certain} {effect}."
+    elif assessment.primary == "wins":
+        sentence = (
+            f"undecided: the runs show neither a majority of wins of {winner} over {default} nor "
+            "of losses."
         )
-        what = "beats" if wins.grade == "better" else "loses to"
-        lower = (
-            "expected utility is not shown to be higher"
-            if found.log.utility
-            else "mean cost is not shown to be lower"
-        )
-        mean = f"its {lower}" if limited else "nothing is guaranteed of its mean cost"
-        return opening(
-            f"{who} {what} {default} on most new instances: {certain} it wins {won} of the runs; {mean}."
-        )
-    if comparison.lower is None or comparison.upper is None:
-        if wins is not None:
-            return opening(
-                f"{who} is not shown to win against {default} on most new instances, nor to lose."
-            )
-        # What to do about it stands with the next steps.
-        why = (comparison.reason or "").partition(";")[0]
-        return opening(f"whether {who} is better than {default} is unknown: {why}.")
-    what, down, up = (
-        ("expected utility", "higher", "lower")
-        if found.log.utility
-        else ("mean cost", "lower", "higher")
-    )
-    if comparison.upper < 0:
-        gain = setting.cost(at_least(-comparison.upper))
-        said = f"{who} is better than {default}: {certain} its {what} is at least {gain} {down}."
-    elif comparison.lower > 0:
-        loss = setting.cost(at_least(comparison.lower))
-        said = f"{who} is worse than {default}: {certain} its {what} is at least {loss} {up}."
     else:
-        between = (
-            f"{at_most(-comparison.lower)} {down} to {setting.cost(at_most(comparison.upper))} {up}"
+        what = "expected utility" if assessment.log.utility else "mean cost"
+        sentence = (
+            f"undecided: the difference in {what} between {winner} and {default} lies "
+            f"{_interval(assessment, comparison, context)}."
         )
-        said = f"{who} is not shown to be better than {default}: its {what} may be anything from {between}."
-    if wins is not None and {wins.grade, comparison.grade} == {"better", "worse"}:
-        most = "loses" if wins.grade == "worse" else "wins"
-        said += f" Yet it {most} on most instances."
-    return opening(said if comparison.condition is None else f"if {comparison.condition}: {said}")
+    condition = "" if comparison.condition is None else f"if {comparison.condition}: "
+    return opening(f"{condition}{sentence}")
+
+
+def _testable(assessment: Assessment, comparison: Comparison) -> bool:
+    """Whether these runs allow limits for the primary criterion."""
+    return assessment.wins is not None if assessment.primary == "wins" else bool(comparison.method)
+
+
+def _effect(assessment: Assessment, context: Context, criterion: str) -> tuple[str, str]:
+    """Return "better" or "worse" by one criterion and by how much; empty if it is undecided."""
+    comparison, wins = assessment.comparison, assessment.wins
+    if criterion == "wins":
+        if wins is not None and wins.limit > 0.5:
+            return "better", f"it wins at least {share_at_least(wins.limit)} of the runs"
+        if wins is not None and wins.opposite is not None and wins.opposite < 0.5:
+            return "worse", f"it wins at most {share_at_most(wins.opposite)} of the runs"
+    elif comparison is not None and comparison.upper is not None and comparison.lower is not None:
+        utility = assessment.log.utility is not None
+        what = "expected utility" if utility else "mean cost"
+        down, up = ("higher", "lower") if utility else ("lower", "higher")
+        if comparison.upper < 0:
+            gain = context.cost(at_least(-comparison.upper))
+            return "better", f"its {what} is at least {gain} {down}"
+        if comparison.lower > 0:
+            loss = context.cost(at_least(comparison.lower))
+            return "worse", f"its {what} is at least {loss} {up}"
+    return "", ""
+
+
+def _secondary(assessment: Assessment, context: Context) -> str:
+    """Return what the criterion that does not decide shows, if anything."""
+    comparison = assessment.comparison
+    if comparison is None or comparison.condition is not None:
+        return ""
+    other = "wins" if assessment.primary == "mean" else "mean"
+    _, effect = _effect(assessment, context, other)
+    return f"Secondary: {effect}. " if effect else ""
+
+
+def _interval(assessment: Assessment, comparison: Comparison, context: Context) -> str:
+    """Return both limits of the difference; each alone is wrong with probability δ."""
+    low, high = comparison.lower or 0.0, comparison.upper or 0.0
+    if assessment.log.utility is not None:
+        low, high = -high, -low
+    level = confidence(min(1.0, 2 * assessment.asked.delta))
+    high_shown = context.cost(f"{'+' if high > 0 else ''}{at_most(high)}")
+    return f"between {at_least(low)} and {high_shown} ({level} interval)"
+
+
+def _untested(assessment: Assessment, comparison: Comparison, context: Context) -> str:
+    """Return what is known where the primary criterion cannot be tested, and why it cannot."""
+    winner = called(assessment, comparison.configuration)
+    default = called(assessment, comparison.default)
+    # The advice after the semicolon is part of the next steps.
+    why = (comparison.reason or "").partition(";")[0]
+    sentences = [f"Not yet testable: {why}."]
+    certificate, pairs = assessment.certificate, assessment.pairs
+    if certificate is not None and certificate.condition is None:
+        sentences.insert(0, f"{certified(certificate, context, winner, assessment.log.utility)}.")
+    if pairs.instances and comparison.lowest == comparison.highest:
+        costs = [
+            context.cost(number(float(values.mean()))) for values in (pairs.own, pairs.default)
+        ]
+        tuned = ", tuned on, so optimistic" if assessment.adaptive else ""
+        where = f"{counted(comparison.instances, f'common {comparison.on} instance')}"
+        known = f"in {comparison.on}, {winner} costs {costs[0]} and {default} {costs[1]}"
+        sentences.insert(
+            0, f"{opening(known)} ({where}{tuned if comparison.on != 'test' else ''})."
+        )
+    return " ".join(sentences)
 
 
 def certified(
-    certificate: Certificate, setting: Context, name: str, utility: str | None = None
+    certificate: Certificate, context: Context, name: str, utility: str | None = None
 ) -> str:
-    """The certificate as a sentence, without its full stop; of a utility, 1 − cost."""
-    what, limit = "mean cost", f"at most {setting.cost(at_most(certificate.upper))}"
-    if utility is not None:
+    """Return the certificate as a sentence without its full stop."""
+    what, limit = "mean cost", f"at most {context.cost(at_most(certificate.upper))}"
+    if utility is not None:  # costs are 1 − utility
         what, limit = f"expected utility ({utility})", f"at least {at_least(1 - certificate.upper)}"
-    said = f"{sure(certificate.delta)} the {what} of {name} on new instances is {limit}"
-    return opening(said if certificate.condition is None else f"if {certificate.condition}: {said}")
+    sentence = f"{sure(certificate.delta)} the {what} of {name} on new instances is {limit}"
+    condition = "" if certificate.condition is None else f"if {certificate.condition}: "
+    return opening(f"{condition}{sentence}")
 
 
-def hidden(found: Assessment, setting: Context) -> str:
-    """What the training cost hides, in a sentence or two; and which instance alone makes it, where
-    one does.
+def hidden(assessment: Assessment, context: Context, *, told: bool = False) -> str:
+    """Return what the training cost hides, and the instance that dominates it, if one does.
+
+    `told` if the reader knows the training cost.
     """
-    # Where a part of the instances chose another one, the verdict before this is about that one.
-    compared = found.comparison
-    who = (
-        "it"
-        if compared is None or compared.configuration == found.incumbent
-        else called(found, found.incumbent)
-    )
-    return f"{_hidden(found, setting, who)}{_heaviest(found, setting)}"
+    # If a part of the instances chose another configuration, the headline is about that one.
+    comparison = assessment.comparison
+    same = comparison is None or comparison.configuration == assessment.incumbent
+    subject = "it" if same else called(assessment, assessment.incumbent)
+    told = told and same and bool(assessment.pairs.instances)
+    text = f"{_hidden(assessment, context, subject, told)}{_heaviest(assessment, context)}"
+    return text.strip()
 
 
-def _heaviest(found: Assessment, setting: Context) -> str:
-    heaviest = found.heaviest
+def _heaviest(assessment: Assessment, context: Context) -> str:
+    heaviest = assessment.heaviest
     if heaviest is None:
         return ""
-    cost, runs = (
-        setting.cost(number(heaviest.cost)),
-        "its test cost" if heaviest.on == "test" else "its training cost",
-    )
-    return f" One instance alone, {heaviest.instance} with {cost}, makes up {percent(heaviest.share)} of {runs}."
+    cost, share = context.cost(number(heaviest.cost)), percent(heaviest.share)
+    instance = f"One instance alone, {heaviest.instance} with {cost},"
+    return f" {instance} accounts for {share} of its {heaviest.on} cost."
 
 
-def _hidden(found: Assessment, setting: Context, who: str) -> str:
-    seen = found.optimism
-    training = setting.cost(ends(found.costs.lowest[found.own], found.costs.training[found.own]))
-    true = setting.cost(number(seen.true_cost))
-    more = f" ({signed(seen.percent, 2)} %)" if math.isfinite(seen.percent) else ""
-    if seen.source == "test runs":
-        return f"On new instances{'' if who == 'it' else ','} {who} costs {true} on average, in training {training}{more}."
-    if seen.source == "unknown":
-        error = seen.selection_error
-        training_cost = float(found.costs.training[found.own])
-        shown = ""
-        if math.isfinite(error):
-            shown = ", although splits of the training instances show nothing"
-        if error > 0 and training_cost:
-            shown = f": splits of the training instances alone show {percent(error / abs(training_cost))}"
+def _hidden(assessment: Assessment, context: Context, subject: str, told: bool = False) -> str:
+    optimism, costs = assessment.optimism, assessment.costs
+    training_cost = float(costs.training[assessment.own])
+    training = context.cost(ends(costs.lowest[assessment.own], training_cost))
+    true = context.cost(number(optimism.true_cost))
+    change = f"{signed(optimism.percent, 2)} %" if math.isfinite(optimism.percent) else ""
+    if optimism.source == "test runs":
+        behind = f"{training} in training{f', {change}' if change else ''}"
+        return f"On new instances {subject} costs {true} on average ({behind})."
+    start = "" if told else f"{opening(subject)} costs {training} in training."
+    if optimism.source == "unknown":
+        error = optimism.selection_error
+        if not error > 0 or not training_cost:
+            return f"{start} Expect a higher cost on new instances; these runs cannot say how much."
+        higher = f"about {percent(error / abs(training_cost))} more"
         return (
-            f"What {who} costs on new instances is unknown: it was tuned on these. In training it costs {training}; expect "
-            f"more{shown}."
+            f"{start} Expect a higher cost on new instances: cross-validation on the training "
+            f"instances suggests {higher}; tuning on them probably makes the true gap larger."
         )
-    if not math.isfinite(seen.gap) or len(found.matrix.instances) == 1:
-        return (
-            f"In training {who} costs {training}; with one instance nothing can be said of others."
-        )
-    if seen.gap <= 0:
-        large = _if_tuned(found, "it can be large")
-        return (
-            f"In training {who} costs {training}; splitting the instances shows no optimism{large}."
-        )
-    expected = f"expect about {true} on new instances{more}{_if_tuned(found, 'more')}"
-    return f"In training {who} costs {training}; since it was chosen for that, {expected}."
+    if not math.isfinite(optimism.gap) or len(assessment.matrix.instances) == 1:
+        return f"{start} One instance says nothing about others."
+    unknown = assessment.trajectory.proposed == "unknown" and assessment.asked.chosen is None
+    if optimism.gap <= 0:
+        tuned = "; if it was tuned on them, it can still be large" if unknown else ""
+        return f"{start} These runs show no optimism{tuned}."
+    behind = f" ({change})" if change else ""
+    tuned = "; more if it was tuned on these" if unknown else ""
+    expected = f"expect about {true} on new instances{behind}{tuned}"
+    return f"{start} Because it was picked for its low training cost, {expected}."
 
 
-def _if_tuned(found: Assessment, then: str) -> str:
-    """What splits cannot know where nobody has said how the configurations came about."""
-    return (
-        f", but if it was tuned on these, {then}"
-        if found.trajectory.proposed == "unknown" and found.asked.chosen is None
-        else ""
-    )
+def key(assessment: Assessment, context: Context) -> tuple[Fact, ...]:
+    """Return the numbers beside the verdict; only those that are known."""
+    comparison = assessment.comparison
+    facts = [
+        in_training(assessment, context),
+        true_cost(assessment, context),
+        _limit(assessment, context),
+        None if comparison is None else _to_default(assessment, comparison, context),
+        None if assessment.noise.bottleneck is None else _bottleneck(assessment),
+    ]
+    return tuple(fact for fact in facts if fact is not None)
 
 
-def key(found: Assessment, setting: Context) -> tuple[Fact, ...]:
-    """The numbers beside the verdict."""
-    return (
-        in_training(found, setting),
-        true_cost(found, setting),
-        limit(found, setting),
-        *([] if found.comparison is None else [to_default(found, found.comparison, setting)]),
-        *([] if found.noise.bottleneck is None else [bottleneck(found)]),
-    )
-
-
-def at_a_glance(found: Assessment, setting: Context) -> Figure | None:
-    """The costs that the verdict speaks of, in one picture; none where no cost is known."""
-    # What is known by two ends only has no place on a line.
-    costs = np.where(found.costs.lowest < found.costs.training, np.nan, found.costs.training)
-    training = float(costs[found.own])
+def at_a_glance(assessment: Assessment, context: Context) -> Figure | None:
+    """Return the costs of the verdict as a figure; None if no cost is known."""
+    costs = assessment.costs
+    # A cost known only as a range has no place on a line.
+    known = np.where(costs.lowest < costs.training, np.nan, costs.training)
+    training = float(known[assessment.own])
     if not math.isfinite(training):
         return None
 
-    def draw() -> Any:
-        from truecost.show import figures
+    def inputs() -> dict[str, Any]:
+        default, optimism = assessment.default, assessment.optimism
+        certificate = assessment.certificate
+        cost = upper = None
+        if default is not None and default != assessment.incumbent:
+            cost = float(known[assessment.matrix.configurations.index(default)])
+        if certificate is not None and certificate.condition is None:
+            same = certificate.configuration == assessment.incumbent
+            upper = certificate.upper if same else None
+        true = None if optimism.source == "unknown" else optimism.true_cost
+        values = {"default": cost, "true": true, "upper": upper}
+        finite = {name: v for name, v in values.items() if v is not None and math.isfinite(v)}
+        return {"training": training, **finite}
 
-        default, seen, certificate = found.default, found.optimism, found.certificate
-        compared = default is not None and default != found.incumbent
-        own = float(costs[found.matrix.configurations.index(default)]) if compared else math.nan
-        limited = (
-            certificate is not None
-            and certificate.condition is None
-            and certificate.configuration == found.incumbent
-        )
-        data = figures.glance_data(
-            training,
-            default=own if math.isfinite(own) else None,
-            true=None
-            if seen.source == "unknown" or not math.isfinite(seen.true_cost)
-            else seen.true_cost,
-            upper=certificate.upper if certificate is not None and limited else None,
-        )
-        return data, figures.glance_chart(data, delta=found.asked.delta, unit=setting.unit)
-
-    return Figure(name="glance", title="What the winner costs", notes=(), draw=draw)
+    draw = drawing("glance", inputs, delta=assessment.asked.delta, unit=context.unit)
+    return Figure("glance", "What the winner costs", (), draw)
 
 
-def in_training(found: Assessment, setting: Context) -> Fact:
-    """The training cost, or its two ends."""
-    training, lowest, censored = (
-        float(each[found.own])
-        for each in (found.costs.training, found.costs.lowest, found.censored)
-    )
-    note = f"{counted(int(censored), 'run')} stopped at a cap" if censored else ""
-    shown = ends(lowest, training)
-    return Fact(term="training-cost", value=training, shown=shown, unit=setting.in_unit, note=note)
+def in_training(assessment: Assessment, context: Context) -> Fact:
+    """Return the training cost, or its range."""
+    place = assessment.own
+    training, censored = float(assessment.costs.training[place]), int(assessment.censored[place])
+    note = f"{counted(censored, 'run')} stopped at a cap" if censored else ""
+    shown = ends(float(assessment.costs.lowest[place]), training)
+    return Fact("training-cost", training, shown, unit=context.in_unit, note=note)
 
 
-def true_cost(found: Assessment, setting: Context) -> Fact:
-    """The one estimate of the true cost there is."""
-    seen = found.optimism
-    if seen.source == "unknown":
-        return Fact(
-            term="true-cost", value=None, shown="unknown", note="needs runs on new instances"
-        )
-    note = (
-        "on test runs" if seen.source == "test runs" else "training cost, corrected for the choice"
-    )
-    return Fact(
-        term="true-cost",
-        value=seen.true_cost,
-        shown=number(seen.true_cost),
-        unit=setting.in_unit,
-        note=note,
-    )
+def true_cost(assessment: Assessment, context: Context) -> Fact | None:
+    """Return the estimated cost on new instances, if there is one."""
+    optimism = assessment.optimism
+    if optimism.source == "unknown" or not math.isfinite(optimism.true_cost):
+        return None
+    corrected = "training cost, corrected for the choice"
+    note = "mean of the test runs" if optimism.source == "test runs" else corrected
+    shown = number(optimism.true_cost)
+    return Fact("true-cost", optimism.true_cost, shown, unit=context.in_unit, note=note)
 
 
-def limit(found: Assessment, setting: Context) -> Fact:
-    """The upper limit of the true cost."""
-    certificate = found.certificate
-    label = f"at most, {sureness(found.asked.delta)}"
+def _limit(assessment: Assessment, context: Context) -> Fact | None:
+    """Return the upper limit of the true cost, if there is one."""
+    certificate = assessment.certificate
     if certificate is None:
-        return Fact(
-            term="interval",
-            label=label,
-            value=None,
-            shown="unknown",
-            note="see below: How sure is that?",
-        )
-    notes = (
-        []
-        if certificate.configuration == found.incumbent
-        else [f"of configuration {certificate.configuration}"]
-    )
-    notes += (
-        []
-        if certificate.condition is None
-        else [
-            "if in random order" if certificate.condition == UNSORTED else "if not tuned on these"
-        ]
-    )
-    return Fact(
-        term="interval",
-        label=label,
-        value=certificate.upper,
-        shown=at_most(certificate.upper),
-        unit=setting.in_unit,
-        note=", ".join(notes),
-    )
+        return None
+    notes = []
+    if certificate.configuration != assessment.incumbent:
+        notes.append(f"of configuration {certificate.configuration}")
+    if certificate.condition is not None:
+        unsorted = certificate.condition == UNSORTED
+        notes.append("if in random order" if unsorted else "if not tuned on these")
+    label = f"at most, {confidence(assessment.asked.delta)} confidence"
+    shown, note = at_most(certificate.upper), ", ".join(notes)
+    return Fact("interval", certificate.upper, shown, label, context.in_unit, note)
 
 
-def to_default(found: Assessment, comparison: Comparison, setting: Context) -> Fact:
-    """The mean difference to the default."""
+def _to_default(assessment: Assessment, comparison: Comparison, context: Context) -> Fact | None:
+    """Return the mean difference to the default, if they have common instances."""
+    if not comparison.instances:
+        return None
     note = f"on {counted(comparison.instances, f'{comparison.on} instance')}"
-    if comparison.configuration != found.incumbent:
-        note = f"of {called(found, comparison.configuration)}, {note}"
+    if comparison.configuration != assessment.incumbent:
+        note = f"of {called(assessment, comparison.configuration)}, {note}"
     if comparison.lower is not None and comparison.upper is not None:
-        note += f"; {at_least(comparison.lower)} to {at_most(comparison.upper)}, each {sureness(found.asked.delta)}"
+        level = confidence(min(1.0, 2 * assessment.asked.delta))
+        note += f"; {level} interval {limits(comparison.lower, comparison.upper)}"
     shown = difference(comparison)
-    return Fact(
-        term="difference", value=comparison.observed, shown=shown, unit=setting.in_unit, note=note
-    )
+    return Fact("difference", comparison.observed, shown, unit=context.in_unit, note=note)
 
 
 def difference(comparison: Comparison, sign: int = 1) -> str:
-    """The mean difference, or its two ends; with a sign of −1 turned round, as a utility has it."""
+    """Return the mean difference, or its range; a sign of −1 turns it into one of utilities."""
     low, high = (signed(sign * end) for end in (comparison.lowest, comparison.highest)[::sign])
     return signed(sign * comparison.observed) if low == high else f"{low} to {high}"
 
 
-def bottleneck(found: Assessment) -> Fact:
-    """What the error is mostly from."""
-    noise = found.noise
-    shown = {"runs": "too few runs", "instances": "too few instances", None: "–"}[noise.bottleneck]
+def _bottleneck(assessment: Assessment) -> Fact:
+    noise = assessment.noise
     note = ""
-    if noise.bottleneck is not None and noise.within + noise.across > 0:
-        share = noise.across / (noise.across + noise.within)
-        note = f"{percent(share)} of a run's variance is between instances"
-    return Fact(term="bottleneck", value=noise.bottleneck, shown=shown, note=note)
+    if noise.within + noise.across > 0:
+        share = percent(noise.across / (noise.across + noise.within))
+        note = f"{share} of a run's variance is between instances"
+    return Fact("bottleneck", noise.bottleneck, f"too few {noise.bottleneck}", note=note)

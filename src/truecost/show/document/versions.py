@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from truecost.judge.assessment import Assessment
 from truecost.judge.statements import Comparison
-from truecost.show.blocks import Block, Cell, Column, Document, Section, Table, Text, Tone
+from truecost.show.blocks import Block, Cell, Column, Document, Section, Table, Tone
 from truecost.show.document.context import Context, opening, sure
 from truecost.show.document.runs import left_out
 from truecost.show.document.statement_table import what_is_shown
@@ -37,7 +37,7 @@ def compared(assessment: Assessment, context: Context) -> Document:
     assert comparison is not None  # noqa: S101 - a comparison has two configurations
     new, old = comparison.configuration, comparison.default
     tone, badge = BADGES[assessment.grade]
-    sections = [_statements(assessment, old), _instances(assessment, comparison)]
+    sections = [_statements(assessment, new, old), _instances(assessment, comparison)]
     return Document(
         title=context.title or f"{new} compared with {old}",
         subtitle=f"Paired on {counted(comparison.instances, 'common instance')}.",
@@ -83,7 +83,7 @@ def _verdict(assessment: Assessment, comparison: Comparison, context: Context) -
     )
 
 
-def _statements(assessment: Assessment, old: str) -> Section | None:
+def _statements(assessment: Assessment, new: str, old: str) -> Section | None:
     """The statement table, worse lines first, with the name of OLD instead of "the default"."""
     section = what_is_shown(assessment)
     if section is None:
@@ -92,23 +92,20 @@ def _statements(assessment: Assessment, old: str) -> Section | None:
     for block in section.blocks:
         if isinstance(block, Table):
             rows = [
-                tuple(cell._replace(shown=_named(cell.shown, old)) for cell in row)
+                tuple(cell._replace(shown=_named(cell.shown, old, new)) for cell in row)
                 for row in sorted(block.rows, key=lambda row: ORDER.get(row[-1].tone, 1))
             ]
             blocks.append(replace(block, rows=tuple(rows)))
-        elif isinstance(block, Text):
-            blocks.append(replace(block, text=_named(block.text, old)))
         else:
             blocks.append(block)
-    return replace(section, lead=_named(section.lead, old), blocks=tuple(blocks))
+    return replace(section, lead=_named(section.lead, old, new), blocks=tuple(blocks))
 
 
-def _named(text: str, old: str) -> str:
-    return (
-        text.replace(f"the default ({old})", old)
-        .replace("the default", old)
-        .replace("default", old)
-    )
+def _named(text: str, old: str, new: str) -> str:
+    roles = {f"the default ({old})": old, "the default": old, "default": old, "winner": new}
+    for role, name in roles.items():
+        text = text.replace(role, name)
+    return text
 
 
 def _instances(assessment: Assessment, comparison: Comparison) -> Section | None:

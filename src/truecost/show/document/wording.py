@@ -1,4 +1,4 @@
-"""How each quantity is put into words: one entry a quantity of `truecost.stats.quantities`."""
+"""The words for each quantity of `truecost.stats.quantities`."""
 
 from collections.abc import Callable
 from typing import Final, NamedTuple
@@ -15,16 +15,16 @@ from truecost.show.numbers import (
 
 
 class Wording(NamedTuple):
-    """How a quantity is put into words.
+    """The words for a quantity.
 
     Attributes
     ----------
     label
-        What it is called in a table.
+        Its name in a table.
     claim
-        That {who} reaches {value}, against {default}.
+        The sentence that {who} reaches {value}, against {default}.
     value, least, most
-        How its values are written, and limits from below and from above.
+        How to write its values, lower limits and upper limits.
     """
 
     label: str
@@ -41,33 +41,35 @@ def _points(write: Callable[[float], str]) -> Callable[[float], str]:
 SHARE: Final = (percent, share_at_least, share_at_most)
 WORDS: Final = {
     "mean": Wording("mean cost", "{who} costs at most {value} on average"),
-    "solved share": Wording("runs solved", "{who} solves at least {value} of its runs", *SHARE),
-    "median": Wording("half of all runs cost", "half of all runs of {who} cost at most {value}"),
+    "solved share": Wording(
+        "share of runs solved", "{who} solves at least {value} of its runs", *SHARE
+    ),
+    "median": Wording("median cost", "the median cost of {who} is at most {value}"),
     "nine in ten": Wording(
-        "nine in ten runs cost", "nine in ten runs of {who} cost at most {value}"
+        "90th percentile of cost", "the 90th percentile of the cost of {who} is at most {value}"
     ),
     "wins": Wording(
-        "runs won against the default, ties half",
+        "share of runs won (ties count ½)",
         "{who} wins more than {value} of its runs against {default}",
         *SHARE,
     ),
     "speed-up": Wording(
-        "times faster than the default, in the median",
+        "median speed-up over the default",
         "{who} is at least {value} times faster than {default} in the median",
     ),
     "difference of solved shares": Wording(
-        "more runs solved than by the default, in points",
-        "{who} solves more of its runs than {default}, by at least {value} percentage points",
+        "more runs solved than by the default (percentage points)",
+        "{who} solves at least {value} percentage points more of its runs than {default}",
         _points(signed),
         _points(at_least),
         _points(at_most),
     ),
     "ratio of means": Wording(
-        "mean cost of the default over its own",
+        "ratio of mean costs, default ÷ winner",
         "{default} costs at least {value} times as much as {who} on average",
     ),
     "difference": Wording(
-        "mean cost − that of the default",
+        "difference of mean costs, winner − default",
         "{who} costs less than {default} on average",
         signed,
     ),

@@ -1,7 +1,9 @@
 """Figures: `<name>_data` shapes the table, `<name>_chart` draws it, `save` writes a file."""
 
 from truecost.show.figures.bounds import bounds_chart, bounds_data
+from truecost.show.figures.boxes import boxes_chart, boxes_data
 from truecost.show.figures.certificate_width import certificate_width_chart, certificate_width_data
+from truecost.show.figures.ecdf import cactus_chart, ecdf_chart, ecdf_data
 from truecost.show.figures.error_curves import (
     ERRORS,
     ErrorName,
@@ -17,8 +19,15 @@ from truecost.show.figures.paired_differences import (
     paired_differences_chart,
     paired_differences_data,
 )
+from truecost.show.figures.performance_profile import (
+    performance_profile_chart,
+    performance_profile_data,
+)
 from truecost.show.figures.plan_curve import plan_curve_chart, plan_curve_data
+from truecost.show.figures.ranking import ranking_chart, ranking_data
 from truecost.show.figures.regret import regret_chart, regret_data
+from truecost.show.figures.scatter import scatter_chart, scatter_data
+from truecost.show.figures.training_test import training_test_chart, training_test_data
 from truecost.show.figures.variance_shares import variance_shares_chart, variance_shares_data
 from truecost.show.saving import save
 
@@ -28,8 +37,13 @@ __all__ = [
     "MatrixPicture",
     "bounds_chart",
     "bounds_data",
+    "boxes_chart",
+    "boxes_data",
+    "cactus_chart",
     "certificate_width_chart",
     "certificate_width_data",
+    "ecdf_chart",
+    "ecdf_data",
     "error_curves_chart",
     "error_curves_data",
     "estimators_chart",
@@ -44,11 +58,19 @@ __all__ = [
     "overtuning_data",
     "paired_differences_chart",
     "paired_differences_data",
+    "performance_profile_chart",
+    "performance_profile_data",
     "plan_curve_chart",
     "plan_curve_data",
+    "ranking_chart",
+    "ranking_data",
     "regret_chart",
     "regret_data",
     "save",
+    "scatter_chart",
+    "scatter_data",
+    "training_test_chart",
+    "training_test_data",
     "variance_shares_chart",
     "variance_shares_data",
 ]

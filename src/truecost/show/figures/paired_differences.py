@@ -103,7 +103,7 @@ def paired_differences_chart(
     zero = theme.plot(pl.DataFrame({"zero": [0.0]})).mark_rule(color=theme.BLACK, strokeWidth=0.8)
     lines = [f"Mean {numbers.signed(one['mean'])} (dashed)"]
     if limited:
-        limits = f"{numbers.at_least(one['lower'])} to {numbers.at_most(one['upper'])}"
+        limits = numbers.limits(one["lower"], one["upper"])
         # Each end alone is wrong with probability delta, so the two together with up to 2 delta.
         lines.append(f"{numbers.confidence(2 * delta)} interval {limits} (shaded)")
     thinned = f" {data.height:,} of them are shown." if data.height < size else ""

@@ -1,0 +1,86 @@
+"""How far from the best: performance profiles (Dolan and Moré, 2002)."""
+
+from collections.abc import Mapping
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from truecost.errors import InputError
+from truecost.matrix import CostMatrix
+from truecost.show import theme
+from truecost.show.figures.pairs import common_runs
+from truecost.show.theme import Chart, Look, Series, axis, tip
+
+LOOKS = (
+    (theme.BLUE, theme.SOLID),
+    (theme.ORANGE, theme.DASHED),
+    (theme.GREEN, theme.DOTTED),
+    (theme.PURPLE, theme.DASH_DOTTED),
+    (theme.GREY, [12, 2]),
+    (theme.BLACK, [4, 2]),
+)
+
+
+def performance_profile_data(matrix: CostMatrix, configurations: Mapping[str, str]) -> pl.DataFrame:
+    """Share of instances on which a configuration is within a factor of the best of these.
+
+    `configurations` are names by their labels, at most six. An instance on which a configuration
+    solves nothing counts for no factor. Costs have to be positive.
+
+    Returns
+    -------
+    DataFrame
+        `series` (the label), `factor` (from 1), `share` of the instances.
+    """
+    if not 2 <= len(configurations) <= len(LOOKS):
+        got = len(configurations)
+        raise InputError(f"Expected 2 to {len(LOOKS)} configurations to compare, got {got}.")
+    runs = common_runs(matrix, list(configurations.values()))
+    means = runs.means
+    if not (means > 0).all():
+        raise InputError("Expected positive costs: ratios of others mean nothing.")
+    solved = (runs.costs < runs.limit).any(axis=2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        factors = np.where(solved, means / means.min(axis=0), np.inf)
+    parts = []
+    for label, row in zip(configurations, factors, strict=True):
+        finite = np.sort(row[np.isfinite(row)])
+        values, counts = np.unique(finite, return_counts=True)
+        share = counts.cumsum() / row.size
+        # Every curve starts at factor 1.
+        start = values.size == 0 or values[0] > 1
+        values, share = (
+            np.r_[[first] * start, rest] for first, rest in ((1.0, values), (0.0, share))
+        )
+        parts.append(pl.DataFrame({"series": label, "factor": values, "share": share}))
+    return pl.concat(parts)
+
+
+@theme.figure
+def performance_profile_chart(data: pl.DataFrame) -> Chart:
+    """Share of instances against the factor; the higher the better."""
+    labels = data["series"].unique(maintain_order=True).to_list()
+    looks = zip(labels, LOOKS, strict=False)
+    series = Series({label: Look(label, color, dash) for label, (color, dash) in looks})
+    last = max(2.0, *data["factor"].to_list())
+    scale, ticks = axis([1.0, last], log=True)
+    scale = alt.Scale(type="log", domain=[1, 1.1 * last], nice=False)
+    ends = data.group_by("series", maintain_order=True).last()
+    ends = ends.with_columns(factor=pl.lit(1.1 * last)).select(data.columns)
+    table = pl.concat([data, ends]).with_columns(series.labels("series"))
+    y_axis, y_scale = alt.Axis(format="%"), alt.Scale(domain=[0, 1])
+    x_title = "factor of the best cost on an instance"
+    base = theme.plot(table).encode(
+        x=alt.X("factor:Q", title=x_title, scale=scale, axis=ticks),
+        y=alt.Y("share:Q", title="share of instances", axis=y_axis, scale=y_scale),
+    )
+    color = series.color(symbolType="stroke", symbolSize=400)
+    lines = base.mark_line(strokeWidth=2, interpolate="step-after", clip=True)
+    lines = lines.encode(color=color, strokeDash=series.dash())
+    share = tip("share:Q", "share of instances within it", ".1%")
+    tooltip = [tip("series:N", "configuration"), tip("factor:Q", "factor"), share]
+    points = base.mark_point(**theme.UNSEEN).encode(tooltip=tooltip)
+    note = "Share of instances on which a configuration is within a factor of the cheapest of these"
+    title = theme.heading("Performance profile", note)
+    return alt.layer(lines, points).properties(**theme.SIZE, title=title)
