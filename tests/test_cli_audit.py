@@ -71,7 +71,7 @@ def test_certify_says_what_it_rests_on(files: Path, run: Run) -> None:
     for words in (
         "star-bets",
         "From test runs",
-        "What does it rest on?",
+        "What are the assumptions?",
         "random-03 was chosen before any of the test costs",
     ):
         assert words in said

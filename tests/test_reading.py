@@ -146,7 +146,7 @@ def test_commands_get_the_options_of_reading() -> None:
         source: Annotated[Source, "nothing if not given"],
         more: Annotated[int, typer.Option(help="Its own.")] = 1,
     ) -> None:
-        """Look."""
+        """Style."""
         seen.append((source, more))
 
     words = [

@@ -167,8 +167,8 @@ def test_interruption(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("matrix", "words"),
     [
-        (with_gaps(6, 12, 4, least=2), ["S† is not defined", "missing"]),
-        (runtimes(5, 13, 1), ["With one run an instance", "none missing"]),
+        (with_gaps(6, 12, 4, least=2), ["S† is undefined", "missing"]),
+        (runtimes(5, 13, 1), ["With one run per instance", "none missing"]),
         (named(np.full((4, 8, 2), 7.0)), ["**cannot be judged**"]),
         (
             named(np.random.default_rng(1).normal(0, 1, (5, 9, 2)), low=-9, high=9),

@@ -127,7 +127,7 @@ def heading(text: str, *subtitle: str, **options: Any) -> alt.TitleParams:
     return alt.TitleParams(text, subtitle=list(subtitle), limit=TITLE_LIMIT, **options)
 
 
-class Look(NamedTuple):
+class Style(NamedTuple):
     """The label, colour, dash and shape of a series."""
 
     label: str
@@ -139,7 +139,7 @@ class Look(NamedTuple):
 class Series:
     """The series of a figure in the order of the legend; `field` is the column of their labels."""
 
-    def __init__(self, looks: Mapping[str, Look], field: str = "what") -> None:
+    def __init__(self, looks: Mapping[str, Style], field: str = "what") -> None:
         self._looks, self._field = looks, field
         self.names = [look.label for look in looks.values()]
 

@@ -9,7 +9,7 @@ from truecost.errors import InputError
 from truecost.show import theme
 from truecost.show.figures.sweep_panels import MEANINGS, MOST_POINTS, panel, thinned
 from truecost.show.numbers import confidence
-from truecost.show.theme import Chart, Look, labelled
+from truecost.show.theme import Chart, Style, labelled
 
 
 def bounds_data(
@@ -48,9 +48,9 @@ def bounds_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost")
     """A row of panels for the uniform error, and one for the selection error."""
     observed = f"observed: {confidence(delta)} of all splits lie below"
     looks = {
-        "observed": Look(observed, theme.BLUE),
-        "bennett": Look("Theorem 2, Bennett's form", theme.BLACK, theme.DASHED),
-        "printed": Look("Theorem 2 as printed", theme.ORANGE, theme.DOTTED),
+        "observed": Style(observed, theme.BLUE),
+        "bennett": Style("Theorem 2, Bennett's form", theme.BLACK, theme.DASHED),
+        "printed": Style("Theorem 2 as printed", theme.ORANGE, theme.DOTTED),
     }
     rows = []
     for error in data["error_name"].unique(maintain_order=True):

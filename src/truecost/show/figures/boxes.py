@@ -10,7 +10,7 @@ import polars as pl
 from truecost.matrix import CostMatrix
 from truecost.show import theme
 from truecost.show.figures.pairs import common_runs, family_of
-from truecost.show.theme import Chart, Look, Series, axis, labelled, tip
+from truecost.show.theme import Chart, Series, Style, axis, labelled, tip
 
 # Groups that are shown, those with the largest differences first.
 MOST_GROUPS = 30
@@ -66,7 +66,7 @@ def boxes_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     labels = data["series"].unique(maintain_order=True).to_list()
     colors = (theme.BLUE, theme.ORANGE, theme.GREEN, theme.PURPLE)
     looks = zip(labels, colors, strict=False)
-    series = Series({label: Look(label, color) for label, color in looks})
+    series = Series({label: Style(label, color) for label, color in looks})
     costs = [*data["low"], *data["high"]]
     scale, ticks = axis(costs, log=min(costs) > 0)
     table = data.with_columns(series.labels("series"))

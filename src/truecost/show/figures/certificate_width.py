@@ -7,15 +7,15 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from truecost.show import numbers, theme
-from truecost.show.theme import Chart, Look, Series, axis, labelled, tip
+from truecost.show.theme import Chart, Series, Style, axis, labelled, tip
 
 METHODS = {
-    "star-bets": Look("star-bets: STaR-Bets, the default", theme.BLUE),
-    "betting": Look("betting: hedged capital", theme.ORANGE, theme.DASHED),
-    "empirical-bernstein": Look(
+    "star-bets": Style("star-bets: STaR-Bets, the default", theme.BLUE),
+    "betting": Style("betting: hedged capital", theme.ORANGE, theme.DASHED),
+    "empirical-bernstein": Style(
         "empirical-bernstein: from the sample variance", theme.GREEN, theme.DOTTED
     ),
-    "hoeffding": Look("hoeffding: from the cost range alone", theme.PURPLE, theme.DASH_DOTTED),
+    "hoeffding": Style("hoeffding: from the cost range alone", theme.PURPLE, theme.DASH_DOTTED),
 }
 
 

@@ -9,7 +9,7 @@ import polars as pl
 from truecost.matrix import CostMatrix
 from truecost.show import theme
 from truecost.show.figures.pairs import common_runs
-from truecost.show.theme import Chart, Look, Series, axis, labelled, tip
+from truecost.show.theme import Chart, Series, Style, axis, labelled, tip
 
 BEST = "virtual best"
 LOOKS = (
@@ -136,10 +136,11 @@ def cactus_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
 def _series(data: pl.DataFrame) -> Series:
     labels = data["series"].unique(maintain_order=True).to_list()
     looks = {
-        label: Look(label, color, dash) for label, (color, dash) in zip(labels, LOOKS, strict=False)
+        label: Style(label, color, dash)
+        for label, (color, dash) in zip(labels, LOOKS, strict=False)
     }
     if BEST in looks:
-        looks[BEST] = Look(f"{BEST} of all configurations", theme.GREY, theme.DOTTED)
+        looks[BEST] = Style(f"{BEST} of all configurations", theme.GREY, theme.DOTTED)
     return Series(looks)
 
 

@@ -10,7 +10,7 @@ from truecost.errors import InputError
 from truecost.paper.fit import FORMULAS, Fit, Kind
 from truecost.show import theme
 from truecost.show.figures.sweep_panels import MEANINGS, MOST_POINTS, panel, thinned
-from truecost.show.theme import Chart, Look, labelled
+from truecost.show.theme import Chart, Style, labelled
 
 ErrorName = Literal["uniform", "selection"]
 ERRORS: tuple[ErrorName, ...] = get_args(ErrorName)
@@ -74,9 +74,9 @@ def error_curves_chart(
 ) -> Chart:
     """A panel each for m, N and K: the observed error, the paper's curve, and Theorem 2."""
     looks = {
-        "observed": Look(f"observed mean {error} error", theme.BLUE),
-        "fit": Look("fitted curve", theme.ORANGE, theme.DASHED),
-        "bound": Look("Theorem 2 (Bennett, plug-in)", theme.BLACK, theme.DOTTED),
+        "observed": Style(f"observed mean {error} error", theme.BLUE),
+        "fit": Style("fitted curve", theme.ORANGE, theme.DASHED),
+        "bound": Style("Theorem 2 (Bennett, plug-in)", theme.BLACK, theme.DOTTED),
     }
     y = labelled(f"{error} error", unit)
     panels = []

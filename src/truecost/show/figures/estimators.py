@@ -8,14 +8,14 @@ import polars as pl
 from truecost.errors import InputError
 from truecost.show import theme
 from truecost.show.numbers import counted
-from truecost.show.theme import Chart, Look, Series, axis, labelled, tip
+from truecost.show.theme import Chart, Series, Style, axis, labelled, tip
 
 ESTIMATORS = {
-    "even": Look("S*: runs spread evenly over the instances", theme.BLUE),
-    "concentrated": Look(
+    "even": Style("S*: runs spread evenly over the instances", theme.BLUE),
+    "concentrated": Style(
         "S†: all runs of one instance after another", theme.ORANGE, theme.DASHED, "square"
     ),
-    "scattered": Look(
+    "scattered": Style(
         "S°: instances drawn with replacement", theme.GREEN, theme.DOTTED, "triangle-up"
     ),
 }

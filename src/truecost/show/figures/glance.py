@@ -4,13 +4,13 @@ import altair as alt
 import polars as pl
 
 from truecost.show import numbers, theme
-from truecost.show.theme import Chart, Look, Series, axis, labelled, tip
+from truecost.show.theme import Chart, Series, Style, axis, labelled, tip
 
 GLANCE = Series(
     {
-        "default": Look("default", theme.GREY, shape="square"),
-        "training": Look("in training", theme.ORANGE, shape="diamond"),
-        "true": Look("new instances", theme.BLUE),
+        "default": Style("default", theme.GREY, shape="square"),
+        "training": Style("in training", theme.ORANGE, shape="diamond"),
+        "true": Style("new instances", theme.BLUE),
     }
 )
 # Pixels of a row.

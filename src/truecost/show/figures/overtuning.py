@@ -8,16 +8,16 @@ import polars as pl
 
 from truecost.show import theme
 from truecost.show.numbers import counted, number
-from truecost.show.theme import Chart, Look, Series, axis, labelled, tip
+from truecost.show.theme import Chart, Series, Style, axis, labelled, tip
 
 if TYPE_CHECKING:
     from truecost.paper.one_split import OneSplit
 
 MARKS = Series(
     {
-        "other": Look("configuration", theme.GREY),
-        "best": Look("lowest test cost", theme.BLUE, shape="square"),
-        "winner": Look(
+        "other": Style("configuration", theme.GREY),
+        "best": Style("lowest test cost", theme.BLUE, shape="square"),
+        "winner": Style(
             "lowest training cost: this split's winner", theme.ORANGE, shape="triangle-up"
         ),
     }

@@ -10,14 +10,14 @@ from truecost.errors import InputError
 from truecost.judge.optimism import OverTuning
 from truecost.show import theme
 from truecost.show.numbers import number
-from truecost.show.theme import Chart, Look, Series, axis, labelled, tip
+from truecost.show.theme import Chart, Series, Style, axis, labelled, tip
 
 # A difference below this share of a cost is rounding.
 ROUNDING = 1e-12
 SERIES = Series(
     {
-        "training": Look("training cost", theme.BLUE),
-        "true": Look("cost on test runs", theme.ORANGE, theme.DASHED, "square"),
+        "training": Style("training cost", theme.BLUE),
+        "true": Style("cost on test runs", theme.ORANGE, theme.DASHED, "square"),
     }
 )
 

@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike
 
 from truecost.errors import InputError
 from truecost.show import numbers, theme
-from truecost.show.theme import Chart, Look, Series, labelled, tip
+from truecost.show.theme import Chart, Series, Style, labelled, tip
 
 SIDES = Series(
     {
-        "incumbent": Look("the incumbent costs less", theme.BLUE),
-        "default": Look("the default costs less", theme.AMBER),
-        "neither": Look("both cost the same", theme.GREY),
+        "incumbent": Style("the incumbent costs less", theme.BLUE),
+        "default": Style("the default costs less", theme.AMBER),
+        "neither": Style("both cost the same", theme.GREY),
     }
 )
 # More bars could not be distinguished.

@@ -10,7 +10,7 @@ from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.show import theme
 from truecost.show.figures.pairs import common_runs
-from truecost.show.theme import Chart, Look, Series, axis, tip
+from truecost.show.theme import Chart, Series, Style, axis, tip
 
 LOOKS = (
     (theme.BLUE, theme.SOLID),
@@ -62,7 +62,7 @@ def performance_profile_chart(data: pl.DataFrame) -> Chart:
     """Share of instances against the factor; the higher the better."""
     labels = data["series"].unique(maintain_order=True).to_list()
     looks = zip(labels, LOOKS, strict=False)
-    series = Series({label: Look(label, color, dash) for label, (color, dash) in looks})
+    series = Series({label: Style(label, color, dash) for label, (color, dash) in looks})
     last = max(2.0, *data["factor"].to_list())
     scale, ticks = axis([1.0, last], log=True)
     scale = alt.Scale(type="log", domain=[1, 1.1 * last], nice=False)

@@ -8,14 +8,14 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from truecost.show import theme
-from truecost.show.theme import Chart, Look, Series, axis, labelled, tip
+from truecost.show.theme import Chart, Series, Style, axis, labelled, tip
 
 MOST_ROWS = 30
 MARKS = Series(
     {
-        "best": Look("may be the best", theme.BLUE),
-        "other": Look("shown not to be the best", theme.GREY, shape="square"),
-        "unknown": Look("training cost ± 2 standard errors", theme.BLUE),
+        "best": Style("may be the best", theme.BLUE),
+        "other": Style("shown not to be the best", theme.GREY, shape="square"),
+        "unknown": Style("training cost ± 2 standard errors", theme.BLUE),
     }
 )
 

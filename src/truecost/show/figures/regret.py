@@ -7,16 +7,16 @@ import polars as pl
 from truecost.errors import InputError
 from truecost.race.replay import EVERYTHING, HALVING, OURS, SMAC, STUDENT, Replay
 from truecost.show import theme
-from truecost.show.theme import Chart, Look, Series, axis, tip
+from truecost.show.theme import Chart, Series, Style, axis, tip
 
 FIXED = "best fixed N, in hindsight"
 RULES = {
-    OURS: Look(OURS, theme.BLUE),
-    SMAC: Look(SMAC, theme.ORANGE, [4, 2], "square"),
-    HALVING: Look(HALVING, theme.GREEN, theme.DOTTED, "triangle-up"),
-    STUDENT: Look(STUDENT, theme.PURPLE, theme.DASH_DOTTED, "triangle-down"),
-    FIXED: Look(FIXED, theme.GREY, [12, 2], "diamond"),
-    EVERYTHING: Look(EVERYTHING, theme.BLACK, theme.DASHED, "cross"),
+    OURS: Style(OURS, theme.BLUE),
+    SMAC: Style(SMAC, theme.ORANGE, [4, 2], "square"),
+    HALVING: Style(HALVING, theme.GREEN, theme.DOTTED, "triangle-up"),
+    STUDENT: Style(STUDENT, theme.PURPLE, theme.DASH_DOTTED, "triangle-down"),
+    FIXED: Style(FIXED, theme.GREY, [12, 2], "diamond"),
+    EVERYTHING: Style(EVERYTHING, theme.BLACK, theme.DASHED, "cross"),
 }
 
 

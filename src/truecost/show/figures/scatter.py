@@ -12,13 +12,13 @@ from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.show import theme
 from truecost.show.figures.pairs import common_runs, family_of
-from truecost.show.theme import Chart, Look, Series, axis, labelled, tip
+from truecost.show.theme import Chart, Series, Style, axis, labelled, tip
 
 SIDES = Series(
     {
-        "incumbent": Look("winner costs less", theme.BLUE),
-        "default": Look("default costs less", theme.ORANGE, shape="square"),
-        "neither": Look("equal", theme.GREY, shape="diamond"),
+        "incumbent": Style("winner costs less", theme.BLUE),
+        "default": Style("default costs less", theme.ORANGE, shape="square"),
+        "neither": Style("equal", theme.GREY, shape="diamond"),
     }
 )
 # Families with a colour of their own, the largest first; the others share one.
@@ -126,9 +126,9 @@ def _colours(data: pl.DataFrame) -> tuple[pl.DataFrame, alt.Color, alt.Shape]:
     )
     shapes = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
     named = dict(zip(sizes[:MOST_FAMILIES], zip(colors, shapes, strict=True), strict=False))
-    looks = {name: Look(name, color, shape=shape) for name, (color, shape) in named.items()}
+    looks = {name: Style(name, color, shape=shape) for name, (color, shape) in named.items()}
     if len(sizes) > MOST_FAMILIES:
-        looks["…"] = Look(f"{len(sizes) - MOST_FAMILIES} other families", theme.GREY)
+        looks["…"] = Style(f"{len(sizes) - MOST_FAMILIES} other families", theme.GREY)
     series = Series(looks)
     key = pl.when(pl.col("family").is_in(list(named))).then("family").otherwise(pl.lit("…"))
     table = data.with_columns(key=key).with_columns(series.labels("key"))

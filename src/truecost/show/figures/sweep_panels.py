@@ -9,7 +9,7 @@ import polars as pl
 from truecost.errors import InputError
 from truecost.paper.fit import Kind
 from truecost.show import theme
-from truecost.show.theme import Chart, Look, Series, axis, tip
+from truecost.show.theme import Chart, Series, Style, axis, tip
 
 MEANINGS = {
     "uniform": "uniform error: the largest estimation error of all configurations",
@@ -38,7 +38,7 @@ def thinned(table: pl.DataFrame, most: int) -> tuple[Kind, pl.DataFrame]:
 
 
 def panel(
-    data: pl.DataFrame, against: str, looks: dict[str, Look], y: str, heading: str, meaning: str
+    data: pl.DataFrame, against: str, looks: dict[str, Style], y: str, heading: str, meaning: str
 ) -> Chart:
     """Curves of `error` against one swept value; the title of the y axis is `y`."""
     series = Series(looks)

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from truecost.errors import InputError
 from truecost.show import theme
 from truecost.show.numbers import percent
-from truecost.show.theme import Chart, Look, Series, labelled, tip
+from truecost.show.theme import Chart, Series, Style, labelled, tip
 
 FloatArray = NDArray[np.float64]
 NOISE = Series(
     {
-        "within": Look("within: between runs on an instance", theme.BLUE),
-        "across": Look("across: between instances", theme.SAND),
+        "within": Style("within: between runs on an instance", theme.BLUE),
+        "across": Style("across: between instances", theme.SAND),
     },
     field="part",
 )
