@@ -167,3 +167,73 @@ def test_how_a_search_ended_is_said(
         assert not any("irace" in text for text in log.notes)
     else:
         assert any(note in text and "irace" in text for text in log.notes)
+
+
+# ---- failed runs -----------------------------------------------------------------------------
+
+
+def failing(path: Path, rows: list[str]) -> Path:
+    """A table with these lines."""
+    path.write_text("\n".join(["configuration,instance,cost,status", *rows]))
+    return path
+
+
+def test_a_crash_wins_against_nobody(tmp_path: Path) -> None:
+    """A configuration that crashes on half of the instances would win on most of them: charged the
+    largest cost seen, a crash tied with a solved run of that cost.
+    """
+    rows = []
+    for place in range(10):
+        rows += [f"w,{place},{'' if place < 5 else 1},{'crashed' if place < 5 else 'ok'}"]
+        rows += [f"d,{place},9,ok"]
+    log = import_runs(failing(tmp_path / "runs.csv", rows), default="d")
+    assessment = assess(log, configuration="w", chosen="before", raced=False)
+    wins = assessment.wins
+    assert wins is not None
+    assert wins.observed == 0.5
+    assert wins.grade == "open"
+    # Two crashes tie.
+    both = [row.replace(",9,ok", ",,crashed") if row[2] in "01234" else row for row in rows]
+    log = import_runs(failing(tmp_path / "both.csv", both), default="d")
+    wins = assess(log, configuration="w", chosen="before", raced=False).wins
+    assert wins is not None
+    assert wins.observed == 0.75
+
+
+def test_who_only_fails_does_not_win(tmp_path: Path) -> None:
+    """A configuration whose only run failed, on an easy instance, would be called the best."""
+    rows = [f"{name},{place},{5 + place},ok" for name in "ab" for place in range(4)]
+    rows += ["c,hard,100,ok", "d,hard,,crashed", "a,hard,90,ok"]
+    log = import_runs(failing(tmp_path / "runs.csv", rows))
+    assert assess(log).incumbent != "d"
+    alone = import_runs(failing(tmp_path / "one.csv", ["a,i,3,ok", "b,i,,crashed", "c,i,3,ok"]))
+    assessment = assess(alone)
+    assert assessment.incumbent == "a"
+    assert not assessment.costs.ranked[1]
+
+
+def test_a_stopped_run_may_have_failed() -> None:
+    """A run stopped at a cap would win for sure against one that failed, though it might fail too."""
+    costs = np.array([[[2.0], [1.0]], [[50.0], [3.0]]])
+    statuses = np.array([[[6], [0]], [[1], [0]]])
+    matrix = CostMatrix(costs, ["w", "d"], ["i", "j"], 0, 50, statuses=statuses)
+    wins = assess(matrix, configuration="w", default="d", chosen="before", raced=False).wins
+    assert wins is not None
+    assert (wins.observed, wins.possible) == (0.75, 1.0)
+
+
+def test_no_mean_charges_the_largest_cost_seen(tmp_path: Path) -> None:
+    """An interval of the mean would charge crashes the largest cost that happened to be seen."""
+    rows = [f"{name},{place},{place + 2},ok" for name in "wd" for place in range(9)]
+    rows += ["w,9,,crashed", "d,9,4,ok"]
+    path = failing(tmp_path / "runs.csv", rows)
+    unknown = assess(
+        import_runs(path, default="d"), configuration="w", chosen="before", raced=False
+    )
+    assert unknown.approximate == ()
+    assert unknown.costs.guessed.tolist() == [name == "w" for name in unknown.matrix.configurations]
+    log = import_runs(path, default="d", low=0, high=100)
+    known = assess(log, configuration="w", chosen="before", raced=False)
+    assert not known.costs.guessed.any()
+    assert known.comparison is not None
+    assert known.comparison.observed == pytest.approx(9.6)

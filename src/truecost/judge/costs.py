@@ -47,6 +47,9 @@ class Costs:
         The training cost with censored runs at their caps; the same where there are none.
     runs, instances
         How many each has.
+    guessed
+        Whether some of its runs failed and nobody knows what that costs: they are charged the
+        largest cost seen, or what the log says, and no mean of them is meant.
     ranked
         Whether it has runs on enough instances to be compared with the others.
     order
@@ -69,6 +72,7 @@ class Costs:
     standard_error: FloatArray
     runs: NDArray[np.int64]
     instances: NDArray[np.int64]
+    guessed: BoolArray
     ranked: BoolArray
     order: NDArray[np.intp]
     adjusted: bool
@@ -98,7 +102,7 @@ def costs_of(matrix: CostMatrix) -> Costs:
     error = _adjusted_error(means, there, added) if adjusted else plain.standard_error
     # Of equal costs, rounding leaves an error of 1e-16 of their size.
     scale = np.abs(means).max(axis=1, initial=0.0)
-    enough = _enough(there)
+    enough = comparable(matrix, there)
     return Costs(
         training=training,
         plain=plain.cost,
@@ -106,6 +110,7 @@ def costs_of(matrix: CostMatrix) -> Costs:
         standard_error=np.where(error <= NOTHING * scale, 0.0, error),
         runs=plain.runs,
         instances=plain.instances,
+        guessed=_guessed(matrix),
         ranked=enough,
         order=np.lexsort((training, np.where(enough, training, np.inf))),
         adjusted=adjusted,
@@ -161,16 +166,33 @@ def instance_means(matrix: CostMatrix, *, caps: bool = False) -> tuple[FloatArra
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
-def best_of(means: FloatArray, there: BoolArray, added: FloatArray) -> int | None:
+def _guessed(matrix: CostMatrix) -> BoolArray:
+    """Which configurations have failed runs whose cost is a guess: no largest cost is known."""
+    if np.isfinite(matrix.high) or not matrix.has_statuses:
+        return np.zeros(len(matrix.configurations), dtype=np.bool_)
+    return np.asarray((matrix.failed & ~np.isnan(matrix.costs)).any(axis=(1, 2)))
+
+
+def best_of(matrix: CostMatrix) -> int | None:
     """The place of the least cost among those that can be compared; None without runs."""
+    means, _, there, added = levelled(matrix)
     if not there.any():
         return None
-    return int(np.argmin(np.where(_enough(there), levels(means, there, added), np.inf)))
+    ranked = comparable(matrix, there)
+    return int(np.argmin(np.where(ranked, levels(means, there, added), np.inf)))
 
 
-def _enough(there: BoolArray) -> BoolArray:
+def comparable(matrix: CostMatrix, there: BoolArray) -> BoolArray:
+    """Which configurations can be compared: those with runs on enough instances, not all failed.
+
+    What a failed run is charged may be a guess, and nobody wins by failing alone; unless all do.
+    """
     counts = there.sum(axis=1)
-    return np.asarray(counts >= max(1.0, LEAST_SHARE * counts.max(initial=0)))
+    enough = np.asarray(counts >= max(1.0, LEAST_SHARE * counts.max(initial=0)))
+    if not matrix.has_statuses:
+        return enough
+    alive = np.asarray((~np.isnan(matrix.costs) & ~matrix.failed).any(axis=(1, 2)))
+    return enough & alive if (enough & alive).any() else enough
 
 
 def levels(means: FloatArray, there: BoolArray, added: FloatArray) -> FloatArray:

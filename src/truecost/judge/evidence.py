@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 
 from truecost.errors import InputError
 from truecost.judge import looks
-from truecost.judge.costs import best_of, difficulty, instance_means, levelled
+from truecost.judge.costs import best_of
 from truecost.judge.question import Chosen, Question, Stream
 from truecost.judge.refusal import Refusal
 from truecost.judge.scope import NEW_INSTANCES, Scope, units_of
@@ -224,9 +224,7 @@ def incumbent_of(matrix: CostMatrix, trajectory: Trajectory | None) -> str:
     if trajectory is not None and trajectory.incumbent in matrix.configurations:
         assert trajectory.incumbent is not None  # noqa: S101
         return trajectory.incumbent
-    means, _, there, added = levelled(matrix)
-    place = best_of(means, there, added)
-    return matrix.configurations[place or 0]
+    return matrix.configurations[best_of(matrix) or 0]
 
 
 def fixed_before(matrix: CostMatrix, name: str | None) -> str:
@@ -403,8 +401,7 @@ def _on_part(
     order = rng.permutation(number)
     size = max(1, round(CHOOSING * number))
     first, second = np.sort(order[:size]), np.sort(order[size:])
-    means, there = instance_means(units)
-    place = best_of(means[:, first], there[:, first], difficulty(means[:, first], there[:, first]))
+    place = best_of(units.select(instances=[units.instances[i] for i in first]))
     if place is None:
         return Refusal("there are no runs on the part of the instances that chooses")
     winner = matrix.configurations[place]

@@ -80,7 +80,7 @@ def family_results(
                 for side in ("lower", "upper")
             )
         own, other = (float(row.mean()) for row in instance_means(pair)[0][:, places])
-        wins = quantities.win_shares(*sample.costs).pick("lower")
+        wins = quantities.win_shares(*sample.ranks).pick("lower")
         results.append(
             FamilyResult(
                 family=name,

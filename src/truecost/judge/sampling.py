@@ -1,6 +1,7 @@
 """From evidence to statements: the sample that limits are made from, and what is stated of it.
 
-Failed runs are never left out: they are not solved, and all that is known of their running time is
+Failed runs are never left out: they are not solved, lose against every run that was, whatever they
+are charged, and tie with each other; all that is known of their running time is
 that it is at least the cutoff; where the runs do not say it, at least the longest of a run that was
 solved so far, in the order in which instances are taken. (The longest of all would do for a count,
 but bets may not know what comes later.) A speed-up is stated where the cutoff is known or runs time
@@ -194,6 +195,8 @@ def read_sample(runs: CostMatrix, *, timed: bool, design: Design = INDEPENDENT) 
         costs=_ends(runs.costs, runs.most),
         times=tuple(times_of(runs, failed)),
         solved=solved,
+        # A utility says itself what a failed run is worth.
+        failed=tuple(failed) if runs.utility is None else None,
         low=runs.low,
         high=runs.high,
         design=design,
@@ -220,6 +223,8 @@ def approximate_of(evidence: Evidence, default: str, *, delta: float) -> tuple[A
     if evidence.at_all_times or runs.censored.any() or both.sum() < 2:
         return ()
     failed, charged = failed_runs(runs)
+    if failed.any() and not math.isfinite(runs.high):
+        return ()  # what a failed run costs is not known, so no mean is
     (ours, theirs), late = runs.costs[:, both], failed[:, both]
     # Where runs can fail, a sample without failures is no better than one with too few of them.
     watched = runs.utility is None and charged and (math.isfinite(runs.high) or failed.any())

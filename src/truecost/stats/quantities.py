@@ -13,7 +13,7 @@ Where a sample cannot say anything of it, it has a reason instead. To add one, a
 | ratio of means | u(second)/u(first) | r · first − second, for every r |
 | solved share | P(solved) | share of its runs that are solved |
 | difference of solved shares | P(first solved) − P(second solved) | difference of those shares |
-| wins | P(first < second) + ½ P(tie) | share of its pairs of runs, ties half |
+| wins | P(first < second) + ½ P(tie) | share of its pairs of runs, ties half; failed runs lose |
 | quantile | inf{t : P(cost ≤ t) ≥ p} | share of its runs that cost at most t, for every t |
 | speed-up | the median of second/first | share of its pairs that are at least r, for every r |
 | utility | E[utility] | mean utility of its runs |
@@ -100,7 +100,7 @@ def _solved_differences(sample: Sample, side: Side) -> MeanOf:
 
 
 def _wins(sample: Sample, side: Side) -> MeanOf:
-    return MeanOf(values=win_shares(*sample.costs).pick(side)[:, 0])
+    return MeanOf(values=win_shares(*sample.ranks).pick(side)[:, 0])
 
 
 # ---- why a sample says nothing -------------------------------------------------------------------

@@ -195,6 +195,9 @@ class Sample:
         where nothing else is known, the costs.
     solved
         1 where solved and 0 where not; None where nothing says so.
+    failed
+        Which runs were not solved, and lose against every solved one whatever they are charged;
+        None where costs alone decide.
     low, high
         The range of a cost; infinite where it is not known.
     design
@@ -213,6 +216,7 @@ class Sample:
     costs: tuple[Ends, ...]
     times: tuple[Ends, ...]
     solved: tuple[Ends, ...] | None = None
+    failed: tuple[BoolArray, ...] | None = None
     low: float = -math.inf
     high: float = math.inf
     design: Design = Design()
@@ -264,6 +268,22 @@ class Sample:
         """Whether every unit has one run of each configuration."""
         return all(bool((each.counts == 1).all()) for each in self.costs)
 
+    @property
+    def ranks(self) -> tuple[Ends, ...]:
+        """Costs to compare single runs by: failed runs cost more than any other, and all the same.
+
+        A run that was stopped early may have failed in the end.
+        """
+        if self.failed is None:
+            return self.costs
+        return tuple(
+            Ends(
+                lower=np.where(failed, np.inf, each.lower),
+                upper=np.where(failed | (each.lower < each.upper), np.inf, each.upper),
+            )
+            for each, failed in zip(self.costs, self.failed, strict=True)
+        )
+
     def means(self, place: int, side: Side) -> FloatArray:
         """The unit means of one configuration by the end that is safe for this side."""
         means, _ = run_means(self.costs[place].pick(side))
@@ -284,7 +304,15 @@ class Sample:
         costs = tuple(each[units] for each in self.costs)
         times = costs if self.times is self.costs else tuple(each[units] for each in self.times)
         solved = None if self.solved is None else tuple(each[units] for each in self.solved)
-        return replace(self, costs=costs, times=times, solved=solved, design=self.design[units])
+        failed = None if self.failed is None else tuple(each[units] for each in self.failed)
+        return replace(
+            self,
+            costs=costs,
+            times=times,
+            solved=solved,
+            failed=failed,
+            design=self.design[units],
+        )
 
 
 def _in_range(ends: Ends, low: float, high: float) -> Ends:
