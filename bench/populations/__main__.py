@@ -46,8 +46,8 @@ def wrong(assessment: Any, truth: Truth, kinds: set[str]) -> dict[str, bool]:
 
 
 def _wrong_statement(statement: Any, truth: Truth) -> dict[str, bool]:
-    own, other = statement.configuration, statement.against
-    kind = statement.kind
+    own, other = statement.configuration, statement.default
+    kind = statement.quantity
     values: tuple[float, float]
     if kind == "solved share":
         values = (truth.solved(own),) * 2
@@ -61,6 +61,8 @@ def _wrong_statement(statement: Any, truth: Truth) -> dict[str, bool]:
         values = truth.speed_up(own, other)
     elif kind == "ratio of means":
         values = (truth.mean(other) / truth.mean(own),) * 2
+    elif kind == "difference of solved shares":
+        values = (truth.solved(own) - truth.solved(other),) * 2
     else:
         return {}
     least, most = values
@@ -72,9 +74,8 @@ def _wrong_statement(statement: Any, truth: Truth) -> dict[str, bool]:
         if limit is not None:
             name = kind if side == statement.side else f"{kind}, other side"
             # A share is given without a slack to speak of; the truth may be unknown in between.
-            flags[name] = (
-                limit > most * (1 + SLACK) if side == "lower" else limit < least * (1 - SLACK)
-            )
+            slack = SLACK * max(abs(limit), 1.0) if np.isfinite(limit) else 0.0
+            flags[name] = limit > most + slack if side == "lower" else limit < least - slack
     return flags
 
 
