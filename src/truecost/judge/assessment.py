@@ -20,7 +20,6 @@ from truecost.judge.evidence import (
     gather_evidence,
     incumbent_of,
 )
-from truecost.judge.margin import Margin, NonInferiority, non_inferiority
 from truecost.judge.noise import Heaviest, Noise, Spread, heaviest_of, noise_of, spread_of
 from truecost.judge.optimism import Optimism, OverTuning, correction, optimism_of, over_tuning_of
 from truecost.judge.question import Primary, Question, Stream
@@ -43,17 +42,14 @@ from truecost.stats.utility import Utility
 if TYPE_CHECKING:  # a part loads what it is computed with when it is asked for
     import polars as pl
 
+    from truecost.judge.beside import Beside
     from truecost.judge.bounds import PaperBounds
-    from truecost.judge.families import FamilyResult
     from truecost.judge.outlook import Outlook, Reach
-    from truecost.judge.whole_list import WholeList
     from truecost.paper.fit import Fit
     from truecost.paper.one_split import OneSplit
     from truecost.stats.approximate import Approximate
     from truecost.stats.confidence import UpperBySize
-    from truecost.stats.folds import FoldInterval
     from truecost.stats.forecast import Width
-    from truecost.stats.grouping import Alike
 
 # Fewer instances than this have no halves to speak of.
 FEWEST_TO_SWEEP = 8
@@ -282,11 +278,13 @@ class Assessment(Spoken):
     # ---- what may be said ------------------------------------------------------------------------
 
     @cached_property
-    def _evidence(self) -> Evidence | Refusal:
+    def own_evidence(self) -> Evidence | Refusal:
+        """What statements about the configuration alone may use, or why nothing."""
         return self._gathered(self.incumbent)
 
     @cached_property
-    def _pair_evidence(self) -> Evidence | Refusal:
+    def pair_evidence(self) -> Evidence | Refusal:
+        """What statements against the default may use, or why nothing."""
         return self._gathered(self.incumbent, *([] if self.default is None else [self.default]))
 
     def _gathered(self, *names: str) -> Evidence | Refusal:
@@ -315,7 +313,7 @@ class Assessment(Spoken):
     @property
     def evidence(self) -> Evidence | None:
         """What the certificate was made from; None where there is none."""
-        return None if isinstance(self._evidence, Refusal) else self._evidence
+        return None if isinstance(self.own_evidence, Refusal) else self.own_evidence
 
     @cached_property
     def _alone(self) -> "Mapping[str, Statement | Refusal]":
@@ -323,17 +321,17 @@ class Assessment(Spoken):
         from truecost.judge.sampling import statements_of
         from truecost.stats.quantities import ALONE
 
-        if isinstance(self._evidence, Refusal):
-            return {quantity.name: self._evidence for quantity in ALONE}
-        return statements_of(ALONE, self._evidence, None, self.asked)
+        if isinstance(self.own_evidence, Refusal):
+            return {quantity.name: self.own_evidence for quantity in ALONE}
+        return statements_of(ALONE, self.own_evidence, None, self.asked)
 
     @cached_property
-    def _paired(self) -> "Mapping[str, Statement | Refusal]":
+    def paired(self) -> "Mapping[str, Statement | Refusal]":
         """What may be said of it against the default."""
         from truecost.judge.sampling import statements_of
         from truecost.stats.quantities import PAIRED
 
-        evidence, default = self._pair_evidence, self.default
+        evidence, default = self.pair_evidence, self.default
         if isinstance(evidence, Evidence) and default is None:
             evidence = Refusal("no default is known")
         elif isinstance(evidence, Evidence) and evidence.configuration == default:
@@ -349,19 +347,19 @@ class Assessment(Spoken):
         """Every guarantee there is, of one configuration: first of it alone, then against the
         default.
         """
-        own, pair = self._evidence, self._pair_evidence
+        own, pair = self.own_evidence, self.pair_evidence
         # One table speaks of one configuration: on-part may have another winner than the one with
         # test runs.
         alike = isinstance(own, Refusal) or (
             isinstance(pair, Evidence) and pair.configuration == own.configuration
         )
-        stated = [*self._alone.values(), *(self._paired.values() if alike else ())]
+        stated = [*self._alone.values(), *(self.paired.values() if alike else ())]
         return tuple(statement for statement in stated if isinstance(statement, Statement))
 
     @property
     def refusals(self) -> Mapping[str, str]:
         """Why other statements cannot be made, by the names of their quantities."""
-        stated = [*self._alone.items(), *self._paired.items()]
+        stated = [*self._alone.items(), *self.paired.items()]
         return {name: item.reason for name, item in stated if isinstance(item, Refusal)}
 
     @cached_property
@@ -386,7 +384,7 @@ class Assessment(Spoken):
         """
         if self.default is None or self.incumbent == self.default:
             return None
-        evidence = self._pair_evidence
+        evidence = self.pair_evidence
         known = isinstance(evidence, Evidence) and evidence.configuration != self.default
         used = evidence.against(self.default) if known and isinstance(evidence, Evidence) else None
         name = self.incumbent if used is None else used.configuration
@@ -395,7 +393,7 @@ class Assessment(Spoken):
             tested = {name, self.default} <= set(self.fresh.configurations)
         runs = used.runs if used is not None else self.fresh if tested else self.matrix
         return Comparison(
-            statement=self._paired["difference"],
+            statement=self.paired["difference"],
             evidence=used,
             configuration=name,
             default=self.default,
@@ -425,7 +423,7 @@ class Assessment(Spoken):
         """
         from truecost.judge.sampling import approximate_of
 
-        evidence, default = self._pair_evidence, self.default
+        evidence, default = self.pair_evidence, self.default
         if isinstance(evidence, Refusal) or default is None or default == evidence.configuration:
             return ()
         return approximate_of(evidence, default, delta=self.asked.delta)
@@ -487,92 +485,11 @@ class Assessment(Spoken):
         return "open" if self.comparison is None else self.comparison.grade
 
     @cached_property
-    def non_inferiority(self) -> NonInferiority | Refusal | None:
-        """Whether it costs at most the margin more than the default; None where no margin was
-        given.
-        """
-        if self.asked.margin is None:
-            return None
-        margin = Margin.parse(self.asked.margin)
-        statement = self._paired[margin.quantity]
-        if isinstance(statement, Refusal):
-            return statement
-        return non_inferiority(margin, statement.limit, statement.condition)
+    def beside(self) -> "Beside":
+        """What stands beside the verdict: families, the whole list, a margin, folds."""
+        from truecost.judge.beside import Beside
 
-    @cached_property
-    def realised(self) -> tuple[Statement, ...]:
-        """For a benchmark of which a part was run: what all of it will show, each instance once.
-
-        Descriptive: the results of these seeds, not what to expect of others.
-        """
-        evidence, scope = self._pair_evidence, self.scope
-        if (scope.sampled, scope.about) != ("instance", "these") or isinstance(evidence, Refusal):
-            return ()
-        from truecost.judge.sampling import realised_of
-
-        order = self.asked.rng(Stream.REALISED)
-        return realised_of(evidence, self.default, delta=self.asked.delta, order=order)
-
-    @cached_property
-    def likeness(self) -> "Alike | None":
-        """Whether instances within a group are alike, where they are the sampling unit."""
-        from truecost.judge.families import likeness
-
-        if not self.scope.usual:
-            return None
-        rng = self.asked.rng(Stream.LIKENESS)
-        return likeness(self.log.matrix, self.incumbent, self.default, rng)
-
-    @cached_property
-    def family_results(self) -> "tuple[FamilyResult, ...]":
-        """The configuration against the default, family by family."""
-        from truecost.judge.families import family_results
-
-        evidence, default = self._pair_evidence, self.default
-        if isinstance(evidence, Refusal) or default is None or evidence.at_all_times:
-            return ()
-        evidence = evidence.against(default)
-        if evidence.configuration == default or evidence.runs.families is None:
-            return ()
-        return family_results(
-            evidence.runs,
-            evidence.configuration,
-            default,
-            delta=self.asked.delta * evidence.share,
-            rng=self.asked.rng(Stream.FAMILIES),
-        )
-
-    @cached_property
-    def whole_list(self) -> "WholeList | Refusal":
-        """Which of a list may be the best, and which are shown better or worse than the default."""
-        from truecost.judge.whole_list import whole_list
-
-        if self.trajectory.proposed != "beforehand" and self.asked.chosen != "from-list":
-            return Refusal("nothing says that the list was fixed before any cost was seen")
-        if isinstance(self._evidence, Refusal):
-            return self._evidence
-        if self._evidence.at_all_times:
-            return Refusal("the number of runs depended on observed costs")
-        if self.scope.about == "these":
-            return Refusal("sets for a whole list are about new instances")
-        return whole_list(
-            self.matrix,
-            self.default,
-            delta=self.asked.delta,
-            rng=self.asked.rng(Stream.WHOLE_LIST),
-            random=self.log.kind == "journal" and self.trajectory.proposed == "beforehand",
-        )
-
-    @cached_property
-    def folds(self) -> "FoldInterval | Refusal | None":
-        """For folds: the approximate interval of the mean difference to the default, or of the
-        mean; None where the units are others.
-        """
-        if self.scope.sampled != "fold":
-            return None
-        from truecost.judge.families import folds_of
-
-        return folds_of(self.matrix, self.incumbent, self.default, delta=self.asked.delta)
+        return Beside(assessment=self)
 
     @property
     def better(self) -> bool:

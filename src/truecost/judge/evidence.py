@@ -269,7 +269,11 @@ def in_rounds(evidence: Evidence, names: Sequence[str]) -> Rounds | Refusal:
     # What a later round adds is looked at when it is complete.
     planned = evidence.planned if rounds == 1 or evidence.planned is None else length
     complete = runs.replace(
-        costs=kept(runs.costs), instances=runs.instances[:length], statuses=statuses, seeds=None
+        costs=kept(runs.costs),
+        instances=runs.instances[:length],
+        families=None if runs.families is None else runs.families[:length],
+        statuses=statuses,
+        seeds=None,
     )
     return Rounds(complete, looks.of_round(rounds, evidence.rounds), planned)
 

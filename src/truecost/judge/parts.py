@@ -5,7 +5,6 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from truecost.judge.assessment import Assessment, Part
-from truecost.judge.families import components
 from truecost.judge.refusal import Refusal
 from truecost.judge.statements import Comparison
 from truecost.runs import Status
@@ -165,14 +164,14 @@ def _outlook(assessment: Assessment) -> dict[str, Any]:
 
 
 def _families(assessment: Assessment) -> dict[str, Any]:
-    alike, families = assessment.likeness, assessment.log.matrix.families
-    nested = components(assessment.log.matrix, assessment.incumbent)
+    alike, families = assessment.beside.likeness, assessment.log.matrix.families
+    nested = assessment.beside.components
     return {
         "number": None if families is None else len(set(families)),
         "likeness": None if alike is None else {**asdict(alike), "significant": alike.significant},
         "components": None if nested is None else {**asdict(nested), "between": nested.between},
         "results": [
-            {**asdict(result), "grade": result.grade} for result in assessment.family_results
+            {**asdict(result), "grade": result.grade} for result in assessment.beside.family_results
         ],
     }
 
@@ -194,8 +193,8 @@ PARTS: Final[dict[Part, Callable[[Assessment], Any]]] = {
     "bounds": lambda assessment: asdict(assessment.bounds),
     "outlook": _outlook,
     "families": _families,
-    "whole_list": lambda assessment: asdict(assessment.whole_list),
-    "non_inferiority": lambda assessment: _or_none(assessment.non_inferiority),
-    "realised": lambda assessment: [asdict(statement) for statement in assessment.realised],
-    "folds": lambda assessment: _or_none(assessment.folds),
+    "whole_list": lambda assessment: asdict(assessment.beside.whole_list),
+    "non_inferiority": lambda assessment: _or_none(assessment.beside.non_inferiority),
+    "realised": lambda assessment: [asdict(statement) for statement in assessment.beside.realised],
+    "folds": lambda assessment: _or_none(assessment.beside.folds),
 }

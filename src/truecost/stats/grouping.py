@@ -148,7 +148,7 @@ def alike(
         ratio = between / (groups - 1) / (within / (n - groups))
         # On the scale of its distribution function: groupings have different degrees of freedom.
         chances = np.maximum(fdtrc(groups - 1, n - groups, ratio), 1e-300)
-        strength[name] = -np.log(chances).max(axis=1)
+        strength[name] = -np.log(chances.min(axis=1))
     largest = np.max(list(strength.values()), axis=0)
     # Of groupings that are equally strong the coarsest is named.
     grouping = max(strength, key=lambda name: (strength[name][0], -codes[name].max()))

@@ -1,0 +1,218 @@
+"""Statements about families, mixes, benchmarks, seeds and folds, as an assessment makes them."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from truecost import assess
+from truecost.errors import InputError
+from truecost.judge.assessment import Assessment
+from truecost.judge.margin import Margin, NonInferiority
+from truecost.judge.refusal import Refusal
+from truecost.judge.whole_list import WholeList
+from truecost.matrix import CostMatrix
+
+
+def families(
+    sizes: list[int], *, gain: float = 0.2, runs: int = 1, seed: int = 1, configurations: int = 2
+) -> CostMatrix:
+    """Configuration a is cheaper than b by `gain` on average; hard families are large ones."""
+    rng = np.random.default_rng(seed)
+    codes = np.repeat(np.arange(len(sizes)), sizes)
+    hard = np.linspace(0.3, 0.7, len(sizes))[codes]
+    costs = hard[:, np.newaxis] + 0.05 * rng.standard_normal((configurations, codes.size, runs))
+    costs[0] -= gain
+    return CostMatrix(
+        costs.clip(0, 1),
+        ["a", "b", *(f"c{k}" for k in range(configurations - 2))],
+        [f"{code}/{k}" for k, code in enumerate(codes)],
+        0.0,
+        1.0,
+        families=[f"f{code}" for code in codes],
+    )
+
+
+def judged(matrix: CostMatrix, **asked: Any) -> Assessment:
+    """The first configuration, fixed beforehand, against the second."""
+    return assess(
+        matrix, default="b", configuration="a", chosen="before", raced=False, splits=2, **asked
+    )
+
+
+def test_families_count_equally() -> None:
+    """Large families would have more weight in training costs, observed values or limits."""
+    matrix = families([2, 2, 2, 40])
+    usual, family = judged(matrix), judged(matrix, sampled="family")
+    means = [matrix.costs[0, np.array(matrix.families) == f"f{k}"].mean() for k in range(4)]
+    assert family.costs.training[0] == pytest.approx(np.mean(means))
+    assert family.certificate is not None
+    assert family.certificate.observed == pytest.approx(np.mean(means))
+    assert (family.certificate.instances, family.certificate.sampling_unit) == (4, "family")
+    assert "new families" in family.certificate.scope
+    assert "families are independent draws" in family.certificate.assumptions[0]
+    assert usual.certificate is not None
+    assert usual.certificate.instances == 46
+    assert usual.certificate.upper < family.certificate.upper
+
+
+def test_the_winner_is_that_of_the_families() -> None:
+    """The winner would be chosen by instances where statements are about families."""
+    costs = np.array([[0.1] * 10 + [0.9, 0.9], [0.3] * 10 + [0.2, 0.2]])
+    labels = ["f"] * 10 + ["g", "h"]
+    matrix = CostMatrix(costs, ["a", "b"], [str(k) for k in range(12)], 0, 1, families=labels)
+    assert assess(matrix, splits=2).incumbent == "a"
+    assert assess(matrix, splits=2, sampled="family").incumbent == "b"
+
+
+def test_a_fifth_of_the_families_chooses() -> None:
+    """Instances of one family would both choose and judge."""
+    matrix = families([4] * 10)
+    part = assess(matrix, default="b", chosen="on-part", sampled="family", raced=False, splits=2)
+    assert part.certificate is not None
+    assert part.certificate.instances == 8
+    assert part.evidence is not None
+    assert set(part.evidence.runs.families or ()) < set(matrix.families or ())
+
+
+def test_test_families_that_were_trained_on_do_not_count() -> None:
+    """A family that was tuned on would pass as fresh because its instances are."""
+    training, test = families([3, 3, 3]), families([3] * 6, seed=2)
+    test = test.replace(instances=[f"new {k}" for k in range(18)])
+    answer = assess(training, default="b", configuration="a", test=test, sampled="family", splits=2)
+    assert answer.certificate is not None
+    assert answer.certificate.instances == 3
+    same = assess(
+        training,
+        default="b",
+        configuration="a",
+        test=families([3, 3, 3]).replace(instances=[f"new {k}" for k in range(9)]),
+        sampled="family",
+        splits=2,
+    )
+    assert same.certificate is None
+    assert "families of the test runs were used in training" in str(same.no_certificate)
+    with pytest.raises(InputError, match="families` of the test instances"):
+        assess(training, test=test.replace(families=None), sampled="family", splits=2)
+
+
+def test_a_mix_weighs_the_families() -> None:
+    """The observed value for a mix would not have the mix's weights."""
+    matrix = families([30, 30])
+    mix = judged(matrix, mix={"f0": 0.9, "f1": 0.1})
+    means = [matrix.costs[0, np.array(matrix.families) == name].mean() for name in ("f0", "f1")]
+    assert mix.certificate is not None
+    assert mix.certificate.observed == pytest.approx(0.9 * means[0] + 0.1 * means[1])
+    assert mix.certificate.scope == "on these families, if 90 % are f0 and 10 % are f1"
+    assert mix.grade == "better"
+
+
+def test_a_benchmark_has_expected_and_realised_results() -> None:
+    """The expected cost over seeds and the realised results would be mixed up."""
+    matrix = families([1] * 60)
+    answer = judged(matrix, about="these", population=80)
+    assert answer.certificate is not None
+    assert answer.certificate.scope == "on this benchmark of 80 instances, with new seeds"
+    assert answer.certificate.method == "constant bets"
+    mean, difference = answer.beside.realised
+    assert (mean.quantity, difference.quantity) == ("mean", "difference")
+    assert mean.scope == "if all 80 instances are run once"
+    assert mean.observed < mean.limit < answer.certificate.limit
+    assert judged(matrix).beside.realised == ()
+
+
+def test_seeds_are_units_on_one_instance() -> None:
+    """One instance with many seeds would show nothing."""
+    rng = np.random.default_rng(3)
+    costs = np.stack([rng.beta(2, 8, (1, 100)), rng.beta(8, 2, (1, 100))])
+    answer = judged(CostMatrix(costs, ["a", "b"], ["only"], 0, 1))
+    assert answer.certificate is not None
+    assert answer.certificate.scope == "on this instance, with new seeds"
+    assert (answer.certificate.instances, answer.certificate.sampling_unit) == (100, "seed")
+    assert answer.grade == "better"
+
+
+def test_folds_have_no_guarantee() -> None:
+    """Folds of one data set would be taken for independent instances."""
+    matrix = families([1] * 10).replace(instances=[f"fold{k}" for k in range(10)])
+    answer = judged(matrix)
+    assert answer.certificate is None
+    assert "share training data" in str(answer.no_certificate)
+    interval = answer.beside.folds
+    assert interval is not None
+    assert not isinstance(interval, Refusal)
+    assert interval.test_over_train == pytest.approx(1 / 9)
+    assert interval.upper < 0
+
+
+def test_these_instances_take_one_look_and_a_way_of_choosing() -> None:
+    """A race, or a part that chooses, would be certified about a fixed benchmark."""
+    matrix = families([1] * 20)
+    part = assess(matrix, default="b", chosen="on-part", about="these", splits=2)
+    assert "none can be kept to choose by" in str(part.no_certificate)
+    race = assess(matrix, default="b", chosen="from-list", raced=True, about="these", splits=2)
+    assert "take one look" in str(race.no_certificate)
+
+
+def test_a_race_over_families_uses_whole_ones() -> None:
+    """A family that is not finished, or families in turns, would count in a sequence."""
+    matrix = families([3, 3, 3, 3])
+    race = assess(matrix, default="b", chosen="from-list", raced=True, sampled="family", splits=2)
+    assert race.certificate is not None
+    assert race.certificate.instances == 3
+    mixed = matrix.select(instances=[matrix.instances[i] for i in (0, 3, 1, 4, 2, 5, 6, 7, 8)])
+    race = assess(mixed, default="b", chosen="from-list", raced=True, sampled="family", splits=2)
+    assert "one after the other" in str(race.no_certificate)
+
+
+def test_alike_instances_are_noticed() -> None:
+    """A design effect would go unnoticed where nobody declared families."""
+    matrix = families([20] * 5)
+    answer = judged(matrix)
+    assert answer.beside.likeness is not None
+    assert answer.beside.likeness.significant
+    assert answer.beside.likeness.design_effect > 5
+    assert answer.beside.components is not None
+    assert answer.beside.components.between > 0.8
+    assert judged(matrix, sampled="family").beside.likeness is None
+
+
+def test_results_by_family() -> None:
+    """A family on which the configuration is worse would not be named."""
+    matrix = families([40] * 4)
+    costs = np.array(matrix.costs)
+    costs[0, 120:] += 0.4
+    answer = judged(matrix.replace(costs=costs.clip(0, 1)))
+    assert [result.grade for result in answer.beside.family_results] == ["better"] * 3 + ["worse"]
+    assert all(result.instances == 40 for result in answer.beside.family_results)
+
+
+def test_the_whole_list() -> None:
+    """Who may be the best of a list, or is shown better than the default, would be named wrongly."""
+    matrix = families([1] * 80, configurations=5)
+    answer = assess(matrix, default="b", chosen="from-list", raced=False, splits=2)
+    sets = answer.beside.whole_list
+    assert isinstance(sets, WholeList)
+    assert sets.may_be_best == ("a",)
+    assert sets.better == ("a",)
+    assert sets.worse == ()
+    assert isinstance(judged(matrix).beside.whole_list, Refusal)
+
+
+@pytest.mark.parametrize(("margin", "shown"), [("0.05", True), ("5%", True), ("0.0001%", False)])
+def test_non_inferiority(margin: str, shown: bool) -> None:
+    """A configuration as good as the default would not be shown to be within a margin, or within
+    one that is too small.
+    """
+    matrix = families([1] * 400, gain=0.0)
+    answer = judged(matrix, margin=margin).beside.non_inferiority
+    assert isinstance(answer, NonInferiority)
+    assert answer.shown == shown
+    assert judged(matrix).beside.non_inferiority is None
+
+
+@pytest.mark.parametrize("text", ["five", "-1", "inf%", ""])
+def test_margins_that_are_none(text: str) -> None:
+    """A margin that is no number would be taken for one."""
+    with pytest.raises(InputError, match=r"like 5% or 0\.1"):
+        Margin.parse(text)
