@@ -58,27 +58,28 @@ class Builtin:
 
 
 def _tsp(cities: int, instances: int, cutoff: float) -> Size:
-    what = f"{cities} cities uniform in a square"
     return Size(
         instances=instances,
         cutoff=cutoff,
-        what=what,
+        what=f"{cities} cities uniform in a square",
         kind=f"tsp-{cities}",
         make=partial(tsp.instance, cities),
     )
 
 
-def _sequence(
-    leaves: int, largest: int, offsets: tuple[int, ...], instances: int, cutoff: float
+def _sequence(leaves: int, offsets: tuple[int, ...], instances: int, cutoff: float) -> Size:
+    return Size(
+        instances=instances,
+        cutoff=cutoff,
+        what=f"{leaves} leaves, m − optimum out of {', '.join(map(str, offsets))}",
+        kind=f"sequence-{leaves}",
+        make=lambda rng, _name: sequence.instance(leaves, 20, offsets, rng),
+    )
+
+
+def _quasigroup(
+    order: int, holes: int, instances: int, cutoff: float, *, balanced: bool = True
 ) -> Size:
-    def make(rng: np.random.Generator, _name: str) -> str:
-        return sequence.instance(leaves, largest, offsets, rng)
-
-    what = f"{leaves} leaves, m − optimum out of {', '.join(map(str, offsets))}"
-    return Size(instances=instances, cutoff=cutoff, what=what, kind=f"sequence-{leaves}", make=make)
-
-
-def _quasigroup(order: int, holes: int, instances: int, cutoff: float, *, balanced: bool) -> Size:
     return Size(
         instances=instances,
         cutoff=cutoff,
@@ -91,7 +92,8 @@ def _quasigroup(order: int, holes: int, instances: int, cutoff: float, *, balanc
 def _lkh(cities: int, small: int) -> Builtin:
     return Builtin(
         name=f"lkh-uniform-{cities}",
-        title=f"LKH on {cities} cities uniform in a square: CPU time until a reference length is reached",
+        title=f"LKH on {cities} cities uniform in a square: "
+        "CPU time until a reference length is reached",
         solver="LKH 3.0.12 from the package LKHpy (Python below 3.13)",
         licence="LKH: academic and non-commercial use only; LKHpy: MIT",
         files=("lkh/scenario.toml", "lkh/space.pcs", "lkh/launch.py"),
@@ -101,73 +103,64 @@ def _lkh(cities: int, small: int) -> Builtin:
     )
 
 
+_CLASP = Builtin(
+    name="clasp-weighted-sequence",
+    title="clasp on weighted sequences: CPU time to an answer",
+    solver="clasp from the package clingo, or a clasp on PATH",
+    licence="clingo and clasp: MIT",
+    files=tuple(
+        f"clasp/{name}"
+        for name in ("scenario.toml", "space.pcs", "arguments.py", "launch.py", "check.py")
+    ),
+    suffix=".aspif",
+    sizes=MappingProxyType(
+        {
+            "small": _sequence(6, (-1, 0, 2, 4, 8), 50, 0.5),
+            "large": _sequence(5, (-1, 0, 2, 4, 8), 120, 0.07),
+            "paper": _sequence(10, (0, 3, 5, 8, 12), 120, 25.0),
+        }
+    ),
+)
+_SATENSTEIN = Builtin(
+    name="satenstein-qcp",
+    title="SATenstein on quasigroup completion: CPU time to a model",
+    solver="SATenstein in a UBCSAT binary of your own",
+    licence="of the binary's makers; it comes with no package",
+    files=(
+        *(f"satenstein/{name}" for name in ("scenario.toml", "space.pcs", "arguments.py")),
+        "qcp/check.py",
+    ),
+    suffix=".cnf",
+    sizes=MappingProxyType(
+        {
+            "small": _quasigroup(20, 168, 50, 0.5, balanced=False),
+            "paper": _quasigroup(22, 203, 500, 5.0, balanced=False),
+        }
+    ),
+    needs_binary=True,
+)
+_KISSAT = Builtin(
+    name="kissat-qcp",
+    title="kissat on quasigroup completion: CPU time to a model",
+    solver="kissat 4.0.4 from the package passagemath-kissat",
+    licence="kissat: MIT; passagemath-kissat: GPL 2 or later",
+    files=(
+        *(f"kissat/{name}" for name in ("scenario.toml", "space.pcs", "launch.py")),
+        "qcp/check.py",
+    ),
+    suffix=".cnf",
+    sizes=MappingProxyType(
+        {
+            "small": _quasigroup(29, 348, 50, 0.5),
+            "large": _quasigroup(25, 250, 200, 0.1),
+            "paper": _quasigroup(33, 462, 500, 5.0),
+        }
+    ),
+)
+
 SCENARIOS = MappingProxyType(
     {
         builtin.name: builtin
-        for builtin in (
-            _lkh(400, 100),
-            _lkh(1000, 120),
-            Builtin(
-                name="clasp-weighted-sequence",
-                title="clasp on weighted sequences: CPU time to an answer",
-                solver="clasp from the package clingo, or a clasp on PATH",
-                licence="clingo and clasp: MIT",
-                files=(
-                    "clasp/scenario.toml",
-                    "clasp/space.pcs",
-                    "clasp/arguments.py",
-                    "clasp/launch.py",
-                    "clasp/check.py",
-                ),
-                suffix=".aspif",
-                sizes=MappingProxyType(
-                    {
-                        "small": _sequence(6, 20, (-1, 0, 2, 4, 8), 50, 0.5),
-                        "large": _sequence(5, 20, (-1, 0, 2, 4, 8), 120, 0.07),
-                        "paper": _sequence(10, 20, (0, 3, 5, 8, 12), 120, 25.0),
-                    }
-                ),
-            ),
-            Builtin(
-                name="satenstein-qcp",
-                title="SATenstein on quasigroup completion: CPU time to a model",
-                solver="SATenstein in a UBCSAT binary of your own",
-                licence="of the binary's makers; it comes with no package",
-                files=(
-                    "satenstein/scenario.toml",
-                    "satenstein/space.pcs",
-                    "satenstein/arguments.py",
-                    "qcp/check.py",
-                ),
-                suffix=".cnf",
-                sizes=MappingProxyType(
-                    {
-                        "small": _quasigroup(20, 168, 50, 0.5, balanced=False),
-                        "paper": _quasigroup(22, 203, 500, 5.0, balanced=False),
-                    }
-                ),
-                needs_binary=True,
-            ),
-            Builtin(
-                name="kissat-qcp",
-                title="kissat on quasigroup completion: CPU time to a model",
-                solver="kissat 4.0.4 from the package passagemath-kissat",
-                licence="kissat: MIT; passagemath-kissat: GPL 2 or later",
-                files=(
-                    "kissat/scenario.toml",
-                    "kissat/space.pcs",
-                    "kissat/launch.py",
-                    "qcp/check.py",
-                ),
-                suffix=".cnf",
-                sizes=MappingProxyType(
-                    {
-                        "small": _quasigroup(29, 348, 50, 0.5, balanced=True),
-                        "large": _quasigroup(25, 250, 200, 0.1, balanced=True),
-                        "paper": _quasigroup(33, 462, 500, 5.0, balanced=True),
-                    }
-                ),
-            ),
-        )
+        for builtin in (_lkh(400, 100), _lkh(1000, 120), _CLASP, _SATENSTEIN, _KISSAT)
     }
 )

@@ -87,94 +87,92 @@ def export(
         raise InputError(
             f"{name}: expected a size out of {', '.join(builtin.sizes)}, got {size!r:.80}."
         )
-    chosen = builtin.sizes[size]
-    count = chosen.instances if instances is None else instances
+    recipe = builtin.sizes[size]
+    count = recipe.instances if instances is None else instances
     if count < 1 or seed < 0 or workers < 1:
         raise InputError(
-            f"expected at least 1 instance and 1 worker, and a seed from 0, got {count}, {workers} and the seed {seed}."
+            "expected at least 1 instance and 1 worker, and a seed from 0, "
+            f"got {count}, {workers} and the seed {seed}."
         )
-    binary = _binary(builtin, target)
     folder = Path(folder)
-    text = _scenario_text(builtin, chosen, size, count, seed, binary)
+    text = _scenario_text(builtin, recipe, size, count, seed, _binary(builtin, target))
     if generator:
         if builtin.suffix == ".tsp":
             raise InputError(
-                f"{name}: expected no `generator`: every instance needs a reference length, found by hours."
+                f"{name}: expected no `generator`: every instance needs a reference length, "
+                "found by hours."
             )
-        words = ["{python}", "-m", "truecost.library.generate", name, size, "{seed}", "{file}"]
-        made = f"generator = {json.dumps(words)}\nsuffix = {json.dumps(builtin.suffix)}"
-        made += "" if instances is None else f"\ncount = {instances}"
-        text = text.replace(
-            f", {count} instances from seed {seed}", ", instances made when they are needed"
-        )
-        # Another seed gives other instances, as ever.
-        text = text.replace('file = "instances.csv"', made).replace(
-            "seed = 1\n", f"seed = {seed}\n", 1
-        )
-        _prepare(folder, builtin, text)
-        (folder / "instances").rmdir()
+        _prepare(folder, builtin, _generated(text, builtin, size, count, seed, instances))
         return folder / "scenario.toml"
     _prepare(folder, builtin, text)
+    (folder / "instances").mkdir(exist_ok=True)
     names = [
-        f"instances/{chosen.kind}-{seed}-{number:04d}{builtin.suffix}"
+        f"instances/{recipe.kind}-{seed}-{number:04d}{builtin.suffix}"
         for number in range(1, count + 1)
     ]
-    for number, each in enumerate(names, 1):
-        path = folder / each
+    kind = hashlib.sha256(recipe.kind.encode()).digest()[:8]
+    for number, instance in enumerate(names, 1):
+        path = folder / instance
         if not path.exists():
-            rng = np.random.default_rng(
-                [seed, number, *hashlib.sha256(chosen.kind.encode()).digest()[:8]]
-            )
-            _write(path, chosen.make(rng, path.stem))
+            # A stream for each instance: a longer list begins with the shorter ones.
+            rng = np.random.default_rng([seed, number, *kind])
+            _write(path, recipe.make(rng, path.stem))
         if progress is not None:
             progress("instances", number, count)
     lines = ["instance", *names]
     if builtin.suffix == ".tsp":
-        found = tsp.references(
-            [folder / each for each in names],
-            folder / "references.csv",
-            workers=workers,
-            progress=progress,
-        )
+        paths, store = [folder / instance for instance in names], folder / "references.csv"
+        found = tsp.references(paths, store, workers=workers, progress=progress)
         lines = ["instance,specifics,agreeing"]
         lines += [
-            f"{each},{known.length},{known.agreeing}"
-            for each, known in zip(names, found, strict=True)
+            f"{instance},{reference.length},{reference.agreeing}"
+            for instance, reference in zip(names, found, strict=True)
         ]
     _write(folder / "instances.csv", "\n".join([*lines, ""]))
     return folder / "scenario.toml"
 
 
+def _generated(
+    text: str, builtin: Builtin, size: str, count: int, seed: int, instances: int | None
+) -> str:
+    """The scenario whose instances are made when they are needed."""
+    words = ["{python}", "-m", "truecost.library.generate", builtin.name, size, "{seed}", "{file}"]
+    table = f"generator = {json.dumps(words)}\nsuffix = {json.dumps(builtin.suffix)}"
+    table += "" if instances is None else f"\ncount = {instances}"
+    head = f", {count} instances from seed {seed}"
+    text = text.replace(head, ", instances made when they are needed")
+    # Another seed gives other instances, as ever.
+    text = text.replace("seed = 1\n", f"seed = {seed}\n", 1)
+    return text.replace('file = "instances.csv"', table)
+
+
 def _binary(builtin: Builtin, target: str | os.PathLike[str] | None) -> str | None:
-    given = (
-        os.fspath(target)
-        if target is not None
-        else os.environ.get(VARIABLE)
-        if builtin.needs_binary
-        else None
-    )
-    if given is None:
-        if builtin.needs_binary:
+    """The program that is run instead of the package's; None for that."""
+    given = None if target is None else os.fspath(target)
+    if builtin.needs_binary:
+        given = given or os.environ.get(VARIABLE)
+        if given is None:
             raise InputError(
-                f"{builtin.name}: expected the path of a UBCSAT binary with SATenstein, as `target` or in the "
-                f"environment variable {VARIABLE}, got none; no package carries one. kissat-qcp runs without it: kissat on "
-                "quasigroup completion."
+                f"{builtin.name}: expected the path of a UBCSAT binary with SATenstein, as "
+                f"`target` or in the environment variable {VARIABLE}, got none; no package "
+                "carries one. kissat-qcp runs without it: kissat on quasigroup completion."
             )
+    if given is None:
         return None
     if builtin.suffix == ".tsp":
         raise InputError(
             f"{builtin.name}: expected no `target`: LKH is run from the package LKHpy."
         )
-    found = shutil.which(given)
-    if found is None:
+    program = shutil.which(given)
+    if program is None:
         raise InputError(
             f"{builtin.name}: expected a program that can be executed, got {given!r:.120}."
         )
-    return str(Path(found).resolve())
+    return str(Path(program).resolve())
 
 
 def _scenario_text(
-    builtin: Builtin, chosen: Size, size: str, count: int, seed: int, binary: str | None
+    builtin: Builtin, recipe: Size, size: str, count: int, seed: int, binary: str | None
 ) -> str:
     # A path is of this machine; the function finds the solver wherever the folder is used.
     program = "{program}" if binary is None else binary.replace("{", "{{").replace("}", "}}")
@@ -186,8 +184,8 @@ def _scenario_text(
         instance_seed=seed,
         find='program = "launch.py:find"\n' if binary is None else "",
         program=json.dumps(program),
-        cutoff=chosen.cutoff,
-        cpu=chosen.cutoff + builtin.start,
+        cutoff=recipe.cutoff,
+        cpu=recipe.cutoff + builtin.start,
     )
 
 
@@ -197,11 +195,12 @@ def _prepare(folder: Path, builtin: Builtin, text: str) -> None:
     if scenario.exists():
         if scenario.read_text() != text:
             raise InputError(
-                f"{scenario}: expected the same scenario, size, number of instances and seed: take another folder."
+                f"{scenario}: expected the same scenario, size, number of instances and seed: "
+                "take another folder."
             )
     elif folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder}: expected an empty folder, or one that is not there yet.")
-    (folder / "instances").mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for file in builtin.files[1:]:
         _write(folder / Path(file).name, (HERE / file).read_text())
     _write(scenario, text)

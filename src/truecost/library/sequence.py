@@ -38,7 +38,8 @@ def ground(leaves: Sequence[Leaf], most: int, best: int) -> str:
     clingo = launch.clingo()
     if not clingo:
         raise InputError(
-            "expected the package clingo, which grounds these instances: pip install 'truecost[solvers]'."
+            "expected the package clingo, which grounds these instances: pip install "
+            "'truecost[solvers]'."
         )
     facts = "".join(
         f"leaf({leaf}, {weight}, {cardinality}).\n"

@@ -67,7 +67,8 @@ def references(
     if missing:
         if find_spec("LKHpy") is None:
             raise InputError(
-                f"expected the package LKHpy, which finds the reference lengths of {len(missing)} instances: "
+                f"expected the package LKHpy, which finds the reference lengths of {len(missing)} "
+                "instances: "
                 "pip install 'truecost[solvers]', with a Python below 3.13."
             )
         # Here, because it takes more than a second, and nothing else in the library needs it.
@@ -94,7 +95,7 @@ def references(
 
 
 def compute(file: Path, default: list[str]) -> Reference:
-    """The best length of long runs of the default configuration, until several seeds agree on it."""
+    """The best length of long runs of the default configuration, until several seeds agree."""
     lengths: list[int] = []
     for seed in range(1, SEEDS + 1):
         words = [

@@ -1,4 +1,4 @@
-"""CostMatrix: configurations x instances x runs, missing runs allowed; kept as npz, parquet or csv."""
+"""CostMatrix: configurations x instances x runs, missing runs allowed; npz, parquet or csv."""
 
 import io
 import math
@@ -408,7 +408,7 @@ class CostMatrix:
     def from_table(
         cls, table: "pl.DataFrame", *, low: float | None = None, high: float | None = None
     ) -> "CostMatrix":
-        """A matrix from a polars long table; `truecost.matrix.longtable` says which columns it has."""
+        """A matrix from a polars long table, with the columns of `truecost.matrix.longtable`."""
         from truecost.matrix import longtable
 
         arrays = longtable.to_arrays(table, low, high)

@@ -79,7 +79,8 @@ def _pad_runs(costs: Any) -> FloatArray:
                 for c in cell
             ):
                 raise InputError(
-                    f"Expected numbers as costs of configuration number {i} on instance number {j}, got {cell!r:.60}."
+                    f"Expected numbers as costs of configuration number {i} on instance number "
+                    f"{j}, got {cell!r:.60}."
                 )
             try:
                 padded[i, j, : len(cell)] = cell
@@ -168,6 +169,7 @@ def integers(values: ArrayLike, dtype: type[Number], missing: int, what: str) ->
     bounds = np.iinfo(dtype)
     if array.size and not (bounds.min <= int(array.min()) and int(array.max()) <= bounds.max):
         raise InputError(
-            f"Expected {what} from {bounds.min} to {bounds.max}, got {array.min()} to {array.max()}."
+            f"Expected {what} from {bounds.min} to {bounds.max}, got {array.min()} to "
+            f"{array.max()}."
         )
     return array.astype(dtype, copy=False)

@@ -180,7 +180,8 @@ def _matched(instances: Sequence[str], mapping: Mapping[str, str], source: str) 
         owners = set(options.values()) or next((family for family in known if family), set())
         if len(owners) > 1:
             raise InputError(
-                f"Expected one family for {instance!r} in {source}, got {', '.join(sorted(owners))}."
+                f"Expected one family for {instance!r} in {source}, got "
+                f"{', '.join(sorted(owners))}."
             )
         labels.append(next(iter(owners), None))
     return _whole(instances, labels, source)

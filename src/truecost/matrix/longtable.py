@@ -167,8 +167,10 @@ def to_arrays(
     cells = shape[0] * shape[1] * shape[2]
     if cells > LARGEST_SPARSE and cells > SPARSE * table.height:
         raise InputError(
-            f"expected a table that fills its matrix, got {table.height} rows for {shape[0]} configurations x {shape[1]} "
-            f"instances x {shape[2]} runs; the column 'run' counts the runs of one configuration on one instance."
+            f"expected a table that fills its matrix, got {table.height} rows for {shape[0]} "
+            f"configurations x {shape[1]} "
+            f"instances x {shape[2]} runs; the column 'run' counts the runs of one configuration "
+            "on one instance."
         )
     flat = (configuration * shape[1] + instance) * shape[2] + run
     _refuse_duplicates(table, flat, cells)
@@ -178,7 +180,8 @@ def to_arrays(
     if outside.any():
         row = int(outside.argmax())
         raise InputError(
-            f"expected costs in [{low:g}, {high:g}], got {cost[row]:g} in row {row + 1}, configuration "
+            f"expected costs in [{low:g}, {high:g}], got {cost[row]:g} in row {row + 1}, "
+            "configuration "
             f"{str(table['configuration'][row])!r} on instance {str(table['instance'][row])!r}."
         )
     if status is not None:
@@ -289,7 +292,8 @@ def _run_places(table: pl.DataFrame) -> NDArray[np.int64]:
         seed = whole_numbers(table, "seed")
         if seed.null_count():
             raise InputError(
-                f"expected a number in the column 'seed', row {_first_row(seed.is_null())} has none."
+                f"expected a number in the column 'seed', row {_first_row(seed.is_null())} has "
+                "none."
             )
         rank = pl.col("seed").rank("dense").over("configuration", "instance")
         return keys.with_columns(seed).select(rank.cast(pl.Int64) - 1)["seed"].to_numpy()
@@ -297,7 +301,8 @@ def _run_places(table: pl.DataFrame) -> NDArray[np.int64]:
     if again.any():
         row = again.arg_true()[0]
         raise InputError(
-            f"expected a column 'run' or 'seed', since configuration {keys['configuration'][row]!r} has several runs on "
+            "expected a column 'run' or 'seed', since configuration "
+            f"{keys['configuration'][row]!r} has several runs on "
             f"instance {keys['instance'][row]!r} and nothing says which is which."
         )
     return np.zeros(table.height, dtype=np.int64)
@@ -331,7 +336,8 @@ def numbers(table: pl.DataFrame, name: str) -> pl.Series:
             row = _first_row(bad)
             word = column[row - 1]
             raise InputError(
-                f"expected numbers in the column {name!r}, got {word!r:.60} in row {row}{_instead(word)}."
+                f"expected numbers in the column {name!r}, got {word!r:.60} in row "
+                f"{row}{_instead(word)}."
             )
         return number
     if column.dtype.is_numeric() or column.dtype == pl.Null:
@@ -368,7 +374,8 @@ def whole_numbers(table: pl.DataFrame, name: str) -> pl.Series:
     if number.null_count() > column.null_count():
         row = _first_row(column.is_not_null() & number.is_null())
         raise InputError(
-            f"expected whole numbers in the column {name!r}, got {table[name][row - 1]!r:.60} in row {row}."
+            f"expected whole numbers in the column {name!r}, got {table[name][row - 1]!r:.60} in "
+            f"row {row}."
         )
     return number
 
@@ -409,7 +416,8 @@ def end_of_range(table: pl.DataFrame, name: str, given: float | None) -> float:
         return -math.inf if name == "low" else math.inf
     if values.len() != 1:
         raise InputError(
-            f"expected one and the same number in the column {name!r}, got {values.len()} different ones."
+            f"expected one and the same number in the column {name!r}, got {values.len()} "
+            "different ones."
         )
     return float(values[0])
 

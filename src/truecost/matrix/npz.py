@@ -97,7 +97,8 @@ def read(file: BinaryIO) -> dict[str, NDArray[Any]]:
             return _read(archive)
     except (InputError, MemoryError):
         raise
-    except Exception as error:  # NumPy and zipfile raise a dozen kinds on damaged files; pickles come here unopened
+    # NumPy and zipfile raise a dozen kinds on damaged files; pickles come here unopened.
+    except Exception as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(
             f"expected an npz file of truecost, and it cannot be read ({reason})."
@@ -135,7 +136,8 @@ def _read(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
         )
     if absent := [name for name in NEEDED if not names[name]]:
         raise InputError(
-            f"expected the arrays {', '.join(NEEDED)} in the npz file, and {', '.join(absent)} is not there."
+            f"expected the arrays {', '.join(NEEDED)} in the npz file, and {', '.join(absent)} is "
+            "not there."
         )
     members = {name: f"{name}.npy" for name in ARRAYS if names[name]}
     shapes, size = {}, 0
@@ -148,11 +150,13 @@ def _read(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
     for axis, name in enumerate(NEEDED[1:]):
         if shapes[name] != shapes["costs"][axis : axis + 1]:
             raise InputError(
-                f"expected as many {name} as costs of shape {shapes['costs']} have, got shape {shapes[name]}."
+                f"expected as many {name} as costs of shape {shapes['costs']} have, got shape "
+                f"{shapes[name]}."
             )
     if size > (memory := _free_memory()):
         raise InputError(
-            f"expected a matrix that fits into memory, got {size / 2**30:.1f} GiB for {memory / 2**30:.1f} GiB."
+            f"expected a matrix that fits into memory, got {size / 2**30:.1f} GiB for "
+            f"{memory / 2**30:.1f} GiB."
         )
     arrays = {}
     for name, member in members.items():
@@ -172,7 +176,8 @@ def _checked(array: NDArray[Any]) -> NDArray[Any]:
             codes = np.ascontiguousarray(part).view(part.dtype.str[0] + "u4")
             if codes.max() > sys.maxunicode:
                 raise InputError(
-                    "expected text in the array, got numbers that are no characters: the file is damaged."
+                    "expected text in the array, got numbers that are no characters: the file is "
+                    "damaged."
                 )
     return array
 

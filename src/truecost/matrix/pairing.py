@@ -118,7 +118,8 @@ def _range(old: CostMatrix, new: CostMatrix, labels: Sequence[str]) -> tuple[flo
     known = [end for end in ends if np.isfinite(end[1] - end[0])]
     if len(set(known)) == 2:
         raise InputError(
-            f"Expected costs of one metric in {labels[0]} and {labels[1]}, got ranges {ends[0]} and "
+            f"Expected costs of one metric in {labels[0]} and {labels[1]}, got ranges {ends[0]} "
+            "and "
             f"{ends[1]}: give `low` and `high`."
         )
     # One range known: the other log has the same metric and did not say so.

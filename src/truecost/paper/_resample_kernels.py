@@ -38,7 +38,7 @@ def _below(state, n):
 
 @nb.njit
 def _split(state, places, drawn):
-    """Fill `places` with 0, 1, 2 … and put `drawn` of them, at random and in random order, first."""
+    """Fill `places` with 0, 1, 2 … and put `drawn` of them, in random order, first."""
     for i in range(places.size):
         places[i] = i
     for i in range(drawn):

@@ -1,4 +1,4 @@
-"""Bounds beside what was observed: what Theorem 2 promises, and what the splits of a sweep showed."""
+"""Theorem 2 beside what the splits of a sweep showed."""
 
 from dataclasses import dataclass
 

@@ -205,8 +205,10 @@ def check_complete(matrix: CostMatrix) -> None:
     if missing.any():
         configuration, instance = np.argwhere(missing)[0]
         raise InputError(
-            f"Expected a run of every configuration on every instance, and {matrix.configurations[configuration]!r} has "
-            f"none on {matrix.instances[instance]!r}: select configurations and instances that are complete."
+            "Expected a run of every configuration on every instance, and "
+            f"{matrix.configurations[configuration]!r} has "
+            f"none on {matrix.instances[instance]!r}: select configurations and instances that are "
+            "complete."
         )
 
 
@@ -214,7 +216,8 @@ def check_counts(largest: int, fewest: int) -> None:
     """Refuse more runs of an instance than every configuration has on every instance."""
     if largest > fewest:
         raise InputError(
-            f"Expected at most {fewest} runs an instance, as many as the matrix has everywhere, got {largest}."
+            f"Expected at most {fewest} runs an instance, as many as the matrix has everywhere, "
+            f"got {largest}."
         )
 
 
@@ -256,15 +259,18 @@ def _concentration(estimator: str, k: IntArray, n: IntArray, runs: int, fewest: 
         return (1 + (n - 1) / k) / n
     if estimator not in ESTIMATORS:
         raise InputError(
-            f"Expected an estimator out of {', '.join(ESTIMATORS)} or an Allocation, got {estimator!r}."
+            f"Expected an estimator out of {', '.join(ESTIMATORS)} or an Allocation, got "
+            f"{estimator!r}."
         )
     if fewest < runs:
         raise InputError(
-            f"Expected all {runs} runs everywhere for the estimator {estimator!r}, got a matrix with missing runs."
+            f"Expected all {runs} runs everywhere for the estimator {estimator!r}, got a matrix "
+            "with missing runs."
         )
     if (n > k * runs).any():
         raise InputError(
-            f"Expected at most {runs} runs an instance, as many as the matrix has, got {int((n / k).max())} and more."
+            f"Expected at most {runs} runs an instance, as many as the matrix has, got "
+            f"{int((n / k).max())} and more."
         )
     if estimator == "concentrated":
         return np.asarray(((n // runs) * runs**2 + (n % runs) ** 2) / n**2)

@@ -56,7 +56,8 @@ def curve(values: ArrayLike, errors: ArrayLike, *, kind: Kind) -> Fit:
         raise InputError("Expected finite errors at values of 1 or more.")
     if np.unique(x).size < 4:
         raise InputError(
-            f"Expected at least 4 different values to fit two parameters to, got {np.unique(x).size}."
+            "Expected at least 4 different values to fit two parameters to, got "
+            f"{np.unique(x).size}."
         )
     basis = _basis(x, kind)
     solution = np.linalg.lstsq(basis, y)[0]

@@ -3,41 +3,33 @@
 from collections.abc import Mapping
 
 # yes: --name, no: nothing; or no: --no-name, where clasp has that.
-FLAGS = ("learn-explicit", "eq-dfs", "no-gamma", "update-act")
-SWITCHES = ("backprop", "restart-on-model", "init-moms", "sign-fix", "berk-huang", "local-restarts")
+FLAGS = "learn-explicit eq-dfs no-gamma update-act"
+SWITCHES = "backprop restart-on-model init-moms sign-fix berk-huang local-restarts"
 PLAIN = (
-    "configuration", "trans-ext", "reset-restarts", "sign-def", "score-other", "score-res", "save-progress", "init-watches",
-    "rand-freq", "partial-check", "del-max", "del-estimate", "del-on-restart", "otfs", "update-lbd", "reverse-arcs", "loops",
-)  # fmt: skip
-# What is used where its switch, or the option itself, is not `no`: option -> switch, parts.
+    "configuration trans-ext reset-restarts sign-def score-other score-res save-progress "
+    "init-watches rand-freq partial-check del-max del-estimate del-on-restart otfs update-lbd "
+    "reverse-arcs loops"
+)
+# What is used where its switch, or the option itself, is not `no`: option -> switch and parts, a
+# part that begins with a colon behind the option's own name.
 COMPOSED = {
-    "opt-strategy": ("opt-strategy", ("opt-strategy", "opt-strategy:bb", "oll:usc", "opt-strategy:usc")),
-    "heuristic": ("heuristic", ("heuristic", "heuristic:vsids", "heuristic:vmtf", "heuristic:berkmin")),
-    "dom-mod": ("dom-mod:mod", ("dom-mod:mod", "dom-mod:pick")),
-    "lookahead": ("lookahead", ("lookahead", "lookahead:limit")),
-    "restarts": (
-        "restarts",
-        (
-            "restarts", "restarts:first", "restarts:window", "restarts:luby-limit", "restarts:factor",
-            "restarts:factor-limit", "restarts:addend", "restarts:addend-limit", "restarts:margin", "restarts:lbd-limit",
-        ),
-    ),
-    "counter-restarts": ("counter-restarts", ("counter-restarts:rate", "counter-restarts:bump")),
-    "deletion": ("deletion", ("deletion:algorithm", "deletion:percent", "deletion:score")),
-    "del-init": ("deletion", ("del-init:fraction", "del-init:low", "del-init:width")),
-    "del-glue": ("deletion", ("del-glue:lbd", "del-glue:ignore")),
-    "del-cfl": ("del-cfl", ("del-cfl", "del-cfl:first", "del-cfl:factor", "del-cfl:addend", "del-cfl:limit")),
-    "del-grow": (
-        "del-grow",
-        (
-            "del-grow:factor", "del-grow:stop", "del-grow:schedule", "del-grow:schedule-first", "del-grow:schedule-factor",
-            "del-grow:schedule-addend", "del-grow:schedule-limit",
-        ),
-    ),
-    "strengthen": ("strengthen", ("strengthen", "strengthen:type")),
-    "contraction": ("contraction", ("contraction:size",)),
-    "eq": ("eq", ("eq:iterations",)),
-}  # fmt: skip
+    "opt-strategy": "opt-strategy opt-strategy :bb oll:usc :usc",
+    "heuristic": "heuristic heuristic :vsids :vmtf :berkmin",
+    "dom-mod": "dom-mod:mod :mod :pick",
+    "lookahead": "lookahead lookahead :limit",
+    "restarts": "restarts restarts :first :window :luby-limit :factor :factor-limit :addend "
+    ":addend-limit :margin :lbd-limit",
+    "counter-restarts": "counter-restarts :rate :bump",
+    "deletion": "deletion :algorithm :percent :score",
+    "del-init": "deletion :fraction :low :width",
+    "del-glue": "deletion :lbd :ignore",
+    "del-cfl": "del-cfl del-cfl :first :factor :addend :limit",
+    "del-grow": "del-grow :factor :stop :schedule :schedule-first :schedule-factor "
+    ":schedule-addend :schedule-limit",
+    "strengthen": "strengthen strengthen :type",
+    "contraction": "contraction :size",
+    "eq": "eq :iterations",
+}
 
 
 def build(values: Mapping[str, object]) -> list[str]:
@@ -48,14 +40,16 @@ def build(values: Mapping[str, object]) -> list[str]:
     }
     if known.get("opt-strategy") == "usc":
         known["oll:usc"] = "oll"
-    words = [f"--{name}" for name in FLAGS if known.get(name) == "yes"]
+    words = [f"--{name}" for name in FLAGS.split() if known.get(name) == "yes"]
     words += [
         f"--{name}" if known[name] == "yes" else f"--no-{name}"
-        for name in SWITCHES
+        for name in SWITCHES.split()
         if name in known
     ]
-    words += [f"--{name}={known[name]}" for name in PLAIN if name in known]
-    for option, (switch, parts) in COMPOSED.items():
+    words += [f"--{name}={known[name]}" for name in PLAIN.split() if name in known]
+    for option, composition in COMPOSED.items():
+        switch, *parts = composition.split()
+        parts = [f"{option}{part}" if part.startswith(":") else part for part in parts]
         if known.get(switch) == "no":
             words += [f"--{option}={'0' if option == 'eq' else 'no'}"] if switch == option else []
         elif switch in known:

@@ -16,7 +16,7 @@ import sys
 
 
 def clingo() -> list[str]:
-    """The words to begin a command line of the package's clingo with; none where it is not there."""
+    """The words to begin a command line of the package's clingo with; none without the package."""
     from pathlib import Path
 
     for folder in map(Path, sys.path):
