@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from truecost.race.ablation import Changes, Measure, SpentError, simplify, walk
 
@@ -16,7 +16,7 @@ FloatArray = NDArray[np.float64]
 class Costs:
     """Costs that fall by the effects of the changes made; runs are counted once each."""
 
-    def __init__(self, effects: Sequence[float], noise: float = 0.0, most: float = np.inf) -> None:
+    def __init__(self, effects: ArrayLike, noise: float = 0.0, most: float = np.inf) -> None:
         self._effects, self._noise, self._most = np.array(effects), noise, most
         self.runs: set[tuple[Changes, int]] = set()
 

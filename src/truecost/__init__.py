@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from truecost import library, plan, race
     from truecost import smac as smac
     from truecost.campaigns.configure import configure
+    from truecost.campaigns.explain import explain
     from truecost.campaigns.gather import gather
     from truecost.campaigns.validate import validate
     from truecost.errors import InputError, TruecostError
@@ -142,6 +143,7 @@ _HOMES = {
     "load_example": "examples",
     "configure": "campaigns.configure",
     "validate": "campaigns.validate",
+    "explain": "campaigns.explain",
     "Import": "matrix.imported",
     "import_runs": "importers.detect",
     "figures": "show.figures:",
@@ -186,6 +188,7 @@ __all__ = [
     "estimate",
     "even",
     "exact",
+    "explain",
     "figures",
     "fit",
     "forecast",

@@ -50,6 +50,30 @@ def entry_of(
     default: str | None = None,
 ) -> Entry:
     """Who is validated against whom, on which instances, or why that cannot be."""
+    winner, rival = contestants_of(log, scenario, configuration=configuration, default=default)
+    if isinstance(instances, str):
+        found: Sequence[Instance] = matching(instances, Path.cwd())
+        found = sorted(found, key=lambda each: (scenario.place(each), each.name))
+    else:
+        found = scenario.instances if instances is None else instances
+    fresh = unseen(found, log, [Path.cwd(), scenario.folder])
+    if not fresh:
+        raise InputError(
+            f"expected `instances` that the search never saw, got {len(found):,} and all of them are in the log."
+        )
+    return Entry(winner=winner, default=rival, instances=tuple(fresh), used=len(found) - len(fresh))
+
+
+def contestants_of(
+    log: Import,
+    scenario: Scenario,
+    *,
+    configuration: str | None = None,
+    default: str | None = None,
+) -> tuple[Contestant, Contestant]:
+    """The winner and what it is compared with: as named, else the log's, else the scenario's
+    default.
+    """
     trajectory = log.trajectory
     name = configuration or incumbent_of(log.matrix, trajectory)
     winner = Contestant(name, _configuration(log, scenario, name))
@@ -61,19 +85,10 @@ def entry_of(
     )
     if winner.configuration.name == rival.configuration.name:
         raise InputError(
-            f"expected a winner that differs from the default, got {name!r}, which has the same parameters."
+            f"expected a winner that differs from the default, got {name!r}, which has the same "
+            "parameters."
         )
-    if isinstance(instances, str):
-        found: Sequence[Instance] = matching(instances, Path.cwd())
-        found = sorted(found, key=lambda each: (scenario.place(each), each.name))
-    else:
-        found = scenario.instances if instances is None else instances
-    fresh = _unseen(found, log, [Path.cwd(), scenario.folder])
-    if not fresh:
-        raise InputError(
-            f"expected `instances` that the search never saw, got {len(found):,} and all of them are in the log."
-        )
-    return Entry(winner=winner, default=rival, instances=tuple(fresh), used=len(found) - len(fresh))
+    return winner, rival
 
 
 def _configuration(log: Import, scenario: Scenario, name: str) -> Configuration:
@@ -91,7 +106,7 @@ def _configuration(log: Import, scenario: Scenario, name: str) -> Configuration:
         ) from error
 
 
-def _unseen(found: Sequence[Instance], log: Import, folders: Sequence[Path]) -> list[Instance]:
+def unseen(found: Sequence[Instance], log: Import, folders: Sequence[Path]) -> list[Instance]:
     """The instances the log has no runs on: by name, by the end of their path, and by content where
     its files are here.
     """

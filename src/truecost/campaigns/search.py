@@ -14,15 +14,16 @@ from numpy.typing import NDArray
 
 from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Progress
-from truecost.errors import InputError, TruecostError
+from truecost.campaigns.recorded import RecordedRuns, cell_of
+from truecost.errors import TruecostError
 from truecost.journal import searchlog
 from truecost.journal.journal import RunDesign
 from truecost.journal.searchlog import Adopted, Cell, Recorded, Settings
 from truecost.race import policy as race
 from truecost.race.heats import ORDER, Heats
 from truecost.race.policy import Decision, Stretch
-from truecost.running.pools.task import Finished, Task
-from truecost.runs import Instance, Status
+from truecost.running.pools.task import Task
+from truecost.runs import Instance
 from truecost.space.learning import SAMPLES, Learner
 from truecost.space.propose import propose
 from truecost.space.space import Configuration
@@ -62,7 +63,7 @@ class Search:
             ),
             scenario.metric,
         )
-        self._seen = searchlog.recorded(book)
+        self._runs = RecordedRuns(campaign)
         self._proposed = searchlog.proposed_in(book)
         low = scenario.metric.range()[0]
         self._heats = Heats(len(self._training), settings.runs, seed=settings.seed, low=low)
@@ -120,7 +121,7 @@ class Search:
                         (place, int(number) * len(self._training) + int(instance), run.cap or 0.0)
                     )
                     break
-                row.append(float(self._charged([run])[0]))
+                row.append(float(self._runs.charge([run])[0]))
             costs.append(row)
             out.append(stopped)
         cells = order.numbers * len(self._training) + order.instances
@@ -381,7 +382,7 @@ class Search:
         if not wave:
             return
         heats, made = self._heats, self._make([self._task(item) for item in wave])
-        for item, run, cost in zip(wave, made, self._charged(made), strict=True):
+        for item, run, cost in zip(wave, made, self._runs.charge(made), strict=True):
             self._each[item.place] += (1, run.wall)
             if heats.out[item.place]:
                 continue
@@ -412,41 +413,19 @@ class Search:
 
     def _make(self, tasks: Sequence[Task]) -> list[Recorded]:
         """What these runs came to: from the journal, else made now."""
-        missing = [task for task in tasks if _cell(task) not in self._seen]
-        there = [self._seen[_cell(task)] for task in tasks if _cell(task) in self._seen]
-        runs, wall = self.made + len(there), self.wall + sum(run.wall for run in there)
-        cpu = self.cpu + sum(run.cpu for run in there)
+        runs, wall, cpu = self.made, self.wall, self.cpu
 
-        def tell(finished: list[Finished]) -> None:
+        def tell(recorded: list[Recorded]) -> None:
             nonlocal runs, wall, cpu
-            for each in finished:
-                runs, wall, cpu = runs + 1, wall + each.outcome.wall, cpu + each.outcome.cpu
-                if each.outcome.status != Status.ABORTED:
-                    self._seen[_cell(each.task)] = Recorded.of(each.outcome)
+            runs += len(recorded)
+            wall += sum(run.wall for run in recorded)
+            cpu += sum(run.cpu for run in recorded)
             self._tell(runs, wall, cpu)
 
-        if missing:
-            self._campaign.make(missing, tell)
-        made = [self._seen[_cell(task)] for task in tasks]
+        made = self._runs.make(tasks, tell)
         for run in made:
             self._count(run)
         return made
-
-    def _charged(self, runs: Sequence[Recorded]) -> FloatArray:
-        """What runs cost; NaN for those stopped at a cap."""
-        metric = self._scenario.metric
-        real = np.array(
-            [(run.cpu, run.wall, run.time, run.value) for run in runs], dtype=np.float64
-        )
-        costs, _ = metric.charge(np.array([run.status for run in runs], dtype=np.int8), *real.T)
-        low, high = metric.range()
-        outside = costs[(costs < low) | (costs > high)]
-        if len(outside):
-            raise InputError(
-                f"expected costs in [{low:g}, {high:g}], got {outside[0]:g}: every statement rests on these ends. Change "
-                "low and high in [metric], and begin another `journal`."
-            )
-        return costs
 
     def _tell(self, runs: int, wall: float, cpu: float) -> None:
         if not self._campaign.watched:
@@ -503,9 +482,9 @@ class Search:
             for instance in instances
             for place in places
         ]
-        new = [task for task in tasks if _cell(task) not in self._tested]
-        self._tested |= dict(zip(map(_cell, new), self._make(new), strict=True))
-        charged = self._charged([self._tested[_cell(task)] for task in tasks])
+        new = [task for task in tasks if cell_of(task) not in self._tested]
+        self._tested |= dict(zip(map(cell_of, new), self._make(new), strict=True))
+        charged = self._runs.charge([self._tested[cell_of(task)] for task in tasks])
         means = charged.reshape(rounds, len(instances), len(places)).mean(axis=0)
         self.recommended = self.incumbent if _favoured(means[:, 0] - means[:, -1]) else 0
         if not again:
@@ -543,7 +522,3 @@ def _judged(costs: Sequence[float], recommended: int) -> str:
         return f"{searchlog.JUDGED}: the default costs {costs[0]:.6g}"
     kept = "the incumbent is recommended" if recommended else "the default is recommended"
     return f"{searchlog.JUDGED}: {costs[1]:.6g}, the default {costs[0]:.6g}; {kept}"
-
-
-def _cell(task: Task) -> Cell:
-    return task.configuration.name, task.instance.name, task.number

@@ -17,7 +17,9 @@ from truecost.runs import Status
 HEADER = b"SQLite format 3\0"
 APPLICATION = 0x74727563  # "truc"
 # What made the journal says its version: those of gather are as they always were.
-VERSIONS = {"gather": 1, "configure": 2, "validate": 3}
+VERSIONS = {"gather": 1, "configure": 2, "validate": 3, "explain": 4}
+# Journals with the tables of a search.
+SEARCHES = ("configure", "explain")
 # SQLite locks bytes around 2^30; this one is ours, and says that somebody writes.
 LOCKED_BYTE = 2**62
 SCHEMA = f"""
@@ -56,10 +58,9 @@ CREATE TRIGGER {table}_are_final BEFORE UPDATE ON {table} BEGIN SELECT RAISE(ABO
 """
     for table, columns in SEARCH_TABLES.items()
 )
-SEARCH_SCHEMA += f"PRAGMA user_version = {VERSIONS['configure']};\n"
 SCHEMAS = {
     "gather": SCHEMA,
-    "configure": SEARCH_SCHEMA,
+    **{kind: SEARCH_SCHEMA + f"PRAGMA user_version = {VERSIONS[kind]};\n" for kind in SEARCHES},
     "validate": SCHEMA + f"PRAGMA user_version = {VERSIONS['validate']};\n",
 }
 

@@ -26,6 +26,7 @@ from truecost.journal.file import (
     APPLICATION,
     LOCKED_BYTE,
     SCHEMAS,
+    SEARCHES,
     VERSIONS,
     check_header,
     enter,
@@ -39,7 +40,7 @@ from truecost.matrix import CostMatrix
 from truecost.runs import NO_SEED, NO_STATUS, Instance, Machine, Run, Status
 from truecost.space.space import Configuration
 
-Kind = Literal["gather", "configure", "validate"]
+Kind = Literal["gather", "configure", "validate", "explain"]
 # What a budget counts.
 Unit = Literal["runs", "seconds"]
 
@@ -204,7 +205,7 @@ class Journal:
         self.kind = kind
 
     def _has_runs(self) -> bool:
-        tables = ["runs", "capped"] if self.kind == "configure" else ["runs"]
+        tables = ["runs", "capped"] if self.kind in SEARCHES else ["runs"]
         return any(
             self._connection.execute(
                 f"SELECT EXISTS (SELECT 1 FROM {table})"  # noqa: S608 - one of the two above

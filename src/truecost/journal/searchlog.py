@@ -18,7 +18,6 @@ from truecost.runs import Outcome, Status, Step, Trajectory
 from truecost.space.propose import Proposal
 from truecost.space.space import Configuration
 
-TOOL = "truecost configure"
 # The policy that searches are begun with. Those of truecost 0.2, one order of runs for all, name
 # none: they go on with this one.
 POLICY = "an order for every heat"
@@ -268,7 +267,7 @@ def trajectory_of(journal: Journal) -> Trajectory:
         if not steps or steps[-1].configurations != (name,):
             steps.append(Step(runs, (name,)))
     return Trajectory(
-        tool=TOOL,
+        tool=f"truecost {journal.kind}",
         proposed="adaptively",
         raced=True,
         default=None if default is None else default[0],

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truecost.journal.file import SEARCHES
 from truecost.runs import Status
 
 # Where the journal of a validation says how many runs of its plan, in their order, count.
@@ -51,7 +52,7 @@ def read_table(connection: sqlite3.Connection, kind: str) -> RunTable:
     ).fetchone()
     columns = _columns(connection, kind)
     counted, made = None, 0
-    if kind == "configure":
+    if kind in SEARCHES:
         query = "SELECT coalesce(max(after), 0), coalesce(max(runs), 0) FROM steps"
         counted, made = connection.execute(query).fetchone()
     stopped = connection.execute("SELECT value FROM meta WHERE key = ?", (STOPPED,)).fetchone()
@@ -104,7 +105,7 @@ def _columns(connection: sqlite3.Connection, kind: str) -> dict[str, NDArray[Any
     # their memory: whole numbers here are far below 2⁵³, and 9e999, SQLite's infinity, stands for
     # what is not there.
     parts = [f"*, NULL AS cap FROM runs WHERE status <> {int(Status.ABORTED)}"]
-    if kind == "configure":
+    if kind in SEARCHES:
         parts.append(f"*, {int(Status.CENSORED)} AS status FROM capped")
     names, width = (
         ", ".join((*whole, *(f"ifnull({name}, 9e999)" for name in real))),

@@ -118,6 +118,10 @@ class Surrogate:
         draws = rng.standard_normal((number, len(points))) @ np.linalg.cholesky(spread).T
         return np.asarray(towards @ self._weights + temper * draws)
 
+    def mean(self, points: FloatArray) -> FloatArray:
+        """(n,): the effects at points, as far as they are known."""
+        return np.asarray(self._covariance(points, self._points) @ self._weights)
+
     def promise(self, points: FloatArray) -> FloatArray:
         """(n,): the mean of the effect less its standard deviation, the lower the more promising."""
         towards = self._covariance(points, self._points)

@@ -67,6 +67,12 @@ class Learner:
             self._model = Surrogate(points, effects[tried], runs[tried], self._points.categorical)
         return True
 
+    def predict(self, configurations: Sequence[Configuration]) -> FloatArray:
+        """The effects of configurations by the model, which must have learnt something."""
+        if self._model is None:
+            return np.zeros(len(configurations))
+        return self._model.mean(self._points.of(configurations))
+
     def offers(
         self, parents: Sequence[Configuration], spent: float, rng: np.random.Generator
     ) -> list[Configuration]:

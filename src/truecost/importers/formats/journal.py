@@ -11,7 +11,7 @@ import numpy as np
 from truecost.errors import InputError
 from truecost.importers.record import Options
 from truecost.importers.registry import Candidate, Importer
-from truecost.journal.file import APPLICATION, HEADER
+from truecost.journal.file import APPLICATION, HEADER, SEARCHES
 from truecost.matrix.imported import Import
 from truecost.runs import Trajectory
 
@@ -34,7 +34,7 @@ def _read(path: Path, options: Options) -> Import:
         matrix = journal.matrix(metric, table=table)
         parameters = journal.configurations()
         ahead = int(table.ahead.sum())
-        if journal.kind == "configure":
+        if journal.kind in SEARCHES:
             hidden = [
                 place for place, name in enumerate(table.instances) if name in journal.held_out()
             ]

@@ -29,6 +29,7 @@ from truecost.show.figures.regret import regret_chart, regret_data
 from truecost.show.figures.scatter import scatter_chart, scatter_data
 from truecost.show.figures.training_test import training_test_chart, training_test_data
 from truecost.show.figures.variance_shares import variance_shares_chart, variance_shares_data
+from truecost.show.figures.waterfall import waterfall_chart, waterfall_data
 from truecost.show.saving import save
 
 __all__ = [
@@ -73,4 +74,6 @@ __all__ = [
     "training_test_data",
     "variance_shares_chart",
     "variance_shares_data",
+    "waterfall_chart",
+    "waterfall_data",
 ]

@@ -1,0 +1,568 @@
+"""Which changes make the winner better than the default, and which could be undone.
+
+The winner and the default are told apart by changes: a parameter, or a parameter with those that it
+switches on or off. Sets of them are run on the instances the winner was tuned on until it is known
+which can be undone (`truecost.race.ablation`), and what each of the others gains on the way from
+the default. Only then the default, the winner and the simplified configuration are run on instances
+that nobody tuned on: that the winner is better, and that the simplified one does as well, are
+stated from these runs alone, with half of delta each.
+
+Everything follows from the runs in the journal, so that it is resumed by calling it again.
+"""
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truecost.campaigns.budget import Budget
+from truecost.campaigns.campaign import Campaign, Execution, Progress
+from truecost.campaigns.entry import contestants_of, unseen
+from truecost.campaigns.recorded import RecordedRuns
+from truecost.errors import InputError
+from truecost.journal import searchlog
+from truecost.journal.journal import RunDesign, refuse_changes
+from truecost.journal.searchlog import Recorded, Settings
+from truecost.judge.assess import assess
+from truecost.judge.assessment import Assessment
+from truecost.matrix.imported import Import
+from truecost.race import policy as race
+from truecost.race.ablation import Changes, SpentError, simplify, walk
+from truecost.running.pools.task import Task
+from truecost.running.scenario import Scenario
+from truecost.runs import Instance, Trajectory
+from truecost.space.learning import Learner
+from truecost.space.propose import Proposal
+from truecost.space.space import Configuration, Space
+from truecost.stats.quantities import RATIO
+
+FloatArray = NDArray[np.float64]
+
+# The part of the budget that is kept for instances nobody tuned on.
+KEPT = 0.3
+# Sets of changes that a budget should suffice for, and the least and most training runs of each.
+SETS, LEAST, MOST = 40, 10, 50
+# Most runs on a training instance.
+RUNS = 5
+# What the split of the instances and the order of runs are drawn from, beside the seed.
+SPLIT, ORDER = 1, 2
+TOOL = "truecost explain"
+# The share of the gain that undoing changes may cost on the training instances.
+TOLERANCE = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A parameter that differs, with those it switches on or off.
+
+    Attributes
+    ----------
+    default, winner
+        The values of these parameters in both; what is inactive is left out.
+    """
+
+    default: Mapping[str, Any]
+    winner: Mapping[str, Any]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters, each once."""
+        return tuple(dict.fromkeys([*self.winner, *self.default]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathStep:
+    """A step on the way from the default: what is changed, the mean training cost after it, and
+    what it gained with its paired standard error.
+    """
+
+    changes: tuple[Change, ...]
+    cost: float
+    gain: float
+    standard_error: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """What makes the winner better.
+
+    Attributes
+    ----------
+    changes
+        All of them, as many as the winner has.
+    kept
+        Those of the simplified configuration.
+    complete
+        Whether every group of changes was tried; else the budget ended before.
+    path
+        From the default to the simplified configuration, the largest gain first.
+    default_cost, winner_cost, simplified_cost
+        Mean training costs on the runs that all were compared on, `training_runs` of each.
+    against_default
+        The winner against the default on held-out instances, at half of delta; None without any.
+    against_winner
+        The simplified configuration against the winner there, at half of delta; None without any,
+        or where nothing could be undone.
+    """
+
+    scenario: str
+    winner: Configuration
+    default: Configuration
+    simplified: Configuration
+    changes: tuple[Change, ...]
+    kept: tuple[Change, ...]
+    complete: bool
+    path: tuple[PathStep, ...]
+    default_cost: float
+    winner_cost: float
+    simplified_cost: float
+    training_runs: int
+    held_out: int
+    against_default: Assessment | None
+    against_winner: Assessment | None
+    runs: int
+    delta: float
+
+    @property
+    def most_more(self) -> float | None:
+        """How much more than the winner the simplified configuration costs at most, as a share;
+        None where that is not known.
+        """
+        if self.against_winner is None:
+            return None
+        for statement in self.against_winner.statements:
+            # The winner's mean over that of the simplified one, at least.
+            if statement.quantity == RATIO.name and statement.limit > 0:
+                return 1 / statement.limit - 1
+        return None
+
+
+def changes_between(space: Space, default: Configuration, winner: Configuration) -> list[Change]:
+    """What differs, in the order of the space; parameters that depend on each other together."""
+    differing = [
+        name
+        for name in space.parameters
+        if default.values.get(name) != winner.values.get(name)
+        or (name in default.values) != (name in winner.values)
+    ]
+    block = {name: name for name in differing}
+
+    def root(name: str) -> str:
+        while block[name] != name:
+            name = block[name]
+        return name
+
+    for name in differing:
+        for condition in space.configspace.parent_conditions_of[name]:
+            for parent in _parents(condition):
+                if parent in block:
+                    block[root(name)] = root(parent)
+    groups: dict[str, list[str]] = {}
+    for name in differing:
+        groups.setdefault(root(name), []).append(name)
+    return [
+        Change(
+            default={name: default.values[name] for name in names if name in default.values},
+            winner={name: winner.values[name] for name in names if name in winner.values},
+        )
+        for names in groups.values()
+    ]
+
+
+def _parents(condition: Any) -> list[str]:
+    components = getattr(condition, "components", None)
+    if components is None:
+        return [str(condition.parent.name)]
+    return [name for part in components for name in _parents(part)]
+
+
+def changed(space: Space, default: Configuration, changes: Sequence[Change]) -> Configuration:
+    """The default with some of the changes made, or `InputError` where the space forbids that."""
+    values = dict(default.values)
+    for change in changes:
+        for name in change.default:
+            values.pop(name, None)
+        values.update(change.winner)
+    return space.configuration_of(values)
+
+
+def guessed_losses(
+    log: Import, space: Space, default: Configuration, changes: Sequence[Change]
+) -> FloatArray | None:
+    """How much each change seems to matter, by the model of a search: what undoing it alone would
+    cost, on the scale of ranks. A guess; None where the runs of the log say too little.
+    """
+    matrix = log.matrix
+    known = [name for name in matrix.configurations if name in log.parameters]
+    configurations = [space.configuration_of(log.parameters[name]) for name in known]
+    costs = matrix.select(configurations=known).costs
+    rows, instances, runs = np.nonzero(~np.isnan(costs))
+    learner = Learner(space)
+    cells = instances * costs.shape[2] + runs
+    if not learner.learn(configurations, rows, cells, costs[rows, instances, runs]):
+        return None
+    everything = changed(space, default, changes)
+    without = []
+    for place in range(len(changes)):
+        try:
+            rest = changed(space, default, [*changes[:place], *changes[place + 1 :]])
+        except InputError:
+            rest = everything
+        without.append(rest)
+    effects = learner.predict([everything, *without])
+    return np.asarray(effects[1:] - effects[0])
+
+
+def explain(
+    log: Import | Mapping[str, Any],
+    scenario: Scenario,
+    journal: str | os.PathLike[str],
+    *,
+    budget: str | Budget | None = None,
+    configuration: str | None = None,
+    default: str | None = None,
+    instances: Sequence[Instance] | None = None,
+    tolerance: float = TOLERANCE,
+    delta: float = 0.05,
+    **execution: Unpack[Execution],
+) -> Explanation:
+    """Find out which parameter changes make the winner better than the default.
+
+    Parameters
+    ----------
+    log
+        Where winner and default come from: what `import_runs` read; or the values of the winner's
+        parameters, which is then compared with the scenario's default.
+    scenario
+        How they are run. Instances that the log has runs on are for training, the others held out;
+        where all or none are in the log, a random half is held out.
+    journal
+        Where runs are kept; calling it again resumes.
+    budget
+        `"500runs"` or `"2h"`; None goes on with the last one.
+    configuration, default
+        Their names in the log, where not what it says.
+    instances
+        Those to run on; the scenario's if not given.
+    tolerance
+        The share of the gain over the default that undoing changes may cost in training.
+    delta
+        Error probability of both statements on held-out instances together.
+    execution
+        As in `gather`.
+    """
+    if not 0 < delta < 1:
+        raise InputError(f"Expected `delta` between 0 and 1, got {delta:g}.")
+    if not 0 <= tolerance < 1:
+        raise InputError(f"Expected `tolerance` from 0 to below 1, got {tolerance:g}.")
+    if not np.isfinite(scenario.metric.range()).all():
+        raise InputError(f"{scenario.path}: metric: expected low and high to explain a winner.")
+    if isinstance(log, Import):
+        winner, rival = (
+            contestant.configuration
+            for contestant in contestants_of(
+                log, scenario, configuration=configuration, default=default
+            )
+        )
+    else:
+        winner, rival = scenario.space.configuration_of(log), scenario.space.default()
+    changes = changes_between(scenario.space, rival, winner)
+    if not changes:
+        raise InputError("Expected a winner that differs from the default, got the default.")
+    if isinstance(log, Import):
+        losses = guessed_losses(log, scenario.space, rival, changes)
+        if losses is not None:
+            # The least important first, as far as the search can tell.
+            changes = [changes[place] for place in np.argsort(losses, kind="stable")]
+    asked = Budget.parse(budget) if isinstance(budget, str) else budget
+    with Campaign(scenario, journal, "explain", **execution) as campaign:
+        split = _split(log if isinstance(log, Import) else None, scenario, instances)
+        settings = _settings(campaign, asked, split, rival, winner, tolerance)
+        study = _Study(campaign, settings, rival, changes)
+        return study.explain(winner, tolerance, delta)
+
+
+def _split(
+    log: Import | None, scenario: Scenario, instances: Sequence[Instance] | None
+) -> tuple[list[str], list[str]]:
+    """The names of the instances to train on, and of those held out, each in random order."""
+    chosen = scenario.instances if instances is None else instances
+    names = [instance.name for instance in chosen]
+    order = np.random.default_rng([scenario.seed, SPLIT]).permutation(len(names))
+    shuffled = [names[place] for place in order]
+    tuned = set() if log is None else set(log.matrix.instances)
+    training = [name for name in shuffled if name in tuned]
+    held_out = [name for name in shuffled if name not in tuned]
+    if log is not None and training and held_out:
+        by_name = {instance.name: instance for instance in chosen}
+        test = set() if log.test is None else set(log.test.instances)
+        # Known under another name, it is not new.
+        new = unseen([by_name[name] for name in held_out if name not in test], log, [])
+        fresh = {instance.name for instance in new} | test
+        held_out = [name for name in held_out if name in fresh]
+    if not training or not held_out:
+        middle = math.ceil(len(names) / 2)
+        training, held_out = shuffled[:middle], shuffled[middle:]
+    return training, held_out
+
+
+def _settings(
+    campaign: Campaign,
+    budget: Budget | None,
+    split: tuple[list[str], list[str]],
+    default: Configuration,
+    winner: Configuration,
+    tolerance: float,
+) -> Settings:
+    """What the study was begun with; begins it if it is new."""
+    book, scenario = campaign.book, campaign.scenario
+    settings = searchlog.settings_of(book)
+    about = {"default": default.name, "winner": winner.name, "tolerance": tolerance}
+    if settings is None:
+        if budget is None:
+            raise InputError("Expected a `budget`, 500runs or 2h for instance, got none.")
+        settings = Settings(
+            budget=budget.amount,
+            unit=budget.unit,
+            workers=campaign.pool.workers,
+            runs=RUNS,
+            seed=scenario.seed,
+            metric=scenario.metric.model_dump_json(),
+            training=tuple(split[0]),
+            held_out=tuple(split[1]),
+        )
+        searchlog.begin(book, settings)
+        book.note("explain", json.dumps(about))
+    before = json.loads(book.noted("explain"))
+    given = [(f"the {name}", about[name], before[name]) for name in about]
+    given.append(("the metric", scenario.metric.model_dump_json(), settings.metric))
+    if budget is not None:
+        given.append(("the budget", str(budget), str(_budget(settings))))
+    refuse_changes(book, "study", given, "its runs depend on it")
+    missing = {*settings.training, *settings.held_out} - {
+        instance.name for instance in scenario.instances
+    }
+    if missing:
+        raise InputError(
+            f"{book.path}: expected the instances the study was begun with, and "
+            f"{sorted(missing)[0]!r} is missing."
+        )
+    return settings
+
+
+def _budget(settings: Settings) -> Budget:
+    return Budget(amount=settings.budget, unit=settings.unit)
+
+
+class _Study:
+    """Sets of changes, run where they are asked for."""
+
+    def __init__(
+        self,
+        campaign: Campaign,
+        settings: Settings,
+        default: Configuration,
+        changes: Sequence[Change],
+    ) -> None:
+        self._campaign, self._settings = campaign, settings
+        self._default, self._changes = default, changes
+        by_name = {instance.name: instance for instance in campaign.scenario.instances}
+        self._training = [by_name[name] for name in settings.training]
+        self._held_out = [by_name[name] for name in settings.held_out]
+        design = RunDesign(
+            configurations=(), instances=(*self._training, *self._held_out), runs=settings.runs
+        )
+        campaign.book.begin(design, campaign.scenario.metric)
+        self._runs = RecordedRuns(campaign)
+        rng = np.random.default_rng([settings.seed, ORDER])
+        self._order = race.schedule(len(self._training), settings.runs, rng)
+        self._configurations: dict[Changes, Configuration | None] = {}
+        self._proposed: list[Proposal] = []
+        self._costs: dict[tuple[str, int], float] = {}
+        self.made, self._wall, self._cpu = 0, 0.0, 0.0
+
+    def explain(self, winner: Configuration, tolerance: float, delta: float) -> Explanation:
+        """The whole study; see `explain`."""
+        everything = frozenset(range(len(self._changes)))
+        count = self._count()
+        try:
+            kept, complete = simplify(range(len(self._changes)), self._measure, count, tolerance)
+            path = walk(kept, self._measure, count)
+        except SpentError:
+            raise InputError(
+                f"Expected a `budget` for {2 * count} training runs at least, which compare the "
+                f"winner with the default, got {_budget(self._settings)}."
+            ) from None
+        self._campaign.refuse_failures()
+        simplified = self._configuration(kept) or winner
+        costs = self._measure([frozenset(), everything, kept], count).mean(axis=1).tolist()
+        tested = self._test(dict.fromkeys([self._default.name, winner.name, simplified.name]))
+        assessments = self._assess(winner, simplified, delta / 2) if tested else (None, None)
+        chosen = tuple(self._changes[place] for place in sorted(kept))
+        return Explanation(
+            scenario=self._campaign.scenario.name,
+            winner=winner,
+            default=self._default,
+            simplified=simplified,
+            changes=tuple(self._changes),
+            kept=chosen,
+            complete=complete,
+            path=tuple(
+                PathStep(
+                    changes=tuple(self._changes[place] for place in step.changes),
+                    cost=step.cost,
+                    gain=step.gain,
+                    standard_error=step.standard_error,
+                )
+                for step in path
+            ),
+            default_cost=costs[0],
+            winner_cost=costs[1],
+            simplified_cost=costs[2],
+            training_runs=count,
+            held_out=tested,
+            against_default=assessments[0],
+            against_winner=assessments[1],
+            runs=self.made,
+            delta=delta,
+        )
+
+    def _count(self) -> int:
+        """How many training runs each set of changes gets at most."""
+        most = min(MOST, self._order.instances.size)
+        if self._settings.unit != "runs":
+            return most
+        return int(min(most, max(LEAST, (1 - KEPT) * self._settings.budget // SETS)))
+
+    def _configuration(self, made: Changes) -> Configuration | None:
+        """The default with these changes; None where the space forbids it."""
+        if made not in self._configurations:
+            space = self._campaign.scenario.space
+            try:
+                found = changed(space, self._default, [self._changes[i] for i in sorted(made)])
+                allowed = space.allows(found)
+            except InputError:
+                allowed = False
+            self._configurations[made] = found if allowed else None
+        return self._configurations[made]
+
+    def _measure(self, sets: Sequence[Changes], count: int) -> FloatArray:
+        """As `truecost.race.ablation.Measure`; what the space forbids costs the most there is."""
+        high = self._campaign.scenario.metric.range()[1]
+        configurations = [self._configuration(made) for made in sets]
+        wanted = {
+            (found.name, position): self._task(found, position)
+            for position in range(count)
+            for found in configurations
+            if found is not None and (found.name, position) not in self._costs
+        }
+        if not self._affords(len(wanted), 1 - KEPT):
+            raise SpentError("the part of the budget for training is spent")
+        self._propose([found for found in configurations if found is not None])
+        self._take(wanted, "training")
+        return np.array(
+            [
+                [
+                    high if found is None else self._costs[found.name, place]
+                    for place in range(count)
+                ]
+                for found in configurations
+            ]
+        )
+
+    def _task(self, configuration: Configuration, position: int) -> Task:
+        instance = self._training[self._order.instances[position]]
+        number = int(self._order.numbers[position])
+        seed = self._campaign.scenario.run_seed(instance.name, number)
+        return Task(configuration=configuration, instance=instance, number=number, seed=seed)
+
+    def _affords(self, runs: int, share: float) -> bool:
+        settings = self._settings
+        if settings.unit == "runs":
+            return self.made + runs <= share * settings.budget
+        mean = self._wall / self.made if self.made else 0.0
+        return (self._wall + runs * mean) / settings.workers <= share * settings.budget
+
+    def _propose(self, configurations: Sequence[Configuration]) -> None:
+        known = {proposal.configuration.name for proposal in self._proposed}
+        for found in configurations:
+            if found.name not in known:
+                origin = "ablation" if known else "default"
+                self._proposed.append(Proposal(configuration=found, origin=origin))
+                known.add(found.name)
+        # A study that is resumed proposes the same again.
+        written = len(searchlog.proposed_in(self._campaign.book))
+        if written < len(self._proposed):
+            searchlog.note_proposals(self._campaign.book, written, self._proposed[written:])
+
+    def _take(self, wanted: Mapping[tuple[str, int], Task], phase: str) -> None:
+        def tell(recorded: list[Recorded]) -> None:
+            self.made += len(recorded)
+            self._wall += sum(run.wall for run in recorded)
+            self._cpu += sum(run.cpu for run in recorded)
+            settings = self._settings
+            self._campaign.report(
+                Progress(
+                    phase="held out" if phase == "held out" else "training",
+                    spent=self.made if settings.unit == "runs" else self._wall / settings.workers,
+                    budget=_budget(settings),
+                    runs=self.made,
+                    cpu=self._cpu,
+                    workers=self._campaign.pool.workers,
+                    configurations=len(self._proposed),
+                )
+            )
+
+        runs = self._runs.make(list(wanted.values()), tell)
+        self._costs |= dict(zip(wanted, self._runs.charge(runs).tolist(), strict=True))
+
+    def _test(self, names: Mapping[str, None]) -> int:
+        """Run the frozen configurations on held-out instances; on how many."""
+        frozen = {
+            found.name: found
+            for found in self._configurations.values()
+            if found is not None and found.name in names
+        }
+        number = len(self._held_out)
+        while number and not self._affords(number * len(frozen), 1.0):
+            number -= 1
+        wanted = {}
+        for place, instance in enumerate(self._held_out[:number]):
+            for name, found in frozen.items():
+                # Seeds of its own for each: what is stated is about independent runs.
+                seed = self._campaign.scenario.run_seed(f"{instance.name} of {name}", 0)
+                task = Task(configuration=found, instance=instance, number=0, seed=seed)
+                wanted[name, -1 - place] = task
+        self._take(wanted, "held out")
+        searchlog.note_step(
+            self._campaign.book, 0, runs=self.made, incumbent=list(names)[-1], reason="simplified"
+        )
+        return number
+
+    def _assess(
+        self, winner: Configuration, simplified: Configuration, delta: float
+    ) -> tuple[Assessment, Assessment | None]:
+        book = self._campaign.book
+        log = Import(
+            kind="journal",
+            matrix=book.matrix(),
+            trajectory=Trajectory(
+                tool=TOOL,
+                proposed="adaptively",
+                raced=True,
+                default=self._default.name,
+                incumbent=winner.name,
+            ),
+            parameters=book.configurations(),
+            test=book.matrix(held_out=True),
+        )
+        better = assess(log, configuration=winner.name, delta=delta)
+        if simplified.name == winner.name:
+            return better, None
+        same = assess(log, configuration=simplified.name, default=winner.name, delta=delta)
+        return better, same

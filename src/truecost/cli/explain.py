@@ -1,0 +1,272 @@
+"""`truecost explain`."""
+
+import json as jsonlib
+import shlex
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from truecost.cli.campaign import campaign, journal_path, read_scenario
+from truecost.cli.command import declared
+from truecost.cli.options import (
+    BUDGET,
+    JOURNAL,
+    Configuration,
+    Delta,
+    Json,
+    Pool,
+    Quiet,
+    Unit,
+    option,
+)
+from truecost.cli.printing import answer, number, print_line, print_table
+from truecost.cli.reading import Source, check_out
+from truecost.errors import InputError
+from truecost.show.numbers import counted, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from truecost.campaigns.campaign import Progress
+    from truecost.campaigns.explain import Change, Explanation
+    from truecost.matrix.imported import Import
+    from truecost.running.scenario import Scenario
+
+
+@declared
+def explain(
+    source: Source,
+    pool: Pool,
+    scenario: Annotated[
+        Path | None, option("The scenario file, or the name of a built-in scenario.")
+    ] = None,
+    budget: Annotated[
+        str | None, option(f"{BUDGET}. As before, if an explanation is resumed.")
+    ] = None,
+    configuration: Configuration = None,
+    journal: Annotated[Path | None, option(f"{JOURNAL}; NAME-explain.db if not given.")] = None,
+    tolerance: Annotated[
+        float, option("Share of the gain in training that undoing changes may cost.")
+    ] = 0.1,
+    delta: Delta = 0.05,
+    guess: Annotated[
+        bool, option("Run nothing: what the model of the search makes of each change.", "--guess")
+    ] = False,
+    figure: Annotated[
+        Path | None, option("Write the waterfall figure here: .html, .svg, .png or .pdf.")
+    ] = None,
+    unit: Unit = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Which parameter changes make the winner better than the default, and which can be undone.
+
+    RUNS is a search: a journal of `configure`, a log of irace or SMAC3, or a JSON file with the
+    values of the winner's parameters. Changes of the winner are undone in groups on the instances
+    it was tuned on, and the others ranked by what they gain. Then the winner and the simplified
+    configuration are run on instances that nobody tuned on, each statement at half of delta.
+
+    Rerun the same command to resume.
+    """
+    from truecost.campaigns import explain as explaining
+
+    if scenario is None:
+        raise InputError("Expected a `scenario`, which says how configurations are run.")
+    if figure is not None:
+        check_out(figure, source.runs)
+    read = read_scenario(scenario, quiet)
+    log = _values(source.runs, read) or source.read()
+    names = {"configuration": configuration, "default": source.default}
+    if guess:
+        rows = _guessed(log, read, names)
+        answer(json, lambda: {"guess": rows}, lambda: _print_guess(rows))
+        return
+    path = journal_path(journal, source.stem, "-explain")
+    with campaign(pool, quiet=quiet, note=_state) as execution:
+        explanation = explaining.explain(
+            log,
+            read,
+            path,
+            budget=budget,
+            configuration=configuration,
+            default=source.default,
+            tolerance=tolerance,
+            delta=delta,
+            **execution,
+        )
+    if figure is not None:
+        _draw(explanation, figure, unit)
+    answer(
+        json,
+        lambda: _data(explanation, read, path),
+        lambda: _print(explanation, read, unit),
+    )
+
+
+def _values(path: Path, scenario: "Scenario") -> "Mapping[str, Any] | None":
+    """The values of a configuration, where the file has nothing else."""
+    if path.suffix != ".json" or not path.is_file():
+        return None
+    try:
+        values = jsonlib.loads(path.read_text())
+    except (ValueError, OSError):
+        return None
+    known = isinstance(values, dict) and set(values) <= set(scenario.space.parameters)
+    return values if known else None
+
+
+def _guessed(
+    log: "Import | Mapping[str, Any]", scenario: "Scenario", named: dict[str, str | None]
+) -> list[dict[str, Any]]:
+    from truecost.campaigns.entry import contestants_of
+    from truecost.campaigns.explain import changes_between, guessed_losses
+    from truecost.matrix.imported import Import
+
+    if not isinstance(log, Import):
+        raise InputError("Expected the log of a search for a guess, got one configuration.")
+    winner, default = contestants_of(log, scenario, **named)
+    changes = changes_between(scenario.space, default.configuration, winner.configuration)
+    losses = guessed_losses(log, scenario.space, default.configuration, changes)
+    if losses is None:
+        raise InputError("Expected a log with runs of at least 12 configurations that differ.")
+    ranked = sorted(zip(losses.tolist(), changes, strict=True), key=lambda pair: -pair[0])
+    return [{**_change(change), "importance": loss} for loss, change in ranked]
+
+
+def _print_guess(rows: list[dict[str, Any]]) -> None:
+    print_line(
+        "A guess by the model of the search, from its training runs alone: how much worse the "
+        "winner would rank without each change, in standard deviations."
+    )
+    cells = [[_text(row), number(row["importance"])] for row in rows]
+    print_table("Changes, the most important first", ["change", "importance"], cells)
+
+
+def _state(now: "Progress") -> str:
+    where = "held-out instances" if now.phase == "held out" else "training instances"
+    return f"{now.configurations:,} configurations, on {where}"
+
+
+def _change(change: "Change") -> dict[str, Any]:
+    return {"names": list(change.names), **asdict(change)}
+
+
+def _text(change: dict[str, Any]) -> str:
+    """A change in words, as `restart: 100 → 20`."""
+    return ", ".join(
+        f"{name}: {change['default'].get(name, '–')} → {change['winner'].get(name, '–')}"
+        for name in change["names"]
+    )
+
+
+def _arguments(scenario: "Scenario", configuration: Any) -> str:
+    from truecost.running.caller import Caller
+
+    if scenario.target.kind == "python":
+        return jsonlib.dumps(dict(configuration.values))
+    return shlex.join(Caller(scenario).arguments(configuration))
+
+
+def _data(explanation: "Explanation", scenario: "Scenario", path: Path) -> dict[str, Any]:
+    statements = {
+        name: None if assessment is None else assessment.to_dict("comparison", "statements")
+        for name, assessment in (
+            ("winner_against_default", explanation.against_default),
+            ("simplified_against_winner", explanation.against_winner),
+        )
+    }
+    return {
+        "journal": str(path),
+        "scenario": explanation.scenario,
+        "complete": explanation.complete,
+        "changes": [_change(change) for change in explanation.changes],
+        "kept": [_change(change) for change in explanation.kept],
+        "path": [
+            {**asdict(replace(step, changes=())), "changes": [_change(c) for c in step.changes]}
+            for step in explanation.path
+        ],
+        "training": {
+            "runs": explanation.training_runs,
+            "default": explanation.default_cost,
+            "winner": explanation.winner_cost,
+            "simplified": explanation.simplified_cost,
+        },
+        "simplified": {
+            "values": dict(explanation.simplified.values),
+            "arguments": _arguments(scenario, explanation.simplified),
+        },
+        "held_out_instances": explanation.held_out,
+        "costs_more_than_winner_at_most": explanation.most_more,
+        "delta": explanation.delta,
+        "runs": explanation.runs,
+        **statements,
+    }
+
+
+def _print(explanation: "Explanation", scenario: "Scenario", unit: str | None) -> None:
+    undone = len(explanation.changes) - len(explanation.kept)
+    print_line(
+        f"{undone:,} of {counted(len(explanation.changes), 'change')} of the winner can be undone: "
+        f"in training it costs {number(explanation.winner_cost)} with all of them and "
+        f"{number(explanation.simplified_cost)} with "
+        f"{counted(len(explanation.kept), 'change')}; the default costs "
+        f"{number(explanation.default_cost)}.",
+        "strong",
+    )
+    if not explanation.complete:
+        print_line("The budget ended before every group of changes was tried.", "open")
+    rows = [
+        [
+            "; ".join(_text(_change(change)) for change in step.changes),
+            number(step.gain),
+            number(step.standard_error, 2),
+            number(step.cost),
+        ]
+        for step in explanation.path
+    ]
+    where = f"mean over {explanation.training_runs:,} training runs"
+    cost = "cost after it" if unit is None else f"cost after it ({unit})"
+    print_line()
+    print_table(
+        f"From the default to the simplified winner, {where}",
+        ["change", "gain", "standard error", cost],
+        rows,
+    )
+    _print_held_out(explanation)
+    print_line(f"Simplified: {_arguments(scenario, explanation.simplified)}", wrap=False)
+
+
+def _print_held_out(explanation: "Explanation") -> None:
+    better, level = explanation.against_default, f"{100 - 50 * explanation.delta:g} %"
+    if better is None:
+        print_line("No held-out instances were run: the budget or the instances ended.", "open")
+        return
+    print_line(
+        f"On {counted(explanation.held_out, 'instance')} that nobody tuned on, with {level} "
+        "confidence each:"
+    )
+    verdict = "is shown to be better" if better.better else "is not shown to be better"
+    print_line(f"* the winner {verdict} than the default;", "good" if better.better else "open")
+    if explanation.against_winner is None:
+        print_line("* the simplified configuration is the winner itself.")
+    elif explanation.most_more is None:
+        print_line("* how much more the simplified configuration costs is not bounded.", "open")
+    else:
+        most = percent(explanation.most_more)
+        print_line(f"* the simplified configuration costs at most {most} more than the winner.")
+    print_line()
+
+
+def _draw(explanation: "Explanation", path: Path, unit: str | None) -> None:
+    from truecost.show import figures
+
+    steps = [
+        (
+            "; ".join(_text(_change(change)) for change in step.changes),
+            step.cost,
+            step.standard_error,
+        )
+        for step in explanation.path
+    ]
+    data = figures.waterfall_data(explanation.default_cost, steps, explanation.winner_cost)
+    figures.save(figures.waterfall_chart(data, unit=unit or "cost"), path)

@@ -1,0 +1,125 @@
+"""Which changes of a winner matter: the study from the first run to its statements."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import scenarios
+from commands import run
+
+import truecost as tc
+from truecost.campaigns.explain import changed, changes_between, explain
+from truecost.errors import InputError
+from truecost.space.space import Space
+
+pytestmark = pytest.mark.usefixtures("own_locks")
+# Twelve switches, of which two matter, and one with a number that depends on it.
+SPACE = "".join(f"s{place} {{off,on}} [off]\n" for place in range(12)) + (
+    "mode {plain,deep} [plain]\ndepth [1,9] [5]i\ndepth | mode in {deep}\n"
+)
+SOLVER = """#!/bin/sh
+# solver.sh INSTANCE SPECIFICS CUTOFF RUNLENGTH SEED -name value ...
+read size < "$1"
+value=$(( 6000 + ($5 / 7) % 97 + size * 13 ))
+for word in "$@"; do
+  case "$before $word" in
+    "-s3 on") value=$((value - 2000));;
+    "-s9 on") value=$((value - 1000));;
+    "-mode deep") value=$((value - 500));;
+  esac
+  before=$word
+done
+echo "Result for SMAC: SUCCESS, 0.01, 0, $value, $5"
+"""
+WINNER: dict[str, Any] = {f"s{place}": "on" for place in range(12)} | {"mode": "deep", "depth": 7}
+BUDGET = "900runs"
+
+
+def study(folder: Path, instances: int = 40) -> tc.Scenario:
+    """The scenario, with so many instances."""
+    far = {"cpu": 30.0, "wall": 60.0}
+    path = scenarios.write(folder, limits=far)
+    for place in range(instances):
+        (folder / "instances" / f"i {place}.txt").write_text(f"{place}\n")
+    (folder / "solver.sh").write_text(SOLVER)
+    (folder / "space.pcs").write_text(SPACE)
+    return tc.Scenario.read(path)
+
+
+def test_changes_that_depend_on_each_other_belong_together() -> None:
+    """A parameter would be set though the one that switches it on is not."""
+    space = Space.parse(SPACE)
+    winner = space.configuration_of(WINNER)
+    changes = changes_between(space, space.default(), winner)
+    assert ("mode", "depth") in [change.names for change in changes]
+    assert len(changes) == 13
+    deep = next(change for change in changes if "depth" in change.names)
+    some = changed(space, space.default(), [deep])
+    assert some.values["depth"] == 7
+    assert sum(value == "on" for value in some.values.values()) == 0
+    assert changed(space, space.default(), changes).values == winner.values
+
+
+def test_the_whole_study(tmp_path: Path) -> None:
+    """What matters would be lost, what does not be kept, or the simplified winner not be tested
+    where nobody tuned.
+    """
+    scenario = study(tmp_path)
+    found = explain(WINNER, scenario, tmp_path / "e.db", budget=BUDGET, pool=2, pin=False)
+    assert sorted(change.names for change in found.kept) == [("mode", "depth"), ("s3",), ("s9",)]
+    assert [step.changes[0].names[0] for step in found.path] == ["s3", "s9", "mode"]
+    assert [step.gain for step in found.path] == pytest.approx([2000, 1000, 500])
+    assert found.complete
+    assert found.runs <= 900
+    assert found.held_out == 20
+    assert found.against_default is not None
+    assert found.against_default.asked.delta == 0.025
+    assert found.against_default.better
+    assert found.most_more is not None
+    assert 0 <= found.most_more < 1
+    # Asked again, it makes no run and says the same.
+    before = (tmp_path / "e.db").read_bytes()
+    again = explain(WINNER, scenario, tmp_path / "e.db", pool=1, pin=False)
+    assert (tmp_path / "e.db").read_bytes() == before
+    assert (again.kept, again.path, again.most_more) == (found.kept, found.path, found.most_more)
+
+
+def test_a_study_is_not_continued_as_another(tmp_path: Path) -> None:
+    """Runs of one winner would be mixed with those of another, or a budget be changed on the way."""
+    scenario = study(tmp_path, 12)
+    explain(WINNER, scenario, tmp_path / "e.db", budget="300runs", pool=2, pin=False)
+    with pytest.raises(InputError, match="begun with, the winner"):
+        explain(WINNER | {"s0": "off"}, scenario, tmp_path / "e.db", pool=1, pin=False)
+    with pytest.raises(InputError, match="the budget"):
+        explain(WINNER, scenario, tmp_path / "e.db", budget="400runs", pool=1, pin=False)
+    with pytest.raises(InputError, match="differs from the default"):
+        explain(
+            {"mode": "plain"} | {f"s{p}": "off" for p in range(12)}, scenario, tmp_path / "f.db"
+        )
+    with pytest.raises(InputError, match="training runs at least"):
+        explain(WINNER, scenario, tmp_path / "g.db", budget="9runs", pool=1, pin=False)
+
+
+def test_a_search_is_explained_from_the_command_line(tmp_path: Path) -> None:
+    """A finished search could not be explained by the command that its user types next."""
+    study(tmp_path, 24)
+    steps = [
+        ["configure", "scenario.toml", "--budget=250runs", "--journal=s.db", "--no-pin", "--quiet"],
+        ["explain", "s.db", "--scenario=scenario.toml", "--budget=500runs", "--no-pin", "--json"],
+    ]
+    for words in steps:
+        ended = run(*words, cwd=tmp_path)
+        assert ended.returncode == 0, ended.stderr
+    data = json.loads(ended.stdout)
+    assert data["complete"]
+    kept = {name for change in data["kept"] for name in change["names"]}
+    assert "s3" in kept
+    assert data["simplified"]["arguments"]
+    text = run("explain", "s.db", "--scenario=scenario.toml", "--no-pin", cwd=tmp_path)
+    assert text.returncode == 0, text.stderr
+    assert "can be undone" in text.stdout
+    refused = run("explain", "s.db", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "scenario" in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
