@@ -15,7 +15,7 @@ from truecost.runs import Status
 FloatArray = NDArray[np.float64]
 
 
-def cell_of(task: Task) -> Cell:
+def recorded_cell(task: Task) -> Cell:
     """What a task is known by in a journal."""
     return task.configuration.name, task.instance.name, task.number
 
@@ -31,18 +31,24 @@ class RecordedRuns:
         """What these runs came to: from the journal, else made now. `tell` gets those that are
         there first, then the others as they are written down.
         """
-        missing = [task for task in tasks if cell_of(task) not in self._known]
-        tell([self._known[cell_of(task)] for task in tasks if cell_of(task) in self._known])
+        missing = [task for task in tasks if recorded_cell(task) not in self._known]
+        tell(
+            [
+                self._known[recorded_cell(task)]
+                for task in tasks
+                if recorded_cell(task) in self._known
+            ]
+        )
 
         def take(finished: list[Finished]) -> None:
             for run in finished:
                 if run.outcome.status != Status.ABORTED:
-                    self._known[cell_of(run.task)] = Recorded.of(run.outcome)
+                    self._known[recorded_cell(run.task)] = Recorded.of(run.outcome)
             tell([Recorded.of(run.outcome) for run in finished])
 
         if missing:
             self._campaign.make(missing, take)
-        return [self._known[cell_of(task)] for task in tasks]
+        return [self._known[recorded_cell(task)] for task in tasks]
 
     def charge(self, runs: Sequence[Recorded]) -> FloatArray:
         """What runs cost; NaN for those stopped at a cap."""

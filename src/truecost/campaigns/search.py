@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Progress
-from truecost.campaigns.recorded import RecordedRuns, cell_of
+from truecost.campaigns.recorded import RecordedRuns, recorded_cell
 from truecost.errors import TruecostError
 from truecost.journal import searchlog
 from truecost.journal.journal import RunDesign
@@ -482,9 +482,9 @@ class Search:
             for instance in instances
             for place in places
         ]
-        new = [task for task in tasks if cell_of(task) not in self._tested]
-        self._tested |= dict(zip(map(cell_of, new), self._make(new), strict=True))
-        charged = self._runs.charge([self._tested[cell_of(task)] for task in tasks])
+        new = [task for task in tasks if recorded_cell(task) not in self._tested]
+        self._tested |= dict(zip(map(recorded_cell, new), self._make(new), strict=True))
+        charged = self._runs.charge([self._tested[recorded_cell(task)] for task in tasks])
         means = charged.reshape(rounds, len(instances), len(places)).mean(axis=0)
         self.recommended = self.incumbent if _favoured(means[:, 0] - means[:, -1]) else 0
         if not again:

@@ -37,7 +37,7 @@ class SpentError(TruecostError):
     """The budget has no runs for what is to be measured."""
 
 
-class Step(NamedTuple):
+class AblationStep(NamedTuple):
     """A change on the way from the default to the simplified configuration.
 
     `cost` is the mean cost after it, `gain` what it gained over the step before, with the paired
@@ -99,9 +99,9 @@ def _undone(
     return bool(loss.mean() <= max(allowed, 0.0))
 
 
-def walk(kept: Changes, measure: Measure, count: int) -> list[Step]:
+def walk(kept: Changes, measure: Measure, count: int) -> list[AblationStep]:
     """The path from no change to all that were kept, the largest gain first."""
-    steps: list[Step] = []
+    steps: list[AblationStep] = []
     current: Changes = frozenset()
     before = measure([current], count)[0]
     while current != kept:
@@ -115,7 +115,7 @@ def walk(kept: Changes, measure: Measure, count: int) -> list[Step]:
         gains = before - costs
         error = float(gains.std(ddof=1)) / math.sqrt(count) if count > 1 else math.nan
         added = tuple(sorted(best - current))
-        steps.append(Step(added, float(costs.mean()), float(gains.mean()), error))
+        steps.append(AblationStep(added, float(costs.mean()), float(gains.mean()), error))
         current, before = best, costs
     return steps
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from truecost.errors import InputError
 
@@ -67,7 +67,7 @@ def corrected_t(
     if not 0 < delta < 1:
         raise InputError(f"Expected delta between 0 and 1, got {delta}.")
     error = math.sqrt(float(numbers.var(ddof=1)) * (1 / folds + ratio))
-    margin = float(student.isf(delta / 2, folds - 1)) * error
+    margin = float(stdtrit(folds - 1, 1 - delta / 2)) * error
     mean = float(numbers.mean())
     return FoldInterval(
         estimate=mean,

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
+from scipy.special import gammaln, xlog1py, xlogy
 
 from truecost.stats.betting import BROKE, HALVINGS, cell_end, cell_of, cells_for
 from truecost.stats.compiled import compiled
@@ -99,7 +99,10 @@ def rounds_for(counts: IntArray, mix: FloatArray, target: float) -> int:
     margins = []
     for number in sizes:
         drawn = np.arange(number + 1)
-        chances = binom.pmf(drawn, number, mix[:, np.newaxis])
+        # Binomial chances; loading scipy.stats for them would take a second.
+        ways = gammaln(number + 1) - gammaln(drawn + 1) - gammaln(number - drawn + 1)
+        shares = mix[:, np.newaxis]
+        chances = np.exp(ways + xlogy(drawn, shares) + xlog1py(number - drawn, -shares))
         beyond = (chances * np.maximum(drawn - counts[:, np.newaxis], 0)).sum() / number
         margins.append(beyond + math.sqrt(math.log(target) / (2 * number)))
     return int(sizes[int(np.argmin(margins))])

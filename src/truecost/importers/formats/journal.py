@@ -67,7 +67,10 @@ def _read(path: Path, options: Options) -> Import:
 
 def _recognise(candidate: Candidate) -> bool:
     marked = candidate.start[68:72] == APPLICATION.to_bytes(4, "big")
-    return candidate.start.startswith(HEADER) and marked
+    # While it is written, and after a kill, the mark may still be in the write-ahead log, which
+    # Optuna does not use.
+    logged = candidate.start[18:20] == b"\x02\x02"
+    return candidate.start.startswith(HEADER) and (marked or logged)
 
 
 IMPORTER: Final = Importer(
