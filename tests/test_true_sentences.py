@@ -237,3 +237,57 @@ def test_no_mean_charges_the_largest_cost_seen(tmp_path: Path) -> None:
     assert not known.costs.guessed.any()
     assert known.comparison is not None
     assert known.comparison.observed == pytest.approx(9.6)
+
+
+# ---- one instance, two names -----------------------------------------------------------------
+
+
+def with_test_runs(names: list[str], folder: Path | None = None) -> Assessment:
+    """Six training instances `inst/0`, `inst/1`, … and test runs on these."""
+    rng = np.random.default_rng(4)
+    training = [f"inst/{place}" for place in range(6)]
+    first = CostMatrix(rng.uniform(0, 5, (2, 6, 1)), ["w", "d"], training, 0, 10)
+    second = CostMatrix(rng.uniform(0, 5, (2, len(names), 1)), ["w", "d"], names, 0, 10)
+    if folder is not None:
+        for place, name in enumerate(training):
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(f"{place}\n")
+    return assess(first, test=second, default="d", configuration="w")
+
+
+def test_a_training_instance_under_another_name_is_not_fresh() -> None:
+    """Runs on training instances would pass for test runs, spelt ./inst/0, inst/0 or 0."""
+    assessment = with_test_runs(["./inst/0", "1", "/data/inst/2", "other/3", "new", "x/inst/4"])
+    assert assessment.fresh is not None
+    assert assessment.fresh.instances == ("other/3", "new")
+    none = with_test_runs(["./inst/0", "1"])
+    assert none.certificate is None
+    assert none.no_certificate is not None
+    assert "used in training too" in none.no_certificate
+
+
+def test_files_of_the_same_content_are_one_instance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy of a training instance would pass for a fresh one."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "copy").write_text("3\n")
+    (tmp_path / "own").write_text("7\n")
+    assessment = with_test_runs(["copy", "own", "elsewhere"], tmp_path)
+    assert assessment.fresh is not None
+    assert assessment.fresh.instances == ("own", "elsewhere")
+
+
+def test_an_instance_that_is_in_a_log_twice_counts_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An instance under two names would count as two, and limits miss twice as often."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("the same\n")
+    names = ["a", "./a", "b", "c"]
+    matrix = CostMatrix(np.arange(8.0).reshape(2, 4, 1), ["w", "d"], names, 0, 10)
+    assessment = assess(matrix)
+    assert assessment.matrix.instances == ("a", "c")
+    assert list(assessment.log.left_out.values()) == [4]
+    assert "under another name" in next(iter(assessment.log.left_out))

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from truecost.judge.refusal import RefusedError
 from truecost.judge.scope import About, Sampled
 from truecost.judge.statements import Certificate
 from truecost.matrix import CostMatrix
+from truecost.matrix.identity import named_once
 from truecost.matrix.imported import Import
 from truecost.matrix.pairing import paired
 from truecost.runs import Trajectory
@@ -86,10 +88,12 @@ def assess(
     reading
         As in `import_runs`, where `runs` are still to be read: `cutoff=5`, or `low=0, high=1`.
     """
+    log = _log(read_runs(runs, **reading), trajectory)
+    given = None if test is None else read_runs(test, **reading)
+    log, given = _named_once(log, given)
     return judging.assess(
-        read_runs(runs, **reading),
-        test=None if test is None else read_runs(test, **reading),
-        trajectory=trajectory,
+        log,
+        test=given,
         rng=rng,
         configuration=configuration,
         default=default,
@@ -223,10 +227,27 @@ def no_worse(assessment: Assessment, margin: float) -> bool:
     return ratio.condition is None and ratio.limit * (1 + margin) >= 1
 
 
-def _log(runs: CostMatrix | Import) -> Import:
+def _log(runs: CostMatrix | Import, trajectory: Trajectory | None = None) -> Import:
     if isinstance(runs, Import):
         return runs
-    return Import(kind="matrix", matrix=runs, trajectory=Trajectory(tool="unknown"))
+    known = trajectory or Trajectory(tool="unknown")
+    return Import(kind="matrix", matrix=runs, trajectory=known)
+
+
+def _named_once(
+    log: Import, test: CostMatrix | Import | None
+) -> tuple[Import, CostMatrix | Import | None]:
+    """Training and test runs with every instance under one name, also where files say so."""
+    watcher = test if isinstance(test, Import) else log if test is None else None
+    if watcher is not None and watcher.trajectory.watched is not None:
+        # `validate` has seen to it that its instances are new.
+        return named_once(log, None)[0], test
+    if test is None:
+        log, own = named_once(log, log.test)
+        return replace(log, test=own), None
+    log, matrix = named_once(log, test.matrix if isinstance(test, Import) else test)
+    assert matrix is not None  # noqa: S101 - there was one
+    return log, replace(test, matrix=matrix) if isinstance(test, Import) else matrix
 
 
 def read_runs(runs: Any, **reading: Any) -> CostMatrix | Import:

@@ -51,6 +51,7 @@ from truecost.judge.question import Chosen, Question, Stream
 from truecost.judge.refusal import Refusal
 from truecost.judge.scope import NEW_INSTANCES, Scope, units_of
 from truecost.matrix import CostMatrix
+from truecost.matrix.identity import unknown_to
 from truecost.runs import Trajectory, Watched
 from truecost.stats.assumptions import (
     CAPPED,
@@ -367,8 +368,7 @@ def fresh_instances(matrix: CostMatrix, test: CostMatrix, scope: Scope) -> list[
     """
     if scope.about == "these" and scope.sampled != "family":
         return list(test.instances)
-    used = set(matrix.instances)
-    new = [instance for instance in test.instances if instance not in used]
+    new = unknown_to(matrix.instances, test.instances)
     if (scope.sampled, scope.about) == ("family", "new") and test.families is not None:
         known, owner = (
             set(matrix.families or ()),
