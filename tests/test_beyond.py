@@ -298,7 +298,7 @@ def test_means_are_approximate_where_no_range_is_known() -> None:
     assert ratio.lower < 1 / 0.3 < ratio.upper
     told = audited(found, Context())
     assert "approximate" in told.tables
-    assert {each["what"] for each in found.to_dict("approximate")["approximate"]} == {
+    assert {each["quantity"] for each in found.to_dict("approximate")["approximate"]} == {
         "difference of means",
         "ratio of means",
     }

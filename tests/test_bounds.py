@@ -666,7 +666,7 @@ def test_every_answer_says_whether_it_is_guaranteed() -> None:
         ):
             assert answer.guaranteed == (not components.estimated)
             assert ("plug-in" in answer.caveat) == components.estimated
-            assert "the training cost is the plain mean of the runs" in answer.rests_on
+            assert "the training cost is the plain mean of the runs" in answer.assumptions
 
 
 def test_the_number_of_configurations_is_never_forgotten() -> None:
@@ -709,9 +709,12 @@ def test_what_theorem_3_needs_is_said() -> None:
         radius=1,
         lipschitz=1,
     )
-    assert "all configurations are run on the same instances with the same seeds" in space.rests_on
     assert (
-        "within and across are upper limits for every configuration of the space" in space.rests_on
+        "all configurations are run on the same instances with the same seeds" in space.assumptions
+    )
+    assert (
+        "within and across are upper limits for every configuration of the space"
+        in space.assumptions
     )
     printed = partial(
         bounds.infinite,
@@ -770,7 +773,7 @@ def test_estimated_components_are_marked() -> None:
     )
     assert truth.guaranteed
     assert not truth.caveat
-    assert truth.rests_on
+    assert truth.assumptions
 
 
 SCALED: dict[str, Any] = {

@@ -1,6 +1,5 @@
 import fcntl
 import io
-import json
 import os
 import pty
 import re
@@ -22,6 +21,7 @@ import commands
 import numpy as np
 import pytest
 import scenarios
+import test_json
 from commands import Run, tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -194,7 +194,7 @@ def test_json_is_alone(line: str, folder: Path, run: Run, monkeypatch: pytest.Mo
     quiet = ["--quiet"] if "quiet" in options(line) else []
     ended = run(*shlex.split(line), "--json", *quiet)
     assert ended.returncode == COMMANDS[line], ended.stderr
-    assert json.loads(ended.stdout)
+    test_json.check(line, ended.stdout)
     assert "\x1b" not in ended.stdout
     assert ended.stderr == ""
 

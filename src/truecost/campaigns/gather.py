@@ -24,8 +24,20 @@ PILOT = 20
 class GatherForecast:
     """What the rest of a design will take, from the runs that are there.
 
-    `cpu` is in seconds, with a 95 % interval for the mean of a run carried over to all of them;
-    `worst` is if every run went to its limit; `wall` is what it takes with so many workers.
+    Attributes
+    ----------
+    planned, left
+        The runs of the design, and those that are not made yet.
+    pilot
+        How many runs the forecast is from.
+    cpu, lower, upper
+        CPU seconds, with a 95 % interval for the mean of a run carried over to all of them.
+    worst
+        CPU seconds if every run went to its limit.
+    wall
+        Seconds on this many workers.
+    workers
+        How many runs are made at a time.
     """
 
     planned: int

@@ -146,7 +146,7 @@ def summary(journal: "Journal", table: "RunTable") -> dict[str, Any]:
         "journal": str(journal.path),
         "kind": journal.kind,
         "scenario": journal.scenario(),
-        "planned": planned,
+        "design": planned,
         "planned_runs": total,
         "runs": len(table.status),
         "ahead": int(table.ahead.sum()),
@@ -160,7 +160,7 @@ def summary(journal: "Journal", table: "RunTable") -> dict[str, Any]:
 
 def print_summary(data: dict[str, Any]) -> None:
     """`summary` for people."""
-    design = " × ".join(map(str, data["planned"] or ())) or "none"
+    design = " × ".join(map(str, data["design"] or ())) or "none"
     plan = f"plan {design} = {data['planned_runs']:,}"
     if data["kind"] == "configure":
         plan = "of a search"

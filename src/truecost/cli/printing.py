@@ -1,7 +1,5 @@
 """What commands print with: documents and tables for people, JSON for programs."""
 
-import json as jsonlib
-import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +13,9 @@ from truecost.show.text import visible as visible
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+# Of what --json prints: counts the changes that break programs. docs/reference/json.md lists the keys.
+SCHEMA = 1
 
 
 class Toned(NamedTuple):
@@ -82,18 +83,14 @@ def print_line(text: str = "", tone: Tone = "", *, wrap: bool = True) -> None:
     terminal.console().print(line(flagged(text), tone), crop=False)
 
 
-def print_json(value: object) -> None:
-    """JSON as everybody reads it: what is not a number is null."""
-    sys.stdout.write(jsonlib.dumps(_plain(value), indent=2, allow_nan=False) + "\n")
+def print_json(value: Mapping[str, Any]) -> None:
+    """JSON as everybody reads it: what is not a finite number is null."""
+    from pydantic_core import to_json
 
-
-def _plain(value: object) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if hasattr(value, "tolist"):  # arrays and scalars of NumPy
-        return _plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    text = to_json(
+        {"schema": SCHEMA, **value},
+        indent=2,
+        inf_nan_mode="null",
+        fallback=lambda array: array.tolist(),
+    )
+    sys.stdout.write(f"{text.decode()}\n")

@@ -13,6 +13,7 @@ from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.stats import bounds
 from truecost.stats.allocation import AllocationSizes, even_sizes
+from truecost.stats.assumptions import Assuming
 from truecost.stats.estimate import training_cost
 from truecost.stats.variance import VarianceComponents, variance_components
 
@@ -35,7 +36,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PaperBounds:
+class PaperBounds(Assuming):
     """How far the true cost can lie above the mean of the runs, with probability 1 − delta.
 
     Attributes
@@ -51,7 +52,7 @@ class PaperBounds:
         for.
     inverse
         At which δ, m, N and K an ε is reached; None where not asked for.
-    guaranteed, caveat, rests_on
+    guaranteed, caveat, assumptions
         As in `truecost.bounds`.
     """
 
@@ -71,7 +72,7 @@ class PaperBounds:
     inverse: dict[str, Any] | None
     guaranteed: bool
     caveat: str
-    rests_on: tuple[str, ...]
+    assumptions: tuple[str, ...]
 
 
 def subject_of(matrix: CostMatrix, configuration: str) -> Subject:
@@ -191,7 +192,7 @@ def paper_bounds(
         inverse=None if epsilon is None else _inverse(subject, delta, m, epsilon),
         guaranteed=every["bennett"].guaranteed,
         caveat=every["bennett"].caveat,
-        rests_on=every["bennett"].rests_on,
+        assumptions=every["bennett"].assumptions,
     )
 
 

@@ -100,7 +100,7 @@ class PlanAnswer:
             },
             "guaranteed": best.guaranteed,
             "caveat": best.caveat,
-            "rests_on": () if best.bound is None else best.bound.rests_on,
+            "assumptions": () if best.bound is None else best.bound.assumptions,
         }
 
     def _plain(self, best: Recommendation) -> dict[str, Any]:

@@ -11,6 +11,7 @@ clean are the ones that missed the rare timeout. docs/confidence.md has the meas
 """
 
 import math
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,9 +34,9 @@ class Approximate:
 
     Attributes
     ----------
-    what
+    quantity
         "difference of means" or "ratio of means".
-    estimate
+    observed
         From the instance means; there whether an interval is or not.
     lower, upper
         Both NaN where there is a reason.
@@ -43,13 +44,25 @@ class Approximate:
         Why there is no interval; empty where there is one.
     """
 
-    what: str
-    estimate: float
+    quantity: str
+    observed: float
     lower: float
     upper: float
     delta: float
     instances: int
     reason: str
+
+    @property
+    def what(self) -> str:
+        """Deprecated: `quantity`."""
+        warnings.warn("`what` is now `quantity`.", DeprecationWarning, stacklevel=2)
+        return self.quantity
+
+    @property
+    def estimate(self) -> float:
+        """Deprecated: `observed`."""
+        warnings.warn("`estimate` is now `observed`.", DeprecationWarning, stacklevel=2)
+        return self.observed
 
 
 def mean_difference(
@@ -76,8 +89,8 @@ def mean_difference(
     half = math.nan if reason else _quantile(delta, one.size) * _error(differences)
     estimate = float(differences.mean())
     return Approximate(
-        what="difference of means",
-        estimate=estimate,
+        quantity="difference of means",
+        observed=estimate,
         lower=estimate - half,
         upper=estimate + half,
         delta=delta,
@@ -118,8 +131,8 @@ def mean_ratio(
                 max(0.0, float((linear + sign * math.sqrt(root)) / square)) for sign in (-1, 1)
             )
     return Approximate(
-        what="ratio of means",
-        estimate=b / a if a > 0 else math.nan,
+        quantity="ratio of means",
+        observed=b / a if a > 0 else math.nan,
         lower=lower,
         upper=upper,
         delta=delta,

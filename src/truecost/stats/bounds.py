@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from truecost.errors import InputError
 from truecost.stats.allocation import MOST_RUNS, AllocationSizes, Sizes, even, even_sizes
+from truecost.stats.assumptions import Assuming
 from truecost.stats.concentration import (
     cover_epsilon,
     epsilon_at,
@@ -58,20 +59,20 @@ PLUG_IN = "plug-in, not guaranteed: within and across are estimates"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Answer:
-    """What was asked for, and whether it is guaranteed if what it `rests_on` holds; `caveat` says
+class Answer(Assuming):
+    """What was asked for, and whether it is guaranteed if the `assumptions` hold; `caveat` says
     why not.
     """
 
     value: Any
     guaranteed: bool
     caveat: str
-    rests_on: tuple[str, ...]
+    assumptions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Bound:
-    """With probability at least 1 − delta, u − û ≤ epsilon, if what it `rests_on` holds; û is the
+class Bound(Assuming):
+    """With probability at least 1 − delta, u − û ≤ epsilon, if the `assumptions` hold; û is the
     plain mean of the runs.
 
     Attributes
@@ -85,7 +86,7 @@ class Bound:
     guaranteed
         False for plug-ins and for the printed Theorem 3 outside the range in which it holds;
         `caveat` says why.
-    rests_on
+    assumptions
         The assumptions.
     """
 
@@ -95,7 +96,7 @@ class Bound:
     theorem: str
     guaranteed: bool
     caveat: str
-    rests_on: tuple[str, ...]
+    assumptions: tuple[str, ...]
 
 
 def single(
@@ -416,7 +417,7 @@ def _reached(bound: Bound, epsilon: float) -> bool:
 
 def _as_in(bound: Bound, value: float | None) -> Answer:
     return Answer(
-        value=value, guaranteed=bound.guaranteed, caveat=bound.caveat, rests_on=bound.rests_on
+        value=value, guaranteed=bound.guaranteed, caveat=bound.caveat, assumptions=bound.assumptions
     )
 
 
@@ -489,7 +490,7 @@ def _bound(
         theorem=theorem,
         guaranteed=not caveat,
         caveat=caveat,
-        rests_on=(*ASSUMPTIONS, *more),
+        assumptions=(*ASSUMPTIONS, *more),
     )
 
 
@@ -499,7 +500,7 @@ def _answer(value: FloatArray, components: VarianceComponents, *more: str) -> An
         value=np.asarray(value),
         guaranteed=not caveat,
         caveat=caveat,
-        rests_on=(*ASSUMPTIONS, *more),
+        assumptions=(*ASSUMPTIONS, *more),
     )
 
 

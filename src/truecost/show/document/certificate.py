@@ -191,7 +191,7 @@ def _bounds(bounds: "PaperBounds") -> list[Block]:
         blocks.append(Text(WIDE, tone="open"))
     if bounds.caveat:
         blocks.append(Text(f"{opening(bounds.caveat)}.", tone="open"))
-    return [*blocks, Fold("What are the assumptions?", (Points("", bounds.rests_on),))]
+    return [*blocks, Fold("What are the assumptions?", (Points("", bounds.assumptions),))]
 
 
 def _inverse(bounds: "PaperBounds", inverse: Any) -> Points:

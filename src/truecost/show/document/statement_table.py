@@ -66,9 +66,9 @@ def _approximate(assessment: Assessment) -> list[Block]:
         return [Text(f"{text}{reasons[0]}.", aside=True)] if reasons else []
     rows = []
     for part in intervals:
-        paired = part.what == "difference of means"
+        paired = part.quantity == "difference of means"
         name = WORDS["difference" if paired else "ratio of means"].label
-        value = part.estimate
+        value = part.observed
         lower, upper = part.lower, part.upper
         if assessment.log.utility is not None:
             name, value, lower, upper = UTILITY, -value, -upper, -lower

@@ -1,0 +1,495 @@
+"""The keys of every command's JSON: what each is called, its type and its meaning."""
+
+from functools import cache
+from typing import Annotated, Any, TypeAlias, get_type_hints
+
+from pydantic import Field
+
+from truecost.cli.records import keys, record, typed
+
+Numbers: TypeAlias = list[float]
+Table: TypeAlias = list[dict[str, Any]]
+# What keys at the top mean that are no fields of a record.
+MEANINGS = {
+    "schema": "Counts the changes that break programs.",
+    "runs": "What was read.",
+    "chosen": "Where the configurations come from.",
+    "asked": "The question, as given.",
+    "incumbent": "The configuration that is judged.",
+    "default": "The configuration that it should be better than; null where none is known.",
+    "configurations": "All configurations, the lowest training cost first.",
+    "certificate": "What its mean cost does not exceed, or why that cannot be said.",
+    "comparison": "The difference to the default in mean cost; null without a default.",
+    "statements": "What is guaranteed beyond the mean.",
+    "approximate": "Intervals without a guarantee.",
+    "optimism": "How much the training cost flatters it.",
+    "noise": "Where the noise of its training cost comes from.",
+    "over_tuning": "Whether an earlier incumbent was better.",
+    "bounds": "The paper's bounds with estimated variances.",
+    "outlook": "What more runs would buy.",
+    "plan": "What was planned.",
+    "tell_apart": "Runs that tell two configurations apart.",
+    "export": "The schedule for another configurator.",
+    "journal": "The journal.",
+    "report": "The page that was written.",
+    "search": "How the search went.",
+    "validation": "How the validation went.",
+    "findings": "What was looked for, and whether it is there.",
+    "matrices": "The results on each matrix.",
+    "claims": "The paper's claims on each example, with --splits.",
+    "require": "What --require asks for; null where nothing must be shown.",
+    "margin": "The share by which the new version may be worse.",
+    "met": "Whether the exit code is 0.",
+    "grade": "better, worse or open.",
+    "primary": "Which statement decides: mean or wins.",
+    "kind": "What was read, or which quantity is swept.",
+    "utility": "Where costs are 1 − utility: which.",
+    "test": "Runs on test instances, or the mean test cost at each value.",
+    "trajectory": "Where the configurations come from.",
+    "columns": "Of a table: which column was taken for what.",
+    "left_out": "How many runs were left out, by reason.",
+    "notes": "What was assumed or changed on the way.",
+    "out": "Where the matrix was written.",
+    "test_out": "Where the test runs were written.",
+    "scenarios": "The built-in scenarios.",
+    "name": "Its name.",
+    "title": "A line about it.",
+    "solver": "What is run.",
+    "licence": "Of the solver.",
+    "sizes": "Its sizes.",
+    "size": "The size that was written.",
+    "parameters": "How many parameters it has.",
+    "seed": "The seed of every random number.",
+    "scenario": "The scenario file.",
+    "fill_in": "Whether the target is still to be filled in.",
+    "splits": "How many random splits of the instances.",
+    "exact": "The exact mean squared error at each (estimator, K, N).",
+    "simulated": "The same from random splits.",
+    "train": "How many training instances.",
+    "test_instances": "How many test instances.",
+    "common_seeds": "Whether all configurations had the same order of runs.",
+    "values": "The values of m, N or K.",
+    "uniform": "The mean uniform error at each value.",
+    "selection": "The mean selection error.",
+    "training": "The mean training cost of the chosen.",
+    "standard_errors": "Of these means.",
+    "levels": "The levels of the quantiles.",
+    "quantiles": "Of the errors, at each level.",
+    "delta": "The error probability.",
+    "caveat": "Why the bounds are no guarantee.",
+    "fits": "The curves fitted to the errors.",
+    "rules": "The rules that were replayed.",
+    "budgets": "As shares of all runs.",
+    "repetitions": "How often.",
+    "cutoff": "What a run is charged at most; null where runs are counted.",
+    "regret": "The mean regret by budget and rule.",
+    "standard_error": "Of the mean regret.",
+    "best_fixed": "The best fixed number of runs at each budget.",
+    "ours_minus": "Our regret minus that of each rule, with its standard error.",
+    "certificates_missed": "How many certificates did not hold, at each budget.",
+}
+
+
+def _assessed() -> dict[str, Any]:
+    """The keys that everything about runs begins with."""
+    from truecost.judge.question import Question
+
+    counted: dict[str, Any] = {
+        "configuration": (str, "Its name."),
+        "training_cost": (float, "The mean of its instance means."),
+        "training_cost_at_least": (float, "The same with censored runs at their caps."),
+        "standard_error": (float, "Of the training cost."),
+        "runs": (int, "How many runs it has."),
+        "instances": (int, "On how many instances."),
+        "censored": (int, "How many of its runs are censored."),
+    }
+    entry = keys(
+        "Configuration",
+        **counted,
+        true_cost=(float, "The estimated cost on new instances; null if unknown."),
+        true_cost_from=(str, "Where that comes from: test runs, splits, training runs, unknown."),
+        parameters=(dict[str, Any], "Its parameters, where the log has them."),
+    )
+    return {
+        "runs": keys("Runs", **_runs()),
+        "chosen": keys(
+            "Origin",
+            tool=(str, "What proposed the configurations."),
+            proposed=(str, "beforehand, adaptively or unknown."),
+            raced=(bool | None, "Whether the number of runs depended on observed costs."),
+            unfinished=(bool, "Whether runs are still being made."),
+        ),
+        "asked": record(Question),
+        "incumbent": entry,
+        "default": entry | None,
+        "configurations": list[  # type: ignore[misc]
+            keys(
+                "ConfigurationRow",
+                **counted,
+                rank=(int | None, "By training cost; null where it cannot be ranked."),
+                within=(float, "Variance between runs on one instance."),
+                across=(float, "Variance between instances."),
+                total=(float, "Their sum."),
+                not_solved=(float | None, "The share of its runs that are not solved."),
+            )
+        ],
+    }
+
+
+def _runs() -> dict[str, Any]:
+    return {
+        "kind": (str, "What was read: smac, irace, table, matrix, journal, …"),
+        "configurations": (int, "How many."),
+        "instances": (int, "How many."),
+        "runs_per_cell": (int, "The most runs of a configuration on an instance."),
+        "runs": (int, "How many in all."),
+        "missing_runs": (int, "How many cells have no run, counted in runs."),
+        "low": (float, "The least cost the metric allows; null if unknown."),
+        "high": (float, "The largest cost the metric allows; null if unknown."),
+        "utility": (str | None, "Where costs are 1 − utility: which."),
+        "statuses": (dict[str, int] | None, "How many runs have each status."),
+        "left_out": (dict[str, int], "How many runs were left out, by reason."),
+        "notes": (list[str], "What was assumed or changed on the way."),
+    }
+
+
+def _parts() -> dict[str, Any]:
+    """The parts of an assessment."""
+    from truecost.judge import noise, optimism
+    from truecost.judge.bounds import PaperBounds
+    from truecost.judge.parts import COMPARED
+    from truecost.judge.statements import Certificate, Comparison, Contribution, Statement
+    from truecost.plan.power import Power
+    from truecost.stats.approximate import Approximate
+    from truecost.stats.forecast import Forecast, Width
+
+    refusal = keys("Refusal", reason=(str, "Why there is none."))
+    compared = {name: get_type_hints(Comparison).get(name) for name in COMPARED}
+    own = {name: kind for name, kind in compared.items() if kind is not None}
+    others = [name for name in COMPARED if name not in own and name != "deciding"]
+    comparison = record(
+        _Bare(Comparison),
+        *others,
+        title="Comparison",
+        **own,
+        deciding=list[record(Contribution)],  # type: ignore[misc]
+    )
+    return {
+        "certificate": record(Certificate, width=record(Width) | None) | refusal,
+        "comparison": comparison | None,
+        "statements": list[record(Statement, "grade")],  # type: ignore[misc]
+        "approximate": list[record(Approximate)],  # type: ignore[misc]
+        "optimism": record(optimism.Optimism),
+        "noise": record(
+            noise.Noise,
+            spread=record(noise.Spread),
+            heaviest=record(noise.Heaviest) | None,
+        ),
+        "over_tuning": record(optimism.OverTuning, along=list[record(optimism.Point)]),  # type: ignore[misc]
+        "bounds": record(PaperBounds) | refusal,
+        "outlook": keys(
+            "Outlook",
+            plan=(
+                keys(
+                    "PlanInShort",
+                    instances=(int, "On how many instances."),
+                    runs=(int, "How many runs in all."),
+                    standard_error=(float, "Which they have."),
+                )
+                | refusal,
+                "Runs that halve the standard error.",
+            ),
+            reach=(
+                list[record(Forecast, show=str)],  # type: ignore[misc]
+                "New instances that would show a statement; `show` names it.",
+            ),
+            tell_apart=(record(Power) | None, "Runs that tell it from the default."),
+        ),
+    }
+
+
+class _Bare:
+    """A class whose fields are not taken, only its docstring and the properties that are named."""
+
+    def __init__(self, source: Any) -> None:
+        self.__doc__ = source.__doc__
+        self._source = source
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._source, name)
+
+
+def _campaigns() -> dict[str, dict[str, Any]]:
+    """What gather, configure and validate add."""
+    from truecost.campaigns.configure import Configured
+    from truecost.campaigns.gather import GatherForecast
+    from truecost.journal.validationlog import Stop
+    from truecost.runs import Machine
+
+    stop = record(Stop)
+    journal = keys(
+        "Journal",
+        journal=(str, "The file."),
+        kind=(str, "gather, configure or validate."),
+        scenario=(str | None, "The name of the scenario."),
+        design=(list[int] | None, "Configurations, instances and runs of the design."),
+        planned_runs=(int, "Their product."),
+        runs=(int, "How many runs were made."),
+        ahead=(int, "How many of them do not count yet."),
+        statuses=(dict[str, int], "How many runs have each status."),
+        stopped=(stop | None, "Where and why a validation ended."),
+        cpu=(float, "CPU seconds of all runs."),
+        machines=(list[record(Machine)], "Where they were made."),  # type: ignore[misc]
+        doubts=(list[str], "What looks wrong."),
+    )
+    counted = {"counted": Annotated[bool, Field(description="Whether runs count already.")]}
+    proposal = keys("Proposal", name=(str, "Its name."), values=(dict[str, Any], "Its parameters."))
+    budget = keys("Budget", amount=(float, "How much."), unit=(str, "runs or seconds."))
+    search = record(
+        Configured,
+        title="Search",
+        incumbent=proposal,
+        recommended=proposal,
+        default=proposal,
+        budget=budget,
+        assessment=None,
+    )
+    validation = record(
+        Stop,
+        title="Validation",
+        all_runs=int,
+        cpu=float,
+        spent=float,
+        fresh_instances=int,
+        left_out_instances=int,
+        shown=bool,
+        notes=list[str],
+    )
+    return {
+        "gather": journal.__annotations__,
+        "gather --dry-run": record(GatherForecast).__annotations__,
+        "info": {"journal": typed("JournalNow", journal.__annotations__ | counted)},
+        "configure": {
+            "journal": str,
+            "search": typed(
+                "Search",
+                {key: kind for key, kind in search.__annotations__.items() if key != "assessment"},
+            ),
+        },
+        "validate": {"journal": str, "report": str, "validation": validation},
+    }
+
+
+def _scenarios() -> dict[str, dict[str, Any]]:
+    scenario = {
+        "name": str,
+        "title": str,
+        "solver": str,
+        "licence": str,
+        "sizes": dict[str, keys("Size", what=(str, ""), instances=(int, ""), cutoff=(float, ""))],  # type: ignore[misc]
+    }
+    return {
+        "scenario list": {"scenarios": list[typed("Scenario", scenario)]},  # type: ignore[misc]
+        "scenario show": {**scenario, "parameters": int},
+        "scenario export": {"name": str, "size": str, "seed": int, "scenario": str},
+        "scenario from-log": {"scenario": str, "fill_in": bool},
+    }
+
+
+def _experiments() -> dict[str, dict[str, Any]]:
+    from truecost.paper.claims import Claim
+    from truecost.paper.fit import Fit
+
+    sweep = {
+        "kind": str,
+        "seed": int,
+        "splits": int,
+        "train": int,
+        "test_instances": int,
+        "common_seeds": bool,
+        "values": Numbers,
+        **dict.fromkeys(("uniform", "selection", "training", "test"), Numbers),
+        "standard_errors": dict[str, Numbers],
+        "levels": Numbers,
+        "quantiles": dict[str, Any],
+        "bounds": dict[str, Any],
+        "delta": float,
+        "caveat": str,
+        "fits": dict[str, record(Fit)],  # type: ignore[misc]
+    }
+    replay = {
+        "rules": list[str],
+        "budgets": Numbers,
+        "repetitions": int,
+        "seed": int,
+        "cutoff": float | None,
+        "regret": list[Numbers],
+        "standard_error": list[Numbers],
+        "best_fixed": list[str],
+        "ours_minus": dict[str, dict[str, Numbers]],
+        "certificates_missed": list[int],
+        "delta": float,
+    }
+    reproduction = keys(
+        "Reproduction",
+        splits=(int, ""),
+        seed=(int, ""),
+        claims=(list[record(Claim)], "Each claim of the paper, and whether it holds."),  # type: ignore[misc]
+        page=(str, "results.md."),
+        files=(list[str], "Everything that was written."),
+        kept=(list[str], "What was there from an earlier call."),
+    )
+    return {
+        "experiment estimators": {"seed": int, "splits": int, "exact": Table, "simulated": Table},
+        **{f"experiment {letter}": sweep for letter in ("m", "n", "k")},
+        "experiment configure": replay,
+        "reproduce": {"matrices": dict[str, reproduction]},  # type: ignore[valid-type]
+    }
+
+
+def _import() -> dict[str, Any]:
+    size = {
+        name: kind
+        for name, kind in keys("Size", **_runs()).__annotations__.items()
+        if name not in ("kind", "missing_runs", "utility", "left_out", "notes")
+    }
+    trajectory = keys(
+        "Trajectory",
+        tool=(str, "What proposed the configurations."),
+        proposed=(str, "beforehand, adaptively or unknown."),
+        raced=(bool | None, "Whether the number of runs depended on observed costs."),
+        default=(str | None, "The default configuration."),
+        incumbent=(str | None, "What the tool took for the best."),
+        steps=(Table, "Incumbents over time."),
+    )
+    return {
+        "kind": str,
+        **size,
+        "utility": str | None,
+        "test": typed("TestRuns", size) | None,
+        "trajectory": trajectory,
+        "columns": dict[str, str],
+        "left_out": dict[str, int],
+        "notes": list[str],
+        "out": str | None,
+        "test_out": str | None,
+    }
+
+
+def _plans() -> dict[str, Any]:
+    from truecost.plan.power import Power
+    from truecost.stats.forecast import Forecast
+
+    choice = keys(
+        "Choice",
+        instances=(int, "K."),
+        runs=(int, "N, of each configuration."),
+        runs_per_instance=(float, "N / K."),
+        configurations=(int, "m."),
+        standard_error=(float, "Of the mean cost."),
+        price=(float, "Of all runs and instances."),
+        bound=(float | None, "ε, where one was asked for."),
+        theorem=(str | None, "Where in the paper that stands."),
+        cpu_hours=(float | None, "Of all runs, where a run's time is known."),
+        classical_runs_per_instance=(float | None, "√(within/across × price ratio)."),
+    )
+    current = keys(
+        "Current",
+        runs=(int, "Of the pilot."),
+        instances=(int, "Of the pilot."),
+        standard_error=(float, "Which it has."),
+        price=(float, "Of its runs."),
+        even_standard_error=(float, "If the runs were spread evenly."),
+        even_runs=(float, "Runs spread evenly with the same error."),
+        variance_ratio=(float, "Variance relative to an even allocation."),
+        same_price=(choice, "The best choice at the same price."),
+        same_error=(choice | None, "The cheapest choice with the same error."),
+    )
+    plan = keys(
+        "Plan",
+        configuration=(str | None, "Whose variances."),
+        within=(float, "Variance between runs on one instance."),
+        across=(float, "Variance between instances."),
+        total=(float, "Their sum."),
+        within_error=(float, "Standard error of within."),
+        across_error=(float, "Standard error of across."),
+        goal=(str, "error, bound or budget."),
+        target=(float, "What was asked for."),
+        delta=(float, "The error probability."),
+        price_run=(float, "Of a run."),
+        price_instance=(float, "Of a new instance."),
+        configurations=(int, "m."),
+        instances=(int | None, "How many instances there are."),
+        seconds_per_run=(float | None, "CPU seconds."),
+        recommendation=(choice, "What to do."),
+        curve=(dict[str, Any], "Other choices."),
+        if_noisier=(choice | None, "The same if variances were a standard error higher."),
+        current=(current | None, "What the pilot's allocation wastes."),
+        guaranteed=(bool, "Whether the bound is."),
+        caveat=(str, "Why not."),
+        assumptions=(list[str], "What the bound needs."),
+    )
+    return {
+        "plan": plan | record(Forecast, title="PlanToShow", show=str),
+        "tell_apart": record(
+            Power,
+            title="TellApart",
+            configurations=list[str] | None,
+            observed_difference=float | None,
+            observed_standard_error=float | None,
+            within=float,
+            across=float,
+        ),
+        "export": keys(
+            "Export",
+            kind=(str, "irace, paramils or smac."),
+            file=(str | None, "Where it was written."),
+            content=(str, "The schedule."),
+            use=(list[str], "How to use it."),
+        ),
+    }
+
+
+@cache
+def commands() -> dict[str, tuple[dict[str, Any], frozenset[str]]]:
+    """The keys of every command with their types, and which of them may be missing."""
+    from truecost.doctor import Finding
+    from truecost.judge.assessment import AUDITED
+
+    assessed, parts, campaigns = _assessed(), _parts(), _campaigns()
+    rows = {"configurations": assessed.pop("configurations")}
+
+    def about(*names: str) -> dict[str, Any]:
+        return assessed | {name: parts[name] for name in names}
+
+    paper = {"bounds": parts["bounds"]}
+    demo = about("certificate", "comparison", "statements", "optimism", "outlook")
+    solver = typed("Solver", {"name": str, **demo, "better": bool, "report": str})
+    compared = {"require": str | None, "margin": float, "met": bool, "grade": str, "primary": str}
+    plans, optional = _plans(), frozenset(assessed)
+    return {
+        "audit": (about(*AUDITED, "outlook"), frozenset()),
+        "certify": (about("certificate"), frozenset()),
+        "report": (about(*AUDITED, "outlook") | rows | paper, frozenset()),
+        "info": (assessed | rows | campaigns["info"], optional | {*rows, "journal"}),
+        "compare": (compared | about("comparison", "statements", "approximate"), frozenset()),
+        "bound": (assessed | paper, optional),
+        "plan": (assessed | plans, optional | frozenset(plans)),
+        "gather": (
+            campaigns["gather"] | campaigns["gather --dry-run"],
+            frozenset(campaigns["gather"] | campaigns["gather --dry-run"]),
+        ),
+        "configure": (campaigns["configure"] | about(*AUDITED), frozenset()),
+        "validate": (campaigns["validate"] | about(*AUDITED), frozenset()),
+        "import": (_import(), frozenset()),
+        "demo": (
+            {"matrices": list[solver], "claims": dict[str, dict[str, str]]},  # type: ignore[valid-type]
+            frozenset(),
+        ),
+        "doctor": ({"findings": list[record(Finding)]}, frozenset()),  # type: ignore[misc]
+        **{name: (kinds, frozenset()) for name, kinds in _scenarios().items()},
+        **{
+            name: (kinds, frozenset({"simulated"} & set(kinds)))
+            for name, kinds in _experiments().items()
+        },
+    }
