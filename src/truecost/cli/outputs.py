@@ -21,6 +21,13 @@ MEANINGS = {
     "certificate": "What its mean cost does not exceed, or why that cannot be said.",
     "comparison": "The difference to the default in mean cost; null without a default.",
     "statements": "What is guaranteed beyond the mean.",
+    "scope": "What was sampled, and what statements are about.",
+    "refusals": "Why other statements cannot be made, by their quantities.",
+    "families": "Families of instances, and the results on each.",
+    "whole_list": "Which configurations of a list may be the best, or why that cannot be said.",
+    "non_inferiority": "Whether it is shown to be at most the margin worse; null without one.",
+    "realised": "For a benchmark of which a part was run: what all of it will show.",
+    "folds": "Of folds: the approximate interval; null where the units are others.",
     "approximate": "Intervals without a guarantee.",
     "optimism": "How much the training cost flatters it.",
     "noise": "Where the noise of its training cost comes from.",
@@ -93,6 +100,7 @@ MEANINGS = {
 def _assessed() -> dict[str, Any]:
     """The keys that everything about runs begins with."""
     from truecost.judge.question import Question
+    from truecost.judge.scope import Scope
 
     counted: dict[str, Any] = {
         "configuration": (str, "Its name."),
@@ -120,6 +128,7 @@ def _assessed() -> dict[str, Any]:
             unfinished=(bool, "Whether runs are still being made."),
         ),
         "asked": record(Question),
+        "scope": record(Scope, "phrase"),
         "incumbent": entry,
         "default": entry | None,
         "configurations": list[  # type: ignore[misc]
@@ -157,11 +166,16 @@ def _parts() -> dict[str, Any]:
     """The parts of an assessment."""
     from truecost.judge import noise, optimism
     from truecost.judge.bounds import PaperBounds
+    from truecost.judge.families import FamilyResult
+    from truecost.judge.margin import NonInferiority
     from truecost.judge.parts import COMPARED
     from truecost.judge.statements import Certificate, Comparison, Contribution, Statement
+    from truecost.judge.whole_list import WholeList
     from truecost.plan.power import Power
     from truecost.stats.approximate import Approximate
+    from truecost.stats.folds import FoldInterval
     from truecost.stats.forecast import Forecast, Width
+    from truecost.stats.grouping import Alike, NestedComponents
 
     refusal = keys("Refusal", reason=(str, "Why there is none."))
     compared = {name: get_type_hints(Comparison).get(name) for name in COMPARED}
@@ -178,6 +192,18 @@ def _parts() -> dict[str, Any]:
         "certificate": record(Certificate, width=record(Width) | None) | refusal,
         "comparison": comparison | None,
         "statements": list[record(Statement, "grade")],  # type: ignore[misc]
+        "refusals": dict[str, str],
+        "families": keys(
+            "Families",
+            number=(int | None, "How many there are; null where none are known."),
+            likeness=(record(Alike, "significant") | None, "Whether instances of one are alike."),
+            components=(record(NestedComponents, "between") | None, "Variances by level."),
+            results=(list[record(FamilyResult, "grade")], "Family by family."),  # type: ignore[misc]
+        ),
+        "whole_list": record(WholeList) | refusal,
+        "non_inferiority": record(NonInferiority) | refusal | None,
+        "realised": list[record(Statement)],  # type: ignore[misc]
+        "folds": record(FoldInterval) | refusal | None,
         "approximate": list[record(Approximate)],  # type: ignore[misc]
         "optimism": record(optimism.Optimism),
         "noise": record(
