@@ -17,7 +17,7 @@ from truecost.errors import InputError
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 # SQLite waits for the disk after every operation of a trial: memory is faster, where there is some.
-FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108
+FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None
 INSTANCES = 6
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from truecost import InputError, Scenario, Status
 from truecost.journal.metric import Metric
 from truecost.running.caller import Caller
-from truecost.running.targets.irace import read_irace
+from truecost.running.targets.irace import read_answer
 from truecost.running.targets.wrapper import read_wrapper
 
 CPU = scenarios.TABLES["limits"]["cpu"]
@@ -372,7 +372,7 @@ def test_target_runner_answers(
     text: str, status: Status, value: float | None, time: float | None
 ) -> None:
     """A target-runner's `cost [time]` would be misread."""
-    answered = read_irace(text)
+    answered = read_answer(text)
     assert (answered.status, answered.value, answered.time) == (status, value, time)
 
 
@@ -414,7 +414,7 @@ ANSWERS = st.one_of(
 @settings(max_examples=500)
 def test_any_output_has_a_reading(text: str) -> None:
     """Some output of a target would end the gathering with an exception."""
-    for answered in (read_wrapper(text), read_irace(text)):
+    for answered in (read_wrapper(text), read_answer(text)):
         for number in (answered.time, answered.value):
             assert number is None or math.isfinite(number)
         assert answered.status != Status.SOLVED or answered.time is None or answered.time >= 0

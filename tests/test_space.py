@@ -393,10 +393,12 @@ def test_switches_of_irace() -> None:
     switches = Space.parse(IRACE).switches
     assert switches is not None
     assert arguments(made(algorithm="as", localsearch="0", alpha=0.5, rho=1.0), switches) == [
-        "--as", "--localsearch", "0", "-a0.5", "--rho=1.0",
+        "--as", "--localsearch", "0", "-a0.5", "--rho=1",
     ]  # fmt: skip
     assert arguments(made(dlb=""), switches) == []
     assert arguments(made(dlb="--dlb 2"), switches) == ["--dlb", "2"]
+    # As R writes numbers: format(value, digits = 15, scientific = FALSE).
+    assert arguments(made(alpha=1e-5, rho=0.1 + 0.2), switches) == ["-a0.00001", "--rho=0.3"]
     with pytest.raises(InputError, match="a switch for every parameter, got none for 'x'"):
         arguments(made(x=1), switches)
     assert Space.parse(OLD_PCS).switches is None

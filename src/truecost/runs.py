@@ -101,7 +101,7 @@ class Recipe:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instance:
     """An instance: its name, what the target is told (a path, as a rule), and what else is known of
-    it.
+    it; `number` is its place in the list it came from, from 1, for conventions that want one.
     """
 
     name: str
@@ -109,6 +109,7 @@ class Instance:
     extras: Mapping[str, str]
     is_file: bool = True
     recipe: Recipe | None = None
+    number: int | None = None
 
     def digest(self) -> str:
         """A hash of the content, or of how that is made: the same name with another content is

@@ -1,14 +1,14 @@
 """Who is validated against whom, on which instances."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from truecost.errors import InputError
 from truecost.judge.evidence import incumbent_of
 from truecost.matrix.imported import Import
-from truecost.running.instances import matching
+from truecost.running.instances import matching, numbered
 from truecost.running.scenario import Scenario
 from truecost.runs import Instance
 from truecost.space.space import Configuration
@@ -53,7 +53,7 @@ def entry_of(
     winner, rival = contestants_of(log, scenario, configuration=configuration, default=default)
     if isinstance(instances, str):
         found: Sequence[Instance] = matching(instances, Path.cwd())
-        found = sorted(found, key=lambda each: (scenario.place(each), each.name))
+        found = sorted(numbered(found), key=lambda each: (scenario.place(each), each.name))
     else:
         found = scenario.instances if instances is None else instances
     fresh = unseen(found, log, [Path.cwd(), scenario.folder])
@@ -99,7 +99,7 @@ def _configuration(log: Import, scenario: Scenario, name: str) -> Configuration:
             f"expected the parameters of configuration {name!r:.80}, and what was read has none: take the log itself."
         )
     try:
-        return scenario.space.configuration_of(log.parameters[name])
+        return replace(scenario.space.configuration_of(log.parameters[name]), label=name)
     except InputError as error:
         raise InputError(
             f"configuration {name!r:.80} of the log and the space of {scenario.path}: {error}"

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from truecost.campaigns.campaign import Progress
     from truecost.campaigns.entry import Entry
     from truecost.campaigns.validate import Validated
+    from truecost.importers.fromlog import Written
     from truecost.matrix.imported import Import
     from truecost.running.scenario import Scenario
     from truecost.show.blocks import Document
@@ -44,8 +45,8 @@ def validate(
     instances: Annotated[
         str | None,
         option(
-            "Files to run on, 'test/*.cnf' for instance; those of the scenario if not given. What "
-            "the log has runs on is left out.",
+            "Files to run on, 'test/*.cnf' for instance, or a file that lists instances as irace's "
+            "do; those of the scenario if not given. What the log has runs on is left out.",
             metavar="PATTERN",
         ),
     ] = None,
@@ -96,27 +97,30 @@ def validate(
     """
     from truecost.campaigns import validate as validating
     from truecost.campaigns.entry import entry_of
+    from truecost.importers.fromlog import instance_list
 
     if len(configuration or ()) > 2:
         raise InputError(
             "Expected `configuration` once or twice, the winner and what it is compared with."
         )
     log = source.read()
-    page = Path(f"{source.stem}-validate.html") if out is None else out
+    name = f"{source.stem}-validate" if journal is None else str(journal.with_suffix(""))
+    page = Path(f"{name}.html") if out is None else out
     check_out(page, source.runs)
     first, second = [*(configuration or ()), None, None][:2]
     named = {"configuration": first, "default": second or source.default}
     deterministic = False
+    folders: tuple[Path, ...] = ()
     if scenario is None:
-        scenario, default, deterministic = _from_log(
-            source, log, Path(f"{source.stem}-validate"), instances
-        )
+        made = _from_log(source, log, Path(f"{source.stem}-validate"), instances)
+        scenario, deterministic, folders = made.path, made.deterministic, made.folders
         if named["default"] is None and log.trajectory.default is None:
-            named["default"] = default
+            named["default"] = made.default
     read = read_scenario(scenario, quiet)
+    fresh = instance_list(instances, log, (*folders, read.folder)) if instances else None
     path = journal_path(journal, source.stem, "-validate")
     if dry_run or not (quiet or json):
-        _announce(read, entry_of(log, read, instances=instances, **named), path, budget)
+        _announce(read, entry_of(log, read, instances=fresh or instances, **named), path, budget)
     if dry_run:
         return
     with campaign(pool, quiet=quiet, note=_state) as execution:
@@ -124,7 +128,7 @@ def validate(
             log,
             read,
             path,
-            instances=instances,
+            instances=fresh or instances,
             **named,
             budget=budget,
             runs=1 if runs_each is None and deterministic else runs_each,
@@ -146,9 +150,7 @@ def validate(
         raise typer.Exit(1)
 
 
-def _from_log(
-    source: Source, log: "Import", folder: Path, pattern: str | None
-) -> tuple[Path, str | None, bool]:
+def _from_log(source: Source, log: "Import", folder: Path, pattern: str | None) -> "Written":
     """The scenario that a log of irace was made with, written into a folder."""
     if log.kind != "irace" or source.place is None:
         raise InputError(
@@ -163,7 +165,7 @@ def _from_log(
             "Expected the name of the `default`, which irace's log does not say: a number of one of "
             "its configurations; or a second `configuration` to compare with."
         )
-    return made.path, made.default, made.deterministic
+    return made
 
 
 def _announce(scenario: "Scenario", entry: "Entry", path: Path, budget: str | None) -> None:

@@ -3,6 +3,7 @@ in.
 """
 
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +16,14 @@ from truecost.importers.formats import irace, smac
 from truecost.importers.rdata import NUMBERS, RValue
 from truecost.matrix.files import whole_file
 from truecost.matrix.imported import Import
+from truecost.running.instances import listed, matching
 from truecost.running.scenario import FILL_IN
+from truecost.runs import Instance
+from truecost.space.space import shell_words
 
 # irace limits no run by itself, and a scenario must: a day, in seconds.
 DAY: Final = 86400.0
+SHIM: Final = Path(__file__).with_name("runner.R")
 PLAIN_LAUNCH: Final = "{targetRunner} {targetRunnerArgs}"
 # A run that failed costs so many times what was seen, where nobody knows the most there can be.
 FAILED: Final = 100.0
@@ -28,17 +33,27 @@ BETWEEN: Final = ("==", "!=", "<", "<=", ">", ">=", "&", "&&", "|", "||", "%in%"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A scenario that was written: its file, what is still to be filled in, and what the log says
-    beside it.
+    """A scenario that was written.
 
-    `default` is irace's first initial configuration, where it was given some; `deterministic` that
-    seeds change nothing.
+    Attributes
+    ----------
+    path
+        Its file.
+    fill_in
+        Whether something is still to be filled in.
+    default
+        irace's first initial configuration, where it was given some.
+    deterministic
+        Whether seeds change nothing.
+    folders
+        Where instances are looked for.
     """
 
     path: Path
     fill_in: bool
     default: str | None
     deterministic: bool
+    folders: tuple[Path, ...] = ()
 
 
 def scenario_from_log(
@@ -56,7 +71,7 @@ def scenario_from_log(
     folder
         Where to write; what is there already stays.
     instances
-        A pattern of files; those the log trained on if not given.
+        A pattern of files, or irace's instance file; those the log trained on if not given.
     """
     if log.kind not in ("irace", "smac"):
         raise InputError(
@@ -64,7 +79,7 @@ def scenario_from_log(
             "scenario needs."
         )
     try:
-        files, about = (_irace if log.kind == "irace" else _smac)(path, log, instances)
+        files, about = (_irace if log.kind == "irace" else _smac)(path, log, folder, instances)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     folder.mkdir(parents=True, exist_ok=True)
@@ -75,43 +90,51 @@ def scenario_from_log(
     return Written(path=folder / "scenario.toml", **about)
 
 
-def _irace(path: Path, log: Import, pattern: str | None) -> tuple[dict[str, str], dict[str, Any]]:
+def instance_list(pattern: str, log: Import, folders: Sequence[Path]) -> list[Instance] | None:
+    """The instances in a file that lists them, as irace reads it; None where the pattern means
+    files that are instances.
+
+    A file lists instances if a line of it names a file, or if the instances of a log of irace are
+    texts.
+    """
+    path = Path(pattern)
+    if not path.is_file():
+        return None
+    places = (*folders, path.parent, Path.cwd())
+    try:
+        instances = listed(path, places)
+    except InputError:
+        return None
+    texts = log.kind == "irace" and not any(
+        (folder / name).is_file() for name in log.matrix.instances for folder in places
+    )
+    return instances if texts or any(instance.is_file for instance in instances) else None
+
+
+def _irace(
+    path: Path, log: Import, folder: Path, pattern: str | None
+) -> tuple[dict[str, str], dict[str, Any]]:
     content = irace.read_log(path)
     scenario = content.get("scenario")
-    runner = scenario.text("targetRunner")
-    if not runner:
-        raise InputError(
-            "expected a target runner that is a program, got a function of R: write a `scenario` "
-            "by hand."
-        )
-    if scenario.text("targetEvaluator"):
-        raise InputError(
-            "expected a target runner that says the cost, got a target evaluator: write a "
-            "`scenario` by hand."
-        )
+    if log.obstacle is not None:
+        raise InputError(f"{log.obstacle}: write a `scenario` by hand.")
     given = scenario.text("execDir") or "."
-    folders = [folder for folder in (Path(given), path.parent / given) if folder.is_dir()]
-    start = next(iter(folders), path.parent).resolve()
-    programs = [file for file in (start / runner, path.parent / runner) if file.is_file()]
-    program = next(iter(programs), None)
-    if program is None:
-        raise InputError(
-            f"expected the target runner {runner!r:.120}, and it is not there: write a `scenario` "
-            "by hand."
-        )
-    launcher = scenario.text("targetRunnerLauncher")
-    launched = scenario.text("targetRunnerLauncherArgs")
-    if launcher and (launched or PLAIN_LAUNCH) != PLAIN_LAUNCH:
-        raise InputError(
-            f"expected a launcher for {PLAIN_LAUNCH!r}, got {launched!r:.80}: write a `scenario` "
-            "by hand."
-        )
+    places = [place for place in (Path(given), path.parent / given) if place.is_dir()]
+    start = next(iter(places), path.parent).resolve()
+    files = {"parameters.txt": _parameters(content, scenario, path)}
+    function = scenario.get("targetRunner").kind == "other"
+    if function:
+        files[SHIM.name] = SHIM.read_text()
+        command = _by_r(path, folder)
+    else:
+        command = _program(scenario, start, path)
     # irace starts its target in its own folder.
-    command = ["env", "-C", str(start), *([launcher] if launcher else []), str(program.resolve())]
+    command = ["env", "-C", str(start), *command]
     command = [word.replace("{", "{{").replace("}", "}}") for word in command]
     bound = scenario.number("boundMax") if scenario.number("capping") == 1 else None
     limit = scenario.number("targetRunnerTimeout") or DAY
-    names = _names(log, pattern, [start, path.parent.resolve(), Path.cwd()])
+    named = [scenario.text(f"{kind}InstancesDir") for kind in ("test", "train")]
+    folders = [*(start / name for name in named if name), start, path.parent.resolve(), Path.cwd()]
     text = [
         f"# Written from {path.name}: what irace was run with.",
         f"name = {json.dumps(path.stem)}",
@@ -120,31 +143,65 @@ def _irace(path: Path, log: Import, pattern: str | None) -> tuple[dict[str, str]
         'kind = "irace"',
         f"command = {_words(command)}",
         *([] if bound is None else ["bound = true"]),
+        *(["whole = true"] if function else []),
         "",
         "[space]",
         'file = "parameters.txt"',
         "",
         "[instances]",
-        names,
+        _names(log, pattern, folders),
         "",
         "[limits]",
         f"wall = {max(limit, 2 * (bound or 0)):g}",
-        *([] if bound is None else [f"cutoff = {bound:g}"]),
+        *([] if bound is None else [f"cutoff = {bound:.12g}"]),
         "",
-        *_metric(log, bound, scenario.number("boundPar")),
+        *_metric(log, bound),
     ]
     about = {
         "fill_in": False,
         "default": log.trajectory.default,
         "deterministic": scenario.number("deterministic") == 1,
+        "folders": tuple(folders),
     }
-    return {
-        "scenario.toml": "\n".join([*text, ""]),
-        "parameters.txt": _parameters(content, scenario, path),
-    }, about
+    return {"scenario.toml": "\n".join([*text, ""]), **files}, about
 
 
-def _smac(path: Path, log: Import, pattern: str | None) -> tuple[dict[str, str], dict[str, Any]]:
+def _program(scenario: RValue, start: Path, path: Path) -> list[str]:
+    """The command of a target runner that is a program, with the launcher it may have."""
+    runner = scenario.text("targetRunner")
+    programs = [file for file in (start / runner, path.parent / runner) if file.is_file()]
+    if not runner or not programs:
+        raise InputError(
+            f"expected the target runner {runner!r:.120}, and it is not there: write a `scenario` "
+            "by hand."
+        )
+    program = str(programs[0].resolve())
+    launcher = scenario.text("targetRunnerLauncher")
+    if not launcher:
+        return [program]
+    launched = (scenario.text("targetRunnerLauncherArgs") or PLAIN_LAUNCH).strip()
+    if not launched.endswith(PLAIN_LAUNCH):
+        raise InputError(
+            f"expected a launcher for {PLAIN_LAUNCH!r}, got {launched!r:.80}: write a `scenario` "
+            "by hand."
+        )
+    return [launcher, *shell_words(launched.removesuffix(PLAIN_LAUNCH)), program]
+
+
+def _by_r(path: Path, folder: Path) -> list[str]:
+    """The command of a target runner that is a function of R: a script takes it from the log."""
+    if shutil.which("Rscript") is None:
+        raise InputError(
+            "expected R on this machine, since the target runner is a function of R: install it, "
+            "or write a `scenario` by hand."
+        )
+    script = str((folder / SHIM.name).absolute())
+    return ["Rscript", "--vanilla", script, str(path.resolve())]
+
+
+def _smac(
+    path: Path, log: Import, _: Path, pattern: str | None
+) -> tuple[dict[str, str], dict[str, Any]]:
     folder = smac.folder_of(path) or path
     try:
         space = (folder / "configspace.json").read_text()
@@ -181,7 +238,7 @@ def _smac(path: Path, log: Import, pattern: str | None) -> tuple[dict[str, str],
         "[limits]",
         f"wall = {wall if isinstance(wall, int | float) and wall > 0 else DAY:g}",
         "",
-        *_metric(log, None, None),
+        *_metric(log, None),
     ]
     about = {
         "fill_in": True,
@@ -192,22 +249,30 @@ def _smac(path: Path, log: Import, pattern: str | None) -> tuple[dict[str, str],
 
 
 def _names(log: Import, pattern: str | None, folders: Sequence[Path]) -> str:
+    """The table [instances]: the pattern, the list that it names, or what the log trained on."""
     if pattern is not None:
-        return f"glob = {json.dumps(str(Path.cwd() / pattern))}"
-    files = [
+        instances = instance_list(pattern, log, folders)
+        if instances is None:
+            matching(pattern, Path.cwd())  # refused before anything is written
+            return f"glob = {json.dumps(str(Path.cwd() / pattern))}"
+        arguments = [instance.argument for instance in instances]
+        files = all(instance.is_file for instance in instances)
+        return f"{'files' if files else 'names'} = {_words(arguments)}"
+    paths = [
         next((str(folder / name) for folder in folders if (folder / name).is_file()), "")
         for name in log.matrix.instances
     ]
-    if all(files):
-        return f"files = {_words(files)}"
+    if all(paths):
+        return f"files = {_words(paths)}"
     return f"names = {_words(log.matrix.instances)}"
 
 
-def _metric(log: Import, bound: float | None, par: float | None) -> list[str]:
+def _metric(log: Import, bound: float | None) -> list[str]:
     matrix = log.matrix
     if bound is not None:
-        lines = ['kind = "par"', 'clock = "reported"', f"cutoff = {bound:g}"]
-        return ["[metric]", *lines, f"factor = {par or 1.0:g}"]
+        # The log's own range has the penalty, irace's or the runner's.
+        lines = ['kind = "par"', 'clock = "reported"', f"cutoff = {bound:.12g}"]
+        return ["[metric]", *lines, f"factor = {matrix.high / bound:.12g}"]
     ends = {"low": matrix.low, "high": matrix.high}
     lines = [f"{name} = {value!r}" for name, value in ends.items() if np.isfinite(value)]
     if not np.isfinite(matrix.high):

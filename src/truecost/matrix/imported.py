@@ -33,6 +33,9 @@ class Import:
         What was assumed or changed on the way, in sentences.
     columns
         For tables: which column was taken for what.
+    obstacle
+        Why what was run cannot be run again from the log alone; None where it can, or where nobody
+        knows.
     sampled
         What the instances are, where the log says it: `"instances"`, or `"folds"` of one data set,
         which are no random sample of anything.
@@ -47,6 +50,7 @@ class Import:
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
+    obstacle: str | None = None
     sampled: str = "instances"
 
     @property

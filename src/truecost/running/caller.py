@@ -62,7 +62,7 @@ class Caller:
             instance=instance,
             seed=seed,
             cutoff=scenario.limits.cutoff or 0.0,
-            number=scenario.place(instance) % 10**6 + 1,
+            number=instance.number or scenario.place(instance) % 10**6 + 1,
         )
         return self.kind.call(call)
 
@@ -130,7 +130,13 @@ class Caller:
         scenario = self.scenario
         text = stdout.decode("utf-8", "replace")
         answer = self.kind.read(
-            Report(exit_code=exit_code, text=text, format=scenario.answer, metric=scenario.metric)
+            Report(
+                exit_code=exit_code,
+                text=text,
+                format=scenario.answer,
+                metric=scenario.metric,
+                bound=scenario.target.bound,
+            )
         )
         if self.kind.failing and exit_code != 0 and answer.status != Status.ABORTED:
             answer = TargetAnswer(status=Status.CRASHED)

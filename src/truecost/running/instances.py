@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -141,6 +142,32 @@ def read_instances(table: InstanceTable, folder: Path, seed: int) -> list[Instan
                 f"instances.{key}: expected a file, got {instance.name!r:.120}, which is none."
             )
     return instances
+
+
+def numbered(instances: Sequence[Instance]) -> list[Instance]:
+    """The instances with their places in this list."""
+    return [replace(instance, number=place) for place, instance in enumerate(instances, 1)]
+
+
+def listed(path: Path, folders: Sequence[Path]) -> list[Instance]:
+    """The instances in a file as irace reads it: one a line, comments from `#` on.
+
+    A line that names a file, from one of the folders, is that file; any other is the instance
+    itself, a text with arguments for the target.
+    """
+    try:
+        lines = path.read_text("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(os_reason(error, path)) from error
+    names = [line.partition("#")[0].strip() for line in lines]
+    instances = []
+    for name in dict.fromkeys(filter(None, names)):
+        files = [folder / name for folder in folders if (folder / name).is_file()]
+        argument = str(files[0].resolve()) if files else name
+        instances.append(Instance(name=name, argument=argument, extras={}, is_file=bool(files)))
+    if not instances:
+        raise InputError(f"{path}: expected instances, one a line, got none.")
+    return numbered(instances)
 
 
 def matching(pattern: str, folder: Path) -> list[Instance]:

@@ -26,6 +26,7 @@ class Target(TomlTable):
     bound: bool = False
     private: bool = True
     own_folder: bool = False
+    whole: bool = False
 
     def given(self) -> dict[str, str]:
         """The functions it names, 'file.py:name', by what they are for."""

@@ -17,8 +17,9 @@ import json
 import math
 import os
 import re
+import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +59,12 @@ ATTEMPTS = 10_000
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
     """The values of the active parameters, in the order of the space's file, and their name,
-    `name_of(values)`.
+    `name_of(values)`; `label` is what the log it comes from calls it.
     """
 
     name: str
     values: Mapping[str, Value]
+    label: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.name != (expected := name_of(self.values)):
@@ -88,8 +90,8 @@ def arguments(configuration: Configuration, style: str | Mapping[str, str]) -> l
         "-name value", "--name value" or "--name=value"; or a template with {value} and, as a rule,
         {name}, split into arguments at its own blanks before names and values, with whatever blanks
         they have, are put in; or `Space.switches`: irace's switch and value are glued together and
-        then split at blanks, so that a switch that ends in a blank, an empty value, and a value
-        that is several arguments give what irace's command line gives.
+        then split as a shell does, so that a switch that ends in a blank, an empty value, and a
+        value that is several arguments give what irace's command line gives.
     """
     if not isinstance(style, str):
         if missing := [name for name in configuration.values if name not in style]:
@@ -97,7 +99,7 @@ def arguments(configuration: Configuration, style: str | Mapping[str, str]) -> l
         return [
             word
             for name, value in configuration.values.items()
-            for word in f"{style[name]}{value}".split()
+            for word in shell_words(f"{style[name]}{as_r_writes(value)}")
         ]
     template = STYLES.get(style, style)
     if "{value}" not in template or set(re.findall(r"\{.*?\}", template)) - {"{name}", "{value}"}:
@@ -114,6 +116,22 @@ def arguments(configuration: Configuration, style: str | Mapping[str, str]) -> l
             for word in template.split()
         ]
     return printed
+
+
+def shell_words(text: str) -> list[str]:
+    """The arguments that a shell makes of a text, by its blanks and quotes; nothing is expanded."""
+    try:
+        return shlex.split(text)
+    except ValueError:
+        # An apostrophe in a name is no quote that was left open on purpose.
+        return text.split()
+
+
+def as_r_writes(value: Value) -> str:
+    """A value as irace puts it on a command line: `format(value, digits = 15, scientific = FALSE)`."""
+    if not isinstance(value, float):
+        return str(value)
+    return np.format_float_positional(float(f"{value:.15g}"), trim="-")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

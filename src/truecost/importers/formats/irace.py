@@ -6,6 +6,7 @@ instance has one seed for all configurations.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -32,10 +33,18 @@ INCOMPLETE: Final = "Incomplete"
 TOO_LITTLE: Final = "Not enough budget"
 # The origin of a configuration that no cost had a part in.
 INITIAL: Final = "initial"
+# From here on, a multiple of the bound as a cost is a penalty that the target runner charges.
+LEAST_PENALTY: Final = 1.5
 
 
 def read_log(path: Path) -> RValue:
-    """The list that irace keeps in its log file."""
+    """The list that irace keeps in its log file; a log that was just read is not read again."""
+    state = path.stat()
+    return _parsed(path.resolve(), state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=1)
+def _parsed(path: Path, _time: int, _size: int) -> RValue:
     with path.open("rb") as file:
         log = rdata.read(file).get(VARIABLE)
     if log is None or log.kind != "list":
@@ -80,7 +89,8 @@ def _read(path: Path, options: Options) -> Import:
         stopped = ~np.isnan(caps) & (statuses != Status.CRASHED)
         values = np.where(stopped, caps, values)
         statuses = np.where(stopped, np.int8(Status.CENSORED), statuses)
-    charged = charge(values, statuses, options, cutoff=bound, par=scenario.number("boundPar"))
+    par, notes = _penalty(scenario, table[made], bound)
+    charged = charge(values, statuses, options, cutoff=bound, par=par)
     matrix = matrix_of(runs, charged)
     configurations = log.get("allConfigurations")
     origins = _origins(configurations)
@@ -93,8 +103,9 @@ def _read(path: Path, options: Options) -> Import:
         trajectory=_trajectory(log, default, blind=blind),
         parameters=_parameters(configurations),
         origins=origins,
-        test=_test(log, options, charged, bound),
-        notes=(*_stopped(log), *charged.notes),
+        test=_test(log, options, charged, bound, par),
+        notes=(*_stopped(log), *notes, *charged.notes),
+        obstacle=_obstacle(scenario),
     )
 
 
@@ -223,6 +234,36 @@ def _statuses(values: NDArray[np.float64], bound: float | None) -> NDArray[np.in
     return statuses
 
 
+def _penalty(
+    scenario: RValue, values: NDArray[np.float64], bound: float | None
+) -> tuple[float | None, list[str]]:
+    """What a timeout costs, in bounds: irace's boundPar, or what the runner itself prints for it."""
+    par = scenario.number("boundPar")
+    if bound is None or par not in (None, 1.0):
+        return par, []
+    # A little more than the bound is a run that overran it, not a penalty.
+    late = values[np.isfinite(values) & (values >= LEAST_PENALTY * bound)]
+    if late.size == 0 or late.min() != late.max():
+        return par, []
+    own = float(late[0]) / bound
+    return own, [f"The target runner prints {late[0]:g} for a timeout, so costs are PAR{own:g}."]
+
+
+def _obstacle(scenario: RValue) -> str | None:
+    """Why nobody but irace can run what it ran; None where that is possible."""
+    if scenario.get("targetEvaluator").kind not in ("null", "character") or scenario.text(
+        "targetEvaluator"
+    ):
+        return "expected a target runner that says the cost, got a target evaluator"
+    if scenario.number("aclib") == 1:
+        return "expected irace's own convention for target runners, got that of AClib"
+    if scenario.get("instances").kind not in ("null", "character"):
+        return "expected instances that are files or texts, got objects of R"
+    if scenario.get("targetRunner").kind not in ("character", "other"):
+        return "expected a target runner in the log, got none"
+    return None
+
+
 def _caps(log: RValue, rows: list[str], columns: list[str], bound: float) -> NDArray[np.float64]:
     """The bound below `bound`, irace's boundMax, at which each experiment was stopped, NaN for
     others: rows × columns.
@@ -258,7 +299,9 @@ def _history(log: RValue) -> dict[str, NDArray[np.float64]]:
     return numbers if len({column.size for column in numbers.values()}) == 1 else {}
 
 
-def _test(log: RValue, options: Options, like: Charged, bound: float | None) -> CostMatrix | None:
+def _test(
+    log: RValue, options: Options, like: Charged, bound: float | None, par: float | None
+) -> CostMatrix | None:
     """The runs on test instances, one each."""
     experiments = log.get("testing", "experiments")
     if experiments.kind not in NUMBERS or len(experiments) == 0:
@@ -281,7 +324,7 @@ def _test(log: RValue, options: Options, like: Charged, bound: float | None) -> 
     seeds = log.get("testing", "seeds")
     if seeds.kind in NUMBERS and len(seeds) == len(rows):
         runs["seed"] = _whole(seeds, "seeds of the test instances")[instance]
-    values, par = table[made], log.number("scenario", "boundPar")
+    values = table[made]
     statuses = _statuses(values, bound)
     try:
         charged = charge(values, statuses, options, cutoff=bound, par=par, like=like)

@@ -1,21 +1,44 @@
 """`kind = "irace"`: a target-runner, `runner configuration number seed instance [bound] --name value
 …`, which prints `cost [time]`.
+
+irace has a shell make arguments of the line, so an instance that is no file is split at its blanks,
+unless the target is to have it `whole`.
 """
 
-from truecost.running.targets.kind import Calling, Kind, TargetAnswer
+from truecost.running.targets.kind import Calling, Kind, Report, TargetAnswer
 from truecost.running.wrapper_answer import reported_number
 from truecost.runs import Status
+from truecost.space.space import shell_words
 
 
 def call_irace(call: Calling) -> list[str]:
     """The words irace gives a runner."""
     bound = [call.cutoff_text] if call.target.bound else []
-    words = [call.configuration.name, str(call.number), str(call.seed), call.instance.argument]
-    return [*call.command, *words, *bound, *call.arguments()]
+    name = call.configuration.label or call.configuration.name
+    instance = call.instance
+    split = not (instance.is_file or call.target.whole)
+    told = shell_words(instance.argument) if split else [instance.argument]
+    words = [name, str(call.number), str(call.seed), *told, *bound]
+    return [*call.command, *words, *([] if call.target.whole else call.arguments())]
 
 
-def read_irace(text: str) -> TargetAnswer:
-    """The last line, `cost [time]`; a cost of Inf is irace's word for a configuration to reject."""
+def read_irace(report: Report) -> TargetAnswer:
+    """The last line, `cost [time]`; a cost of Inf is irace's word for a configuration to reject.
+
+    Under irace's capping the cost is the running time, and one of the bound or more is a timeout,
+    whatever penalty the runner puts on it.
+    """
+    answer = read_answer(report.text)
+    cost, metric = answer.value, report.metric
+    if cost is None or not (report.bound and metric.timed and metric.clock == "reported"):
+        return answer
+    if metric.cutoff is not None and cost >= metric.cutoff:
+        return TargetAnswer(status=Status.TIMEOUT, value=cost, time=metric.cutoff)
+    return TargetAnswer(status=Status.SOLVED, value=cost, time=cost)
+
+
+def read_answer(text: str) -> TargetAnswer:
+    """What the last line says."""
     lines = [line.split() for line in text.splitlines() if line.strip()]
     words = lines[-1] if lines else []
     if not 1 <= len(words) <= 2:
@@ -33,7 +56,7 @@ def read_irace(text: str) -> TargetAnswer:
 
 KIND = Kind(
     call=call_irace,
-    read=lambda report: read_irace(report.text),
+    read=read_irace,
     style="--name value",
     switches=True,
     failing=True,

@@ -44,12 +44,16 @@ class Calling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a run left: its exit code and its standard output, and how both are to be read."""
+    """What a run left: its exit code and its standard output, and how both are to be read.
+
+    `bound` says that the target was told the cutoff in the way of irace's capping.
+    """
 
     exit_code: int
     text: str
     format: AnswerFormat
     metric: Metric
+    bound: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
