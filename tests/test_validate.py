@@ -470,12 +470,15 @@ def test_wrong_words(runner: Path, words: tuple[str, ...], message: str) -> None
     assert not list(runner.glob("*.db"))
 
 
-def test_logs_that_do_not_say_what_they_ran(runner: Path) -> None:
-    """A target that is a function of R, or is gone, would be started all the same."""
+def test_logs_that_do_not_say_what_they_ran(runner: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A target that is a function of R where there is no R, or is gone, would be started all the
+    same.
+    """
     (runner / "target-runner").unlink()
+    monkeypatch.setenv("PATH", str(runner))
     for log, message in (
         (runner / "irace.Rdata", "'target-runner', and it is not there"),
-        (DATA / "irace" / "tested.Rdata", "got a function of R"),
+        (DATA / "irace" / "tested.Rdata", "expected R on this machine"),
     ):
         ended = run("scenario", "from-log", log, "--out", "s", cwd=runner)
         assert ended.returncode == 2
