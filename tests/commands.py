@@ -2,9 +2,13 @@
 
 import io
 import math
+import os
+import pty
+import signal
+import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +19,7 @@ import typer
 from truecost import cli
 from truecost.cli import progress
 
+TRUECOST = Path(sys.executable).with_name("truecost")
 USUAL = progress.LINE_EVERY
 # Commands are the same every time, and take longer to make than many a one to run.
 _app = cache(cli.app)
@@ -59,3 +64,28 @@ def run(*words: object, cwd: Path | None = None) -> Ended:
             cli.main()
     assert isinstance(ended.value.code, int)
     return Ended(ended.value.code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
+
+
+def interrupt(*words: object, when: bytes) -> None:
+    """Start a command at a terminal, press Ctrl-C when this is to be read there, and see that it
+    ends as it should: with code 130 and a line that says so.
+    """
+    parent, child = pty.openpty()
+    with subprocess.Popen(
+        [TRUECOST, *map(str, words)], stdout=subprocess.PIPE, stderr=child
+    ) as work:
+        os.close(child)
+        seen = b""
+        while when not in seen:
+            seen += os.read(parent, 4096)
+        work.send_signal(signal.SIGINT)
+        # Reading fails when nobody holds the other end any more.
+        with suppress(OSError):
+            while True:
+                seen += os.read(parent, 4096)
+        assert work.stdout is not None
+        assert work.stdout.read() == b""
+    os.close(parent)
+    assert work.returncode == 130
+    assert b"interrupted" in seen
+    assert b"Traceback" not in seen

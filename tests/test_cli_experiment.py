@@ -1,15 +1,10 @@
 import json
-import os
-import pty
-import signal
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from commands import run
-from test_cli import TRUECOST
+from commands import interrupt, run
 from test_resample import runtimes, with_gaps
 
 from truecost.matrix import CostMatrix
@@ -139,25 +134,5 @@ def test_interruption_leaves_nothing(tmp_path: Path) -> None:
     """Ctrl-C would end in a traceback or leave a half-written file."""
     path, out = tmp_path / "matrix.npz", tmp_path / "n.parquet"
     runtimes(60, 200, 5).save(path)
-    parent, child = pty.openpty()
-    words = ["experiment", "n", path, "--splits", "100000", "--out", out]
-    with subprocess.Popen(
-        [TRUECOST, *map(str, words)], stdout=subprocess.PIPE, stderr=child
-    ) as work:
-        os.close(child)
-        seen = b""
-        while b"/100,000 splits" not in seen:
-            seen += os.read(parent, 4096)
-        work.send_signal(signal.SIGINT)
-        while True:
-            try:
-                seen += os.read(parent, 4096)
-            except OSError:
-                break
-        assert work.stdout is not None
-        assert work.stdout.read() == b""
-    os.close(parent)
-    assert work.returncode == 130
-    assert b"interrupted" in seen
-    assert b"Traceback" not in seen
+    interrupt("experiment", "n", path, "--splits", "100000", "--out", out, when=b"/100,000 splits")
     assert [p.name for p in tmp_path.iterdir()] == ["matrix.npz"]

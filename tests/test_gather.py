@@ -425,7 +425,7 @@ def test_a_check_can_be_a_function(tmp_path: Path) -> None:
     target = {"kind": "wrapper", "command": ["./solver.sh"], "check": "check.py:fault"}
     path = scenarios.write(tmp_path, target=target)
     scenario = Scenario.read(path)
-    size = {"configurations": 4, "runs": 2, "pin": False, "keep_going": True}
+    size: dict[str, Any] = {"configurations": 4, "runs": 2, "pin": False, "keep_going": True}
     gather(scenario, tmp_path / "runs.db", **size)
     with Journal.read(tmp_path / "runs.db") as journal:
         table = journal.table()

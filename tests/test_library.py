@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -273,22 +273,22 @@ def test_formulas_are_satisfiable_and_models_checked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "instance"),
-    [("qcp", "p cnf 1 1\n1 0\n"), ("clasp", "10 leaves 1,1\n10 m 0\n10 optimum 0\n")],
+    ("check", "instance"),
+    [
+        (qcp_check.fault, "p cnf 1 1\n1 0\n"),
+        (clasp_check.fault, "10 leaves 1,1\n10 m 0\n10 optimum 0\n"),
+    ],
 )
-def test_exit_codes_of_checks(folder: str, instance: str, tmp_path: Path) -> None:
-    """A check that fails itself would veto a run, or a veto not be one."""
-    (tmp_path / "instance").write_text(instance)
-    (tmp_path / "good").write_text("v 1 0\nat(0,0)\n")
-    (tmp_path / "bad").write_text("v -1 0\nUNSATISFIABLE\n")
-    for output, code in (("good", 0), ("bad", 1), ("missing", 2)):
-        words = [
-            sys.executable,
-            str(LIBRARY / folder / "check.py"),
-            str(tmp_path / "instance"),
-            str(tmp_path / output),
-        ]
-        assert subprocess.run(words, check=False, capture_output=True).returncode == code
+def test_checks_read_the_instance(
+    check: Callable[[str, str], str | None], instance: str, tmp_path: Path
+) -> None:
+    """A check would accept what is wrong, or look at another instance than it is told."""
+    path = tmp_path / "instance"
+    path.write_text(instance)
+    assert check(str(path), "v 1 0\nat(0,0)\n") is None
+    assert check(str(path), "v -1 0\nUNSATISFIABLE\n")
+    with pytest.raises(FileNotFoundError):
+        check(str(tmp_path / "missing"), "v 1 0\n")
 
 
 def tried(leaves: Sequence[sequence.Leaf]) -> int:

@@ -1,16 +1,11 @@
 import json
-import os
-import pty
 import re
-import signal
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from commands import run
-from test_cli import TRUECOST
+from commands import interrupt, run
 from test_figures import named
 from test_resample import runtimes, with_gaps
 
@@ -138,27 +133,7 @@ def test_interruption(tmp_path: Path) -> None:
     runtimes(60, 100, 5).save(path)
     out.mkdir()
     (out / "results.md").write_text("of another matrix")
-    parent, child = pty.openpty()
-    words = ["reproduce", path, "--out", out, "--splits", "10000"]
-    with subprocess.Popen(
-        [TRUECOST, *map(str, words)], stdout=subprocess.PIPE, stderr=child
-    ) as work:
-        os.close(child)
-        seen = b""
-        while b"error against N" not in seen:
-            seen += os.read(parent, 4096)
-        work.send_signal(signal.SIGINT)
-        while True:
-            try:
-                seen += os.read(parent, 4096)
-            except OSError:
-                break
-        assert work.stdout is not None
-        assert work.stdout.read() == b""
-    os.close(parent)
-    assert work.returncode == 130
-    assert b"interrupted" in seen
-    assert b"Traceback" not in seen
+    interrupt("reproduce", path, "--out", out, "--splits", "10000", when=b"error against N")
     left = {path.name for path in out.rglob("*") if path.is_file()}
     assert "error-m.parquet" in left
     assert not {name for name in left if name == "results.md" or name.endswith(".unfinished")}

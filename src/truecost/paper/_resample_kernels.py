@@ -215,9 +215,9 @@ def mixture_quantiles(packed, cumulative, splits, levels, block, out):
 
 
 @nb.njit
-def _add_and_select(sums, row, truth, n, uniform, selection, training):
-    """One more run of every configuration: the uniform error, and the selection error, shared over
-    ties.
+def _add_and_select(sums, row, truth, n, steps):
+    """One more run of every configuration: the uniform error, the selection error, shared over
+    ties, and the least training cost.
     """
     scale = 1.0 / (n + 1)
     least, worst = np.inf, -np.inf
@@ -232,22 +232,12 @@ def _add_and_select(sums, row, truth, n, uniform, selection, training):
         if cost <= least:
             chosen += truth[c] - cost
             ties += 1
-    uniform[n], selection[n], training[n] = worst, chosen / ties, least
+    steps[0, n], steps[1, n], steps[2, n] = worst, chosen / ties, least
 
 
 @compiled(parallel=True, fastmath=True)
 def common_sweep(
-    costs_by_run,
-    drawn,
-    means_by_instance,
-    seeds,
-    train,
-    test,
-    rounds,
-    values,
-    uniform,
-    selection,
-    training,
+    costs_by_run, drawn, means_by_instance, seeds, train, test, rounds, values, curves
 ):
     """The error along a schedule that all configurations share: at every round a run of every
     training instance, in an order that is `drawn`, or else that of the split.
@@ -260,18 +250,16 @@ def common_sweep(
             for k in range(train):
                 state = _split(state, run_orders[k], rounds)
         sums = np.zeros(configurations)
-        curves = np.empty((3, rounds * train))
+        steps = np.empty((3, rounds * train))
         for n in range(rounds * train):
             i = n % train
             if drawn:
                 state, j = _below(state, train - i)
                 order[i], order[i + j] = order[i + j], order[i]
             row = costs_by_run[places[order[i]], run_orders[order[i], n // train]]
-            _add_and_select(sums, row, truth, n, curves[0], curves[1], curves[2])
+            _add_and_select(sums, row, truth, n, steps)
         for v in range(values.size):
-            n = values[v] - 1
-            uniform[s, v], selection[s, v] = curves[0, n], curves[1, n]
-            training[s, v] = curves[2, n]
+            curves[:, s, v] = steps[:, values[v] - 1]
 
 
 @nb.njit
@@ -313,20 +301,7 @@ def _play(state, hands, truth, scale, worst, least, chosen, tied):
 
 
 @compiled(parallel=True)
-def n_sweep(
-    costs,
-    counts,
-    orders,
-    means_by_instance,
-    seeds,
-    train,
-    test,
-    rounds,
-    values,
-    uniform,
-    selection,
-    training,
-):
+def n_sweep(costs, counts, orders, means_by_instance, seeds, train, test, rounds, values, curves):
     """The error against N, every configuration in an order of its own; `costs` has the runs that
     are there first.
     """
@@ -342,7 +317,8 @@ def n_sweep(
             state = _play(state, hands, truth[c], scale, worst, least, chosen, tied)
         for v in range(values.size):
             n = values[v] - 1
-            uniform[s, v], selection[s, v], training[s, v] = worst[n], chosen[n] / tied[n], least[n]
+            curves[0, s, v], curves[1, s, v] = worst[n], chosen[n] / tied[n]
+            curves[2, s, v] = least[n]
 
 
 @compiled(parallel=True)

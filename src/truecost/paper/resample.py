@@ -236,20 +236,20 @@ def _over_runs(
     rounds: int,
     common_seeds: bool,
 ) -> dict[str, Curve]:
-    curves = [np.empty((draws.seeds.size, sizes.size)) for _ in range(3)]
+    curves = np.empty((3, draws.seeds.size, sizes.size))
     # Instances by runs by configurations: a step of a common schedule is one contiguous row. The
     # sweep over K is such a schedule of one round, whose runs are the instance means.
     by_run = draws.means[:, np.newaxis]
     if common_seeds:
         by_run = np.ascontiguousarray(np.moveaxis(draws.costs, 0, 2))
     for part in draws.chunks(by_run.size if kind == "k" else draws.costs.size, progress):
-        split, pieces = draws.split(part), [curve[part] for curve in curves]
+        split, piece = draws.split(part), curves[:, part]
         if kind == "k" or common_seeds:
-            step = (draws.means, *split, 1 if kind == "k" else rounds, sizes)
-            kernels.common_sweep(by_run, kind == "n", *step, *pieces)
+            steps = 1 if kind == "k" else rounds
+            kernels.common_sweep(by_run, kind == "n", draws.means, *split, steps, sizes, piece)
         else:
             own = (draws.costs, draws.counts, draws.orders, draws.means)
-            kernels.n_sweep(*own, *split, rounds, sizes, *pieces)
+            kernels.n_sweep(*own, *split, rounds, sizes, piece)
     return over_splits(curves, draws.levels, draws.threads)
 
 

@@ -26,11 +26,9 @@ class Curve(NamedTuple):
     quantiles: FloatArray
 
 
-def over_splits(
-    curves: list[FloatArray], levels: Sequence[float], threads: int
-) -> dict[str, Curve]:
+def over_splits(curves: FloatArray, levels: Sequence[float], threads: int) -> dict[str, Curve]:
     """The four curves from the uniform error, the selection error and the least training cost of
-    each split.
+    each split, (3, splits, values).
     """
     uniform, selection, training = curves
     # Some swept values at a time: a copy of all would double the memory.
@@ -83,20 +81,20 @@ def over_subsets(
     def quantiles(name: str) -> FloatArray:
         if name == "uniform":
             return _mixture_quantiles(errors, rank, rank, largest, levels)
-        found = _mixture_quantiles(values[name], first, last, smallest, levels)
+        whole = _mixture_quantiles(values[name], first, last, smallest, levels)
         # Which of several equal training costs is the least is a matter of chance: for the means,
         # ties are shared.
         kernels.average_ties(values[name], last)
-        return found
+        return whole
 
-    found = dict(zip(NAMES, _in_threads(quantiles, NAMES, threads), strict=True))
-    each = {
+    by_name = dict(zip(NAMES, _in_threads(quantiles, NAMES, threads), strict=True))
+    means = {
         name: _weigh(values[name], largest if name == "uniform" else smallest) for name in NAMES[:3]
     }
-    each["test"] = each["training"] + each["selection"]
+    means["test"] = means["training"] + means["selection"]
 
     def curve(name: str) -> Curve:
-        return Curve(each[name].mean(axis=0), _error_of_mean(each[name]), found[name])
+        return Curve(means[name].mean(axis=0), _error_of_mean(means[name]), by_name[name])
 
     return dict(zip(NAMES, _in_threads(curve, NAMES, threads), strict=True))
 
@@ -145,8 +143,8 @@ def _quantile_places(levels: Sequence[float], splits: int) -> IntArray:
     return np.maximum(places, 0)
 
 
-def _error_of_mean(each: FloatArray) -> FloatArray:
-    return np.asarray(each.std(axis=0, ddof=1) / np.sqrt(each.shape[0]))
+def _error_of_mean(values: FloatArray) -> FloatArray:
+    return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(values.shape[0]))
 
 
 def _in_threads(

@@ -108,9 +108,9 @@ class Store:
         # Whatever is wrong with a file that is there, computing it again repairs it.
         with suppress(OSError, ValueError, pl.exceptions.PolarsError):
             if about(path) == {"version": metadata.version("truecost"), **said}:
-                found = pl.read_parquet(path)
+                earlier = pl.read_parquet(path)
                 self.kept.append(part)
-                return found
+                return earlier
         table = compute()
         save(table, path, **said)
         return table

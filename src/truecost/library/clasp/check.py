@@ -1,15 +1,11 @@
 """Accept clasp's answer to a weighted sequence if it is right.
 
-check.py INSTANCE OUTPUT
-
 The leaves, m and the optimum stand in comments of the instance. A satisfiable answer must order all
 leaves and colour all but the first with a total of at most m; an unsatisfiable one must not be
-given where m is the optimum or more. Exit code 0: accepted. 1: vetoed, with the reason.
+given where m is the optimum or more.
 """
 
 import re
-import sys
-import traceback
 from functools import cache
 from pathlib import Path
 
@@ -69,18 +65,3 @@ def _text(instance: str) -> str:
 def fault(instance: str, output: str) -> str | None:
     """What is wrong with the answer to the instance in this file: what a scenario calls."""
     return fault_of(_text(instance), output)
-
-
-def main(instance: str, output: str) -> int:
-    """The exit code; Python's own for a fault of this program, 1, would be a veto."""
-    try:
-        reason = fault(instance, Path(output).read_text())
-    except Exception:
-        traceback.print_exc()
-        return 2
-    print(reason or "accepted")
-    return 1 if reason else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))

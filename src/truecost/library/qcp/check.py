@@ -1,13 +1,8 @@
 """Accept a SAT solver's answer if its model satisfies every clause.
 
-check.py INSTANCE OUTPUT
-
-Exit code 0: accepted. 1: vetoed, with the reason; every instance here is satisfiable, so
-UNSATISFIABLE is wrong.
+Every instance here is satisfiable, so UNSATISFIABLE is wrong.
 """
 
-import sys
-import traceback
 from functools import cache
 from pathlib import Path
 
@@ -34,18 +29,3 @@ def _text(instance: str) -> str:
 def fault(instance: str, output: str) -> str | None:
     """What is wrong with the answer to the instance in this file: what a scenario calls."""
     return fault_of(_text(instance), output)
-
-
-def main(instance: str, output: str) -> int:
-    """The exit code; Python's own for a fault of this program, 1, would be a veto."""
-    try:
-        reason = fault(instance, Path(output).read_text())
-    except Exception:
-        traceback.print_exc()
-        return 2
-    print(reason or "accepted")
-    return 1 if reason else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
