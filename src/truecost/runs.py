@@ -165,6 +165,16 @@ class Watched(NamedTuple):
     planned: int
 
 
+class RunPlan(NamedTuple):
+    """What was to be run, as recorded before the first of these runs: every configuration on every
+    instance so many times. A later one extends it, in the same order.
+    """
+
+    configurations: int
+    instances: int
+    runs: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trajectory:
     """Where configurations come from and which were taken for the best meanwhile: what a statement
@@ -190,8 +200,13 @@ class Trajectory:
         Where test runs were looked at while they came in, and costs may have said when to stop:
         what was fixed beforehand.
     looks
-        How often test costs were looked at: once, and again whenever a search went on with more
-        budget.
+        Of a search that can go on with more budget: how often its test costs were looked at. 0
+        where they are for one look.
+    plans
+        Of runs in a recorded order, which may be looked at meanwhile and extended: what was
+        planned at first, and with each extension.
+    order_seed
+        A random number drawn when the runs were imported, before anybody looked at them.
     """
 
     tool: str
@@ -202,7 +217,9 @@ class Trajectory:
     steps: tuple[Step, ...] = ()
     unfinished: bool = False
     watched: Watched | None = None
-    looks: int = 1
+    looks: int = 0
+    plans: tuple[RunPlan, ...] = ()
+    order_seed: int | None = None
 
     def __post_init__(self) -> None:
         if self.proposed not in PROPOSED:
@@ -220,8 +237,12 @@ class Trajectory:
             raise InputError(
                 f"Expected numbers of rounds and instances of watched runs, got {self.watched!r:.60}."
             )
-        if not (isinstance(self.looks, int) and self.looks >= 1):
-            raise InputError(f"Expected 1 look or more, got {self.looks!r}.")
+        if not all(type(number) is int and number >= 1 for plan in self.plans for number in plan):
+            raise InputError(f"Expected sizes of plans of runs, got {self.plans!r:.60}.")
+        if not (self.order_seed is None or 0 <= self.order_seed < 2**63):
+            raise InputError(f"Expected a seed from 0 to 2^63 − 1, got {self.order_seed!r:.60}.")
+        if not (isinstance(self.looks, int) and self.looks >= 0):
+            raise InputError(f"Expected 0 looks or more, got {self.looks!r}.")
         for name in (
             self.default,
             self.incumbent,

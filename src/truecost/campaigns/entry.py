@@ -51,11 +51,11 @@ def entry_of(
 ) -> Entry:
     """Who is validated against whom, on which instances, or why that cannot be."""
     winner, rival = contestants_of(log, scenario, configuration=configuration, default=default)
-    if isinstance(instances, str):
-        found: Sequence[Instance] = matching(instances, Path.cwd())
-        found = sorted(numbered(found), key=lambda each: (scenario.place(each), each.name))
-    else:
-        found = scenario.instances if instances is None else instances
+    given = numbered(matching(instances, Path.cwd())) if isinstance(instances, str) else instances
+    found: Sequence[Instance] = scenario.instances
+    if given is not None:
+        # In an order of chance: bets on instances sorted by size would not hold.
+        found = sorted(given, key=lambda instance: (scenario.place(instance), instance.name))
     fresh = unseen(found, log, [Path.cwd(), scenario.folder])
     if not fresh:
         raise InputError(

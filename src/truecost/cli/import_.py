@@ -41,7 +41,9 @@ def import_(
         )
     for place, matrix in ((out, log.matrix), (test_out, log.test)):
         if place is not None and matrix is not None:
-            matrix.save(place, trajectory=None if place.suffix == ".csv" else log.trajectory)
+            matrix.save(
+                place, trajectory=None if place.suffix == ".csv" else log.trajectory_to_keep()
+            )
     data = _data(log, out, test_out)
     answer(json, lambda: data, lambda: _print(data))
 

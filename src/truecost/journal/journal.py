@@ -37,7 +37,7 @@ from truecost.journal.file import (
 from truecost.journal.metric import Metric
 from truecost.journal.table import RunTable, places_of, read_table
 from truecost.matrix import CostMatrix
-from truecost.runs import NO_SEED, NO_STATUS, Instance, Machine, Run, Status
+from truecost.runs import NO_SEED, NO_STATUS, Instance, Machine, Run, RunPlan, Status
 from truecost.space.space import Configuration
 
 Kind = Literal["gather", "configure", "validate", "explain"]
@@ -456,6 +456,18 @@ class Journal:
         return (
             None if row is None else (len(json.loads(row[0])), len(json.loads(row[1])), int(row[2]))
         )
+
+    def plans(self) -> tuple[RunPlan, ...]:
+        """The sizes of the first plan and of those that extended it, in the order of time."""
+        with told(self.path):
+            rows = self._connection.execute(
+                "SELECT configurations, instances, runs FROM plans ORDER BY id"
+            ).fetchall()
+        sizes = (
+            RunPlan(len(json.loads(one)), len(json.loads(two)), int(n)) for one, two, n in rows
+        )
+        # A plan with another metric alone is no other plan.
+        return tuple(dict.fromkeys(sizes))
 
     def configurations(self) -> dict[str, dict[str, Any]]:
         """The values of every configuration, by name."""

@@ -5,7 +5,6 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from truecost.errors import InputError
 from truecost.judge.assessment import Assessment
@@ -39,30 +38,43 @@ def assess(
     asked["fresh"] = None if asked.get("fresh") is None else tuple(asked["fresh"])
     if asked.get("mix") is not None:
         asked["mix"] = tuple((name, float(weight)) for name, weight in dict(asked["mix"]).items())
-    question = Question(**asked, seed=_seed(rng, log.matrix.costs))
     if isinstance(test, Import) and test.trajectory.watched is not None:
         # A journal of `validate`: what it has of training is a copy, and looking at it meanwhile
         # has its price.
         log = replace(log, trajectory=replace(log.trajectory, watched=test.trajectory.watched))
         test = test.test
     given = test.matrix if isinstance(test, Import) else test
+    used = log.test if given is None else given
+    question = Question(**asked, seed=_seed(rng, log, used))
     if given is not None and question.chosen not in (None, "test"):
         raise InputError(
             f"Expected no `chosen` with test runs, which speak for themselves, got "
             f"{question.chosen}."
         )
-    assessment = Assessment(log=log, asked=question, test=log.test if given is None else given)
+    tested = test.trajectory if isinstance(test, Import) else None
+    assessment = Assessment(log=log, asked=question, test=used, tested_by=tested)
     if given is not None:
         check_names(given, assessment.incumbent)
     return assessment
 
 
-def _seed(rng: Rng, costs: NDArray[np.float64]) -> int:
+def _seed(rng: Rng, log: Import, test: CostMatrix | None) -> int:
+    """The seed of everything random: as asked, else of the runs themselves.
+
+    Of the set of instances, not of their order: whatever the set, all orders of independent draws
+    are equally likely. All costs have a part in it, those of test runs too, since otherwise every
+    sorted test set would come in one order. Where costs have few values, such as 0 and 1, they
+    carry little chance: the seeds of the runs do, or a number that was drawn when they were
+    imported.
+    """
     if rng is not None:
         return seed_of(rng)
-    # Of the set of instances, not of their order: whatever the set, all orders of independent draws
-    # are equally likely.
-    each = sorted(
-        blake2b(column.tobytes(), digest_size=16).digest() for column in np.moveaxis(costs, 1, 0)
-    )
-    return int.from_bytes(blake2b(b"".join(each), digest_size=6).digest())
+    digest = blake2b(str(log.trajectory.order_seed or "").encode(), digest_size=6)
+    for matrix in (log.matrix, *([] if test is None else [test])):
+        for values in (matrix.costs, *([] if matrix.seeds is None else [matrix.seeds])):
+            columns = np.moveaxis(values, 1, 0)
+            for code in sorted(
+                blake2b(each.tobytes(), digest_size=16).digest() for each in columns
+            ):
+                digest.update(code)
+    return int.from_bytes(digest.digest())

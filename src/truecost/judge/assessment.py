@@ -100,13 +100,15 @@ class Assessment(Spoken):
         The runs, and what is known of where they come from.
     asked
         What was asked.
-    test
-        Runs on fresh instances, where there are some.
+    test, tested_by
+        Runs on fresh instances, where there are some, and how they came about, where a log of their
+        own says so.
     """
 
     log: Import
     asked: Question
     test: CostMatrix | None
+    tested_by: Trajectory | None = None
 
     # ---- what the runs show by themselves, without a guarantee -----------------------------------
 
@@ -301,6 +303,7 @@ class Assessment(Spoken):
             self.trajectory,
             test if asked_for and not missing else None,
             self.scope,
+            self.tested_by,
         )
         if isinstance(evidence, Evidence) or not (missing and asked_for):
             return evidence

@@ -52,11 +52,12 @@ from truecost.judge.refusal import Refusal
 from truecost.judge.scope import NEW_INSTANCES, Scope, units_of
 from truecost.matrix import CostMatrix
 from truecost.matrix.identity import unknown_to
-from truecost.runs import Trajectory, Watched
+from truecost.runs import RunPlan, Trajectory
 from truecost.stats.assumptions import (
     CAPPED,
     COUNTS,
     IN_ORDER,
+    IN_PLAN,
     NOT_TUNED,
     ONE_LOOK,
     PICKED_SEED,
@@ -68,6 +69,7 @@ from truecost.stats.assumptions import (
 from truecost.stats.assumptions import UNSORTED as UNSORTED
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 NO_FOLDS = (
     "folds of one data set share training data, so nothing is guaranteed; results on other data "
     "sets, or of each row of a test set, would allow it"
@@ -88,7 +90,9 @@ class Evidence(NamedTuple):
     configuration, `at_all_times` says that limits must hold at all times, `condition` what nobody
     has said and the statement needs. `rounds` are the most runs on an instance that there could
     be and `planned` the instances that limits were planned for, where that was fixed beforehand.
-    `scope` says what was drawn independently, and what statements are about.
+    Where runs came in a recorded order, `plans` are the plans they belong to, and `extension` says
+    with which of them the configuration came in. `scope` says what was drawn independently, and
+    what statements are about.
     """
 
     runs: CostMatrix
@@ -101,6 +105,8 @@ class Evidence(NamedTuple):
     assumptions: tuple[str, ...]
     rounds: int | None = None
     planned: int | None = None
+    plans: tuple[RunPlan, ...] = ()
+    extension: int = 0
     scope: Scope = NEW_INSTANCES
 
     def against(self, default: str) -> "Evidence":
@@ -115,12 +121,12 @@ class Evidence(NamedTuple):
 
 class Rounds(NamedTuple):
     """Runs in the order of time, r on each instance, the part of δ, and for how many instances
-    limits are planned, if so.
+    limits are planned: none, or those of the first plan and in all with each extension.
     """
 
     runs: CostMatrix
     part: float
-    planned: int | None
+    planned: tuple[int, ...]
 
 
 def gather_evidence(
@@ -130,6 +136,7 @@ def gather_evidence(
     trajectory: Trajectory | None,
     test: CostMatrix | None = None,
     scope: Scope = NEW_INSTANCES,
+    tested: Trajectory | None = None,
 ) -> Evidence | Refusal:
     """The runs a statement may use and the part of delta it has, or why there are none.
 
@@ -141,14 +148,15 @@ def gather_evidence(
         Whom the statement is about; None is the winner, for on-part that of the part that chooses.
     asked, trajectory
         How it was chosen.
-    test
-        Runs on fresh instances; instances that are in `matrix` too are passed over.
+    test, tested
+        Runs on fresh instances, and how they came about, where a log says so; instances that are in
+        `matrix` too are passed over.
     scope
         What statements are about.
     """
     if scope.sampled == "fold":
         return Refusal(NO_FOLDS)
-    evidence = _gathered(matrix, name, asked, trajectory, test, scope)
+    evidence = _gathered(matrix, name, asked, trajectory, test, scope, tested)
     if isinstance(evidence, Refusal):
         return evidence
     if evidence.at_all_times and scope.about == "these" and scope.units > 1:
@@ -165,14 +173,14 @@ def _gathered(
     trajectory: Trajectory | None,
     test: CostMatrix | None,
     scope: Scope,
+    tested: Trajectory | None,
 ) -> Evidence | Refusal:
     units = units_of(matrix, scope)
     proposed = "unknown" if trajectory is None else trajectory.proposed
     chosen = asked.chosen
     if test is not None and chosen in (None, "test"):
-        watched, look = (None, 1) if trajectory is None else (trajectory.watched, trajectory.looks)
         winner = name or incumbent_of(units, trajectory)
-        return _on_test(matrix, test, winner, watched, look, scope)
+        return _on_test(matrix, test, winner, trajectory, tested, scope)
     if chosen == "test":
         return Refusal("there are no test runs of it")
     adaptive = f"{_tool(trajectory)} tuned on these instances, so they cannot certify its winner"
@@ -193,31 +201,51 @@ def _gathered(
         and (trajectory is None or _race_unknown(trajectory))
     ):
         condition = UNSORTED
+    # Units other than instances have no recorded order of their own.
+    plans = trajectory.plans if trajectory is not None and scope.usual else ()
     if chosen == "on-part":
         if scope.about == "these":
             return Refusal(NO_PART)
-        return _on_part(matrix, name, stopped, asked.rng(Stream.PART), condition, scope)
+        return _on_part(matrix, name, stopped, asked.rng(Stream.PART), condition, scope, plans)
     if chosen == "before":
         name = fixed_before(matrix, name)
         if proposed == "adaptively" and trajectory is not None and name != trajectory.default:
             return Refusal(f"{name!r} was not fixed before these costs were seen: {adaptive}")
     name = name or incumbent_of(units, trajectory)
     runs, m, share, claim = matrix, 1, 1.0, f"{name} was fixed before any of these costs was seen"
+    extension = 0
     if chosen == "from-list":
-        m = max(len(matrix.configurations), asked.list_size or 0)
+        m = len(matrix.configurations)
+        if plans:
+            extension, m = looks.entered(matrix.configurations.index(name), plans)
+        m = max(m, asked.list_size or 0)
         share = looks.of_list(m)
         claim = f"the list of {m:,} configurations was fixed before any of these costs was seen"
     elif chosen == "progressive":
         assert asked.fresh is not None  # noqa: S101 - the question has seen to it
         assert asked.proposal is not None  # noqa: S101
-        runs, share = matrix.select(instances=asked.fresh), looks.of_number(asked.proposal)
+        runs, share, plans = (
+            matrix.select(instances=asked.fresh),
+            looks.of_number(asked.proposal),
+            (),
+        )
         runs = runs.select(instances=sorted(runs.instances, key=matrix.instances.index))
         claim = (
             f"no cost on these instances had been seen when {name}, number {asked.proposal:,} of its search, was proposed, "
             "and every number is certified once at most"
         )
-    assumed = _assumed(claim, stopped, runs, scope)
-    return Evidence(runs, name, chosen, m, share, stopped, condition, assumed)
+    return Evidence(
+        runs,
+        name,
+        chosen,
+        m,
+        share,
+        stopped,
+        condition,
+        _assumed(claim, stopped, runs, scope, plans),
+        plans=plans,
+        extension=extension,
+    )
 
 
 def incumbent_of(matrix: CostMatrix, trajectory: Trajectory | None) -> str:
@@ -246,12 +274,15 @@ def in_rounds(evidence: Evidence, names: Sequence[str]) -> Rounds | Refusal:
     """
     runs = evidence.runs.select(configurations=names)
     counts = runs.counts()
+    if evidence.plans:
+        return _in_plan(evidence, runs, counts.min(axis=0))
     used = counts > 0
-    for name, mine in zip(names, used, strict=True):
-        if not mine.any() or not mine[: int(mine.sum())].all():
+    for name, row in zip(names, used, strict=True):
+        if not row.any() or not row[: int(row.sum())].all():
             return Refusal(
-                f"in a race the instances of {name!r} did not come in the order of the others, from the first, and a limit "
-                "that holds at all times needs that; take runs on new instances"
+                f"in a race the instances of {name!r} did not come in the order of the others, from "
+                "the first, and a limit that holds at all times needs that; take runs on new "
+                "instances"
             )
     length = int(used.all(axis=0).sum())
     if evidence.scope.sampled == "family":
@@ -261,22 +292,43 @@ def in_rounds(evidence: Evidence, names: Sequence[str]) -> Rounds | Refusal:
         length = whole
     # Later rounds come after later instances, whose costs may have set their caps.
     rounds = 1 if runs.censored[:, :length].any() else int(counts[:, :length].min())
+    part = looks.of_round(rounds, evidence.rounds)
+    horizon = () if evidence.planned is None else (evidence.planned,)
+    return Rounds(_first_runs(runs, length, rounds), part, horizon)
+
+
+def _in_plan(evidence: Evidence, runs: CostMatrix, counts: IntArray) -> Rounds | Refusal:
+    """The longest prefix of the recorded order whose runs are all there, by the number of runs that
+    the first plan announced; while it has hardly begun with these, by those of the rounds before.
+    """
+
+    def prefix(number: int) -> int:
+        return int(np.argmin(np.append(counts >= number, False)))
+
+    announced, begun = evidence.plans[0].runs, prefix(1)
+    if not begun:
+        return Refusal("no instance of the plan has all of its runs yet")
+    rounds = announced if 2 * prefix(announced) >= begun else int(counts[:begun].min())
+    part = looks.of_plan(evidence.extension, rounds, announced)
+    length = prefix(rounds)
+    return Rounds(_first_runs(runs, length, rounds), part, looks.horizons(evidence.plans))
+
+
+def _first_runs(runs: CostMatrix, length: int, rounds: int) -> CostMatrix:
+    """The first runs on each of the first instances."""
     first = np.argsort(np.isnan(runs.costs[:, :length]), axis=2, kind="stable")[:, :, :rounds]
 
     def kept(values: NDArray[Any]) -> NDArray[Any]:
         return np.take_along_axis(values[:, :length], first, axis=2)
 
     statuses = None if runs.statuses is None else kept(runs.statuses)
-    # What a later round adds is looked at when it is complete.
-    planned = evidence.planned if rounds == 1 or evidence.planned is None else length
-    complete = runs.replace(
+    return runs.replace(
         costs=kept(runs.costs),
         instances=runs.instances[:length],
         families=None if runs.families is None else runs.families[:length],
         statuses=statuses,
         seeds=None,
     )
-    return Rounds(complete, looks.of_round(rounds, evidence.rounds), planned)
 
 
 def _whole_families(runs: CostMatrix, length: int) -> int | Refusal:
@@ -325,8 +377,8 @@ def _on_test(
     matrix: CostMatrix,
     test: CostMatrix,
     name: str,
-    watched: Watched | None,
-    look: int,
+    trajectory: Trajectory | None,
+    tested: Trajectory | None,
     scope: Scope,
 ) -> Evidence | Refusal:
     if (test.low, test.high) != (matrix.low, matrix.high):
@@ -349,17 +401,48 @@ def _on_test(
         )
     claim = f"{name} was chosen before any of the test costs was seen"
     runs, share = test.select(instances=new), 1.0
+    watched = None if trajectory is None else trajectory.watched
     if watched is not None:
-        assumed = (*sampled_assumptions(scope), SEEDS, RANGE, WATCHED, claim)
+        lines = (*sampled_assumptions(scope), SEEDS, RANGE, WATCHED, claim)
         return Evidence(
-            runs, name, "test", 1, 1.0, True, None, assumed, watched.rounds, watched.planned
+            runs, name, "test", 1, 1.0, True, None, lines, watched.rounds, watched.planned
         )
-    if look > 1:
-        # Whoever asks for more after a look may stop at the one that pleases: all further ones
-        # together have 0.39 δ.
-        share = looks.of_number(look)
-        claim = f"{name} was chosen without the test costs; this is look {look} at them, with {share:.0%} of delta"
-    return Evidence(runs, name, "test", 1, share, False, None, _assumed(claim, False, runs, scope))
+    # Test runs that still come in, or may be extended, are looked at as any others are.
+    stopped = tested is not None and (tested.unfinished or bool(tested.raced))
+    plans: tuple[RunPlan, ...] = ()
+    if tested is not None and scope.usual:
+        plans = _kept(tested.plans, test.instances, set(test.instances) - set(new))
+    extension = looks.entered(test.configurations.index(name), plans)[0] if plans else 0
+    if trajectory is not None and trajectory.looks and tested is None:
+        # Whoever asks for more budget after a look may stop at the one that pleases.
+        share = looks.of_look(trajectory.looks)
+        if trajectory.looks > 1:
+            claim = (
+                f"{name} was chosen without the test costs; this is look {trajectory.looks} at "
+                f"them, with {share:.1%} of delta"
+            )
+    assumed = _assumed(claim, stopped, runs, scope, plans)
+    return Evidence(
+        runs,
+        name,
+        "test",
+        1,
+        share,
+        stopped,
+        None,
+        assumed,
+        plans=plans,
+        extension=extension,
+    )
+
+
+def _kept(
+    plans: Sequence[RunPlan], instances: Sequence[str], used: set[str]
+) -> tuple[RunPlan, ...]:
+    """The plans of the instances that are not used otherwise."""
+    fresh = [instance not in used for instance in instances]
+    sizes = [plan._replace(instances=sum(fresh[: plan.instances])) for plan in plans]
+    return tuple(plan for plan in sizes if plan.instances)
 
 
 def fresh_instances(matrix: CostMatrix, test: CostMatrix, scope: Scope) -> list[str]:
@@ -385,6 +468,7 @@ def _on_part(
     rng: np.random.Generator,
     condition: str | None,
     scope: Scope,
+    plans: tuple[RunPlan, ...],
 ) -> Evidence | Refusal:
     if stopped:
         return Refusal(
@@ -402,13 +486,19 @@ def _on_part(
         return Refusal(
             f"one part of the {scope.plural} chooses and the others judge, which takes two at least"
         )
-    order = rng.permutation(number)
+    order, choosers = rng.permutation(number), units
     size = max(1, round(CHOOSING * number))
+    if plans:
+        # The part stays the same when the plan is extended, and so does its choice: the first
+        # instances of the recorded order, with the runs and configurations announced first.
+        order, size = np.arange(number), max(1, round(CHOOSING * plans[0].instances))
+        announced = units.configurations[: plans[0].configurations]
+        choosers = _first_runs(units.select(configurations=announced), size, plans[0].runs)
     first, second = np.sort(order[:size]), np.sort(order[size:])
-    place = best_of(units.select(instances=[units.instances[i] for i in first]))
+    place = best_of(choosers.select(instances=[units.instances[i] for i in first]))
     if place is None:
         return Refusal("there are no runs on the part of the instances that chooses")
-    winner = matrix.configurations[place]
+    winner = choosers.configurations[place]
     if name is not None and name != winner:
         matrix.select(configurations=[name])  # a name that is not there is another mistake
         return Refusal(
@@ -420,8 +510,9 @@ def _on_part(
     pairs = zip(matrix.instances, owners, strict=True)
     runs = matrix.select(instances=[name for name, owner in pairs if owner in judging])
     claim = "the configurations were not tuned on these instances"
-    assumed = _assumed(claim, False, runs, scope)
-    return Evidence(runs, winner, "on-part", 1, 1.0, False, condition, assumed)
+    left = _kept(plans, matrix.instances, {matrix.instances[i] for i in first}) if plans else ()
+    assumed = _assumed(claim, False, runs, scope, left)
+    return Evidence(runs, winner, "on-part", 1, 1.0, False, condition, assumed, plans=left)
 
 
 def sampled_assumptions(scope: Scope) -> tuple[str, ...]:
@@ -437,6 +528,10 @@ def sampled_assumptions(scope: Scope) -> tuple[str, ...]:
     return SAMPLED["fixed" if scope.about == "these" else "independent", "instance"]
 
 
-def _assumed(claim: str, stopped: bool, runs: CostMatrix, scope: Scope) -> tuple[str, ...]:
+def _assumed(
+    claim: str, stopped: bool, runs: CostMatrix, scope: Scope, plans: Sequence[RunPlan] = ()
+) -> tuple[str, ...]:
     kept = (*sampled_assumptions(scope), SEEDS, RANGE, *((CAPPED,) if runs.censored.any() else ()))
+    if plans:
+        return (*kept, IN_PLAN, claim)
     return (*kept, IN_ORDER, claim) if stopped else (*kept, COUNTS, claim, ONE_LOOK, PICKED_SEED)

@@ -33,7 +33,7 @@ from truecost.stats import approximate
 from truecost.stats.approximate import Approximate
 from truecost.stats.assumptions import SAMPLED
 from truecost.stats.grouping import codes_of
-from truecost.stats.inversion import ANYTIME, ONE, Look, planned
+from truecost.stats.inversion import ANYTIME, ONE, Look, planned, recorded
 from truecost.stats.limits import limit
 from truecost.stats.quantities import DIFFERENCE, MEAN, Quantity
 from truecost.stats.sample import Design, Ends, Sample, opposite
@@ -153,20 +153,25 @@ def sample_of(
         return Refusal(
             f"{evidence.configuration!r} and {default!r} have no instance in common there"
         )
-    if evidence.at_all_times:
+    if evidence.at_all_times or evidence.plans:
         rounds = in_rounds(evidence, names)
         if isinstance(rounds, Refusal):
             return rounds
         runs, part, horizon = rounds
-        look = ANYTIME if horizon is None else planned(horizon)
+        look = ANYTIME
+        if evidence.plans:
+            look = recorded(horizon)
+        elif horizon:
+            look = planned(horizon[0])
     else:
         drawn = _order(runs, evidence.scope, order)
         runs = runs.select(instances=[runs.instances[i] for i in drawn])
     timed = are_times(evidence.runs)
     sample = read_sample(runs, timed=timed, design=design_of(runs, evidence.scope))
+    ends = np.isin(evidence.runs.costs, (runs.low, runs.high)) | np.isnan(evidence.runs.costs)
     # In one look nothing says whether later runs had a part in when others were stopped.
     monotone = not evidence.at_all_times and bool(runs.censored.any())
-    return Sampled(replace(sample, monotone=monotone), look, part)
+    return Sampled(replace(sample, monotone=monotone, zero_one=bool(ends.all())), look, part)
 
 
 def _order(runs: CostMatrix, scope: Scope, rng: np.random.Generator) -> IntArray:

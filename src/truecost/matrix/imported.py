@@ -1,11 +1,16 @@
 """Runs with everything else a log says of them: what every importer gives, and what is judged."""
 
+import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from truecost.matrix.cost_matrix import CostMatrix
 from truecost.runs import Trajectory
 
+# Costs with fewer values than this say little about the instances they belong to.
+FEW_VALUES = 16
 Scalar = str | int | float | bool | None
 
 
@@ -57,3 +62,13 @@ class Import:
     def utility(self) -> str | None:
         """Where costs are 1 − utility of running times: which, `"half-life=60"` for instance."""
         return self.matrix.utility
+
+    def trajectory_to_keep(self) -> Trajectory:
+        """The trajectory as it is saved with the runs: with a random number to draw the order of
+        bets from, where costs have too few values to do so.
+        """
+        costs = self.matrix.costs
+        few = np.unique(costs[~np.isnan(costs)]).size <= FEW_VALUES
+        if self.trajectory.order_seed is not None or not few:
+            return self.trajectory
+        return replace(self.trajectory, order_seed=secrets.randbits(62))

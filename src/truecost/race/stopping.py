@@ -81,11 +81,10 @@ class StoppingRule:
         complete, into = divmod(pairs, instances)
         delta = self.delta * looks.of_round(max(complete, 1), self.rounds)
         goal = self.goal(costs, pairs)
-        planned = self.planned if complete < 2 else instances
         if complete == 0 or into == 0:
-            if forecast.is_shown(goal, delta, planned=planned):
+            if forecast.is_shown(goal, delta, planned=self.planned):
                 return Stopping("better")
-            if forecast.is_shown(forecast.opposite(goal), delta, planned=planned):
+            if forecast.is_shown(forecast.opposite(goal), delta, planned=self.planned):
                 return Stopping("worse")
         if pairs == self.rounds * instances:
             return Stopping("instances")
@@ -96,7 +95,7 @@ class StoppingRule:
         last = self.rounds == 1 or pairs + left < instances
         if complete == 0 and last and pairs >= PILOT and pairs % max(1, pairs // OFTEN) == 0:
             more = min(left, instances - pairs)
-            chance = forecast.chance_to_show(goal, more, delta, planned=planned, rng=self.seed)
+            chance = forecast.chance_to_show(goal, more, delta, planned=self.planned, rng=self.seed)
             if chance < HOPELESS:
                 return Stopping("forecast", chance)
         return None

@@ -41,6 +41,11 @@ IN_ORDER: Final = (
 )
 WATCHED: Final = "instances came in the order of the matrix, and costs decided only when to stop"
 
+IN_PLAN: Final = (
+    "instances came in an order that was drawn and recorded before the first run; costs decided "
+    "only when to look and whether to go on"
+)
+
 # Runs that were stopped early. Hoeffding (1963), binomial limits and order statistics never fall
 # when a run rises, so that it does not matter what decided when to stop.
 CAPPED: Final = "a run that was stopped at a cap would have cost the cap at least"

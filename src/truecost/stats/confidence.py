@@ -373,15 +373,15 @@ def _one(method: Method) -> Look:
     return Look(method=method)
 
 
-def _mean_of(rows: Rows, scaled: FloatArray) -> MeanOf:
-    return MeanOf(values=scaled, start=rows.low, scale=rows.high - rows.low)
+def _mean_of(rows: Rows, scaled: FloatArray, pairs: bool = False) -> MeanOf:
+    return MeanOf(values=scaled, start=rows.low, scale=rows.high - rows.low, balanced=pairs)
 
 
 def _both(
-    rows: Rows, scaled: FloatArray, side: Sides, target: float, look: Look
+    rows: Rows, scaled: FloatArray, side: Sides, target: float, look: Look, pairs: bool = False
 ) -> tuple[FloatArray, FloatArray]:
     """Limits of every row on the sides asked for, and the ends of the range on the others."""
-    numbers = _mean_of(rows, scaled)
+    numbers = _mean_of(rows, scaled, pairs)
     shape = scaled.shape if look.kind == "anytime" else scaled.shape[:1]
     lower, upper = np.full(shape, rows.low), np.full(shape, rows.high)
     if side != "upper":
@@ -406,7 +406,7 @@ def _confidence(
     target = target_of(delta, side, m, get_args(Sides))
     ordered = look.method not in ORDER_FREE
     scaled = rows.in_order(shuffle and ordered, rng)
-    lower, upper = _both(rows, scaled, side, target, look)
+    lower, upper = _both(rows, scaled, side, target, look, pairs)
     observed, instances = run_means(rows.means)
     observed = np.where(instances > 0, observed, np.nan)
     method, lines = look.method, [*ASSUMPTIONS]

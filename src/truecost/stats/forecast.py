@@ -14,7 +14,7 @@ import scipy  # not scipy.special, which takes long to load: scipy loads it when
 from numpy.typing import ArrayLike, NDArray
 
 from truecost.errors import InputError
-from truecost.stats import betting, quantities, scanning
+from truecost.stats import betting, ledger, quantities, scanning
 from truecost.stats.inversion import Goal as Goal
 from truecost.stats.quantities import Quantity
 from truecost.stats.random import generator
@@ -219,7 +219,7 @@ def is_shown(goal: Goal, delta: float = 0.05, *, planned: int) -> bool:
 
 def opposite(goal: Goal) -> Goal:
     """The goal that the statement is false."""
-    return Goal(values=1 - goal.values, above=1 - goal.above, exact=goal.exact)
+    return replace(goal, values=1 - goal.values, above=1 - goal.above)
 
 
 def _power(goal: Goal, n: int, delta: float, seed: int) -> float:
@@ -237,4 +237,10 @@ def _power(goal: Goal, n: int, delta: float, seed: int) -> float:
     # Fewer samples where each is large: a share of 100 is known to 4 %.
     draws = DRAWS if n <= 2000 else 100
     samples = np.random.default_rng(seed).choice(goal.values, (draws, n))
-    return float(np.mean(scanning.star_shows(samples, max(goal.above, 1e-12), 1 / delta)))
+    above = max(goal.above, 1e-12)
+    if goal.balanced:
+        plan = np.array([n], dtype=np.int64)
+        shown = ledger.rejects(samples, above, 1 / delta, plan, ledger.FINAL, True, False)
+    else:
+        shown = scanning.star_shows(samples, above, 1 / delta)
+    return float(np.mean(shown))

@@ -11,7 +11,7 @@ and know its limits for every look.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,7 +20,7 @@ import scipy  # not scipy.special, which takes long to load: scipy loads it when
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
-from truecost.stats import betting, scanning
+from truecost.stats import betting, ledger, scanning
 from truecost.stats.sample import Side
 from truecost.stats.variance import run_means
 
@@ -30,6 +30,7 @@ IntArray = NDArray[np.int64]
 MANY = 20_000
 ANYTIME_BETS = "betting, at all times"
 PLANNED_BETS = "betting on a plan, at all times"
+RECORDED_BETS = "betting along the recorded plan"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,18 +41,21 @@ class Look:
     ----------
     kind
         "one": at a number of units fixed beforehand. "anytime": after each unit, in their order.
-        "planned": the same, with a number of units in mind; more may come.
+        "planned": the same, with a number of units in mind; more may come. "recorded": whenever one
+        likes at a plan that was recorded beforehand, and may be extended (`truecost.stats.ledger`).
     method
         Of one look: "star-bets", "betting", "empirical-bernstein" or "hoeffding", which never falls
         when a run rises and so suits runs that were stopped nobody knows why. Anytime: "betting" or
         "empirical-bernstein". A method that is exact for the numbers at hand takes its place.
-    planned
-        How many units are planned.
+    planned, plans
+        How many units are planned; for "recorded", in the first plan, and in all with each
+        extension.
     """
 
-    kind: Literal["one", "anytime", "planned"] = "one"
+    kind: Literal["one", "anytime", "planned", "recorded"] = "one"
     method: str = "star-bets"
     planned: int = 0
+    plans: tuple[int, ...] = ()
 
 
 ONE = Look()
@@ -66,17 +70,24 @@ def planned(units: int) -> Look:
     return Look(kind="planned", planned=units)
 
 
+def recorded(plans: Sequence[int]) -> Look:
+    """Looks at a recorded plan for so many units, and at its extensions."""
+    return Look(kind="recorded", plans=tuple(plans))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Goal:
     """Shown when the mean of `values`, one number in [0, 1] of each unit, is shown to exceed
     `above`.
 
-    `exact` says that each value is 0 or 1 from one run, so that the binomial test applies.
+    `exact` says that each value is 0 or 1 from one run, so that the binomial test applies,
+    `balanced` that they are paired differences.
     """
 
     values: FloatArray
     above: float
     exact: bool = False
+    balanced: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -105,15 +116,20 @@ class MeanOf:
         """What a limit is called by."""
         if look.kind == "one":
             return "clopper-pearson" if self.binary else look.method
-        return PLANNED_BETS if look.kind == "planned" else ANYTIME_BETS
+        return _NAMES[look.kind]
 
     def limit(self, side: Side, target: float, look: Look) -> FloatArray:
         """The limit, of each row; anytime after each unit."""
         rows = np.atleast_2d(self.values if side == "lower" else 1 - self.values)
         if look.kind == "planned":
             lower = betting.watched_lower(rows, target, look.planned)
+        elif look.kind == "recorded":
+            plans = np.array(look.plans, dtype=np.int64)
+            lower = ledger.lower(rows, target, plans, ledger.SHARES, self.balanced)
         elif look.kind == "anytime":
             lower = _SEQUENCES[look.method](rows, target)
+        elif self.balanced and look.method == "star-bets":
+            lower = _balanced(rows, target)
         else:
             lower = _LOWER["clopper-pearson" if self.binary else look.method](rows, target)
         lower = np.clip(lower, 0, 1)
@@ -132,9 +148,8 @@ class MeanOf:
     def goal(self, side: Side, value: float) -> Goal:
         """What has to be shown for the quantity to be beyond a value."""
         point = (value - self.start) / self.scale
-        if side == "lower":
-            return Goal(values=self.values, above=point, exact=self.binary)
-        return Goal(values=1 - self.values, above=1 - point, exact=self.binary)
+        values, above = (self.values, point) if side == "lower" else (1 - self.values, 1 - point)
+        return Goal(values=values, above=above, exact=self.binary, balanced=self.balanced)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -173,12 +188,14 @@ class QuantileOf:
         """What a limit is called by."""
         if look.kind == "one":
             return "order-statistics" if self.single else look.method
-        return ANYTIME_BETS
+        return RECORDED_BETS if look.kind == "recorded" else ANYTIME_BETS
 
     def limit(self, side: Side, target: float, look: Look) -> FloatArray:
         """The limit; anytime after each unit. Infinite where the units are too few to say
         anything.
         """
+        if look.kind == "recorded":
+            return np.asarray(self._recorded(side, target, look.plans))
         if look.kind != "one":
             steps = self._sequence(side, target)
             return steps if look.kind == "anytime" else steps[-1]
@@ -225,6 +242,13 @@ class QuantileOf:
         passed = np.searchsorted(times, np.arange(1, len(self.values) + 1), side="right")
         return np.where(passed > 0, distinct[np.maximum(passed - 1, 0)], _nothing(side))
 
+    def _recorded(self, side: Side, target: float, plans: Sequence[int]) -> float:
+        distinct, units, groups, counts = self._scan(side)
+        passed = scanning.shares_recorded(
+            units, groups, counts, self._needed(side), target, np.array(plans, dtype=np.int64)
+        )
+        return float(distinct[passed - 1]) if passed else _nothing(side)
+
     def _order_statistic(self, side: Side, delta: float) -> float:
         """The k-th smallest: the least k with P(Bin(n, p) ≥ k) ≤ δ above, the largest with
         P(Bin(n, p) ≤ k − 1) ≤ δ below.
@@ -269,13 +293,21 @@ class RatioOf:
 
     def method(self, look: Look) -> str:
         """What a limit is called by."""
-        return look.method if look.kind == "one" else ANYTIME_BETS
+        if look.kind == "one":
+            return look.method
+        return RECORDED_BETS if look.kind == "recorded" else ANYTIME_BETS
 
     def limit(self, side: Side, target: float, look: Look) -> FloatArray:
         """The limit; anytime after each unit."""
         pair = (self.first, self.second) if side == "lower" else (self.second, self.first)
-        kernel = scanning.ratio_lower if look.kind == "one" else scanning.ratio_sequence
-        values = np.asarray(kernel(*pair, self.low, self.high, target))
+        if look.kind in ("one", "recorded"):
+            plans = np.array(look.plans or (self.first.size,), dtype=np.int64)
+            shares = ledger.SHARES if look.kind == "recorded" else ledger.FINAL
+            values = np.asarray(
+                scanning.ratio_recorded(*pair, self.low, self.high, target, plans, shares)
+            )
+        else:
+            values = np.asarray(scanning.ratio_sequence(*pair, self.low, self.high, target))
         if side == "upper":
             values = _quotient(np.ones_like(values), values)
         return values[-1] if look.kind == "planned" else values
@@ -294,7 +326,7 @@ class RatioOf:
         if side == "upper":
             one, two, ratio = two, one, 1 / value
         values, above = scanning.against_ratio(one, two, ratio, self.low, self.high)
-        return Goal(values=np.clip(values, 0, 1), above=float(above))
+        return Goal(values=np.clip(values, 0, 1), above=float(above), balanced=True)
 
 
 def hoeffding(units: int, target: float) -> float:
@@ -328,6 +360,18 @@ def _empirical_bernstein(rows: FloatArray, target: float) -> FloatArray:
     return np.where(n >= 2, mean - slack, 0.0)
 
 
+def _balanced(rows: FloatArray, target: float) -> FloatArray:
+    """STaR-Bets with the variance of paired differences, for as many numbers as a row has."""
+    counts = (~np.isnan(rows)).sum(axis=1)
+    limits = np.zeros(len(rows))
+    for place, count in enumerate(counts):
+        if count:
+            plan = np.array([count], dtype=np.int64)
+            row = rows[place : place + 1]
+            limits[place] = ledger.lower(row, target, plan, ledger.FINAL, True)[0]
+    return limits
+
+
 def _binomial(rows: FloatArray, target: float) -> FloatArray:
     means, counts = run_means(rows)
     pairs = zip(np.rint(means * counts).astype(int), counts.astype(int), strict=True)
@@ -341,6 +385,7 @@ _LOWER: dict[str, Callable[[FloatArray, float], FloatArray]] = {
     "hoeffding": _hoeffding,
     "clopper-pearson": _binomial,
 }
+_NAMES = {"anytime": ANYTIME_BETS, "planned": PLANNED_BETS, "recorded": RECORDED_BETS}
 _SEQUENCES: dict[str, Callable[[FloatArray, float], FloatArray]] = {
     "betting": betting.plug_in_lower_sequence,
     "empirical-bernstein": betting.bernstein_lower_sequence,

@@ -71,7 +71,9 @@ class Quantity:
 def _means(sample: Sample, side: Side) -> MeanOf:
     width = sample.high - sample.low
     scaled = (sample.means(0, side) - sample.low) / width
-    return MeanOf(values=np.clip(scaled, 0, 1), start=sample.low, scale=width)
+    # The binomial limit needs no order, of which sorted zeros and ones leave nothing to chance.
+    binary = sample.zero_one and sample.single
+    return MeanOf(values=np.clip(scaled, 0, 1), start=sample.low, scale=width, binary=binary)
 
 
 def _differences(sample: Sample, side: Side) -> MeanOf:
@@ -96,7 +98,7 @@ def _solved_shares(sample: Sample, side: Side) -> MeanOf:
 def _solved_differences(sample: Sample, side: Side) -> MeanOf:
     first, second = _solved(sample)
     gaps = run_means(first.pick(side))[0] - run_means(second.pick(opposite(side)))[0]
-    return MeanOf(values=(gaps + 1) / 2, start=-1, scale=2)
+    return MeanOf(values=(gaps + 1) / 2, start=-1, scale=2, balanced=True)
 
 
 def _wins(sample: Sample, side: Side) -> MeanOf:

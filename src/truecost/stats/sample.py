@@ -208,6 +208,9 @@ class Sample:
         Whether costs are running times, so that their ratios are speed-ups.
     utility
         Whether costs are 1 − utility.
+    zero_one
+        Whether a cost is `low` or `high` by nature, so that with one run on each unit its mean is
+        a binomial share.
     monotone
         Whether runs were stopped early and nothing says by what, so that in one look only limits
         hold that never fall when a run rises.
@@ -223,6 +226,7 @@ class Sample:
     order: Order = "given"
     timed: bool = True
     utility: bool = False
+    zero_one: bool = False
     monotone: bool = False
 
     @classmethod

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from truecost.stats import ledger
 from truecost.stats.betting import (
     HALVINGS,
     LANES,
@@ -100,6 +101,20 @@ def shares_shown(instances, groups, counts, mean, target):
     left, x, bets = counts.copy(), np.ones(counts.size), np.empty(counts.size)
     at, passed = 0, 0
     while at < groups.size and star_bets(x, mean, target, bets):
+        passed += 1
+        at = _remove(instances, groups, at, left, counts, x)
+    return passed
+
+
+@compiled
+def shares_recorded(instances, groups, counts, mean, target, plans):
+    """As `shares_shown`, along a recorded plan that may be extended, at any time."""
+    left, x = counts.copy(), np.ones(counts.size)
+    at, passed = 0, 0
+    while (
+        at < groups.size
+        and ledger.rejects(x.reshape(1, -1), mean, target, plans, ledger.SHARES, False, False)[0]
+    ):
         passed += 1
         at = _remove(instances, groups, at, left, counts, x)
     return passed
@@ -225,6 +240,34 @@ def ratio_lower(first, second, low, high, target):
                     kept = middle
             return below
     return ends[-1] if ends.size else below
+
+
+@compiled
+def ratio_recorded(first, second, low, high, target, plans, shares):
+    """The lower limit of u(second)/u(first), as `ratio_lower`, with the capital of a recorded plan
+    and the variance of paired differences.
+    """
+    below, ends = low / high, ratio_ends(low, high)
+    parts = ledger.parts_of(shares, plans.size - 1)
+    careful, bets = np.empty(first.size), np.zeros((plans.size, first.size))
+    for end in ends:
+        x, mean = against_ratio(first, second, end, low, high)
+        ledger.careful_bets(x, target, shares, careful)
+        if ledger.bold_bets(x, mean, target, plans, parts, True, careful, bets):
+            below = end
+            continue
+        # Against a smaller ratio of the cell the same bets win more.
+        kept = end
+        for _ in range(HALVINGS):
+            middle = (below + kept) / 2
+            scale = (high - low) * (end + 1)
+            shifted = (second - middle * first) / scale + mean
+            if ledger.reaches(shifted, mean, target, plans, parts, careful, bets):
+                below = middle
+            else:
+                kept = middle
+        return below
+    return below
 
 
 @compiled

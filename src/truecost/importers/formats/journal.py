@@ -48,13 +48,14 @@ def _read(path: Path, options: Options) -> Import:
                 test=journal.matrix(metric, held_out=True, table=table) if judged.any() else None,
                 left_out={"of a batch that is not finished": ahead} if ahead else {},
             )
-        planned = math.prod(journal.planned() or (0,))
+        planned, plans = math.prod(journal.planned() or (0,)), journal.plans()
     trajectory = Trajectory(
         tool="truecost gather",
         proposed="beforehand",
         raced=False,
         default=next(iter(parameters)),
         unfinished=int(matrix.counts().sum()) < planned,
+        plans=plans,
     )
     return Import(
         kind="journal",
