@@ -116,6 +116,9 @@ class Evidence(NamedTuple):
         others = self.configurations - 1
         if self.chosen != "from-list" or not others or default not in self.runs.configurations:
             return self
+        if self.extension:
+            # The default came in with the first plan, not with these.
+            return self
         return self._replace(configurations=others, share=looks.of_list(others))
 
 
