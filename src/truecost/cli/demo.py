@@ -1,7 +1,7 @@
 """`truecost demo`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from truecost.cli.asking import assessed, context
 from truecost.cli.command import command_line
@@ -10,6 +10,9 @@ from truecost.cli.printing import Tone, Toned, answer, number, print_line, print
 from truecost.cli.progress import steps
 from truecost.cli.reading import Source
 from truecost.show.numbers import at_most, percent, share_at_least
+
+if TYPE_CHECKING:
+    from truecost.judge.assessment import Assessment
 
 SOLVERS = ("kissat", "lkh", "clasp")
 # What to try on one's own runs.
@@ -39,7 +42,7 @@ def demo(
     Writes a report on each into a folder, and says how to have one on your own runs.
     """
     out.mkdir(parents=True, exist_ok=True)
-    synthetic = out / "synthetic.npz"
+    synthetic, pages = out / "synthetic.npz", {name: out / f"{name}.html" for name in SOLVERS}
     _draw(synthetic)
     if not quiet and not json:
         print_line(
@@ -47,14 +50,14 @@ def demo(
             "winners really? This takes some 10 seconds, and 30 the very first time."
         )
     with steps("compiling kernels, the first time", quiet=quiet) as tell:
-        judged = [
-            _judged(
+        judged = {
+            name: _judged(
                 name,
-                out / f"{name}.html",
+                pages[name],
                 lambda what, share, place=place: tell(what, (place + share) / len(SOLVERS)),
             )
             for place, name in enumerate(SOLVERS)
-        ]
+        }
     claims = _claims(out / "reproduce", splits, quiet) if splits else {}
 
     def lines() -> None:
@@ -63,8 +66,8 @@ def demo(
             _print_claims(claims, out / "reproduce")
         print_line()
         print_line("Written:")
-        for solver in judged:
-            print_line(f"  {solver['report']}: the report on {solver['name']}", wrap=False)
+        for name, page in pages.items():
+            print_line(f"  {page}: the report on {name}", wrap=False)
         print_line(f"  {synthetic}: a matrix drawn from a model, to try commands on", wrap=False)
         print_line("Next, a verdict in the terminal; then a report on your own runs:")
         for line in (command_line("audit", Source(runs=Path(SOLVERS[0]))), *OWN):
@@ -73,7 +76,14 @@ def demo(
     verdicts = {
         name: {claim.name: claim.verdict for claim in results} for name, results in claims.items()
     }
-    answer(json, lambda: {"matrices": judged, "claims": verdicts}, lines)
+    answer(
+        json,
+        lambda: {
+            "matrices": [_data(name, judged[name], page) for name, page in pages.items()],
+            "claims": verdicts,
+        },
+        lines,
+    )
 
 
 def _draw(path: Path) -> None:
@@ -87,38 +97,39 @@ def _draw(path: Path) -> None:
     model.draw(instances=60, runs=5, rng=rng).save(path)
 
 
-def _judged(name: str, path: Path, tell: Any) -> dict[str, Any]:
-    """The report on an example, written to a file, and what the summary takes from it."""
+def _judged(name: str, path: Path, tell: Any) -> "Assessment":
+    """The assessment of an example, with a report on it written to a file."""
     from truecost.show.report import write_page
 
     source = Source(runs=Path(name))
     assessment = assessed(source)
     about = context(source)
     write_page(assessment, path, about, lambda what, share: tell(f"{name}: {what}", share))
-    return {
-        "name": name,
-        **assessment.to_dict("certificate", "comparison", "statements", "optimism", "outlook"),
-        "better": assessment.better,
-        "report": str(path),
-    }
+    return assessment
 
 
-def _print(judged: list[dict[str, Any]]) -> None:
+def _data(name: str, assessment: "Assessment", path: Path) -> dict[str, Any]:
+    parts = assessment.to_dict("certificate", "comparison", "statements", "optimism", "outlook")
+    return {"name": name, **parts, "better": assessment.better, "report": str(path)}
+
+
+def _print(judged: "dict[str, Assessment]") -> None:
     print_line()
     print_line(_first(judged), "strong")
     print_line()
     rows: list[list[str | Toned]] = []
-    for each in judged:
-        tone: Tone = "open" if each["optimism"]["percent"] >= TOO_GOOD else "good"
-        shown = _wins(each)
+    for name, assessment in judged.items():
+        certificate, wins = assessment.certificate, _wins(assessment)
+        assert certificate is not None  # noqa: S101 - examples were chosen from a list
+        tone: Tone = "open" if assessment.optimism.percent >= TOO_GOOD else "good"
         rows.append(
             [
-                each["name"],
-                Toned("not shown", "open") if shown is None else Toned(f"≥ {shown}", "good"),
-                number(each["default"]["training_cost"]),
-                number(each["incumbent"]["training_cost"]),
-                Toned(f"≈ {number(each['incumbent']['true_cost'])}", tone),
-                f"≤ {at_most(each['certificate']['upper'])}",
+                name,
+                Toned("not shown", "open") if wins is None else Toned(f"≥ {wins}", "good"),
+                number(_training(assessment, assessment.default)),
+                number(_training(assessment, assessment.incumbent)),
+                Toned(f"≈ {number(assessment.optimism.true_cost)}", tone),
+                f"≤ {at_most(certificate.limit)}",
             ]
         )
     print_table(
@@ -127,64 +138,69 @@ def _print(judged: list[dict[str, Any]]) -> None:
         rows,
     )
     print_line("≥ and ≤ hold with 95 % confidence each. Runs are won against the default.", "aside")
-    for each in judged:
+    for name, assessment in judged.items():
         print_line()
-        print_line(f"{each['name']}: {_said(each)}")
+        print_line(f"{name}: {_summary(assessment)}")
 
 
-def _wins(each: dict[str, Any]) -> str | None:
-    """What share of new runs it is shown to win against the default, if more than half."""
-    (wins,) = (statement for statement in each["statements"] if statement["kind"] == "wins")
-    return share_at_least(wins["limit"]) if wins["grade"] == "better" else None
+def _training(assessment: "Assessment", name: str | None) -> float:
+    """The training cost of a configuration."""
+    place = assessment.matrix.configurations.index(name or "")
+    return float(assessment.costs.training[place])
 
 
-def _first(judged: list[dict[str, Any]]) -> str:
+def _wins(assessment: "Assessment") -> str | None:
+    """The share of new runs it is shown to win against the default, if more than half."""
+    wins = assessment.wins
+    return None if wins is None or wins.grade != "better" else share_at_least(wins.limit)
+
+
+def _first(judged: "dict[str, Assessment]") -> str:
     """What is shown, before anything else."""
-    beaten = {each["name"]: shown for each in judged if (shown := _wins(each)) is not None}
-    won = [f"{name}'s on at least {shown} of new runs" for name, shown in beaten.items()]
-    others = [f"{each['name']}'s" for each in judged if each["name"] not in beaten]
+    beaten = {name: share for name, each in judged.items() if (share := _wins(each)) is not None}
+    won = [f"{name}'s on at least {share} of new runs" for name, share in beaten.items()]
+    others = [f"{name}'s" for name in judged if name not in beaten]
     missing = f" Not shown: {' and '.join(others)}." if others else ""
     return f"Shown: these winners beat their default, {' and '.join(won)}.{missing}"
 
 
-def _said(each: dict[str, Any]) -> str:
-    """What a row of the table says, in words: whether the default is beaten, what training hid, and
-    what is missing.
+def _summary(assessment: "Assessment") -> str:
+    """A row of the table in words: whether the default is beaten, how much training flatters the
+    winner, and how many instances would settle it.
     """
-    optimism, compared, reach = each["optimism"], each["comparison"], each["outlook"]["reach"]
-    own, true = (number(each["incumbent"][name]) for name in ("training_cost", "true_cost"))
-    default = each["default"]["training_cost"]
-    if _wins(each) is not None:
-        said = "better than the default on most instances. "
-    elif compared["gains"] < compared["losses"] and compared["estimate"] < 0:
-        loses = f"loses on {compared['losses']} of {compared['instances']} instances"
-        said = f"not shown to be better. It is cheaper than the default on average but {loses}. "
+    optimism, comparison = assessment.optimism, assessment.comparison
+    assert comparison is not None  # noqa: S101 - examples have a default
+    true_cost, default = optimism.true_cost, _training(assessment, assessment.default)
+    if _wins(assessment) is not None:
+        text = "better than the default on most instances. "
+    elif comparison.gains < comparison.losses and comparison.observed < 0:
+        loses = f"loses on {comparison.losses} of {comparison.instances} instances"
+        text = f"not shown to be better. It is cheaper than the default on average but {loses}. "
     else:
-        said = "not shown to be better. "
-    no_better = each["incumbent"]["true_cost"] >= default
-    if optimism["percent"] >= TOO_GOOD:
+        text = "not shown to be better. "
+    new = f"about {number(true_cost)} s on new instances"
+    if optimism.percent >= TOO_GOOD:
         more = (
             f"more than the default's {number(default)} s"
-            if no_better
-            else f"{percent(optimism['percent'] / 100)} more"
+            if true_cost >= default
+            else f"{percent(optimism.percent / 100)} more"
         )
-        said += f"Training flatters it: {own} s there, about {true} s on new instances, {more}. "
+        trained = number(_training(assessment, assessment.incumbent))
+        text += f"Training flatters it: {trained} s there, {new}, {more}. "
     else:
-        said += f"Training does not flatter it: about {true} s on new instances too. "
-    mean = next((each["instances"] for each in reach if each["show"] == "mean"), 0)
-    if mean is None:
-        said += "To show a lower mean cost is out of reach at this difference."
-    elif mean and no_better:
-        said += (
-            f"If it is as good as it looks, about {mean:,} new instances would show a lower mean "
-            "cost."
-        )
-    elif mean:
-        said += (
-            "Rare timeouts cannot be ruled out, so a lower mean cost is not shown; about "
-            f"{mean:,} new instances would probably settle it."
-        )
-    return said.rstrip()
+        text += f"Training does not flatter it: {new} too. "
+    reach = [goal.forecast.instances for goal in assessment.outlook.reach if goal.what == "mean"]
+    if not reach:
+        return text.rstrip()
+    if reach[0] is None:
+        return f"{text}To show a lower mean cost is out of reach at this difference."
+    needed = f"about {reach[0]:,} new instances would"
+    if true_cost >= default:
+        return f"{text}If it is as good as it looks, {needed} show a lower mean cost."
+    return (
+        f"{text}Rare timeouts cannot be ruled out, so a lower mean cost is not shown; {needed} "
+        "probably settle it."
+    )
 
 
 def _claims(out: Path, splits: int, quiet: bool) -> dict[str, Any]:

@@ -7,13 +7,13 @@ import polars as pl
 
 from truecost.errors import InputError
 from truecost.show import theme
-from truecost.show.theme import Chart, Look, Series, labelled, tip
+from truecost.show.theme import Chart, Style, Series, labelled, tip
 
 BARS = Series(
     {
-        "total": Look("mean training cost", theme.GREY),
-        "gain": Look("lowers the cost", theme.BLUE),
-        "loss": Look("raises the cost", theme.AMBER),
+        "total": Style("mean training cost", theme.GREY),
+        "gain": Style("lowers the cost", theme.BLUE),
+        "loss": Style("raises the cost", theme.AMBER),
     }
 )
 
