@@ -206,3 +206,30 @@ def test_the_line_to_try_has_the_environment(tmp_path: Path) -> None:
     again = tried(str(caught.value))
     assert (again.returncode, again.stderr) == (4, "it's $HOME\n")
     assert sys.executable not in str(caught.value)
+
+
+def test_a_first_attempt_that_went_wrong_is_set_aside(tmp_path: Path) -> None:
+    """Crashes for want of an environment variable would stay in the journal and be charged."""
+    scenario = steady(tmp_path)
+    right = (tmp_path / "steady.sh").read_text()
+    (tmp_path / "steady.sh").write_text('#!/bin/sh\necho "no $$ here" >&2; exit 3\n')
+    size = {**SIZE, "configurations": 4, "instances": 4}
+    with pytest.raises(InputError, match="start again, which sets these runs aside"):
+        gather(scenario, tmp_path / "runs.db", **size)
+    wrong = statuses(tmp_path / "runs.db")
+    (tmp_path / "steady.sh").write_text(right)
+    sentences: list[str] = []
+    gather(scenario, tmp_path / "runs.db", **size, waiting=sentences.append)
+    assert statuses(tmp_path / "runs.db") == [Status.SOLVED] * 16
+    assert statuses(tmp_path / "runs.db.set-aside-1") == wrong
+    assert any("runs.db.set-aside-1" in sentence for sentence in sentences)
+
+
+def test_crashes_that_are_a_result_stay(tmp_path: Path) -> None:
+    """Runs would be lost that crashed for different reasons, or that somebody wants to keep."""
+    scenario = steady(tmp_path)
+    (tmp_path / "steady.sh").write_text("#!/bin/sh\nexit 3\n")
+    gather(scenario, tmp_path / "runs.db", **SIZE, keep_going=True)
+    gather(scenario, tmp_path / "runs.db", **{**SIZE, "runs": 2}, keep_going=True)
+    assert len(statuses(tmp_path / "runs.db")) == 18
+    assert not list(tmp_path.glob("*set-aside*"))

@@ -124,7 +124,11 @@ class Campaign:
         self._pool, self._pin, self._waiting = pool, pin, waiting
         self._progress = progress
         self._stack = ExitStack()
-        self.book = self._stack.enter_context(Journal.write(journal, scenario, kind))
+        self.book = self._stack.enter_context(
+            Journal.write(journal, scenario, kind, start_over=not keep_going)
+        )
+        if self.book.set_aside is not None and waiting is not None:
+            waiting(f"Runs that all crashed alike are set aside: {self.book.set_aside}")
 
     def __enter__(self) -> "Campaign":
         return self

@@ -2,6 +2,7 @@
 line to try by hand.
 """
 
+import re
 from pathlib import Path
 
 from truecost.errors import InputError
@@ -45,9 +46,14 @@ def none_came_through(scenario: Scenario, journal: Path, failed: list[Finished])
         f"{'all' if len(runs) == len(failed) else len(runs)} {kind} ({runs[0].outcome.detail or 'no reason given'})"
         for kind, runs in most
     )
+    # Journal.write sets aside runs that all crashed alike.
+    alike = len({re.sub(r"\d+", "", run.outcome.detail) for run in failed}) == 1
+    set_aside = alike and list(kinds) == [FAILED[Status.CRASHED]]
+    again = "start again, which sets these runs aside" if set_aside else f"remove {journal}"
     return (
-        f"expected an answer from at least one of the first {len(failed)} runs, and {told}. If the scenario is wrong, mend "
-        f"it and remove {journal}; if this is what it does, go on: `keep_going=True`. {_try(scenario, most[0][1][0])}"
+        f"expected an answer from at least one of the first {len(failed)} runs, and {told}. If the "
+        f"scenario is wrong, mend it and {again}; if this is what it does, go on: "
+        f"`keep_going=True`. {_try(scenario, most[0][1][0])}"
     )
 
 

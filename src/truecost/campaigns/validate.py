@@ -27,6 +27,7 @@ from truecost.campaigns.entry import Entry, entry_of
 from truecost.errors import InputError
 from truecost.journal import validationlog
 from truecost.journal.journal import Journal, RunDesign, refuse_changes
+from truecost.journal.table import RunTable
 from truecost.journal.validationlog import Stop, Terms
 from truecost.judge.assess import assess
 from truecost.judge.assessment import Assessment
@@ -36,7 +37,7 @@ from truecost.matrix.imported import Import
 from truecost.race.stopping import StoppingRule
 from truecost.running.pools.task import Finished, Task
 from truecost.running.scenario import Scenario
-from truecost.runs import NO_SEED, NO_STATUS, Instance, Trajectory
+from truecost.runs import NO_SEED, NO_STATUS, Instance, Status, Trajectory
 
 # Most runs of each on an instance, where nobody says and the budget allows more than one.
 RUNS = 5
@@ -174,8 +175,21 @@ def validate(
             runs=watch.done,
             cpu=watch.cpu,
             spent=watch.spent(watch.stop.runs // 2),
-            notes=tuple(doubts(book.table(), book.machines(), scenario.metric)),
+            notes=(
+                *_crashes(book.table()),
+                *doubts(book.table(), book.machines(), scenario.metric),
+            ),
         )
+
+
+def _crashes(table: RunTable) -> list[str]:
+    """A note on runs that crashed and count against whoever made them."""
+    crashed = table.status == Status.CRASHED
+    names = [table.configurations[place] for place in table.configuration[crashed]]
+    if not names:
+        return []
+    counts = ", ".join(f"{names.count(name):,} of {name}" for name in sorted(set(names)))
+    return [f"{len(names):,} of {len(crashed):,} runs crashed and count as failed: {counts}."]
 
 
 def _training(log: Import, scenario: Scenario, entry: Entry) -> CostMatrix:

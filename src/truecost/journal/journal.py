@@ -10,12 +10,13 @@ import fcntl
 import json
 import math
 import os
+import re
 import sqlite3
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Final, Literal, Protocol, get_args
 
 import numpy as np
 import pydantic
@@ -60,6 +61,10 @@ class Described(Protocol):
         ...
 
 
+# As many runs that all crashed alike are a first attempt that went wrong; more are a result.
+SET_ASIDE: Final = 100
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDesign:
     """What is to be run: every configuration on every instance so many times, in S* order.
@@ -86,6 +91,7 @@ class Journal:
         self.path = path
         self._connection = connection
         self._lock = lock
+        self.set_aside: Path | None = None
         self.kind: Kind = "gather"
         self._machines: dict[Machine, int] = {}
         self._known: dict[str, dict[str, int]] = {"configurations": {}, "instances": {}}
@@ -123,10 +129,18 @@ class Journal:
 
     @classmethod
     def write(
-        cls, path: str | os.PathLike[str], scenario: Described, kind: Kind = "gather"
+        cls,
+        path: str | os.PathLike[str],
+        scenario: Described,
+        kind: Kind = "gather",
+        *,
+        start_over: bool = False,
     ) -> "Journal":
         """Open a scenario's journal for writing, or begin one; one of another scenario or command
         is refused.
+
+        Where `start_over` is true, a journal whose few runs all crashed alike is set aside and
+        begun anew: what was wrong with the scenario, or around it, is taken to be mended.
         """
         path = Path(path)
         if path.exists() and path.stat().st_size:
@@ -158,6 +172,8 @@ class Journal:
                 # is lost with the power.
                 connection.execute("PRAGMA synchronous = FULL")
                 journal = cls(path, connection, lock)
+                if start_over:
+                    journal._set_aside()
                 journal._begin(scenario, kind)
         except BaseException:
             if connection is not None:
@@ -190,6 +206,31 @@ class Journal:
                 f"{what_changed(json.loads(before), json.loads(fingerprint))}. "
                 "Its runs and new ones must not be mixed: put that back, or begin another `journal`."
             )
+
+    def _set_aside(self) -> None:
+        """Copy a journal of which every run crashed alike beside it, and empty it."""
+        run = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'runs'"
+        if self._connection.execute(run).fetchone() is None:
+            return
+        self._check_kind()
+        rows = self._connection.execute(
+            f"SELECT status, detail FROM runs LIMIT {SET_ASIDE + 1}"  # noqa: S608 - a number
+        ).fetchall()
+        # Numbers differ from run to run: of processes, of seeds.
+        alike = {re.sub(r"\d+", "", detail) for _, detail in rows}
+        crashed = all(status == Status.CRASHED for status, _ in rows)
+        if not 0 < len(rows) <= SET_ASIDE or len(alike) > 1 or not crashed:
+            return
+        number = 1
+        while (place := self.path.with_name(f"{self.path.name}.set-aside-{number}")).exists():
+            number += 1
+        with contextlib.closing(sqlite3.connect(place)) as copy:
+            self._connection.backup(copy)
+        tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
+        with self.transaction() as connection:
+            for (table,) in connection.execute(tables).fetchall():
+                connection.execute(f"DROP TABLE {table}")
+        self.set_aside = place
 
     def _create(self, scenario: Described, kind: Kind, fingerprint: str) -> None:
         with self.transaction() as connection:
