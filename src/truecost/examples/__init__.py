@@ -17,6 +17,7 @@ _FOLDER = Path(__file__).parent
 
 def names() -> list[str]:
     """The examples there are."""
+    # By file, so that an example is added by adding its two files.
     return sorted(path.stem for path in _FOLDER.glob("*.npz"))
 
 

@@ -22,6 +22,7 @@ def pack(journal: Path, scenario: Path, name: str, folder: Path, runs: int | Non
         table, machines = book.table(), book.machines()
         whole = book.matrix(table=table)
         configurations, limits = book.configurations(), book.fingerprint()["limits"]
+    # A gathering that was stopped may have begun another round.
     kept = table.number < (runs or np.inf)
     assert whole.statuses is not None  # noqa: S101 - journals have them
     matrix = whole.replace(
@@ -46,6 +47,7 @@ def pack(journal: Path, scenario: Path, name: str, folder: Path, runs: int | Non
         },
         "limits": limits,
         "machines": [
+            # Whose machine it was is nobody's business.
             {**asdict(machine), "host": "", "system": machine.system.split()[0]}
             for machine in machines
         ],

@@ -168,6 +168,7 @@ def _binary(builtin: Builtin, target: str | os.PathLike[str] | None) -> str | No
         raise InputError(
             f"{builtin.name}: expected a program that can be executed, got {given!r:.120}."
         )
+    # The scenario is run from its own folder: a relative path would be another one there.
     return str(Path(program).resolve())
 
 

@@ -94,6 +94,7 @@ def cnf(partial: Square, comment: str) -> str:
     nothing twice.
     """
     order = len(partial)
+    # Only what neither row nor column has becomes a variable: far fewer than order³.
     missing_of_row = [set(range(order)) - set(row.tolist()) for row in partial]
     missing_of_column = [set(range(order)) - set(column.tolist()) for column in partial.T]
     cells: dict[tuple[str, int, int], list[int]] = {}
@@ -106,6 +107,7 @@ def cnf(partial: Square, comment: str) -> str:
     clauses = []
     for each in cells.values():
         clauses.append(each)
+        # At most one: pairwise, as the formulas of the literature have it.
         clauses += [[-a, -b] for place, a in enumerate(each) for b in each[place + 1 :]]
     lines = [f"c {comment}", f"p cnf {variables} {len(clauses)}"]
     lines += [" ".join(map(str, [*clause, 0])) for clause in clauses]

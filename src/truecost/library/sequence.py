@@ -26,6 +26,7 @@ def instance(leaves: int, largest: int, offsets: Sequence[int], rng: np.random.G
         (int(weight), int(cardinality))
         for weight, cardinality in rng.integers(1, largest, (leaves, 2), endpoint=True)
     ]
+    # Around the optimum both answers occur, and proving either takes search.
     best = optimum(drawn)
     most = best + int(rng.choice(offsets))
     return ground(drawn, most, best)
@@ -70,6 +71,7 @@ def optimum(leaves: Sequence[Leaf]) -> int:
             if placed & 1 << leaf:
                 continue
             best: dict[int, int] = {}
+            # Red and blue add to the last cost, so the lesser of weight and cardinality is enough.
             for last, total in fronts[placed]:
                 for cost in (weight + cardinality, last + min(weight, cardinality)):
                     best[cost] = min(best.get(cost, total + cost), total + cost)

@@ -59,6 +59,7 @@ def references(
 
     Whatever interrupts this, it goes on where it was.
     """
+    # By content: the same instance has one reference, whatever its name.
     digests = [hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files]
     known = _read(STORED) | _read(store)
     missing = [
@@ -115,6 +116,7 @@ def compute(file: Path, default: list[str]) -> Reference:
                 f"LKH found no tour of {file}: {done.stderr.strip() or done.returncode}"
             )
         lengths.append(int(found[1]))
+        # Several seeds that agree are as good a sign of the optimum as can be had.
         if lengths.count(min(lengths)) == AGREEING:
             break
     return Reference(length=min(lengths), agreeing=lengths.count(min(lengths)))

@@ -230,6 +230,7 @@ class CostMatrix:
         """What estimates charge each run, (M, P, R): `most`, or where no range is known the largest
         cost seen.
         """
+        # `most` is the costs themselves where nothing is censored.
         most = self.most
         known = most is self.costs or np.isfinite(self.high)
         return most if known else np.where(np.isinf(most), np.nanmax(self.costs), most)
@@ -247,6 +248,7 @@ class CostMatrix:
 
     def counts(self) -> NDArray[np.int64]:
         """How many runs each configuration has on each instance, (M, P)."""
+        # One pass without a copy tells whether anything is missing.
         if not np.isnan(self.costs.sum()):
             return np.full(self.costs.shape[:2], self.costs.shape[2])
         counted = np.zeros(self.costs.shape[:2], dtype=np.int64)
@@ -293,6 +295,7 @@ class CostMatrix:
             return NotImplemented
         return all(_same(getattr(self, name), getattr(other, name)) for name in self.__slots__)
 
+    # Equal by content, which is too much to hash.
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
@@ -426,6 +429,7 @@ def _checked_families(families: Iterable[str]) -> tuple[str, ...]:
 
 
 def _read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    # The caller keeps an array that can be written to; this view of it cannot.
     view = array.view()
     view.flags.writeable = False
     return view

@@ -70,6 +70,7 @@ def _pad_runs(costs: Any) -> FloatArray:
                 f"got {len(row)} for number {number}."
             )
     cells = [[list(cell) if _is_list(cell) else [cell] for cell in row] for row in costs]
+    # The most runs a cell has are the third dimension.
     longest = max((len(cell) for row in cells for cell in row), default=0)
     padded = np.full((len(cells), len(cells[0]) if cells else 0, longest), np.nan)
     for i, row in enumerate(cells):
@@ -130,6 +131,7 @@ def positions(
     wanted = [wanted] if isinstance(wanted, str) else list(wanted)
     if not wanted:
         raise InputError(f"Expected at least one {what} to select, got none.")
+    # A dictionary: lists of names have thousands, and `index` would search each from the start.
     places = {name: place for place, name in enumerate(names)}
     for name in wanted:
         if not isinstance(name, str) or name not in places:
@@ -166,6 +168,7 @@ def integers(values: ArrayLike, dtype: type[Number], missing: int, what: str) ->
         array = array[:, :, np.newaxis]
     if not np.issubdtype(array.dtype, np.integer):
         raise InputError(f"Expected {what} as whole numbers, got {array.dtype}.")
+    # astype would wrap around without a word.
     bounds = np.iinfo(dtype)
     if array.size and not (bounds.min <= int(array.min()) and int(array.max()) <= bounds.max):
         raise InputError(

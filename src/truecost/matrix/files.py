@@ -63,6 +63,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
+            # Else a crash could leave the new name with the content of neither.
             os.fsync(file.fileno())
         unfinished.chmod(_mode_of(target))
         unfinished.replace(target)
@@ -78,6 +79,7 @@ def _mode_of(target: Path) -> int:
     try:
         return stat.S_IMODE(target.stat().st_mode)
     except FileNotFoundError:
+        # There is no way to read the mask but to set it.
         mask = os.umask(0)
         os.umask(mask)
         return 0o666 & ~mask

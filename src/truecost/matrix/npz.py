@@ -38,6 +38,7 @@ def unpack(
     arrays: dict[str, NDArray[Any]], low: float | None, high: float | None
 ) -> dict[str, Any]:
     """The fields of a matrix from its arrays; `low` and `high` go before those of the file."""
+    # Files of other tools may have no range; then it is not known.
     ends = arrays.get("range", np.array([-np.inf, np.inf]))
     if ends.shape != (2,) or ends.dtype.kind not in "fiu":
         raise InputError("expected the array 'range' in the npz file to hold `low` and `high`.")
@@ -108,6 +109,7 @@ def read(file: BinaryIO) -> dict[str, NDArray[Any]]:
 def read_array(file: BinaryIO) -> NDArray[Any]:
     """The array in an open npy file, structured or not."""
     try:
+        # A damaged header can make NumPy warn before it is refused.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             shape, itemsize = _header(file)

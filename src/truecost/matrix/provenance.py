@@ -56,6 +56,7 @@ def read(path: str | os.PathLike[str]) -> Trajectory | None:
         with Path(path).open("rb") as file:
             start = file.read(4)
             file.seek(0)
+            # By content, as `CostMatrix.load` does; anything else has no place for a trajectory.
             readers = {b"PAR1": _of_parquet, b"PK\x03\x04": _of_npz}
             text = readers[start](file) if start in readers else None
         return None if text is None else from_json(text)

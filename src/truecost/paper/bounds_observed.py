@@ -70,6 +70,7 @@ def bounds_against_reality(matrix: CostMatrix, sweep: Sweep, *, delta: float = 0
     if not np.isfinite(matrix.width):
         raise InputError("Give the metric's possible range, `low` and `high`: Theorem 2 needs it.")
     components = variance_components(matrix)
+    # What a configurator that saw all runs would select.
     best = int(np.nanmean(matrix.costs, axis=(1, 2)).argmin())
     configurations, allocation = _swept(sweep, matrix.shape[0])
 
@@ -82,6 +83,7 @@ def bounds_against_reality(matrix: CostMatrix, sweep: Sweep, *, delta: float = 0
             configurations=configurations,
             form=form,
         )
+        # With m swept the bound has a value for each; with N or K swept so has the allocation.
         return np.broadcast_to(bound.epsilon, sweep.values.shape)
 
     return Reality(

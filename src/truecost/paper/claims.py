@@ -100,6 +100,7 @@ def best_estimator(exact: pl.DataFrame, simulated: pl.DataFrame) -> Claim:
         _by_estimator(simulated, "absolute"),
         _by_estimator(simulated, "absolute_error"),
     )
+    # A rival that is better by chance at one of hundreds of points refutes nothing.
     worse = np.zeros_like(absolute["even"], dtype=bool)
     for name in absolute:
         worse |= absolute["even"] - absolute[name] > APART * np.hypot(error["even"], error[name])
@@ -201,6 +202,7 @@ def similar_at_other_k(exact: pl.DataFrame) -> Claim:
         for name, flat in _by_estimator(exact, "squared").items()
     }
     names = [name for name in ("even", "concentrated", "scattered") if name in squared]
+    # Which of two estimators is better, for every pair of them at every point.
     signs = np.array(
         [
             _sign(squared[a] - squared[b], squared[a])
@@ -244,6 +246,7 @@ def fits_follow(sweeps: dict[fit.Kind, pl.DataFrame]) -> Claim:
 def steady_from_half(table: pl.DataFrame, train: int) -> Claim:
     """The uniform error is very low and stable from about N = K/2."""
     values, errors = table["n"].to_numpy(), table["uniform"].to_numpy()
+    # The swept value next to K/2: with few instances K/2 is no whole number.
     half = int(np.abs(values - train / 2).argmin())
     says = "The error is very low and stable from about N = K/2 on."
     if not errors[-1] > 0:
@@ -314,6 +317,7 @@ def bounds_hold(sweeps: dict[fit.Kind, pl.DataFrame], delta: float) -> Claim:
     below, points, factors = 0, 0, {}
     for kind, table in sweeps.items():
         seen, bound = table[column].to_numpy(), table["bound_bennett"].to_numpy()
+        # Where variances are not known, from one run a cell, Theorem 2 promises nothing.
         known = np.isfinite(bound)
         below, points = below + int((seen[known] > bound[known]).sum()), points + int(known.sum())
         factors[kind] = float(bound[-1] / seen[-1]) if seen[-1] > 0 else float("nan")

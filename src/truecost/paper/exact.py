@@ -89,6 +89,7 @@ def mean_squared_error(
         k, n = np.asarray(estimator.instances), np.asarray(estimator.runs)
         _, test = split_sizes(total_instances, int(k), test_instances)
         check_counts(estimator.largest, moments.fewest)
+        # E Σ nᵢ²/N²: 1/K where runs are spread evenly, 1 where all are on one instance.
         q: FloatArray = np.asarray(estimator.sum_of_squares / n**2)
     else:
         if instances is None or runs is None:
@@ -105,6 +106,7 @@ def mean_squared_error(
         within = moments.mean_noise * q + (moments.within - moments.mean_noise) * per_run
     else:
         within = moments.within * per_run
+    # Adding 0·across broadcasts all three parts to one shape.
     across = moments.across * q
     return SquaredError(
         across=across, within=within + 0 * across, floor=moments.spread / test + 0 * across
@@ -142,6 +144,7 @@ def grid_within(matrix: CostMatrix) -> tuple[IntArray, IntArray]:
     runs end it earlier.
     """
     k, n = grid(matrix.shape[1])
+    # A column of the grid has the same N/K in every row: all of it is reached, or none.
     reached = (n <= k * int(matrix.counts().min())).all(axis=0)
     return k[:, reached], n[:, reached]
 
@@ -169,12 +172,14 @@ def subset_weights(configurations: int, sizes: ArrayLike) -> FloatArray:
     log_weight = (
         log_factorial[i - 1] - log_factorial[np.maximum(i - column, 0)] - log_factorial[column - 1]
     )
+    # Logarithms: the binomial coefficients themselves overflow from M = 1,030 on.
     log_all = (
         log_factorial[configurations]
         - log_factorial[column]
         - log_factorial[configurations - column]
     )
     weights = np.where(i >= column, np.exp(log_weight - log_all), 0.0)
+    # They sum to 1 but for rounding, which sums over many splits would show.
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
@@ -239,6 +244,7 @@ def _moments(matrix: CostMatrix) -> _Moments:
         raise InputError("Expected at least 2 instances to split, got 1.")
     check_complete(matrix)
     spread, within, mean_noise, fewest = [], [], [], matrix.shape[2]
+    # A matrix of gigabytes is summed up some configurations at a time.
     for block in instance_summaries(matrix):
         fewest = min(fewest, int(block.counts.min()))
         noise = block.deviations / np.maximum(block.counts - 1, 1)
@@ -274,6 +280,7 @@ def _concentration(estimator: str, k: IntArray, n: IntArray, runs: int, fewest: 
         )
     if estimator == "concentrated":
         return np.asarray(((n // runs) * runs**2 + (n % runs) ** 2) / n**2)
+    # The number of runs on an instance is hypergeometric: N of K·R pairs without replacement.
     share = 1 / k
     variance = n * share * (1 - share) * (k * runs - n) / np.maximum(k * runs - 1, 1)
     return np.asarray(k * (variance + (n / k) ** 2) / n**2)

@@ -59,9 +59,11 @@ def curve(values: ArrayLike, errors: ArrayLike, *, kind: Kind) -> Fit:
             "Expected at least 4 different values to fit two parameters to, got "
             f"{np.unique(x).size}."
         )
+    # Linear in a and b, so that least squares has one solution and needs no start.
     basis = _basis(x, kind)
     solution = np.linalg.lstsq(basis, y)[0]
     residuals = y - basis @ solution
+    # Two parameters were fitted.
     variance = float(residuals @ residuals) / (x.size - 2)
     covariance = variance * np.linalg.inv(basis.T @ basis)
     spread = float(((y - y.mean()) ** 2).sum())

@@ -61,6 +61,7 @@ def one_split(
             raise InputError(f"Expected at least 1 run, got {n}.")
         check_counts(-(-n // k), fewest)
     rng = generator(rng)
+    # The first K instances of a random order train, the next T test.
     order = rng.permutation(instances)
     means, _ = run_means(matrix.costs)
     costs = matrix.costs[:, order[:k]]
@@ -81,6 +82,7 @@ def _even_means(costs: FloatArray, n: int, rng: np.random.Generator) -> FloatArr
     # runs are a random choice.
     keys = np.where(np.isnan(costs), 2.0, rng.random(costs.shape))
     shuffled = np.take_along_axis(costs, keys.argsort(axis=2), axis=2)
+    # S*: every instance gets ⌊n/K⌋ runs, and a random choice of them one more.
     whole, rest = divmod(n, instances)
     sums = shuffled[:, :, :whole].sum(axis=(1, 2))
     if rest:

@@ -63,6 +63,7 @@ class Experiments:
         """What the tables depend on, the costs by their hash."""
         matrix = self.matrix
         named = (matrix.shape, matrix.low, matrix.high, matrix.configurations, matrix.instances)
+        # Names and range count too: figures and pages show them.
         digest = hashlib.sha256(repr(named).encode())
         digest.update(np.ascontiguousarray(matrix.costs).tobytes())
         about = {name: getattr(self, name) for name in ("splits", "seed", "delta")}
@@ -141,6 +142,7 @@ def run(experiments: Experiments, store: tables.Store, progress: Progress | None
     closed = store.table(
         "estimators-exact", lambda: tables.exact_table(k, n, exact.by_estimator(matrix, k, n))
     )
+    # In the order of their work: what is told as done is a share of all of it.
     finished = {}
     done, total = 0.0, sum(size for size, *_ in parts.values())
     for name, (size, label, compute) in parts.items():

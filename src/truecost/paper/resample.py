@@ -201,6 +201,7 @@ def sweep(
         )
     most = {"m": configurations, "n": fewest * draws.train, "k": draws.train}[kind]
     sizes = _values(values, most, letter(kind))
+    # The runs of a cell that the largest N needs; the other kinds use all there are.
     rounds = -(-int(sizes.max()) // draws.train) if kind == "n" else fewest
     by_runs = partial(_over_runs, kind=kind, rounds=rounds, common_seeds=common_seeds)
     curves = (_over_m if kind == "m" else by_runs)(draws, sizes, progress)
@@ -221,6 +222,8 @@ def sweep(
 
 def _over_m(draws: "_Draws", sizes: IntArray, progress: Progress | None) -> dict[str, Curve]:
     training, tests = (np.empty((draws.seeds.size, draws.means.shape[1])) for _ in range(2))
+    # Sums over all instances: the test cost follows from the training cost where the two sets
+    # are everything.
     everywhere = draws.means.sum(axis=0)
     for part in draws.chunks(draws.means.size, progress):
         kernels.splits_of(draws.means, everywhere, *draws.split(part), training[part], tests[part])
@@ -348,6 +351,7 @@ class _Draws:
         each. Kernels use `threads` meanwhile.
         """
         step = max(1, CHUNK // looked_at)
+        # What the caller had set is put back, also after Ctrl-C.
         before = numba.get_num_threads()
         numba.set_num_threads(self.threads)
         try:
@@ -397,6 +401,7 @@ def _draws(
         counts=counts,
         orders=np.array(list(orders), dtype=np.uint64).reshape(-1, runs),
         costs=costs,
+        # Instances first: a split adds up whole rows, which are contiguous then.
         means=np.ascontiguousarray((np.einsum("ijk->ij", costs) / counts).T),
         seeds=generator(rng).integers(0, 2**64, size=splits, dtype=np.uint64),
     )
@@ -412,4 +417,5 @@ def _values(asked: ArrayLike | None, most: int, name: str) -> IntArray:
         return values
     if most <= MOST_VALUES:
         return np.arange(1, most + 1)
+    # Evenly on a logarithmic axis: curves bend where values are small.
     return np.unique(np.geomspace(1, most, MOST_VALUES).round().astype(np.int64))

@@ -73,6 +73,7 @@ def over_subsets(
         kernels.ties(costs[part], first[part], last[part])
 
     _in_threads(sort, [slice(start, start + 256) for start in range(0, splits, 256)], threads)
+    # The uniform error has no ties to share: every place is its own group.
     rank = np.broadcast_to(np.arange(configurations, dtype=np.int32), training.shape)
     largest = subset_weights(configurations, sizes)
     smallest = np.ascontiguousarray(largest[:, ::-1])
@@ -124,6 +125,7 @@ def _mixture_quantiles(
     """
     packed = np.empty(values.size, np.int64)
     kernels.pack(values.ravel(), first.ravel(), last.ravel(), packed)
+    # One sort of whole numbers moves a value and its places together.
     packed.sort()
     cumulative = np.zeros((weights.shape[0], weights.shape[1] + 1))
     np.cumsum(weights, axis=1, out=cumulative[:, 1:])
@@ -139,6 +141,7 @@ def _quantile_places(levels: Sequence[float], splits: int) -> IntArray:
     """Where the quantiles stand in order: the first value at which the share of splits reaches the
     level.
     """
+    # Rounded first: 0.95·20 is a little above 19 in floating point.
     places = np.ceil(np.round(np.array(levels) * splits, 9)).astype(np.int64) - 1
     return np.maximum(places, 0)
 

@@ -78,6 +78,7 @@ def save(table: pl.DataFrame, path: str | os.PathLike[str], **about: Any) -> Non
     said = {
         "truecost": json.dumps({"version": metadata.version("truecost"), **about}, sort_keys=True)
     }
+    # Into memory first: polars wants a file of its own, and ours must appear whole.
     content = io.BytesIO()
     table.write_parquet(content, metadata=said)
     with whole_file(path) as file:
@@ -107,6 +108,7 @@ class Store:
         self.files.append(path)
         # Whatever is wrong with a file that is there, computing it again repairs it.
         with suppress(OSError, ValueError, pl.exceptions.PolarsError):
+            # Another version may compute other numbers, so its tables are not kept.
             if about(path) == {"version": metadata.version("truecost"), **said}:
                 earlier = pl.read_parquet(path)
                 self.kept.append(part)

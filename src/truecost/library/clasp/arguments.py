@@ -34,6 +34,7 @@ COMPOSED = {
 
 def build(values: Mapping[str, object]) -> list[str]:
     """The options of clasp; an option none of whose parameters is active is left out."""
+    # A comma would end a value in a parameter file, so the space writes + for it.
     known = {
         name: str(value).replace("+", ",") if len(str(value)) > 1 else str(value)
         for name, value in values.items()

@@ -30,6 +30,7 @@ def fault_of(program: str, output: str) -> str | None:
         for weight, cardinality in re.findall(r"(\d+),(\d+)", known["leaves"])
     ]
     most, optimum = int(known["m"]), int(known["optimum"])
+    # No proof is asked for: the optimum is known from dynamic programming.
     if re.search(r"^UNSATISFIABLE$", output, re.MULTILINE):
         return (
             None

@@ -45,6 +45,7 @@ def find() -> list[str]:
 
 def main(library: str, *words: str) -> None:
     """Be clingo."""
+    # Paths may hold bytes that are no UTF-8.
     texts = [word.encode("utf-8", "surrogateescape") for word in words]
     # clingo.h: clingo_application_t is eight functions, any of which may be missing; then
     # arguments, their number, and data.

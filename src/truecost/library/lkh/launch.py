@@ -71,6 +71,7 @@ def solve(file: Path, cities: list[tuple[int, int]], reference: int, cutoff: flo
     """Run LKH in this process, which a timer of CPU seconds ends: while LKH runs, Python cannot."""
     import LKHpy
 
+    # The default action ends the process at once; a handler in Python would wait for LKH.
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, cutoff)
     start = time.process_time()
@@ -102,6 +103,7 @@ def main(words: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "run.par"
         file.write_text(parameter_file(path, int(reference), int(runs), int(seed), parameters))
+        # The child has everything loaded, so that its CPU time is LKH's alone.
         child = os.fork()
         if child == 0:
             solve(file, cities, int(reference), float(cutoff))

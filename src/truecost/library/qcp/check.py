@@ -13,6 +13,7 @@ def fault_of(formula: str, output: str) -> str | None:
     if "s UNSATISFIABLE" in lines:
         return "said to be unsatisfiable, but the instance was made from a solution"
     true = {int(word) for line in lines if line.startswith("v ") for word in line.split()[1:]} - {0}
+    # Else a model with both would satisfy everything.
     if any(-literal in true for literal in true):
         return "a variable is both true and false in the model"
     for number, line in enumerate(formula.splitlines(), 1):
