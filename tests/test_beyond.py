@@ -363,7 +363,7 @@ def test_a_quality_that_was_reached_at_the_limit_is_no_failure() -> None:
         rng.random((2, 40, 1)), ["a", "b"], [f"i{i}" for i in range(40)], 0, 1, statuses=statuses
     )
     found = shown(assess(matrix, configuration="b", default="a", chosen="before"))
-    assert set(found) == {"median", "nine in ten", "wins", "ratio of means"}
+    assert set(found) == {"mean", "median", "nine in ten", "wins", "ratio of means", "difference"}
     assert found["median"].limit < 1
 
 

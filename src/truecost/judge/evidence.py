@@ -443,8 +443,10 @@ def _kept(
     plans: Sequence[RunPlan], instances: Sequence[str], used: set[str]
 ) -> tuple[RunPlan, ...]:
     """The plans of the instances that are not used otherwise."""
-    fresh = [instance not in used for instance in instances]
-    sizes = [plan._replace(instances=sum(fresh[: plan.instances])) for plan in plans]
+    gone = [instance in used for instance in instances]
+    sizes = [
+        plan._replace(instances=plan.instances - sum(gone[: plan.instances])) for plan in plans
+    ]
     return tuple(plan for plan in sizes if plan.instances)
 
 
