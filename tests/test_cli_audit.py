@@ -1,4 +1,5 @@
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +43,7 @@ def test_certify_numbers(files: Path, run: Run) -> None:
         run("certify", files / "list.parquet", "--delta", 0.1, "--list", 50, "--json").stdout
     )["certificate"]
     expected = certify(matrix, delta=0.1, trajectory=BEFOREHAND, list_size=50)
-    assert (answer["upper"], answer["configuration"]) == (expected.upper, expected.configuration)
+    assert (answer["limit"], answer["configuration"]) == (expected.limit, expected.configuration)
     assert (answer["chosen"], answer["configurations"]) == ("from-list", 50)
     words = [
         "--configuration",
@@ -119,7 +120,7 @@ def test_audit_numbers_and_exit_code(files: Path, run: Run) -> None:
         == answer["incumbent"]["true_cost"]
         == expected.optimism.true_cost
     )
-    assert answer["certificate"]["upper"] == expected.certificate.upper
+    assert answer["certificate"]["limit"] == expected.certificate.limit
     assert answer["comparison"]["grade"] == "better"
     assert expected.better
     assert ended.returncode == 0
@@ -129,7 +130,8 @@ def test_audit_numbers_and_exit_code(files: Path, run: Run) -> None:
 
 def test_audit_for_people(files: Path, run: Run) -> None:
     """The audit would leave out one of its parts, or its first sentence not be the verdict."""
-    ended = run("audit", files / "searched.npz", "--test", files / "test.npz", "--splits", 50)
+    words = (files / "searched.npz", "--test", files / "test.npz", "--splits", 50)
+    ended = run("audit", *words, "--all")
     said = " ".join(ended.stdout.split())
     for words in (
         "training cost",
@@ -145,6 +147,18 @@ def test_audit_for_people(files: Path, run: Run) -> None:
         assert words in said, words
     assert ("The winner (random-03) is better than the default:" in said) == (ended.returncode == 0)
     assert ended.stderr == ""
+
+
+def test_an_audit_fits_on_a_screen(files: Path, run: Run) -> None:
+    """An audit would scroll its verdict away, or not end with a command that works."""
+    for words in (["lkh"], [files / "searched.npz"], [files / "list.npz", "--delta", "0.1"]):
+        lines = run("audit", *words, "--splits", 50).stdout.rstrip().splitlines()
+        assert len(lines) <= 40, words
+        program, *command = shlex.split(lines[-1])
+        assert program == "truecost", lines[-1]
+        if command[0] != "validate":  # which would run a solver
+            assert run(*command).returncode in (0, 1), lines[-1]
+            assert ("--delta=0.1" in command) == ("--delta" in words)
 
 
 def test_bad_input_is_one_line(files: Path, run: Run, tmp_path: Path) -> None:

@@ -211,7 +211,7 @@ def test_the_verdict_names_whose_cost_it_tells(tmp_path: Path, run: Run) -> None
         found = json.loads(run("audit", path, "--splits", "2", "--seed", seed, "--json").stdout)
         if (winner := found["incumbent"]["configuration"]) != found["comparison"]["configuration"]:
             break
-    said = " ".join(run("audit", path, "--splits", "2", "--seed", seed).stdout.split())
+    said = " ".join(run("audit", path, "--splits", "2", "--seed", seed, "--all").stdout.split())
     assert f"The winner ({winner}) costs" in said
     assert f"of configuration {found['comparison']['configuration']}, on" in said
 

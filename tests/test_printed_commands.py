@@ -114,7 +114,7 @@ def test_what_an_audit_prints_asks_the_same(
 ) -> None:
     """A printed command would not be one, or lose or change an option of the question."""
     words = asked(kind, way, options)
-    ended = run("audit", "--quiet", *words)
+    ended = run("audit", "--all", "--quiet", *words)
     assert ended.returncode in (0, 1), ended.stderr
     lines = printed(ended.stdout)
     assert len(lines) >= 2
@@ -140,7 +140,7 @@ def test_what_an_audit_prints_gives_the_same_answer(
     """A printed command would speak of another configuration, or show another limit."""
     words = asked(kind, way, options)
     answer = json.loads(run("audit", "--json", "--quiet", *words).stdout)
-    for line in printed(run("audit", "--quiet", *words).stdout):
+    for line in printed(run("audit", "--all", "--quiet", *words).stdout):
         _, name, *more = shlex.split(line)
         if name == "validate":  # which would run a solver
             continue
@@ -164,7 +164,7 @@ def test_what_a_page_prints_is_what_the_terminal_prints(kind: str, here: Path) -
         html.unescape(re.sub(r"<[^>]*>", "", text)) for text in re.split(r"</?pre|</?code", page)
     ]
     on_page = {line for text in texts for line in printed(text.partition(">")[2])}
-    in_terminal = set(printed(run("audit", "--splits=20", "--quiet", *words).stdout))
+    in_terminal = set(printed(run("audit", "--all", "--splits=20", "--quiet", *words).stdout))
     assert in_terminal
     for line in on_page:
         name, params = parsed(line)

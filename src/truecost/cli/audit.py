@@ -1,10 +1,12 @@
 """`truecost audit`."""
 
+from typing import Annotated
+
 import typer
 
 from truecost.cli.asking import assessed, context
 from truecost.cli.command import declared
-from truecost.cli.options import Json, Question, Quiet, Unit
+from truecost.cli.options import Json, Question, Quiet, Unit, option
 from truecost.cli.printing import answer
 from truecost.cli.progress import progress
 from truecost.cli.reading import Source
@@ -15,11 +17,16 @@ def audit(
     source: Source,
     question: Question,
     unit: Unit = None,
+    everything: Annotated[
+        bool, option("Print everything: instances, certificate, noise, all commands.", "--all")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Look for over-tuning: what the winner really costs, and whether it is shown to be better than
     the default.
+
+    Prints the verdict, what is guaranteed and the next step; --all prints everything.
 
     Exit code 0: shown to be better. 1: not shown, also where no default is known.
     """
@@ -28,9 +35,9 @@ def audit(
         from truecost.judge.assessment import AUDITED
 
         data = assessment.to_dict(*AUDITED, "outlook")
-    from truecost.show.document import audited
+    from truecost.show.document import audited, in_short
 
     about = context(source, question, unit=unit, kind=assessment.log.kind)
-    answer(json, lambda: data, lambda: audited(assessment, about))
+    answer(json, lambda: data, lambda: (audited if everything else in_short)(assessment, about))
     if not assessment.better:
         raise typer.Exit(1)

@@ -93,6 +93,16 @@ MEANINGS = {
     "standard_error": "Of the mean regret.",
     "best_fixed": "The best fixed number of runs at each budget.",
     "ours_minus": "Our regret minus that of each rule, with its standard error.",
+    "complete": "Whether the budget was enough for every change.",
+    "changes": "What differs between incumbent and default.",
+    "kept": "The changes that the simplified configuration keeps.",
+    "path": "From the default to the simplified configuration, change by change.",
+    "simplified": "The incumbent without the changes that can be undone.",
+    "held_out_instances": "On how many instances nobody tuned on both were run.",
+    "costs_more_than_winner_at_most": "The limit of what simplifying costs.",
+    "winner_against_default": "The incumbent compared with the default on held-out instances.",
+    "simplified_against_winner": "The simplified configuration compared with the incumbent.",
+    "guess": "With --guess: the changes by their importance in the search's model.",
     "certificates_missed": "How many certificates did not hold, at each budget.",
 }
 
@@ -353,6 +363,16 @@ def _experiments() -> dict[str, dict[str, Any]]:
         "standard_error": list[Numbers],
         "best_fixed": list[str],
         "ours_minus": dict[str, dict[str, Numbers]],
+        "complete": "Whether the budget was enough for every change.",
+        "changes": "What differs between incumbent and default.",
+        "kept": "The changes that the simplified configuration keeps.",
+        "path": "From the default to the simplified configuration, change by change.",
+        "simplified": "The incumbent without the changes that can be undone.",
+        "held_out_instances": "On how many instances nobody tuned on both were run.",
+        "costs_more_than_winner_at_most": "The limit of what simplifying costs.",
+        "winner_against_default": "The incumbent compared with the default on held-out instances.",
+        "simplified_against_winner": "The simplified configuration compared with the incumbent.",
+        "guess": "With --guess: the changes by their importance in the search's model.",
         "certificates_missed": list[int],
         "delta": float,
     }
@@ -476,6 +496,39 @@ def _plans() -> dict[str, Any]:
     }
 
 
+def _explain(answer: Any) -> dict[str, Any]:
+    from truecost.campaigns.explain import Change, PathStep
+
+    change = record(Change, names=list[str])
+    costs = keys(
+        "TrainingCosts",
+        runs=(int, "Runs made for them."),
+        default=(float, "Of the default."),
+        winner=(float, "Of the incumbent."),
+        simplified=(float, "Of the simplified configuration."),
+    )
+    simplified = keys(
+        "Simplified", values=(dict[str, Any], "Its parameters."), arguments=(str, "To paste.")
+    )
+    return {
+        "journal": str,
+        "scenario": str,
+        "complete": bool,
+        "changes": list[change],  # type: ignore[valid-type]
+        "kept": list[change],  # type: ignore[valid-type]
+        "path": list[record(PathStep, changes=list[change])],  # type: ignore[misc,valid-type]
+        "training": costs,
+        "simplified": simplified,
+        "held_out_instances": int,
+        "costs_more_than_winner_at_most": float | None,
+        "delta": float,
+        "runs": int,
+        "winner_against_default": answer | None,
+        "simplified_against_winner": answer | None,
+        "guess": list[record(Change, title="Guess", names=list[str], importance=float)],  # type: ignore[misc]
+    }
+
+
 @cache
 def commands() -> dict[str, tuple[dict[str, Any], frozenset[str]]]:
     """The keys of every command with their types, and which of them may be missing."""
@@ -493,6 +546,7 @@ def commands() -> dict[str, tuple[dict[str, Any], frozenset[str]]]:
     solver = typed("Solver", {"name": str, **demo, "better": bool, "report": str})
     compared = {"require": str | None, "margin": float, "met": bool, "grade": str, "primary": str}
     plans, optional = _plans(), frozenset(assessed)
+    explained = _explain(typed("Compared", about("comparison", "statements")))
     return {
         "audit": (about(*AUDITED, "outlook"), frozenset()),
         "certify": (about("certificate"), frozenset()),
@@ -506,6 +560,7 @@ def commands() -> dict[str, tuple[dict[str, Any], frozenset[str]]]:
             frozenset(campaigns["gather"] | campaigns["gather --dry-run"]),
         ),
         "configure": (campaigns["configure"] | about(*AUDITED), frozenset()),
+        "explain": (explained, frozenset(explained)),
         "validate": (campaigns["validate"] | about(*AUDITED), frozenset()),
         "import": (_import(), frozenset()),
         "demo": (

@@ -3,14 +3,14 @@
 from dataclasses import replace
 
 from truecost.judge.assessment import AUDITED, Assessment
-from truecost.show.blocks import Document, Fact, Facts, Points, Section
+from truecost.show.blocks import Block, Document, Fact, Facts, Points, Section, Text
 from truecost.show.document.certificate import bounds_section, certificate_section, how_sure
 from truecost.show.document.context import Context
-from truecost.show.document.next_steps import what_next
+from truecost.show.document.next_steps import next_step, what_next
 from truecost.show.document.noise import how_noisy
 from truecost.show.document.over_tuning import instance_by_instance, over_tuned
 from truecost.show.document.planned import plan_section, power_section, show_section
-from truecost.show.document.runs import what_was_run
+from truecost.show.document.runs import left_out, what_was_run
 from truecost.show.document.statement_table import what_is_shown
 from truecost.show.document.verdict import at_a_glance, beside, judged, key, verdict_of
 from truecost.show.document.versions import compared
@@ -23,6 +23,7 @@ __all__ = [
     "certificate_section",
     "compared",
     "document",
+    "in_short",
     "plan_section",
     "power_section",
     "show_section",
@@ -57,6 +58,24 @@ def audited(assessment: Assessment, context: Context) -> Document:
         what_next(assessment, context),
     ]
     return _document(assessment, context, sections)
+
+
+def in_short(assessment: Assessment, context: Context) -> Document:
+    """Return verdict, statement table and next step: one screen of a terminal."""
+    document = _document(assessment, context, [what_is_shown(assessment)])
+    # What was left out or assumed decides how far the verdict can be trusted.
+    notes = tuple(Text(note, aside=True) for note in left_out(assessment))
+    sections = tuple(
+        replace(section, blocks=(*_until_approximate(section.blocks), *notes))
+        for section in document.sections
+    ) or ((Section("notes", "", "", notes),) if notes else ())
+    return replace(document, key=(), sections=(*sections, next_step(assessment, context)))
+
+
+def _until_approximate(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Return the guaranteed statements and the primary criterion."""
+    names = [getattr(block, "name", "") for block in blocks]
+    return blocks[: names.index("approximate")] if "approximate" in names else blocks
 
 
 def _document(assessment: Assessment, context: Context, sections: list[Section | None]) -> Document:

@@ -7,7 +7,7 @@ import polars as pl
 
 from truecost.errors import InputError
 from truecost.show import theme
-from truecost.show.theme import Chart, Style, Series, labelled, tip
+from truecost.show.theme import Chart, Series, Style, labelled, tip
 
 BARS = Series(
     {
