@@ -3,6 +3,7 @@
 Nothing here decides whether a configuration is better; each part is computed when first asked for.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,11 +12,12 @@ from truecost.judge.families import FamilyResult, components, family_results, fo
 from truecost.judge.margin import Margin, NonInferiority, non_inferiority
 from truecost.judge.question import Stream
 from truecost.judge.refusal import Refusal
-from truecost.judge.sampling import realised_of
+from truecost.judge.sampling import realised_of, shown_better
 from truecost.judge.statements import Statement
 from truecost.judge.whole_list import WholeList, whole_list
 from truecost.stats.folds import FoldInterval
 from truecost.stats.grouping import Alike, NestedComponents
+from truecost.stats.quantities import DIFFERENCE, WINS
 
 if TYPE_CHECKING:
     from truecost.judge.assessment import Assessment
@@ -87,6 +89,25 @@ class Beside:
         )
 
     @cached_property
+    def shown_better(self) -> Mapping[str, Mapping[str, float]]:
+        """By mean cost and by wins: which configurations of a list are shown better than the
+        default, all of them at once, with their limits. Empty where it is no list.
+        """
+        evidence, default = self.assessment.pair_evidence, self.assessment.default
+        if isinstance(evidence, Refusal) or default is None or evidence.condition is not None:
+            return {}
+        if (
+            evidence.chosen != "from-list"
+            or evidence.extension
+            or evidence.configuration == default
+        ):
+            return {}
+        return {
+            quantity.name: shown_better(quantity, evidence, default, self.assessment.asked)
+            for quantity in (DIFFERENCE, WINS)
+        }
+
+    @cached_property
     def whole_list(self) -> WholeList | Refusal:
         """Which of a list may be the best, and which are shown better or worse than the default."""
         if (
@@ -98,6 +119,8 @@ class Beside:
             return self.assessment.own_evidence
         if self.assessment.own_evidence.at_all_times:
             return Refusal("the number of runs depended on observed costs")
+        if len(self.assessment.own_evidence.plans) > 1:
+            return Refusal("the plan was extended, perhaps after a look, and these sets take one")
         if self.assessment.scope.about == "these":
             return Refusal("sets for a whole list are about new instances")
         return whole_list(

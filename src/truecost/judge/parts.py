@@ -193,6 +193,9 @@ PARTS: Final[dict[Part, Callable[[Assessment], Any]]] = {
     "bounds": lambda assessment: asdict(assessment.bounds),
     "outlook": _outlook,
     "families": _families,
+    "shown_better": lambda assessment: {
+        name: dict(limits) for name, limits in assessment.beside.shown_better.items()
+    },
     "whole_list": lambda assessment: asdict(assessment.beside.whole_list),
     "non_inferiority": lambda assessment: _or_none(assessment.beside.non_inferiority),
     "realised": lambda assessment: [asdict(statement) for statement in assessment.beside.realised],

@@ -112,6 +112,34 @@ def _state(
     )
 
 
+def shown_better(
+    quantity: Quantity, evidence: Evidence, default: str, asked: Question
+) -> dict[str, float]:
+    """Every configuration of a list that is shown better than the default, with its limit.
+
+    The limits of a list hold at once, each with its part of δ, so that all of them may be read.
+    """
+    better: dict[str, float] = {}
+    sign = 1 if quantity.side == "lower" else -1
+    for name in evidence.runs.configurations:
+        if name == default:
+            continue
+        own = evidence._replace(configuration=name)
+        sampled = sample_of(own, default, asked.rng(Stream.ORDER))
+        if isinstance(sampled, Refusal) or quantity.refusal(sampled.sample) is not None:
+            continue
+        sample, look, part = sampled
+        even = quantity.even or 0.0
+        # Most are not even better in what was seen, and limits take time.
+        if sign * (quantity.numbers(sample, quantity.side).observed() - even) <= 0:
+            continue
+        spent = min(asked.delta * own.against(default).share, MOST_DELTA) * part
+        value = limit(quantity, sample, quantity.side, spent, look).value
+        if sign * (value - even) > 0:
+            better[name] = value
+    return better
+
+
 def realised_of(
     evidence: Evidence, default: str | None, *, delta: float, order: np.random.Generator
 ) -> tuple[Statement, ...]:

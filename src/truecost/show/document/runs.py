@@ -159,6 +159,8 @@ def _configurations(assessment: Assessment, top: int) -> Table:
         name, training = assessment.matrix.configurations[place], float(costs.training[place])
         roles = {"incumbent": assessment.incumbent, "default": assessment.default}
         tags = [role for role, configuration in roles.items() if configuration == name]
+        if any(name in limits for limits in assessment.beside.shown_better.values()):
+            tags.append("shown better")
         if assessment.censored[place]:
             tags.append(f"{assessment.censored[place]:,} censored")
         values = ((costs.standard_error, 2), (within, 4), (across, 4))

@@ -34,6 +34,7 @@ def what_is_shown(assessment: Assessment) -> Section | None:
     blocks: list[Block] = [Table("statements", "", columns, tuple(rows))]
     if comparison is not None:
         blocks.append(Text(_primary(assessment), aside=True))
+    blocks += _whole_list(assessment)
     blocks += _approximate(assessment)
     level = confidence(assessment.asked.delta)
     lead = (
@@ -55,6 +56,30 @@ def _primary(assessment: Assessment) -> str:
     elif assessment.trajectory.watched is not None:
         origin = "set when the validation started"
     return f"Primary criterion: {criterion} ({origin})."
+
+
+def _whole_list(assessment: Assessment) -> list[Block]:
+    """Return how many of a list are shown better than the default, and which has the best limit."""
+    lines = []
+    for name, phrase in (
+        ("difference", "lower mean costs than"),
+        ("wins", "to win more often than"),
+    ):
+        limits = assessment.beside.shown_better.get(name, {})
+        if len(limits) < 1 + (assessment.incumbent in limits):
+            continue
+        words = WORDS[name]
+        best = (max if name == "wins" else min)(limits, key=lambda each: limits[each])
+        limit = (
+            f"at least {words.least(limits[best])}"
+            if name == "wins"
+            else f"at most {words.most(limits[best])}"
+        )
+        rivals = len(assessment.matrix.configurations) - 1
+        many = f"{len(limits):,} of {rivals:,} configurations are shown"
+        what = f"{phrase} the default" if name == "wins" else f"to have {phrase} the default"
+        lines.append(f"{many} {what}, all at once; the best bound has {best} ({limit}).")
+    return [Text(" ".join(lines))] if lines else []
 
 
 def _approximate(assessment: Assessment) -> list[Block]:
