@@ -630,7 +630,7 @@ ODD = {
     "constant": "cost the same",
     "all timeouts": "have the highest possible cost",
     "one configuration": "with one configuration nothing is chosen",
-    "one instance": "One instance says nothing about others",
+    "one instance": "on this instance, with new seeds",
     "two instances": "that takes 8 instances",
     "one run in all": "One instance says nothing about others",
     "one configuration without runs": "no run on some instances",

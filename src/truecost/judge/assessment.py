@@ -167,6 +167,11 @@ class Assessment(Spoken):
         return self.asked.configuration or incumbent_of(self.matrix, self.trajectory)
 
     @cached_property
+    def winner_by_instances(self) -> str:
+        """The configuration that would be chosen if every instance had the same weight."""
+        return incumbent_of(self.log.matrix, self.trajectory)
+
+    @cached_property
     def default(self) -> str | None:
         """What it should be better than, where known."""
         known = (

@@ -32,11 +32,11 @@ class Alike:
     Attributes
     ----------
     grouping
-        The name of the grouping with the strongest effect.
+        The name of the first grouping with a significant effect, else of the strongest.
     groups
         How many groups it has.
     p_value
-        Of the largest effect over all groupings and variables, by permutation.
+        Of its effect against the largest over all groupings and variables, by permutation.
     design_effect
         The variance of the mean if groups were sampled, over that if instances were: the largest
         over the variables.
@@ -121,7 +121,7 @@ def alike(
         Numbers (n,) or (variables, n), one per instance: costs of the winner, of the default, their
         difference.
     groupings
-        Labels of the instances under each grouping. One group for all, or one for each instance, is
+        Labels of the instances under each grouping, those that were declared first. One group for all, or one for each instance, is
         no grouping.
     rng
         What permutations are drawn from.
@@ -150,12 +150,17 @@ def alike(
         chances = np.maximum(fdtrc(groups - 1, n - groups, ratio), 1e-300)
         strength[name] = -np.log(chances.min(axis=1))
     largest = np.max(list(strength.values()), axis=0)
-    # Of groupings that are equally strong the coarsest is named.
-    grouping = max(strength, key=lambda name: (strength[name][0], -codes[name].max()))
+    p_values = {
+        name: float((largest >= values[0] * (1 - 1e-12)).mean())
+        for name, values in strength.items()
+    }
+    # The first that is significant against the maximum over all, else the strongest.
+    shown = [name for name, p_value in p_values.items() if p_value <= LEVEL]
+    grouping = shown[0] if shown else min(p_values, key=lambda name: p_values[name])
     return Alike(
         grouping=grouping,
         groups=int(codes[grouping].max()) + 1,
-        p_value=float((largest >= largest[0] * (1 - 1e-12)).mean()),
+        p_value=p_values[grouping],
         design_effect=max(design_effect(row, codes[grouping]) for row in numbers[varied]),
     )
 

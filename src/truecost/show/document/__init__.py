@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from truecost.judge.assessment import AUDITED, Assessment
 from truecost.show.blocks import Block, Document, Fact, Facts, Points, Section, Text
+from truecost.show.document.about import what_about
 from truecost.show.document.certificate import bounds_section, certificate_section, how_sure
 from truecost.show.document.context import Context
 from truecost.show.document.next_steps import next_step, what_next
@@ -35,6 +36,7 @@ def document(assessment: Assessment, context: Context) -> Document:
     """Return everything, the verdict first: the page."""
     sections = [
         what_is_shown(assessment),
+        what_about(assessment, context),
         instance_by_instance(assessment, context),
         what_next(assessment, context),
         *(
@@ -51,6 +53,7 @@ def audited(assessment: Assessment, context: Context) -> Document:
     """Return the verdict and what supports it: the terminal."""
     sections = [
         what_is_shown(assessment),
+        what_about(assessment, context),
         instance_by_instance(assessment, context),
         certificate_section(assessment, context),
         over_tuned(assessment, context),
@@ -80,7 +83,7 @@ def _until_approximate(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
 
 def _document(assessment: Assessment, context: Context, sections: list[Section | None]) -> Document:
     tone, badge = judged(assessment)
-    sizes = map(counted, assessment.matrix.shape, ("configuration", "instance", "run"))
+    sizes = map(counted, assessment.log.matrix.shape, ("configuration", "instance", "run"))
     return Document(
         title=context.title or f"{context.name}: how good is the winner really?",
         subtitle=" × ".join(sizes),

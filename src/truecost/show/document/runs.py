@@ -21,7 +21,7 @@ SINGLE = (
 
 def what_was_run(assessment: Assessment, context: Context, top: int = 10) -> Section:
     """Return sizes, origins, outcomes and configurations; a terminal shows the `top` ones."""
-    matrix = assessment.matrix
+    matrix = assessment.log.matrix
     configurations, instances, each = matrix.shape
     runs, censored = int(assessment.costs.runs.sum()), int(assessment.censored.sum())
     missing = matrix.costs.size - runs
@@ -134,7 +134,7 @@ def stopped_early(matrix: CostMatrix) -> str | None:
 
 
 def _endings(assessment: Assessment, runs: int) -> Block:
-    matrix, statuses = assessment.matrix, assessment.matrix.statuses
+    matrix, statuses = assessment.log.matrix, assessment.log.matrix.statuses
     unknown = "How runs ended is unknown"
     if not assessment.failed_known:
         return Text(f"{unknown}.", aside=True)

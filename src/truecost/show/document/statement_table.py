@@ -37,8 +37,9 @@ def what_is_shown(assessment: Assessment) -> Section | None:
     blocks += _whole_list(assessment)
     blocks += _approximate(assessment)
     level = confidence(assessment.asked.delta)
+    where = "on new instances" if assessment.scope.usual else assessment.scope.phrase
     lead = (
-        f"{called(assessment, winner)} on new instances. Each line holds at {level}; not corrected "
+        f"{called(assessment, winner)} {where}. Each line holds at {level}; not corrected "
         "for reading several lines."
     )
     # The condition of one line is a condition of all.

@@ -11,8 +11,10 @@ import numpy as np
 
 from truecost.judge.assessment import Assessment
 from truecost.judge.evidence import UNSORTED
+from truecost.judge.scope import NEW_INSTANCES
 from truecost.judge.statements import Certificate, Comparison
 from truecost.show.blocks import Fact, Figure, Tone
+from truecost.show.document.about import alike
 from truecost.show.document.context import Context, called, drawing, opening, sure
 from truecost.show.numbers import (
     at_least,
@@ -67,7 +69,10 @@ def beside(assessment: Assessment, context: Context) -> str:
         # A headline that could not test anything has the training costs already.
         comparison = assessment.comparison
         told = comparison is not None and not _testable(assessment, comparison)
-        return f"{_secondary(assessment, context)}{hidden(assessment, context, told=told)}"
+        return (
+            f"{_secondary(assessment, context)}{hidden(assessment, context, told=told)}"
+            f"{alike(assessment)}"
+        )
     candidates = int((assessment.costs.runs > 0).sum())
     adjusted = ", after adjusting for instance difficulty" if assessment.costs.adjusted else ""
     choice = f"It has the lowest training cost of {candidates:,} configurations{adjusted}."
@@ -75,7 +80,7 @@ def beside(assessment: Assessment, context: Context) -> str:
         choice = "It is the only configuration with runs."
     elif assessment.costs.order[0] != assessment.own:
         choice = f"It was chosen out of {candidates:,}."
-    return f"{choice}{_heaviest(assessment, context)}"
+    return f"{choice}{_heaviest(assessment, context)}{alike(assessment)}"
 
 
 def against_default(assessment: Assessment, comparison: Comparison, context: Context) -> str:
@@ -85,18 +90,19 @@ def against_default(assessment: Assessment, comparison: Comparison, context: Con
     winner = called(assessment, comparison.configuration)
     default = called(assessment, comparison.default)
     relation, effect = _effect(assessment, context, assessment.primary)
+    where = "" if assessment.scope.usual else f" {assessment.scope.phrase}"
     if effect:
         certain = sure(assessment.asked.delta)
-        sentence = f"{winner} is {relation} than {default}: {certain} {effect}."
+        sentence = f"{winner} is {relation} than {default}{where}: {certain} {effect}."
     elif assessment.primary == "wins":
         sentence = (
-            f"undecided: the runs show neither a majority of wins of {winner} over {default} nor "
-            "of losses."
+            f"undecided{where}: the runs show neither a majority of wins of {winner} over {default} "
+            "nor of losses."
         )
     else:
         what = "expected utility" if assessment.log.utility else "mean cost"
         sentence = (
-            f"undecided: the difference in {what} between {winner} and {default} lies "
+            f"undecided{where}: the difference in {what} between {winner} and {default} lies "
             f"{_interval(assessment, comparison, context)}."
         )
     condition = "" if comparison.condition is None else f"if {comparison.condition}: "
@@ -179,7 +185,9 @@ def certified(
     what, limit = "mean cost", f"at most {context.cost(at_most(certificate.upper))}"
     if utility is not None:  # costs are 1 − utility
         what, limit = f"expected utility ({utility})", f"at least {at_least(1 - certificate.upper)}"
-    sentence = f"{sure(certificate.delta)} the {what} of {name} on new instances is {limit}"
+    usual = certificate.scope == NEW_INSTANCES.phrase
+    where = "on new instances" if usual else certificate.scope
+    sentence = f"{sure(certificate.delta)} the {what} of {name} {where} is {limit}"
     condition = "" if certificate.condition is None else f"if {certificate.condition}: "
     return opening(f"{condition}{sentence}")
 

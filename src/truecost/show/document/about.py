@@ -1,0 +1,234 @@
+"""What the statements are about: the sampling unit, families, the whole list, a margin, folds."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from truecost.judge.assessment import Assessment
+from truecost.judge.families import FamilyResult
+from truecost.judge.refusal import Refusal
+from truecost.matrix.families import NAME_PATTERN
+from truecost.show.blocks import Block, Cell, Column, Commands, Section, Table, Text, Tone
+from truecost.show.document.context import Context, called, opening, sure
+from truecost.show.numbers import (
+    at_most,
+    confidence,
+    counted,
+    limits,
+    number,
+    percent,
+    share_at_most,
+    signed,
+)
+
+GRADES: Final[dict[str, tuple[str, Tone]]] = {
+    "better": ("shown better", "good"),
+    "worse": ("shown worse", "bad"),
+    "open": ("undecided", ""),
+}
+# How a grouping that was noticed is asked for.
+ASKED: Final = {
+    "family": {"sampled": "family"},
+    "folder": {"sampled": "family", "families": "folder"},
+    "name": {"sampled": "family", "families": NAME_PATTERN},
+}
+GROUPS: Final = {
+    "family": ("a family", "families"),
+    "folder": ("a folder", "folders"),
+    "name": ("a group of similar names", "groups"),
+}
+# Of a set of configurations, how many a sentence names.
+NAMED: Final = 5
+
+
+def what_about(assessment: Assessment, context: Context) -> Section | None:
+    """Return what the statements are about; None where that is new instances and nothing more."""
+    scope = assessment.scope
+    blocks: list[Block] = [
+        *_units(assessment),
+        *_likeness(assessment, context),
+        *_margin(assessment, context),
+        *_realised(assessment, context),
+        *_folds(assessment, context),
+        *_whole_list(assessment),
+        *_families(assessment, context),
+    ]
+    if scope.usual and not blocks:
+        return None
+    lead = f"The statements hold {scope.phrase}."
+    if scope.sampled == "fold":
+        lead = "Folds of one data set share training data: nothing is guaranteed."
+    return Section("about", "What are the statements about?", lead, tuple(blocks))
+
+
+def alike(assessment: Assessment) -> str:
+    """Return the warning that instances within a group are alike; empty if nothing shows that."""
+    likeness = assessment.beside.likeness
+    if likeness is None or not likeness.significant:
+        return ""
+    group, groups = GROUPS[likeness.grouping]
+    return (
+        f" Instances within {group} are alike (design effect {number(likeness.design_effect, 2)}): "
+        f"the limits assume that new instances come from these {likeness.groups} {groups} in these "
+        "proportions."
+    )
+
+
+def _units(assessment: Assessment) -> Iterator[Block]:
+    scope = assessment.scope
+    if scope.sampled != "family" or scope.about != "new":
+        return
+    share = share_at_most(scope.least_limit(assessment.asked.delta))
+    yield Text(
+        f"With {_families_of(scope.units)} no upper limit can be below {share} of "
+        "the cost range; more instances of the same families do not change that.",
+        aside=True,
+    )
+    by_instances = assessment.winner_by_instances
+    if by_instances != assessment.incumbent and assessment.asked.configuration is None:
+        winner = called(assessment, assessment.incumbent)
+        yield Text(
+            f"{opening(winner)} has the lowest cost with equal weights for families; with equal "
+            f"weights for instances it would be {called(assessment, by_instances)}.",
+            tone="open",
+        )
+
+
+def _families_of(number: int) -> str:
+    return "1 family" if number == 1 else f"{number:,} families"
+
+
+def _likeness(assessment: Assessment, context: Context) -> Iterator[Block]:
+    likeness = assessment.beside.likeness
+    if likeness is None or not likeness.significant:
+        return
+    yield Text(f"{alike(assessment).strip()} For statements about new ones:")
+    command = context.command("audit", **ASKED[likeness.grouping])
+    if command is not None:
+        yield Commands((("statements about new families", command),), title="")
+
+
+def _margin(assessment: Assessment, context: Context) -> Iterator[Block]:
+    answer = assessment.beside.non_inferiority
+    if answer is None:
+        return
+    if isinstance(answer, Refusal):
+        yield Text(f"Whether it is within the margin cannot be tested: {answer.reason}.")
+        return
+    winner, default = assessment.incumbent, assessment.default or ""
+    who, rival = called(assessment, winner), called(assessment, default)
+    amount = answer.margin if "%" in answer.margin else context.cost(answer.margin)
+    claim = f"{who} costs at most {amount} more than {rival}"
+    shown = f"Shown {sure(assessment.asked.delta)}: {claim}."
+    yield Text(
+        shown if answer.shown else f"Not shown: that {claim}.", tone="good" if answer.shown else ""
+    )
+
+
+def _realised(assessment: Assessment, context: Context) -> Iterator[Block]:
+    for statement in assessment.beside.realised:
+        value = context.cost(at_most(statement.limit))
+        if statement.quantity == "difference":
+            value = context.cost(limits(statement.opposite or statement.limit, statement.limit))
+            text = f"the difference to the default will be {value}"
+        else:
+            text = f"the mean cost of {called(assessment, statement.configuration)} will be at most {value}"
+        yield Text(
+            f"Realised results, {statement.scope}: {text}. This describes one run of the benchmark "
+            "and decides nothing: other seeds give other results.",
+            aside=True,
+        )
+
+
+def _folds(assessment: Assessment, context: Context) -> Iterator[Block]:
+    interval = assessment.beside.folds
+    if interval is None:
+        return
+    if isinstance(interval, Refusal):
+        yield Text(opening(f"{interval.reason}."))
+        return
+    compared = assessment.default not in (None, assessment.incumbent)
+    what = "difference of mean costs, winner − default" if compared else "mean cost"
+    ends = context.cost(f"{signed(interval.lower)} to {signed(interval.upper)}")
+    yield Text(
+        f"Approximately {percent(1 - interval.delta)}, not guaranteed: the {what} is {ends} "
+        f"(corrected resampled t over {counted(interval.folds, 'fold')}, Nadeau and Bengio 2003)."
+    )
+    yield Text(
+        "For a guarantee, use results on other data sets as instances, or a test set whose rows are "
+        "the instances: the loss of each row is a run.",
+        aside=True,
+    )
+
+
+def _whole_list(assessment: Assessment) -> Iterator[Block]:
+    sets = assessment.beside.whole_list
+    if isinstance(sets, Refusal):
+        return
+    level, many = confidence(sets.delta), sets.configurations
+    best = _names(sets.may_be_best, many)
+    sentences = [f"With {level} confidence the truly best of the {many:,} is among {best}."]
+    if assessment.default is not None:
+        sentences.append(
+            f"Shown better than the default by mean cost: {_names(sets.better, many)}; "
+            f"shown worse: {_names(sets.worse, many)}. Each of the three sets holds at {level}."
+        )
+    if sets.best_share is not None:
+        sentences.append(
+            "The truly best of the sampled configurations, not necessarily the winner, is among "
+            f"the best {share_at_most(sets.best_share)} of the space."
+        )
+    yield Text(" ".join(sentences))
+
+
+def _names(names: tuple[str, ...], many: int) -> str:
+    if not names:
+        return "none"
+    if len(names) == many and many > NAMED:
+        return f"all {many:,}"
+    listed = ", ".join(names[:NAMED])
+    return f"{len(names):,} ({listed}{', …' if len(names) > NAMED else ''})"
+
+
+def _families(assessment: Assessment, context: Context) -> Iterator[Block]:
+    results, nested = assessment.beside.family_results, assessment.beside.components
+    if nested is not None:
+        yield Text(
+            f"{percent(nested.between)} of the variance between instance means lies between the "
+            f"{nested.groups} families with two instances or more.",
+            aside=True,
+        )
+    if not results:
+        return
+    better, worse = (
+        [result.family for result in results if result.grade == grade]
+        for grade in ("better", "worse")
+    )
+    found = f"better on {len(better)} of {len(results)} families"
+    if worse:
+        found += f", worse on {_names(tuple(worse), 0)}"
+    level = confidence(assessment.asked.delta)
+    columns = (
+        Column("family", "", numbers=False),
+        Column("instances", ""),
+        Column("difference", ""),
+        Column("limits", ""),
+        Column("runs won", ""),
+        Column("", "", numbers=False),
+    )
+    rows = tuple(_row(result, context) for result in results)
+    yield Text(f"Family by family, winner − default: {found} ({level} for all families together).")
+    yield Table("families", "", columns, rows, most=15)
+
+
+def _row(result: FamilyResult, context: Context) -> tuple[Cell, ...]:
+    shown, tone = GRADES[result.grade]
+    bounded = result.lower is not None and result.upper is not None
+    interval = limits(result.lower or 0.0, result.upper or 0.0) if bounded else "–"
+    return (
+        Cell(result.family, result.family),
+        Cell(result.instances, str(result.instances)),
+        Cell(result.observed, context.cost(signed(result.observed))),
+        Cell(result.upper or 0.0, interval),
+        Cell(result.wins, percent(result.wins)),
+        Cell(shown, shown, tone=tone),
+    )
