@@ -12,7 +12,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from truecost.cli.outputs import MEANINGS, commands
+from truecost.cli.meanings import MEANINGS
+from truecost.cli.outputs import commands
 from truecost.cli.printing import SCHEMA
 from truecost.cli.records import typed
 
