@@ -11,6 +11,7 @@ from truecost.cli.reading import Source, names_in
 
 if TYPE_CHECKING:
     from truecost.judge.assessment import Assessment
+    from truecost.matrix.imported import Import
     from truecost.show.document import Context
 
 
@@ -30,26 +31,39 @@ def assessed(source: Source, question: Question | None = None) -> "Assessment":
     return assess(source.read(), default=source.default, **plain)
 
 
+def _target(source: Source, log: "Import | None") -> dict[str, object]:
+    """What `validate` has to be told of what was run, and with what to compare."""
+    if log is not None and log.kind == "irace" and log.obstacle is None:
+        known = log.trajectory.default is not None or source.default is not None
+        return {} if known else {"default": log.matrix.configurations[0]}
+    folder = f"{source.stem}-scenario/" if log is not None and log.kind == "smac" else ""
+    return {"scenario": f"{folder}scenario.toml"}
+
+
 def context(
     source: Source,
     question: Question | None = None,
     *,
     unit: str | None = None,
     title: str | None = None,
-    kind: str | None = None,
+    log: "Import | None" = None,
 ) -> "Context":
     """What a document about these runs needs: their name, and the writer of commands about them.
 
-    `kind` is that of their log: irace's says what it ran, others need a scenario to be validated
-    with.
+    A `log` of irace says what it ran; to be validated, others need a scenario.
     """
     from truecost.show.document import Context
 
     names = Names(unit=unit)
 
     def write(command: str, more: Mapping[str, object]) -> str:
-        if command == "validate" and kind != "irace":
-            more = {"scenario": "scenario.toml", **more}
+        if command == "scenario from-log":
+            more = {"out": f"{source.stem}-scenario", **more}
+        if command == "validate":
+            more = {**_target(source, log), **more}
+            if "--" in " ".join(() if log is None else log.matrix.instances):
+                # Instances that are texts with arguments stand in a file, one a line.
+                more["instances"] = "test.txt"
         return command_line(command, source, question or Question(), names, **more)
 
     path = source.runs or Path("runs")

@@ -37,7 +37,7 @@ def audit(
         data = assessment.to_dict(*AUDITED, "outlook")
     from truecost.show.document import audited, in_short
 
-    about = context(source, question, unit=unit, kind=assessment.log.kind)
+    about = context(source, question, unit=unit, log=assessment.log)
     answer(json, lambda: data, lambda: (audited if everything else in_short)(assessment, about))
     if not assessment.better:
         raise typer.Exit(1)

@@ -35,7 +35,7 @@ def report(
     check_out(path, source.runs, question.test)
     with steps("the runs", quiet=quiet) as tell:
         assessment = assessed(source, question)
-        about = context(source, question, unit=unit, title=title, kind=assessment.log.kind)
+        about = context(source, question, unit=unit, title=title, log=assessment.log)
         page = write_page(assessment, path, about, tell, flagged_parts)
 
     def lines() -> None:

@@ -11,6 +11,7 @@ from truecost.show.numbers import chance, counted, number, percent
 
 # The commands to copy, with their purposes.
 VALIDATE = "run both on new instances until decided (replace test/* by your files)"
+FILL_IN = "writes scenario.toml: fill in its [target], which SMAC3 does not log; then"
 PLAN = "runs and instances that halve the standard error; takes prices and budgets, too"
 SHOW = "new instances needed to show it; also wins=0.6, speed-up=1.5, solved=0.95"
 AUDIT = "this verdict in the terminal; exit code 0 if shown to be better"
@@ -165,6 +166,8 @@ def _commands(assessment: Assessment, context: Context) -> tuple[tuple[str, str]
     lines: list[tuple[str | None, str]] = []
     undecided = assessment.certificate is None or assessment.comparison is None
     if assessment.adaptive and assessment.log.parameters and undecided:
+        if assessment.log.kind == "smac":
+            lines.append((context.command("scenario from-log"), FILL_IN))
         lines.append((context.command("validate", instances="test/*", budget="2h"), VALIDATE))
     if isinstance(outlook.plan, Refusal):
         lines.append((context.command("info"), "a summary of the runs and their noise"))
