@@ -1,4 +1,4 @@
-"""SMAC3 2.x: the folder it leaves, with runhistory.json and, where they are, scenario, configspace
+"""SMAC3 1.x and 2.x: the folder it leaves, with runhistory.json and, where they are, scenario, configspace
 and intensifier.
 
 Configurations are named by their number in the run history. Trials without an
@@ -30,6 +30,14 @@ FIELDS: Final = (
 LIST_PLACES: Final = {10: (0, 1, 2, 3, 4, 6, 7, 8, 9), 11: (0, 1, 2, 3, 4, 7, 8, 9, 10)}
 # SMAC's numbers; 0 is a trial that has not ended.
 STATUSES: Final = (NO_STATUS, Status.SOLVED, Status.CRASHED, Status.TIMEOUT, Status.MEMORY)
+# Statuses of SMAC3 1.x, as numbers of 2.x.
+STATUSES_1: Final = {
+    **dict.fromkeys(("RUNNING", "STOP", "DONOTADVANCE"), 0),
+    "SUCCESS": 1,
+    **dict.fromkeys(("CRASHED", "ABORT"), 2),
+    **dict.fromkeys(("TIMEOUT", "CAPPED"), 3),
+    "MEMOUT": 4,
+}
 # How SMAC words the origin of a configuration that no cost had a part in.
 BLIND: Final = ("initial design", "random search", "acquisition function maximizer: random search")
 SORTED: Final = "(sorted)"
@@ -66,7 +74,7 @@ def _read(path: Path, options: Options) -> Import:
     """The runs in a folder of SMAC3."""
     folder = folder_of(path) or path.parent
     history, columns = _history(folder / HISTORY)
-    scenario = _beside(folder / "scenario.json")
+    scenario = _scenario(folder)
     left_out: dict[str, int] = {}
     notes: list[str] = []
     names = _objectives(scenario)
@@ -137,7 +145,8 @@ def _history(path: Path) -> tuple[Mapping[str, Any], Columns]:
             f"expected the run history of SMAC3 2.x with 'data' and 'configs' in {path.name}."
         )
     if rows and isinstance(rows[0], list):
-        return history, _from_lists(rows)
+        old = len(rows[0]) == 2
+        return history, _from_pairs(rows) if old else _from_lists(rows)
     # A row's place stands where the row was. Anything else with these fields was not a row.
     places = np.fromiter(
         (row if type(row) is Place else -1 for row in rows), dtype=np.int64, count=len(rows)
@@ -151,6 +160,31 @@ def _history(path: Path) -> tuple[Mapping[str, Any], Columns]:
         columns = {name: [column[place] for place in places] for name, column in columns.items()}
     history["data"] = []
     return history, columns
+
+
+def _from_pairs(rows: Sequence[Any]) -> Columns:
+    """Rows of SMAC3 1.x: what was run, [config_id, instance, seed, budget], and what came out,
+    [cost, time, status, starttime, endtime, additional_info]; versions before have neither budget
+    nor times.
+    """
+    columns: Columns = {name: [] for name in FIELDS}
+    for number, row in enumerate(rows):
+        pair = row if isinstance(row, list) and len(row) == 2 else ((), ())
+        key, value = pair
+        if not (isinstance(key, list) and isinstance(value, list) and len(key) >= 3 <= len(value)):
+            raise InputError(f"expected a trial of SMAC3 1.x in row {number} of {HISTORY}.")
+        word = value[2].get("__enum__") if isinstance(value[2], dict) else None
+        status = STATUSES_1.get(str(word).removeprefix("StatusType."))
+        if status is None:
+            raise InputError(f"expected a status in row {number} of {HISTORY}, got {word!r:.60}.")
+        start, end = value[3:5] if len(value) >= 6 else (0.0, value[1])
+        # A run that was capped ended at the time it was given.
+        info = {"cutoff": value[1]} if word == "StatusType.CAPPED" else value[-1]
+        budget = key[3] if len(key) > 3 and key[3] else None
+        cells = (*key[:3], budget, value[0], status, start, end, info)
+        for name, cell in zip(FIELDS, cells, strict=True):
+            columns[name].append(cell)
+    return columns
 
 
 def _from_lists(rows: Sequence[Any]) -> Columns:
@@ -187,6 +221,20 @@ def _beside(path: Path) -> Mapping[str, Any]:
     if not isinstance(content, dict):
         raise InputError(f"expected an object in {path.name}, got {type(content).__name__}.")
     return content
+
+
+def _scenario(folder: Path) -> Mapping[str, Any]:
+    """The scenario, by the names of SMAC3 2.x; 1.x wrote lines `name = value`."""
+    path = folder / "scenario.txt"
+    if (folder / "scenario.json").is_file() or not path.is_file():
+        return _beside(folder / "scenario.json")
+    lines = (line.partition("=") for line in path.read_text(errors="replace").splitlines())
+    options = {name.strip(): value.strip() for name, _, value in lines}
+    scenario: dict[str, Any] = {"_meta": {"version": "1"}}
+    cutoff = number_or_nan(options.get("cutoff_time", options.get("cutoff")))
+    if options.get("run_obj") == "runtime" and cutoff > 0:
+        scenario["runtime_cutoff"] = cutoff
+    return scenario
 
 
 def _objectives(scenario: Mapping[str, Any]) -> list[str]:

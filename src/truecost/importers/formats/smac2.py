@@ -1,0 +1,177 @@
+"""SMAC 2 and the ParamILS of the same framework: state folders, with runs_and_results-it….csv and
+paramstrings-it….txt.
+
+Runs that were capped stay censored: `Censored?` is 1, or the cutoff that was used is lower than the
+largest. Costs are running times, or with the objective quality the solution quality.
+"""
+
+import re
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from truecost.errors import InputError
+from truecost.importers.record import Options, charge, matrix_of, status_of
+from truecost.importers.registry import Candidate, Importer
+from truecost.matrix import longtable
+from truecost.matrix.imported import Import, Scalar
+from truecost.runs import NO_STATUS, Status, Step, Trajectory
+
+RUNS: Final = re.compile(r"runs_and_results(?:-it(\d+))?\.csv")
+COLUMNS: Final = {
+    "configuration": "Run History Configuration ID",
+    "instance": "Instance ID",
+    "censored": "Censored?",
+    "cap": "Cutoff Time Used",
+    "seed": "Seed",
+    "runtime": "Runtime",
+    "quality": "Run Quality",
+    "status": "Run Result",
+}
+PAIR: Final = re.compile(r"([\w.@:-]+)='([^']*)'")
+# How far below a folder the state is looked for: SMAC writes scenario/state-run1/.
+DEEPEST: Final = 2
+
+
+def _state(path: Path) -> Path | None:
+    """The runs of the last iteration in a state folder, up to two folders below; None without."""
+    if path.is_file():
+        return path if RUNS.fullmatch(path.name) else None
+    for depth in range(DEEPEST + 1):
+        files = [
+            file for file in path.glob("*/" * depth + "runs_and_results*.csv") if _number(file)
+        ]
+        folders = sorted({file.parent for file in files})
+        if len(folders) > 1:
+            raise InputError(
+                f"expected one run of SMAC 2, got {len(folders)}: name one, {folders[0]} for "
+                "instance."
+            )
+        if files:
+            return max(files, key=_number)
+    return None
+
+
+def _number(file: Path) -> int:
+    """The iteration of a file, from 1; 0 for another file."""
+    match = RUNS.fullmatch(file.name)
+    return 0 if match is None else int(match[1] or 0) + 1
+
+
+def _recognise(candidate: Candidate) -> bool:
+    return candidate.path is not None and _state(candidate.path) is not None
+
+
+def _read(path: Path, options: Options) -> Import:
+    state = _state(path)
+    if state is None:
+        raise InputError("expected runs_and_results-it….csv of SMAC 2, got none.")
+    with state.open("rb") as file:
+        content = longtable.read(file, "csv", every=True)
+    # The header ends in a comma in some versions, so that there is a column without a name.
+    plain = {name.strip(): name for name in content.columns}
+    if missing := [name for name in COLUMNS.values() if name not in plain]:
+        raise InputError(f"expected the column {missing[0]!r} in {state.name}, got none.")
+    table = content.select(pl.col(plain[theirs]).alias(ours) for ours, theirs in COLUMNS.items())
+    measure = options.objective or "runtime"
+    if measure not in ("runtime", "quality"):
+        raise InputError(f"expected the objective runtime or quality, got {options.objective!r}.")
+    known = {word: status_of(word) for word in table["status"].drop_nulls().unique().to_list()}
+    codes = [known.get(word) for word in table["status"].to_list()]
+    keep = np.array([code is not None for code in codes])
+    statuses = np.array([NO_STATUS if code is None else code for code in codes], dtype=np.int8)
+    values, caps, censored = (
+        longtable.numbers(table, name).fill_null(np.nan).to_numpy()
+        for name in (measure, "cap", "censored")
+    )
+    cutoff = None
+    if measure == "runtime":
+        cutoff = float(np.nanmax(caps)) if options.cutoff is None else options.cutoff
+        # A timeout at a lower cutoff than the others have was capped.
+        capped = (censored == 1) | (statuses == Status.TIMEOUT)
+        stopped = capped & (caps < cutoff)
+        values = np.where(stopped, caps, values)
+        statuses = np.where(stopped, np.int8(Status.CENSORED), statuses)
+    if not keep.any():
+        raise InputError(f"expected finished runs in {state.name}, got none.")
+    charged = charge(values[keep], statuses[keep], options, cutoff=cutoff)
+    runs, names = _runs(table, state), longtable.whole_numbers(table, "configuration").to_list()
+    return Import(
+        kind="smac2",
+        matrix=matrix_of(runs.filter(pl.Series(keep)), charged),
+        trajectory=Trajectory(
+            tool="SMAC 2",
+            proposed="adaptively",
+            raced=True,
+            default=options.default or "1",
+            incumbent=_incumbent(names),
+            steps=_steps(names),
+        ),
+        parameters=_parameters(state),
+        left_out={"not ended": int((~keep).sum())},
+        notes=charged.notes,
+    )
+
+
+def _runs(table: pl.DataFrame, state: Path) -> pl.DataFrame:
+    """Configuration, instance and seed of each run; instances by name where a list is beside."""
+    numbers = longtable.whole_numbers(table, "instance")
+    instances = numbers.cast(pl.String)
+    listed = next((state.with_name(name) for name in ("instances.txt",)), state)
+    if listed.is_file():
+        lines = [line for line in listed.read_text(errors="replace").splitlines() if line.strip()]
+        most = numbers.max()
+        if isinstance(most, int) and len(lines) >= most:
+            # A line is the instance, and what is specific to it behind a blank.
+            named = [line.split()[0] for line in lines]
+            instances = pl.Series([named[number - 1] for number in numbers.to_list()])
+    runs = pl.DataFrame(
+        {
+            "configuration": longtable.whole_numbers(table, "configuration").cast(pl.String),
+            "instance": instances,
+            "seed": longtable.whole_numbers(table, "seed"),
+        }
+    )
+    again = runs.is_duplicated().any() or runs["seed"].null_count()
+    return runs.drop("seed") if again else runs
+
+
+def _steps(names: list[int]) -> tuple[Step, ...]:
+    """SMAC's incumbent has the most runs at every time."""
+    counts: dict[int, int] = {}
+    steps: list[Step] = []
+    best = None
+    for place, name in enumerate(names, 1):
+        counts[name] = counts.get(name, 0) + 1
+        if best is None or counts[name] > counts[best]:
+            if name != best:
+                steps.append(Step(place, (str(name),)))
+            best = name
+    return tuple(steps)
+
+
+def _incumbent(names: list[int]) -> str | None:
+    steps = _steps(names)
+    return steps[-1].configurations[0] if steps else None
+
+
+def _parameters(state: Path) -> dict[str, dict[str, Scalar]]:
+    """Lines `1: name='value', name='value'` of the file of the same iteration."""
+    path = state.with_name(
+        state.name.replace("runs_and_results", "paramstrings").replace(".csv", ".txt")
+    )
+    if not path.is_file():
+        return {}
+    parameters: dict[str, dict[str, Scalar]] = {}
+    for line in path.read_text(errors="replace").splitlines():
+        number, _, pairs = line.partition(":")
+        if number.strip().isdecimal():
+            parameters[number.strip()] = dict(PAIR.findall(pairs))
+    return parameters
+
+
+IMPORTER: Final = Importer(
+    name="smac2", title="SMAC 2, ParamILS (state folders)", recognise=_recognise, read=_read
+)
