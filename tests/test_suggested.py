@@ -14,7 +14,7 @@ DATA = Path(__file__).parent / "data"
 
 def offered(*words: object, cwd: Path | None = None) -> str:
     """The lines of an audit that are commands."""
-    answer = run("audit", *words, cwd=cwd)
+    answer = run("audit", *words, "--all", cwd=cwd)
     lines = [line.strip() for line in answer.stdout.splitlines()]
     return "\n".join(line for line in lines if line.startswith("truecost "))
 
