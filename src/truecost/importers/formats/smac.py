@@ -145,7 +145,7 @@ def _history(path: Path) -> tuple[Mapping[str, Any], Columns]:
             f"expected the run history of SMAC3 2.x with 'data' and 'configs' in {path.name}."
         )
     if rows and isinstance(rows[0], list):
-        old = len(rows[0]) == 2
+        old = len(rows[0]) == 2 and all(isinstance(part, list) for part in rows[0])
         return history, _from_pairs(rows) if old else _from_lists(rows)
     # A row's place stands where the row was. Anything else with these fields was not a row.
     places = np.fromiter(
