@@ -408,7 +408,7 @@ class Assessment(Spoken):
             configuration=name,
             default=self.default,
             on="test" if tested else "training",
-            pairs=pairs_of(runs or self.matrix, name, self.default),
+            pairs=pairs_of(units_of(runs or self.rows, self.scope), name, self.default),
         )
 
     @property
@@ -468,6 +468,7 @@ class Assessment(Spoken):
             delta=self.asked.delta,
             power=power,
             seed=self._forecasting,
+            scope=self.scope,
         )
 
     @cached_property
@@ -530,6 +531,7 @@ class Assessment(Spoken):
             None if self.wins is None else self.wins.grade,
             delta=self.asked.delta,
             seed=self._forecasting,
+            scope=self.scope,
         )
 
     @cached_property

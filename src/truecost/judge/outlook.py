@@ -10,6 +10,7 @@ from truecost.judge.noise import Noise
 from truecost.judge.question import Primary
 from truecost.judge.refusal import Refusal
 from truecost.judge.sampling import read_sample
+from truecost.judge.scope import NEW_INSTANCES, Scope, design_of
 from truecost.judge.statements import Comparison, Grade
 from truecost.matrix import CostMatrix
 from truecost.plan.power import Power, paired_differences, runs_to_tell_apart
@@ -17,6 +18,7 @@ from truecost.plan.sizes import Recommendation, runs_needed
 from truecost.stats import forecast
 from truecost.stats.forecast import Forecast
 from truecost.stats.quantities import DIFFERENCE, SHOWABLE
+from truecost.stats.sample import Design
 from truecost.stats.variance import VarianceComponents, variance_components
 
 
@@ -64,6 +66,7 @@ def outlook_of(
     *,
     delta: float,
     seed: int,
+    scope: Scope = NEW_INSTANCES,
 ) -> Outlook:
     """The outlook of the configuration with these components; `compared` has the comparison's runs,
     `wins` is a grade.
@@ -74,7 +77,7 @@ def outlook_of(
         error=""
         if isinstance(plan, Refusal)
         else _digits(plan, components, noise, delta, matrix.width),
-        reach=_reach(compared, comparison, wins, delta, seed),
+        reach=_reach(compared, comparison, wins, delta, seed, scope),
         apart=_apart(matrix, comparison),
     )
 
@@ -133,6 +136,7 @@ def reach_of(
     delta: float,
     power: float = 0.8,
     seed: int,
+    scope: Scope = NEW_INSTANCES,
 ) -> Reach:
     """How many instances would show a statement, from these runs, of a pilot: "mean", "wins",
     "wins=0.6", "speed-up=1.5" or "solved=0.95".
@@ -153,7 +157,8 @@ def reach_of(
     if paired and default is None:
         raise InputError(f"Expected a `default` to show {kind} against, and none is known.")
     names = [configuration, *([default] if paired and default is not None else [])]
-    sample = read_sample(runs.select(configurations=names), timed=True)
+    design = design_of(runs, scope) if scope.about == "new" else Design()
+    sample = read_sample(runs.select(configurations=names), timed=True, design=design)
     if (reason := quantity.refusal(sample)) is not None:
         raise InputError(f"Expected runs that can show {kind}: {reason}.")
     goal = forecast.of(quantity, sample, value)
@@ -162,7 +167,12 @@ def reach_of(
 
 
 def _reach(
-    runs: CostMatrix, found: Comparison | None, wins: Grade | None, delta: float, seed: int
+    runs: CostMatrix,
+    found: Comparison | None,
+    wins: Grade | None,
+    delta: float,
+    seed: int,
+    scope: Scope,
 ) -> tuple[Reach, ...]:
     """For the mean and for wins, where these are open and look good; on new instances, so that all
     of delta is there.
@@ -172,7 +182,9 @@ def _reach(
     open_ones: list[Primary] = [] if wins not in (None, "open") else ["wins"]
     open_ones += ["mean"] if found.grade == "open" and math.isfinite(runs.width) else []
     made = [
-        reach_of(runs, found.configuration, found.default, kind, delta=delta, seed=seed)
+        reach_of(
+            runs, found.configuration, found.default, kind, delta=delta, seed=seed, scope=scope
+        )
         for kind in open_ones
     ]
     likely = [each for each in made if each.forecast.observed > each.forecast.above]

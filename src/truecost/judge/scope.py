@@ -94,6 +94,15 @@ class Scope:
         return "on new instances like these"
 
     @property
+    def fresh(self) -> str:
+        """On what an estimate holds, in two or three words."""
+        if self.about == "these" and self.sampled != "family":
+            return "with new seeds"
+        if self.about == "these":
+            return "on new instances of these families"
+        return f"on new {self.plural}"
+
+    @property
     def plural(self) -> str:
         """What the sampling units are called."""
         return "families" if self.sampled == "family" else f"{self.sampled}s"

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from truecost.errors import InputError
 from truecost.stats import betting, ledger, quantities, scanning
+from truecost.stats.designs import numbers_of
 from truecost.stats.inversion import Goal as Goal
 from truecost.stats.quantities import Quantity
 from truecost.stats.random import generator
@@ -138,7 +139,7 @@ def difference(first: ArrayLike | Ends, second: ArrayLike | Ends, low: float, hi
 
 def of(quantity: Quantity, sample: Sample, value: float) -> Goal:
     """The quantity is beyond a value, on the side worth stating."""
-    goal = quantity.numbers(sample, quantity.side).goal(quantity.side, value)
+    goal = numbers_of(quantity, sample, quantity.side).goal(quantity.side, value)
     if not 0 < goal.above < 1:
         raise InputError(
             f"Expected a {quantity.name} that is possible and not certain, got {value:g}."

@@ -73,6 +73,24 @@ def alike(assessment: Assessment) -> str:
     )
 
 
+def in_a_line(assessment: Assessment, context: Context) -> str:
+    """Return what the first screen says of all this: the margin, families, alike instances."""
+    margin = "".join(f" {block.text}" for block in _margin(assessment, context))
+    families = ""
+    if assessment.scope.sampled == "family" and (results := assessment.beside.family_results):
+        families = f" Family by family: {_by_family(results)}."
+    return f"{margin}{families}{alike(assessment)}"
+
+
+def _by_family(results: tuple[FamilyResult, ...]) -> str:
+    better, worse = (
+        [result.family for result in results if result.grade == grade]
+        for grade in ("better", "worse")
+    )
+    found = f"better on {len(better)} of {len(results)} families"
+    return f"{found}, worse on {_names(tuple(worse), 0)}" if worse else found
+
+
 def _units(assessment: Assessment) -> Iterator[Block]:
     scope = assessment.scope
     if scope.sampled != "family" or scope.about != "new":
@@ -107,7 +125,7 @@ def _likeness(assessment: Assessment, context: Context) -> Iterator[Block]:
         yield Commands((("statements about new families", command),), title="")
 
 
-def _margin(assessment: Assessment, context: Context) -> Iterator[Block]:
+def _margin(assessment: Assessment, context: Context) -> Iterator[Text]:
     answer = assessment.beside.non_inferiority
     if answer is None:
         return
@@ -199,13 +217,6 @@ def _families(assessment: Assessment, context: Context) -> Iterator[Block]:
         )
     if not results:
         return
-    better, worse = (
-        [result.family for result in results if result.grade == grade]
-        for grade in ("better", "worse")
-    )
-    found = f"better on {len(better)} of {len(results)} families"
-    if worse:
-        found += f", worse on {_names(tuple(worse), 0)}"
     level = confidence(assessment.asked.delta)
     columns = (
         Column("family", "", numbers=False),
@@ -216,7 +227,9 @@ def _families(assessment: Assessment, context: Context) -> Iterator[Block]:
         Column("", "", numbers=False),
     )
     rows = tuple(_row(result, context) for result in results)
-    yield Text(f"Family by family, winner − default: {found} ({level} for all families together).")
+    yield Text(
+        f"Family by family, winner − default: {_by_family(results)} ({level} for all families together)."
+    )
     yield Table("families", "", columns, rows, most=15)
 
 

@@ -135,15 +135,15 @@ def _to_show(assessment: Assessment) -> str:
     comparison = assessment.comparison
     assert comparison is not None  # noqa: S101 - without one there is nothing to show
     winner = called(assessment, comparison.configuration)
-    default = called(assessment, comparison.default)
+    default, units = called(assessment, comparison.default), assessment.scope.plural
     parts = []
     for place, (kind, _, _, forecast) in enumerate(assessment.outlook.reach):
         lower = f"a lower mean cost of {winner} than of {default}"
         goal = lower if kind == "mean" else f"that {winner} beats {default} on most instances"
         if forecast.instances is None:
-            parts.append(f"{MOST:,} new instances would probably not show {goal}.")
+            parts.append(f"{MOST:,} new {units} would probably not show {goal}.")
         elif place == 0:
-            needed = counted(forecast.instances, "new instance")
+            needed = f"{forecast.instances:,} new {units}"
             outcome = f"{chance(forecast.power)} to show {goal}"
             parts.append(
                 f"run both on about {needed}: {outcome}, if the difference is as estimated."

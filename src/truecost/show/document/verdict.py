@@ -14,7 +14,7 @@ from truecost.judge.evidence import UNSORTED
 from truecost.judge.scope import NEW_INSTANCES
 from truecost.judge.statements import Certificate, Comparison
 from truecost.show.blocks import Fact, Figure, Tone
-from truecost.show.document.about import alike
+from truecost.show.document.about import in_a_line
 from truecost.show.document.context import Context, called, drawing, opening, sure
 from truecost.show.numbers import (
     at_least,
@@ -71,7 +71,7 @@ def beside(assessment: Assessment, context: Context) -> str:
         told = comparison is not None and not _testable(assessment, comparison)
         return (
             f"{_secondary(assessment, context)}{hidden(assessment, context, told=told)}"
-            f"{alike(assessment)}"
+            f"{in_a_line(assessment, context)}"
         )
     candidates = int((assessment.costs.runs > 0).sum())
     adjusted = ", after adjusting for instance difficulty" if assessment.costs.adjusted else ""
@@ -80,7 +80,7 @@ def beside(assessment: Assessment, context: Context) -> str:
         choice = "It is the only configuration with runs."
     elif assessment.costs.order[0] != assessment.own:
         choice = f"It was chosen out of {candidates:,}."
-    return f"{choice}{_heaviest(assessment, context)}{alike(assessment)}"
+    return f"{choice}{_heaviest(assessment, context)}{in_a_line(assessment, context)}"
 
 
 def against_default(assessment: Assessment, comparison: Comparison, context: Context) -> str:
@@ -216,22 +216,22 @@ def _heaviest(assessment: Assessment, context: Context) -> str:
 
 
 def _hidden(assessment: Assessment, context: Context, subject: str, told: bool = False) -> str:
-    optimism, costs = assessment.optimism, assessment.costs
+    optimism, costs, fresh = assessment.optimism, assessment.costs, assessment.scope.fresh
     training_cost = float(costs.training[assessment.own])
     training = context.cost(ends(costs.lowest[assessment.own], training_cost))
     true = context.cost(number(optimism.true_cost))
     change = f"{signed(optimism.percent, 2)} %" if math.isfinite(optimism.percent) else ""
     if optimism.source == "test runs":
         behind = f"{training} in training{f', {change}' if change else ''}"
-        return f"On new instances {subject} costs {true} on average ({behind})."
+        return f"{opening(fresh)} {subject} costs {true} on average ({behind})."
     start = "" if told else f"{opening(subject)} costs {training} in training."
     if optimism.source == "unknown":
         error = optimism.selection_error
         if not error > 0 or not training_cost:
-            return f"{start} Expect a higher cost on new instances; these runs cannot say how much."
+            return f"{start} Expect a higher cost {fresh}; these runs cannot say how much."
         higher = f"about {percent(error / abs(training_cost))} more"
         return (
-            f"{start} Expect a higher cost on new instances: cross-validation on the training "
+            f"{start} Expect a higher cost {fresh}: cross-validation on the training "
             f"instances suggests {higher}; tuning on them probably makes the true gap larger."
         )
     if not math.isfinite(optimism.gap) or len(assessment.matrix.instances) == 1:
@@ -242,7 +242,7 @@ def _hidden(assessment: Assessment, context: Context, subject: str, told: bool =
         return f"{start} These runs show no optimism{tuned}."
     behind = f" ({change})" if change else ""
     tuned = "; more if it was tuned on these" if unknown else ""
-    expected = f"expect about {true} on new instances{behind}{tuned}"
+    expected = f"expect about {true} {fresh}{behind}{tuned}"
     return f"{start} Because it was picked for its low training cost, {expected}."
 
 
