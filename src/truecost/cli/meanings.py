@@ -13,6 +13,7 @@ MEANINGS = {
     "statements": "What is guaranteed beyond the mean.",
     "scope": "What was sampled, and what statements are about.",
     "refusals": "Why other statements cannot be made, by their quantities.",
+    "shown_better": "Every configuration of a list that is shown better, with its limits.",
     "families": "Families of instances, and the results on each.",
     "whole_list": "Which configurations of a list may be the best, or why that cannot be said.",
     "non_inferiority": "Whether it is shown to be at most the margin worse; null without one.",

@@ -107,6 +107,7 @@ def _parts() -> dict[str, Any]:
         "comparison": comparison | None,
         "statements": list[record(Statement, "grade")],  # type: ignore[misc]
         "refusals": dict[str, str],
+        "shown_better": dict[str, dict[str, float]],
         "families": keys(
             "Families",
             number=(int | None, "How many there are; null where none are known."),
@@ -433,7 +434,8 @@ def commands() -> dict[str, tuple[dict[str, Any], frozenset[str]]]:
     rows = {"configurations": assessed.pop("configurations")}
 
     def about(*names: str) -> dict[str, Any]:
-        return assessed | {name: parts[name] for name in names}
+        # A part that is not described yet may be anything.
+        return assessed | {name: parts.get(name, Any) for name in names}
 
     paper = {"bounds": parts["bounds"]}
     demo = about("certificate", "comparison", "statements", "optimism", "outlook")
