@@ -20,6 +20,7 @@ from starting import Starter
 from truecost import InputError, Journal, Scenario, Status, gather
 from truecost.campaigns.campaign import Progress
 from truecost.campaigns.gather import design_of, forecast, tasks
+from truecost.matrix import provenance
 from truecost.running import slots
 from truecost.running.caller import Caller
 
@@ -230,6 +231,9 @@ def test_the_command_line_from_scenario_to_matrix(tmp_path: Path) -> None:
         0 < forecasted["lower"] <= forecasted["cpu"] <= forecasted["upper"] <= forecasted["worst"]
     )
     said = truecost(*words, "--out", "m.npz", folder=tmp_path).stdout
+    origin = provenance.read(tmp_path / "m.npz")
+    assert origin is not None
+    assert (origin.tool, origin.proposed) == ("truecost gather", "beforehand")
     assert "4 configurations × 3 instances × 2 runs = 24 runs" in said
     report = json.loads(truecost("info", "runs.db", "--json", folder=tmp_path).stdout)
     assert report["journal"]["runs"] == 24

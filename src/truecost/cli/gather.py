@@ -61,6 +61,7 @@ def gather(
     is missing.
     """
     from truecost.campaigns import gather as gathering
+    from truecost.importers.detect import import_runs
     from truecost.journal.journal import Journal
 
     check_out(out, endings=MATRICES)
@@ -77,10 +78,11 @@ def gather(
     with campaign(pool, quiet=quiet) as execution:
         gathering.gather(read, path, **size, **execution)
     with Journal.read(path) as book:
-        table = book.table()
-        if out is not None:
-            book.matrix(table=table).save(out)
-        data = summary(book, table)
+        data = summary(book, book.table())
+    if out is not None:
+        log = import_runs(path)
+        # How configurations were chosen goes with them, wherever there is room for it.
+        log.matrix.save(out, trajectory=None if out.suffix == ".csv" else log.trajectory)
 
     def lines() -> None:
         print_summary(data)
