@@ -127,7 +127,7 @@ def test_a_validation_is_told_as_it_was(
         "--budget",
         "120runs",
     )
-    ended = run("validate", *words, *FAST)
+    ended = run("validate", *words, *FAST, "--yes")
     assert ended.returncode == 0, ended.stderr
     told = answers(run, "irace-validate.db")
     assert {"bound", "plan"} <= set(told)

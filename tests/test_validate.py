@@ -335,7 +335,7 @@ def runner(tmp_path: Path) -> Path:
     return tmp_path
 
 
-FAST = ("--workers", "2", "--no-pin", "--quiet")
+FAST = ("--workers", "2", "--no-pin", "--quiet", "--yes")
 
 
 def test_from_an_irace_log_to_a_certificate(runner: Path) -> None:
@@ -429,6 +429,16 @@ def test_from_a_smac_log_to_a_certificate(tmp_path: Path) -> None:
     assert ended.returncode in (0, 1), ended.stderr
     assert "new instances" in ended.stdout
     assert "configuration 5" in ended.stdout.lower().replace("\n", " ") or "(5)" in ended.stdout
+
+
+def test_a_program_named_by_a_log_is_not_started_without_asking(runner: Path) -> None:
+    """The log of a stranger would run a program of his choice."""
+    words = ("irace.Rdata", "--low", "0", "--high", "12", "--instances", "test/*")
+    ended = run("validate", *words, "--budget", "20runs", "--no-pin", cwd=runner)
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1), ended
+    assert "--yes" in ended.stderr
+    assert "target-runner" in ended.stderr
+    assert not list(runner.glob("*.db"))
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,8 @@ class Outcome:
         In a few words, why the run was not solved.
     cap
         Of a run that is CENSORED: at how many seconds it was stopped.
+    stdout, stderr, command
+        Of a run that failed: the end of what it printed, and a command line that repeats it.
     """
 
     status: Status
@@ -75,6 +77,9 @@ class Outcome:
     method: str = ""
     detail: str = ""
     cap: float | None = None
+    stdout: bytes = b""
+    stderr: bytes = b""
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

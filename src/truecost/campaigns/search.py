@@ -69,6 +69,10 @@ class Search:
         self._heats = Heats(len(self._training), settings.runs, seed=settings.seed, low=low)
         self.configurations: list[Configuration] = []
         self.origins: list[str] = []
+        # Their names, and the parents as of so many runs and an incumbent: found anew for every
+        # proposal, they would cost more the longer a search is.
+        self._known: set[str] = set()
+        self._ranked: tuple[tuple[int, int], list[Configuration]] | None = None
         self._exhausted, self._size = False, scenario.space.size()
         # What the model of the costs offers in the heat it was made for, and where runs were
         # stopped at a cap.
@@ -106,6 +110,7 @@ class Search:
             row: list[float] = []
             place, stopped = len(costs), False
             self.configurations.append(found.configuration)
+            self._known.add(found.configuration.name)
             self.origins.append(found.origin)
             self._each = np.vstack([self._each, np.zeros((1, 2))])
             for instance, number in zip(order.instances, order.numbers, strict=True):
@@ -253,14 +258,13 @@ class Search:
         if self._exhausted:
             return False
         number = len(self.configurations)
-        known = {configuration.name for configuration in self.configurations}
         found = (
             self._proposed[number]
             if number < len(self._proposed)
             else propose(
                 self._scenario.space,
                 self._parents(),
-                known,
+                self._known,
                 seed=self.settings.seed,
                 number=number,
                 spent=self._share(),
@@ -274,6 +278,7 @@ class Search:
         if number == len(self._proposed):
             self._proposed.append(found)
         self.configurations.append(found.configuration)
+        self._known.add(found.configuration.name)
         self.origins.append(found.origin)
         self._heats.enter()
         if number == len(self._each):
@@ -320,15 +325,15 @@ class Search:
         of its runs.
         """
         heats = self._heats
-        least = heats.count(self.incumbent) / 2 if self.configurations else 0
-        places = [
-            place
-            for place in range(len(self.configurations))
-            if not heats.out[place] and heats.count(place) >= max(least, 1)
-        ]
-        apart = heats.apart(places, self.incumbent) if places else np.empty(0)
-        ranked = np.argsort(apart, kind="stable")[:PARENTS]
-        return [self.configurations[places[rank]] for rank in ranked]
+        moment = heats.made, self.incumbent
+        if self._ranked is None or self._ranked[0] != moment:
+            least = heats.count(self.incumbent) / 2 if self.configurations else 0
+            enough = np.flatnonzero(heats.counts >= max(least, 1)).tolist()
+            places = [place for place in enough if not heats.out[place]]
+            apart = heats.apart(places, self.incumbent) if places else np.empty(0)
+            ranked = [places[rank] for rank in np.argsort(apart, kind="stable")[:PARENTS]]
+            self._ranked = moment, [self.configurations[place] for place in ranked]
+        return self._ranked[1]
 
     # ---- runs ------------------------------------------------------------------------------------
 

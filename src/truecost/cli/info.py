@@ -7,6 +7,7 @@ from truecost.cli.command import declared
 from truecost.cli.options import Json, Question, option
 from truecost.cli.printing import answer
 from truecost.cli.reading import Source
+from truecost.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,11 +15,18 @@ if TYPE_CHECKING:
     from truecost.show.blocks import Section
 
 
+# Lines of output of a failed run that are printed; all of them are in the JSON.
+SHOWN_LINES = 10
+
+
 @declared
 def info(
     source: Source,
     question: Question,
     top: Annotated[int, option("How many configurations to show, the best first.", min=1)] = 10,
+    failed: Annotated[
+        bool, option("Show why runs of a journal failed, what they printed, and how to repeat one.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Summarise runs: how good each configuration is, how noisy that number is, and where the noise
@@ -29,6 +37,9 @@ def info(
     """
     from truecost.cli.gather import print_summary
 
+    if failed:
+        _print_failures(source.place, json)
+        return
     journal = _journal(source.place)
     # A journal without a run that counts has nothing to assess yet.
     empty = journal is not None and not journal["counted"]
@@ -48,6 +59,38 @@ def info(
         return what_was_run(assessment, context(source, question), top)
 
     answer(json, data, section)
+
+
+def _print_failures(path: "Path | None", json: bool) -> None:
+    """Failed runs by cause."""
+    from dataclasses import asdict
+
+    from truecost.cli.printing import print_line
+    from truecost.journal.journal import Journal
+    from truecost.show.numbers import counted
+
+    if path is None or _journal(path) is None:
+        raise InputError("Expected a journal with --failed: other files keep no output of runs.")
+    with Journal.read(path) as journal:
+        failures = journal.failures()
+
+    def lines() -> None:
+        if not failures:
+            print_line("No output of failed runs is kept in this journal.")
+        for failure in failures:
+            print_line(
+                f"{counted(failure.runs, 'run')} {failure.status}: {failure.detail}", "strong"
+            )
+            print_line(
+                f"One of them: configuration {failure.configuration} on {failure.instance}, run "
+                f"{failure.number}. To repeat it:"
+            )
+            print_line(f"  {failure.command}", wrap=False)
+            for name, text in (("stdout", failure.stdout), ("stderr", failure.stderr)):
+                for line in text.strip().splitlines()[-SHOWN_LINES:]:
+                    print_line(f"  {name}: {line}", wrap=False)
+
+    answer(json, lambda: {"failures": [asdict(failure) for failure in failures]}, lines)
 
 
 def _journal(path: "Path | None") -> dict[str, Any] | None:

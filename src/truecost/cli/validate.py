@@ -1,6 +1,7 @@
 """`truecost validate`."""
 
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -83,6 +84,9 @@ def validate(
     dry_run: Annotated[bool, option("Only say what would be run.", "--dry-run")] = False,
     out: Annotated[Path | None, out_option("the report, NAME-validate.html if not given")] = None,
     unit: Unit = None,
+    yes: Annotated[
+        bool, option("Run the program that the log names without asking.", "--yes")
+    ] = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -111,6 +115,7 @@ def validate(
     named = {"configuration": first, "default": second or source.default}
     deterministic = False
     folders: tuple[Path, ...] = ()
+    named_by_log = scenario is None
     if scenario is None:
         made = _from_log(source, log, Path(f"{source.stem}-validate"), instances)
         scenario, deterministic, folders = made.path, made.deterministic, made.folders
@@ -123,6 +128,8 @@ def validate(
         _announce(read, entry_of(log, read, instances=fresh or instances, **named), path, budget)
     if dry_run:
         return
+    if named_by_log:
+        _confirm(read, yes)
     with campaign(pool, quiet=quiet, note=_state) as execution:
         validated = validating.validate(
             log,
@@ -166,6 +173,19 @@ def _from_log(source: Source, log: "Import", folder: Path, pattern: str | None) 
             "its configurations; or a second `configuration` to compare with."
         )
     return made
+
+
+def _confirm(scenario: "Scenario", yes: bool) -> None:
+    """Ask before a program is started that a log names: whoever wrote the log chose it."""
+    if yes:
+        return
+    words = shlex.join(scenario.target.command or ())
+    question = f"The log names the program to run: {words}\nIn the folder {scenario.folder}."
+    if not sys.stdin.isatty():
+        raise InputError(f"{' '.join(question.split())} Read it, then allow it: --yes.")
+    print_line(question, wrap=False)
+    if not typer.confirm("Run it?", err=True):
+        raise InputError("Nothing was run.")
 
 
 def _announce(scenario: "Scenario", entry: "Entry", path: Path, budget: str | None) -> None:

@@ -128,6 +128,12 @@ def _irace(
         command = _by_r(path, folder)
     else:
         command = _program(scenario, start, path)
+    # What `env` would take for one of its options or variables must not come out of a log.
+    if command[0].startswith("-") or "=" in command[0]:
+        raise InputError(
+            f"expected a program that runs the target, got {command[0]!r:.80}: write a `scenario` "
+            "by hand."
+        )
     # irace starts its target in its own folder.
     command = ["env", "-C", str(start), *command]
     command = [word.replace("{", "{{").replace("}", "}}") for word in command]

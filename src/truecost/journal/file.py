@@ -4,9 +4,14 @@ words.
 
 import contextlib
 import difflib
+import hashlib
 import json
 import os
+import secrets
+import shutil
 import sqlite3
+import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -65,6 +70,20 @@ SCHEMAS = {
 }
 
 
+# Output of failed runs; journals of 0.2 get it when they are written to again.
+OUTPUTS = (
+    "CREATE TABLE outputs (id INTEGER PRIMARY KEY, configuration INTEGER NOT NULL, "
+    "instance INTEGER NOT NULL, number INTEGER NOT NULL, status INTEGER NOT NULL, "
+    "detail TEXT NOT NULL, command TEXT NOT NULL, stdout BLOB NOT NULL, stderr BLOB NOT NULL)"
+)
+# How the digest of a value of the environment begins, before its salt.
+SEALED = "sealed"
+# Reading takes so many seconds at most, and so many of SQLite's steps pass between looks.
+READING, STEPS = 60.0, 100_000
+# How often a journal that is being written is copied anew, should it change meanwhile.
+COPIES = 100
+
+
 class JournalError(TruecostError):
     """A journal that cannot be written any further; what is in it stays."""
 
@@ -81,6 +100,106 @@ def check_header(path: Path) -> None:
         raise InputError(f"{path}: expected a journal of truecost, an SQLite file, and it is none.")
 
 
+def open_reading(path: Path) -> tuple[sqlite3.Connection, contextlib.ExitStack]:
+    """A connection that neither changes the file nor leaves anything beside it, and what to close
+    with it.
+
+    Opened in its folder, a journal that is being written would get SQLite's lock files, and one
+    with a rollback journal beside it would be changed by whatever that says. So what is closed is
+    opened as immutable, and what has a log is copied first.
+    """
+    if Path(f"{path}-journal").exists():
+        raise InputError(
+            f"{path}: expected a journal of truecost, which never has a file {path.name}-journal "
+            "beside it: SQLite would change or delete files that it names. Move it away."
+        )
+    stack = contextlib.ExitStack()
+    with told(path):
+        try:
+            if Path(f"{path}-wal").exists():
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="truecost-read-"))
+                copy = Path(folder) / "journal.db"
+                _copy_live(path, copy)
+                address = copy.as_uri()
+            else:
+                address = f"{path.absolute().as_uri()}?immutable=1"
+            connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=30)
+            stack.callback(connection.close)
+            end = time.monotonic() + READING
+            connection.set_progress_handler(lambda: time.monotonic() > end, STEPS)
+            connection.execute("PRAGMA trusted_schema = 0")
+            connection.execute("PRAGMA query_only = 1")
+            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+        except BaseException:
+            stack.close()
+            raise
+    return connection, stack
+
+
+def _copy_live(path: Path, copy: Path) -> None:
+    """A consistent copy of a journal and its log, whether somebody writes or was killed.
+
+    The file itself changes only when the log is put into it. If it did not while both were copied,
+    and the log was not begun anew, they belong together; what was appended meanwhile is there or
+    torn, and SQLite leaves out what is torn.
+    """
+    log, log_copy = Path(f"{path}-wal"), Path(f"{copy}-wal")
+    for attempt in range(COPIES):
+        try:
+            before = path.stat(), _salt(log)
+            shutil.copyfile(path, copy)
+            shutil.copyfile(log, log_copy)
+            after = path.stat(), _salt(log)
+        except FileNotFoundError:
+            # Closed meanwhile: the log is in the file now.
+            log_copy.unlink(missing_ok=True)
+            shutil.copyfile(path, copy)
+            if not log.exists():
+                return
+            continue
+        same = all(
+            getattr(before[0], key) == getattr(after[0], key)
+            for key in ("st_mtime_ns", "st_size", "st_ino")
+        )
+        if same and before[1] == after[1]:
+            return
+        time.sleep(0.01 * (attempt + 1))
+    raise InputError(f"{path}: expected a journal that can be copied, and it changed all the time.")
+
+
+def _salt(log: Path) -> bytes:
+    """What changes when a log is begun anew."""
+    with log.open("rb") as file:
+        return file.read(32)
+
+
+def check_schema(connection: sqlite3.Connection, path: Path, kind: str) -> None:
+    """Refuse a file with anything in it that truecost did not write.
+
+    A view in the place of a table may never end, and a trigger do what nobody asked for.
+    """
+    with contextlib.closing(sqlite3.connect(":memory:")) as ours:
+        ours.executescript(SCHEMAS[kind])
+        ours.execute(OUTPUTS)
+        expected = _objects(ours)
+    found = _objects(connection)
+    for key in sorted(found.keys() | expected.keys()):
+        if found.get(key) != expected.get(key) and key != ("table", "outputs"):
+            raise InputError(
+                f"{path}: expected a journal as truecost writes it, got another {key[0]} "
+                f"{key[1]!r:.60}."
+            )
+    key = ("table", "outputs")
+    if key in found and found[key] != expected[key]:
+        raise InputError(f"{path}: expected a journal as truecost writes it, got other outputs.")
+
+
+def _objects(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
+    """The SQL of everything in a database, however it is broken into lines."""
+    rows = connection.execute("SELECT type, name, sql FROM sqlite_master LIMIT 1000").fetchall()
+    return {(kind, name): " ".join((sql or "").split()) for kind, name, sql in rows}
+
+
 @contextlib.contextmanager
 def told(path: Path) -> Iterator[None]:
     """SQLite's errors in our words."""
@@ -91,6 +210,10 @@ def told(path: Path) -> Iterator[None]:
         if "disk is full" in text or "disk I/O" in text:
             raise JournalError(
                 f"{path}: {text}: what is in the journal stays readable; make room and start again, nothing is run twice."
+            ) from error
+        if "interrupted" in text:
+            raise InputError(
+                f"{path}: expected a journal that is read within {READING:g} s, got none."
             ) from error
         if "readonly" in text or "unable to open" in text:
             raise InputError(
@@ -126,6 +249,22 @@ def enter(connection: sqlite3.Connection, name: str, values: Mapping[str, Any]) 
     connection.execute('INSERT OR IGNORE INTO configurations (name, "values") VALUES (?, ?)', row)
 
 
+def sealed(fingerprint: Mapping[str, Any], like: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A fingerprint whose environment has salted digests in the place of values, with the salts of
+    another one; as it is where that has the values themselves, as journals of 0.2 do.
+    """
+    environment = fingerprint.get("target", {}).get("environment", {})
+    before = {} if like is None else like.get("target", {}).get("environment", {})
+    digests = {}
+    for name, value in environment.items():
+        mark, _, rest = str(before.get(name, SEALED)).partition(":")
+        salt = rest.partition(":")[0] or secrets.token_hex(16)
+        digest = hashlib.scrypt(value.encode(), salt=salt.encode(), n=2**14, r=8, p=1).hex()
+        digests[name] = f"{SEALED}:{salt}:{digest[:32]}" if mark == SEALED else value
+    target = {**fingerprint.get("target", {}), "environment": digests}
+    return {**fingerprint, "target": target} if environment else dict(fingerprint)
+
+
 def what_changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """The first things in which two fingerprints differ, in words."""
     old, new = _flat(before), _flat(now)
@@ -141,6 +280,8 @@ def what_changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
             parts.append(
                 f"space: {'; '.join(changed[:2])}" if changed else "space: other line ends"
             )
+        elif key.startswith("target.environment.") and key in old.keys() & new.keys():
+            parts.append(f"{key} has another value")
         elif key.startswith("programs."):
             parts.append(f"the file {key.removeprefix('programs.')} has changed")
         else:

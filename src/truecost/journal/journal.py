@@ -26,11 +26,15 @@ from truecost.errors import InputError
 from truecost.journal.file import (
     APPLICATION,
     LOCKED_BYTE,
+    OUTPUTS,
     SCHEMAS,
     SEARCHES,
     VERSIONS,
     check_header,
+    check_schema,
     enter,
+    open_reading,
+    sealed,
     statements,
     told,
     what_changed,
@@ -41,6 +45,10 @@ from truecost.matrix import CostMatrix
 from truecost.runs import NO_SEED, NO_STATUS, Instance, Machine, Run, RunPlan, Status
 from truecost.space.space import Configuration
 
+# A matrix of more cells than this must not be empty but for one in so many.
+MOST_CELLS, MOST_EMPTY = 2**27, 1000
+# Bytes of output of failed runs that a journal keeps in all.
+MOST_OUTPUT = 64_000_000
 Kind = Literal["gather", "configure", "validate", "explain"]
 # What a budget counts.
 Unit = Literal["runs", "seconds"]
@@ -84,6 +92,24 @@ class RunDesign:
         return len(self.configurations) * len(self.instances) * self.runs
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Runs that failed for the same reason: how many, and one of them as an example.
+
+    `command` repeats the example by hand; values of the scenario's environment are left out.
+    """
+
+    status: str
+    detail: str
+    runs: int
+    configuration: str
+    instance: str
+    number: int
+    command: str
+    stdout: str
+    stderr: str
+
+
 class Journal:
     """An open journal; `read` and `write` open one. Its `kind` is the command that made it."""
 
@@ -92,8 +118,11 @@ class Journal:
         self._connection = connection
         self._lock = lock
         self.set_aside: Path | None = None
+        self._stack = contextlib.ExitStack()
         self.kind: Kind = "gather"
         self._machines: dict[Machine, int] = {}
+        # Bytes of output that may still be kept; None before anybody looked.
+        self._room: int | None = None
         self._known: dict[str, dict[str, int]] = {"configurations": {}, "instances": {}}
 
     @classmethod
@@ -101,27 +130,13 @@ class Journal:
         """Open a journal for reading, also one that is being written."""
         path = Path(path)
         check_header(path)
-        address = path.absolute().as_uri()
-        # As a reader that may tidy up behind itself; else as one that may not; and in a folder
-        # where nothing can be written, nobody else writes either.
-        for mode in ("mode=rw", "mode=ro", "immutable=1"):
-            connection = sqlite3.connect(
-                f"{address}?{mode}", uri=True, isolation_level=None, timeout=30
-            )
-            try:
-                connection.execute("PRAGMA query_only = 1")
-                connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-                break
-            except sqlite3.Error as error:
-                connection.close()
-                failure = error
-        else:
-            with told(path):
-                raise failure
+        connection, stack = open_reading(path)
         journal = cls(path, connection, None)
+        journal._stack = stack
         try:
             with told(path):
                 journal._check_kind()
+                check_schema(connection, path, journal.kind)
         except BaseException:
             journal.close()
             raise
@@ -183,11 +198,12 @@ class Journal:
         return journal
 
     def _begin(self, scenario: Described, kind: Kind) -> None:
-        fingerprint = json.dumps(scenario.fingerprint(), sort_keys=True)
+        now = scenario.fingerprint()
         if self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
-            self._create(scenario, kind, fingerprint)
+            self._create(scenario, kind, json.dumps(sealed(now, None), sort_keys=True))
             return
         self._check_kind()
+        check_schema(self._connection, self.path, self.kind)
         if self.kind != kind:
             raise InputError(
                 f"{self.path}: expected a journal of truecost {kind}, got one of truecost {self.kind}, which chose its runs "
@@ -196,6 +212,7 @@ class Journal:
         before = self._connection.execute(
             "SELECT value FROM meta WHERE key = 'fingerprint'"
         ).fetchone()[0]
+        fingerprint = json.dumps(sealed(now, json.loads(before)), sort_keys=True)
         if before != fingerprint and not self._has_runs():
             # The first run could not even be started, and the scenario was mended since: nothing is
             # there to be mixed.
@@ -241,6 +258,7 @@ class Journal:
                 connection.execute(f"DROP TABLE {table}")
             for statement in statements(SCHEMAS[kind]):
                 connection.execute(statement)
+            connection.execute(OUTPUTS)
             rows = [("scenario", scenario.name), ("fingerprint", fingerprint)]
             connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
         self.kind = kind
@@ -377,6 +395,68 @@ class Journal:
                         ended,
                     ),
                 )
+                self._keep_output(connection, run)
+
+    def _keep_output(self, connection: sqlite3.Connection, run: Run) -> None:
+        """Keep what a failed run printed, as long as there is room."""
+        outcome = run.outcome
+        if not outcome.command:
+            return
+        if self._room is None:
+            # A journal of 0.2 has no such table yet.
+            names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            if "outputs" not in names:
+                connection.execute(OUTPUTS)
+            query = "SELECT coalesce(sum(length(stdout) + length(stderr)), 0) FROM outputs"
+            self._room = MOST_OUTPUT - connection.execute(query).fetchone()[0]
+        size = len(outcome.stdout) + len(outcome.stderr)
+        if size > self._room:
+            return
+        self._room -= size
+        connection.execute(
+            "INSERT INTO outputs (configuration, instance, number, status, detail, command, stdout,"
+            " stderr) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                self._id("configurations", run.configuration),
+                self._id("instances", run.instance),
+                run.number,
+                int(outcome.status),
+                outcome.detail,
+                outcome.command,
+                outcome.stdout,
+                outcome.stderr,
+            ),
+        )
+
+    def failures(self) -> list[Failure]:
+        """Failed runs by their cause, the most frequent first, with the output of the latest of
+        each.
+        """
+        with self.transaction(reading=True) as connection:
+            names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            if "outputs" not in names:
+                return []
+            rows = connection.execute(
+                "SELECT o.status, o.detail, count(*), c.name, i.name, o.number, o.command, o.stdout,"
+                " o.stderr, max(o.id) FROM outputs o"
+                " JOIN configurations c ON c.id = o.configuration"
+                " JOIN instances i ON i.id = o.instance"
+                " GROUP BY o.status, o.detail ORDER BY count(*) DESC, o.id"
+            ).fetchall()
+        return [
+            Failure(
+                status=Status(row[0]).label,
+                detail=str(row[1]),
+                runs=row[2],
+                configuration=str(row[3]),
+                instance=str(row[4]),
+                number=row[5],
+                command=str(row[6]),
+                stdout=bytes(row[7]).decode("utf-8", "replace"),
+                stderr=bytes(row[8]).decode("utf-8", "replace"),
+            )
+            for row in rows
+        ]
 
     def answered(self, metric: Metric) -> bool:
         """Whether any run there is came through, as the metric has it."""
@@ -589,6 +669,11 @@ class Journal:
             )
         present = [np.unique(places) for places in (configuration, instance)]
         shape = len(present[0]), len(present[1]), int(number.max()) + 1
+        if math.prod(shape) > MOST_CELLS and math.prod(shape) > MOST_EMPTY * len(number):
+            raise InputError(
+                f"{self.path}: expected runs that fill a matrix, got {len(number):,} of "
+                f"{math.prod(shape):,} cells."
+            )
         where = (
             np.searchsorted(present[0], configuration),
             np.searchsorted(present[1], instance),
@@ -615,6 +700,7 @@ class Journal:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+        self._stack.close()
         if self._lock is not None:
             os.close(self._lock)
 

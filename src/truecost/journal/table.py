@@ -1,6 +1,7 @@
 """The runs of a journal as columns, and which of them must wait for slower ones."""
 
 import json
+import math
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -67,6 +68,8 @@ def read_table(connection: sqlite3.Connection, kind: str) -> RunTable:
         places_of(ids, columns[key])
         for ids, key in zip(order, ("configuration", "instance"), strict=True)
     )
+    if (configuration < 0).any() or (instance < 0).any() or (columns["number"] < 0).any():
+        raise ValueError("runs of configurations or instances that are not there")
     ahead = np.zeros(len(columns["id"]), dtype=bool)
     if counted is not None:
         # A search counts a batch of runs when all of it is there; those stopped at a cap have
@@ -131,11 +134,13 @@ def _columns(connection: sqlite3.Connection, kind: str) -> dict[str, NDArray[Any
 
 def places_of(ids: Sequence[int], values: NDArray[np.int64]) -> NDArray[np.int64]:
     """The place of each value in a list of ids, -1 where it is not in it."""
-    lookup = np.full(
-        max([0, *ids, *(values.max(initial=0, keepdims=True))]) + 1, -1, dtype=np.int64
-    )
-    lookup[list(ids)] = np.arange(len(ids))
-    return lookup[values]
+    # By searching: a table of all ids up to the largest would be as large as a damaged file says.
+    listed = np.array(ids, dtype=np.int64)
+    order = np.argsort(listed, kind="stable")
+    if not len(listed):
+        return np.full(values.shape, -1, dtype=np.int64)
+    nearest = order[np.minimum(np.searchsorted(listed[order], values), len(listed) - 1)]
+    return np.where(listed[nearest] == values, nearest, -1)
 
 
 def first_of(first: Sequence[int], ids: Sequence[int]) -> list[int]:
@@ -156,9 +161,11 @@ def ahead_of(
     counts.
     """
     configurations, instances, runs = size
+    if math.prod(size) >= 2**62:
+        raise ValueError(f"a design of {configurations} × {instances} × {runs} runs")
     inside = (configuration < configurations) & (instance < instances) & (number < runs)
     place = (number * instances + instance) * configurations + configuration
-    done = np.zeros(configurations * instances * runs + 1, dtype=bool)
-    done[place[inside]] = True
-    first = int(np.argmin(done)) if last is None else min(int(np.argmin(done)), last)
-    return inside & recent & (place >= first)
+    done = np.unique(place[inside])
+    # The first number that is missing.
+    first = int(np.argmin(np.append(done == np.arange(len(done)), False)))
+    return inside & recent & (place >= (first if last is None else min(first, last)))

@@ -65,6 +65,8 @@ class Heats:
         # Of each configuration: its costs, the first ones of the order of its heat.
         self._costs: list[list[float]] = []
         self._heat: list[int] = []
+        # How many these are, in an array with room to grow: asked for all of them at once.
+        self._counts = np.zeros(64, dtype=np.int64)
         self.out: list[bool] = []
         self.granted: tuple[float, ...] = ()
         self.incumbent: int | None = None
@@ -105,12 +107,15 @@ class Heats:
         self._orders = [order]
         self._costs, self._heat = [list(row) for row in costs], [0] * len(costs)
         self.out, self.members, self.incumbent = list(out), [leader], leader
+        self._counts = np.array([*map(len, costs), *[0] * 64], dtype=np.int64)
         self.made = sum(map(len, costs))
         self.granted = (float(self.made),)
 
     def enter(self) -> int:
         """One more configuration, in the heat that is open; its number."""
         place = len(self._costs)
+        if place == len(self._counts):
+            self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
         self._costs.append([])
         self._heat.append(len(self._orders) - 1)
         self.out.append(False)
@@ -120,6 +125,7 @@ class Heats:
     def note(self, place: int, cost: float) -> None:
         """The cost of a configuration's next run."""
         self._costs[place].append(cost)
+        self._counts[place] += 1
         self.made += 1
 
     def cell_at(self, position: int) -> int:
@@ -134,6 +140,11 @@ class Heats:
     def count(self, place: int) -> int:
         """How many runs a configuration has."""
         return len(self._costs[place])
+
+    @property
+    def counts(self) -> IntArray:
+        """How many runs each configuration has."""
+        return self._counts[: len(self._costs)]
 
     def total(self, place: int) -> float:
         """The sum of a configuration's costs."""

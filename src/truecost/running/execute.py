@@ -4,6 +4,7 @@ check.
 
 import shlex
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from truecost.running.caller import Caller
@@ -17,6 +18,8 @@ from truecost.space.space import Configuration
 # What a check and a version command may take, in seconds: they are not part of a run.
 CHECK_WALL, VERSION_WALL = 600.0, 60.0
 VETO = 1
+# So much of the end of stdout and stderr of a failed run is kept, in bytes.
+KEPT_OUTPUT = 64_000
 # What Python and R write before they exit with 1 for a fault of the program itself.
 BROKE = ("Traceback (most recent call last):", "Execution halted")
 CHECK_FAILED = "the check itself failed"
@@ -47,7 +50,7 @@ def execute(
         status, detail = Status.CENSORED, f"stopped at its cap of {cap:g} s"
     elif status == Status.SOLVED and scenario.target.check is not None:
         status, detail = _check(slot, caller, instance, seed, ended.stdout)
-    return Outcome(
+    outcome = Outcome(
         status=status,
         cpu=ended.cpu,
         wall=ended.wall,
@@ -58,6 +61,15 @@ def execute(
         method=slot.method,
         detail=detail,
         cap=cap if capped else None,
+    )
+    if status not in (Status.CRASHED, Status.VETOED, Status.ABORTED):
+        return outcome
+    return replace(
+        outcome,
+        stdout=ended.stdout[-KEPT_OUTPUT:],
+        stderr=ended.stderr[-KEPT_OUTPUT:],
+        # Values of the environment may be secrets, and this is written down.
+        command=by_hand(caller, configuration, instance, seed, outcome, values=False),
     )
 
 
@@ -113,11 +125,21 @@ def _check(
 
 
 def by_hand(
-    caller: Caller, configuration: Configuration, instance: Instance, seed: int, outcome: Outcome
+    caller: Caller,
+    configuration: Configuration,
+    instance: Instance,
+    seed: int,
+    outcome: Outcome,
+    *,
+    values: bool = True,
 ) -> str:
-    """A run as a command line to paste into a shell; with its check where that is what went wrong."""
+    """A run as a command line to paste into a shell; with its check where that is what went wrong,
+    and with the values of the scenario's environment or with dots in their place.
+    """
     scenario = caller.scenario
     environment = scenario.target.environment
+    if not values:
+        environment = dict.fromkeys(environment, "…")
     words = caller.command_line(configuration, instance, seed)
     line = pasted(words, scenario.folder, environment)
     broke = outcome.status == Status.ABORTED and outcome.detail.startswith(CHECK_FAILED)

@@ -25,6 +25,8 @@ from truecost.space.space import STYLES, Space
 
 # Stands in a scenario that was written from a log which does not say what it ran.
 FILL_IN = "FILL_IN_YOUR_SOLVER"
+# Keys of [target] that came after 0.1.
+LATER_KEYS = {"program", "private", "own_folder", "whole"}
 # What a command may ask for, beside the instance's own columns.
 PLACEHOLDERS = (
     "arguments",
@@ -120,7 +122,7 @@ class Scenario:
         return {
             "seed": self.seed,
             # Keys that came after 0.1 count where they are set: older journals stay the same.
-            "target": _settled(self.target, {"version"}, {"program", "private", "own_folder"}),
+            "target": _settled(self.target, {"version"}, LATER_KEYS),
             "programs": self._programs(),
             "answer": self.answer.model_dump(mode="json"),
             "space": self.space_text,
