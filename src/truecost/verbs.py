@@ -173,6 +173,7 @@ def compare(
     labels: tuple[str, str] = ("OLD", "NEW"),
     delta: float = 0.05,
     primary: Primary | None = None,
+    margin: str | None = None,
     rng: Rng = None,
     **reading: Any,
 ) -> Assessment:
@@ -190,8 +191,9 @@ def compare(
         Which configuration of each; by default the only one, or the incumbent of a search.
     labels
         What to call two configurations of one name.
-    delta, primary, rng
-        As in `assess`.
+    delta, primary, margin, rng
+        As in `assess`; whether NEW is shown to be at most the margin worse is
+        `.beside.non_inferiority`.
     reading
         As in `import_runs`, for both.
     """
@@ -204,27 +206,9 @@ def compare(
         configuration=log.trajectory.incumbent,
         delta=delta,
         primary=primary,
+        margin=margin,
         rng=rng,
     )
-
-
-def no_worse(assessment: Assessment, margin: float) -> bool:
-    """Whether the configuration is shown to be at most this much worse than the default.
-
-    By mean cost, a `margin` of 0.05 allows for 5 % more; by wins, for 5 percentage points less than
-    half of the runs.
-    """
-    if assessment.primary == "wins":
-        wins = assessment.wins
-        return wins is not None and wins.condition is None and wins.limit > 0.5 - margin
-    ratio = next(
-        (each for each in assessment.statements if each.quantity == "ratio of means"), None
-    )
-    if ratio is None:
-        # Costs may be negative, where no ratio means anything: then only "not above" can be shown.
-        comparison = assessment.comparison
-        return comparison is not None and comparison.upper is not None and comparison.upper <= 0
-    return ratio.condition is None and ratio.limit * (1 + margin) >= 1
 
 
 def _log(runs: CostMatrix | Import, trajectory: Trajectory | None = None) -> Import:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from truecost.cli.command import declared
-from truecost.cli.options import ContentSeed, Delta, Json, PrimaryCriterion, Unit, option
+from truecost.cli.options import ContentSeed, Delta, Json, Margin, PrimaryCriterion, Unit, option
 from truecost.cli.printing import answer
 from truecost.cli.reading import Source
-from truecost.errors import InputError
 
 if TYPE_CHECKING:
     from truecost.judge.assessment import Assessment
@@ -49,9 +48,7 @@ def compare(
             "What must be shown for exit code 0; that nothing is shown to be worse if not given."
         ),
     ] = None,
-    margin: Annotated[
-        str | None, option("With no-worse: how much worse is allowed, 5% or 0.05.")
-    ] = None,
+    margin: Margin = None,
     delta: Delta = 0.05,
     primary: PrimaryCriterion = None,
     seed: ContentSeed = None,
@@ -71,7 +68,8 @@ def compare(
     """
     from truecost import verbs
 
-    allowed = _margin(require, margin)
+    if margin is None and require is Require.NO_WORSE:
+        margin = "0%"
     paths, names = zip(*(_split(str(each)) for each in (source.runs, new)), strict=True)
     logs = [replace(source, runs=path).read() for path in paths]
     assessment = verbs.compare(
@@ -80,16 +78,17 @@ def compare(
         labels=(str(source.runs), new),
         delta=delta,
         primary=None if primary is None else primary.value,
+        margin=margin,
         rng=seed,
     )
     met = {
         None: assessment.grade != "worse",
         Require.BETTER: assessment.better,
-        Require.NO_WORSE: require is Require.NO_WORSE and verbs.no_worse(assessment, allowed),
+        Require.NO_WORSE: getattr(assessment.beside.non_inferiority, "shown", False),
     }[require]
     document = _document(assessment, unit)
     if json or format_ is Format.TEXT:
-        answer(json, lambda: _data(assessment, require, allowed, met), lambda: document)
+        answer(json, lambda: _data(assessment, require, met), lambda: document)
     else:
         from truecost.show import markdown
 
@@ -104,16 +103,13 @@ def _document(assessment: "Assessment", unit: str | None) -> "Document":
     return compared(assessment, Context(unit=unit or "cost"))
 
 
-def _data(
-    assessment: "Assessment", require: Require | None, margin: float, met: bool
-) -> dict[str, Any]:
+def _data(assessment: "Assessment", require: Require | None, met: bool) -> dict[str, Any]:
     return {
         "require": require,
-        "margin": margin,
         "met": met,
         "grade": assessment.grade,
         "primary": assessment.primary,
-        **assessment.to_dict("comparison", "statements", "approximate"),
+        **assessment.to_dict("comparison", "statements", "approximate", "non_inferiority"),
     }
 
 
@@ -123,18 +119,3 @@ def _split(text: str) -> tuple[Path, str | None]:
     if not colon or not path or Path(text).exists():
         return Path(text), None
     return Path(path), name
-
-
-def _margin(require: Require | None, text: str | None) -> float:
-    """The margin as a share."""
-    if text is None:
-        return 0.0
-    if require is not Require.NO_WORSE:
-        raise InputError("Expected --margin with --require no-worse only.")
-    try:
-        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share < 1:
-        raise InputError(f"Expected --margin from 0 to below 100%, as 5% or 0.05, got {text}.")
-    return share

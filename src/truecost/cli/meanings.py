@@ -36,7 +36,6 @@ MEANINGS = {
     "matrices": "The results on each matrix.",
     "claims": "The paper's claims on each example, with --splits.",
     "require": "What --require asks for; null where nothing must be shown.",
-    "margin": "The share by which the new version may be worse.",
     "met": "Whether the exit code is 0.",
     "grade": "better, worse or open.",
     "primary": "Which statement decides: mean or wins.",

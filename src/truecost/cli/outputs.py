@@ -440,7 +440,7 @@ def commands() -> dict[str, tuple[dict[str, Any], frozenset[str]]]:
     paper = {"bounds": parts["bounds"]}
     demo = about("certificate", "comparison", "statements", "optimism", "outlook")
     solver = typed("Solver", {"name": str, **demo, "better": bool, "report": str})
-    compared = {"require": str | None, "margin": float, "met": bool, "grade": str, "primary": str}
+    compared = {"require": str | None, "met": bool, "grade": str, "primary": str}
     plans, optional = _plans(), frozenset(assessed)
     explained = _explain(typed("Compared", about("comparison", "statements")))
     return {
@@ -448,7 +448,10 @@ def commands() -> dict[str, tuple[dict[str, Any], frozenset[str]]]:
         "certify": (about("certificate"), frozenset()),
         "report": (about(*AUDITED, "outlook") | rows | paper, frozenset()),
         "info": (assessed | rows | campaigns["info"], optional | {*rows, "journal"}),
-        "compare": (compared | about("comparison", "statements", "approximate"), frozenset()),
+        "compare": (
+            compared | about("comparison", "statements", "approximate", "non_inferiority"),
+            frozenset(),
+        ),
         "bound": (assessed | paper, optional),
         "plan": (assessed | plans, optional | frozenset(plans)),
         "gather": (
