@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+import scenarios
 
-from truecost import assess, import_runs
+from truecost import Scenario, assess, gather, import_runs
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix, families
 
@@ -109,3 +110,30 @@ def test_scores_have_a_direction() -> None:
     assert (log.matrix.low, log.matrix.high) == (-1.0, 0.0)
     assert "maximised" in " ".join(log.notes)
     assert assess(import_runs(frame, maximise=False), splits=2).incumbent == "b"
+
+
+def test_a_journal_keeps_families_and_runs_them_one_after_the_other(tmp_path: Path) -> None:
+    """An unfinished journal would have parts of many families, or a journal lose the families."""
+    path = scenarios.write(tmp_path, instances={"glob": "many/*/*", "families": "folder"})
+    for place in range(12):
+        file = tmp_path / "many" / f"f{place % 3}" / f"{place}.txt"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{place}\n")
+    scenario = Scenario.read(path)
+    labels = [instance.extras["family"] for instance in scenario.instances]
+    assert sorted(labels) == ["f0"] * 4 + ["f1"] * 4 + ["f2"] * 4
+    turns = [label for k, label in enumerate(labels) if not k or labels[k - 1] != label]
+    assert len(turns) == 3
+    gather(scenario, tmp_path / "runs.db", configurations=2, instances=12, runs=1, pool=1)
+    matrix = import_runs(tmp_path / "runs.db").matrix
+    assert matrix.families == tuple(labels)
+    answer = assess(matrix, sampled="family", chosen="from-list", raced=False, splits=2)
+    assert answer.certificate is not None
+    assert answer.certificate.instances == 3
+
+
+def test_a_scenario_says_what_is_wrong_with_its_families(tmp_path: Path) -> None:
+    """Families of a scenario that fit no instance would pass in silence."""
+    path = scenarios.write(tmp_path, instances={"glob": "instances/*", "families": "folder"})
+    with pytest.raises(InputError, match=r"instances\.families: .*all share one"):
+        Scenario.read(path)

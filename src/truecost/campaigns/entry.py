@@ -55,7 +55,7 @@ def entry_of(
     found: Sequence[Instance] = scenario.instances
     if given is not None:
         # In an order of chance: bets on instances sorted by size would not hold.
-        found = sorted(given, key=lambda instance: (scenario.place(instance), instance.name))
+        found = sorted(given, key=scenario.order)
     fresh = unseen(found, log, [Path.cwd(), scenario.folder])
     if not fresh:
         raise InputError(

@@ -42,6 +42,7 @@ from truecost.journal.file import (
 from truecost.journal.metric import Metric
 from truecost.journal.table import RunTable, places_of, read_table
 from truecost.matrix import CostMatrix
+from truecost.matrix.families import FAMILY
 from truecost.runs import NO_SEED, NO_STATUS, Instance, Machine, Run, RunPlan, Status
 from truecost.space.space import Configuration
 
@@ -695,7 +696,18 @@ class Journal:
             seeds=seeds,
             cutoff=metric.cutoff if metric.kind == "par" else None,
             utility=None if metric.kind != "utility" else str(metric.worth()),
+            families=self._families([table.instances[place] for place in present[1]]),
         )
+
+    def _families(self, instances: list[str]) -> list[str] | None:
+        """The family of each instance, where all have one."""
+        rows = self._connection.execute("SELECT name, extras FROM instances WHERE extras <> '{}'")
+        try:
+            labels = {name: json.loads(extras).get(FAMILY) for name, extras in rows}
+        except (ValueError, AttributeError, TypeError):  # somebody else wrote into the file
+            return None
+        families = [str(labels.get(name) or "") for name in instances]
+        return families if all(families) else None
 
     def close(self) -> None:
         """Close the file."""

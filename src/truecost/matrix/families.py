@@ -14,6 +14,8 @@ from pathlib import Path, PurePosixPath
 from truecost.errors import InputError
 
 FOLDER = "folder"
+# Where a scenario and a journal keep the family of an instance.
+FAMILY = "family"
 # What the column of families is called, by those who have one.
 COLUMNS = ("family", "families", "family_name", "class", "group")
 # Of the instances without a family, how many a message names.

@@ -20,6 +20,7 @@ from pydantic import Field
 
 from truecost.errors import InputError
 from truecost.journal.metric import TomlTable
+from truecost.matrix.families import FAMILY, FOLDER, families_of
 from truecost.running.tables import Words
 from truecost.runs import Instance, Recipe
 
@@ -29,7 +30,11 @@ MAKING = 600.0
 
 
 class InstanceTable(TomlTable):
-    """The table [instances] of the scenario file: exactly one of these."""
+    """The table [instances] of the scenario file: exactly one of the first five.
+
+    `families` says which instances belong together: "folder", a csv file with instance and family,
+    a column of `file`, or a regular expression over the names.
+    """
 
     glob: str | None = None
     files: Words | None = None
@@ -38,6 +43,7 @@ class InstanceTable(TomlTable):
     generator: Words | None = None
     count: Annotated[int, Field(ge=1, le=MOST_GENERATED)] | None = None
     suffix: str = ""
+    families: str | None = None
 
 
 def make(recipe: Recipe, path: Path) -> None:
@@ -100,6 +106,8 @@ def read_instances(table: InstanceTable, folder: Path, seed: int) -> list[Instan
             f"instances: expected one of glob, files, file, names and generator, got {', '.join(given) or 'none'}."
         )
     if table.generator is not None:
+        if table.families is not None:
+            raise InputError("instances: expected no families of instances that a generator makes.")
         return _generated(table, table.generator, folder, seed)
     if table.count is not None or table.suffix:
         raise InputError("instances: expected count and suffix with a generator only.")
@@ -141,7 +149,25 @@ def read_instances(table: InstanceTable, folder: Path, seed: int) -> list[Instan
             raise InputError(
                 f"instances.{key}: expected a file, got {instance.name!r:.120}, which is none."
             )
-    return instances
+    return instances if table.families is None else _with_families(instances, table, folder)
+
+
+def _with_families(instances: list[Instance], table: InstanceTable, folder: Path) -> list[Instance]:
+    """The instances, each with its family among what is known of it."""
+    named = table.families or ""
+    if all(named in instance.extras for instance in instances):
+        labels = [instance.extras[named] for instance in instances]
+    else:
+        mapping = folder / named
+        how = mapping if named != FOLDER and mapping.is_file() else named
+        try:
+            labels = list(families_of([instance.name for instance in instances], how))
+        except InputError as error:
+            raise InputError(f"instances.families: {error}") from error
+    return [
+        replace(instance, extras={**instance.extras, FAMILY: label})
+        for instance, label in zip(instances, labels, strict=True)
+    ]
 
 
 def numbered(instances: Sequence[Instance]) -> list[Instance]:

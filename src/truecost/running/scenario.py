@@ -17,6 +17,7 @@ from pydantic import Field
 
 from truecost.errors import InputError
 from truecost.journal.metric import Metric, TomlTable
+from truecost.matrix.families import FAMILY
 from truecost.running.instances import InstanceTable, os_reason, read_instances
 from truecost.running.tables import AnswerFormat, Limits, Target
 from truecost.running.targets import kinds
@@ -72,10 +73,13 @@ class Scenario:
     instances
         In the order in which they are used: shuffled by the seed, so that the first P are a sample
         of all of them, and adding one moves none of the others. Generated ones come in the order of
-        their numbers.
+        their numbers. Where they have families, whole families are shuffled, and the instances
+        within each.
     generator, endless
         The command that makes the instances, where there is one; and whether it makes as many as
         are asked for.
+    families
+        Whether instances have families, so that these are run one after the other.
     """
 
     path: Path
@@ -90,6 +94,7 @@ class Scenario:
     metric: Metric
     generator: tuple[str, ...] | None = None
     endless: bool = False
+    families: bool = False
 
     @property
     def folder(self) -> Path:
@@ -178,8 +183,16 @@ class Scenario:
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
     def place(self, instance: Instance) -> int:
-        """What instances are sorted by."""
+        """A number of the instance that the seed draws."""
         return self._hash("order", instance.name)
+
+    def order(self, instance: Instance) -> tuple[int, int, str]:
+        """What instances are sorted by: their families first, so that an unfinished journal has
+        whole ones.
+        """
+        family = instance.extras.get(FAMILY) if self.families else None
+        first = 0 if family is None else self._hash("family", family)
+        return first, self.place(instance), instance.name
 
 
 def _settled(table: TomlTable, never: set[str], later: set[str]) -> dict[str, Any]:
@@ -228,13 +241,13 @@ def _from_file(file: _File, path: Path) -> Scenario:
         metric=metric,
         generator=file.instances.generator,
         endless=file.instances.generator is not None and file.instances.count is None,
+        families=file.instances.families is not None,
     )
     _check_target(scenario)
     _check_reports(scenario)
     if scenario.generator is not None:
         return scenario
-    ordered = sorted(instances, key=lambda instance: (scenario.place(instance), instance.name))
-    return replace(scenario, instances=tuple(ordered))
+    return replace(scenario, instances=tuple(sorted(instances, key=scenario.order)))
 
 
 def _complete_limits(limits: Limits) -> Limits:
