@@ -10,6 +10,7 @@ import numpy as np
 import optuna
 import pytest
 from commands import run
+from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
 from truecost import import_runs
@@ -64,7 +65,7 @@ def _storage(kind: str, path: Path) -> Any:
         warnings.simplefilter("ignore")
         if kind == "sqlite":
             return optuna.storages.RDBStorage(f"sqlite:///{path}")
-        return optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path)))
+        return optuna.storages.JournalStorage(JournalFileBackend(str(path)))
 
 
 def test_cells_agree_with_optuna(storage: tuple[Path, Any]) -> None:

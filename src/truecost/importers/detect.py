@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,6 +18,25 @@ from truecost.matrix.files import PACKED
 from truecost.matrix.imported import Import
 from truecost.runs import NO_STATUS, Status
 from truecost.stats.utility import Utility
+
+# Formats that are not read, by what stands at the beginning, and what to do instead. Pickles come
+# with the name of the class they hold, and are never opened: they can run anything.
+UNREAD: Final = {
+    (b"optuna.study", b"optuna.trial"): (
+        "a pickle of Optuna: export the study into a storage, "
+        "optuna.copy_study(..., to_storage='sqlite:///study.db')"
+    ),
+    (b"sklearn.model_selection",): (
+        "a pickle of scikit-learn: write its cv_results_ with pandas.DataFrame(...).to_csv"
+    ),
+    (b"smac.runhistory",): "a pickle of SMAC3: point to the folder with runhistory.json",
+    (b"pandas",): "a pickle of pandas: write the data frame with to_csv or to_parquet",
+    (b"\x80\x04\x95", b"\x80\x05\x95", b"\x80\x03c"): (
+        "a pickle, which is never opened: write a csv table"
+    ),
+    (b"\x89HDF\r\n",): "an HDF5 file: write a csv or parquet table",
+    (b"%PDF",): "a PDF: the runs themselves are needed, as a table",
+}
 
 
 def import_runs(
@@ -142,6 +161,9 @@ def _unknown(candidate: Candidate) -> str:
         return f"{expected}, got a packed file: unpack it first."
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "expected a table in UTF-8, got one in UTF-16: save it as UTF-8."
+    for marks, what in UNREAD.items() if b"\0" in start else ():
+        if any(mark in candidate.content for mark in marks):
+            return f"{expected}, got {what}."
     if candidate.text.startswith(("{", "[{")):
         return (
             "expected runhistory.json of SMAC3, got JSON of another name: "

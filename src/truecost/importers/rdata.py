@@ -14,6 +14,7 @@ import numpy as np
 
 from truecost.errors import InputError
 from truecost.importers import packed
+from truecost.matrix.imported import Scalar
 
 # How many values a workspace may have and how deep they may nest. Logs of irace stay far below: one
 # of 1,000 runs has 95,000 values, 44 deep.
@@ -106,6 +107,20 @@ class RValue:
         number = float(value.values[0])
         return number if 0 < number < np.inf else None
 
+    def scalars(self) -> list[Scalar]:
+        """The elements of a vector, None for NA; of a factor, the names of its levels."""
+        if self.kind == "character":
+            return list(self.values)
+        if self.kind not in ("logical", *NUMBERS):
+            return [None] * len(self)
+        values = self.values.tolist()
+        levels = self.attributes.get("levels", NULL).texts()
+        if self.kind == "integer" and levels:
+            return [levels[code - 1] if 1 <= code <= len(levels) else None for code in values]
+        known = [value != NA_INTEGER and value == value for value in values]
+        kind = bool if self.kind == "logical" else lambda value: value
+        return [kind(value) if there else None for value, there in zip(values, known, strict=True)]
+
 
 NULL: Final = RValue(kind="null")
 OTHER: Final = RValue(kind="other")
@@ -122,6 +137,14 @@ def read(file: BufferedReader) -> dict[str, RValue]:
     return _Reader(content).variables()
 
 
+def read_value(file: BufferedReader) -> RValue:
+    """The value that `saveRDS()` wrote."""
+    reader = _Reader(packed.unpacked(file, "a value of R"))
+    reader.at = 0
+    reader.heading()
+    return reader.item()
+
+
 class _Reader:
     """One pass over the bytes; methods are named after what they read."""
 
@@ -132,7 +155,7 @@ class _Reader:
         self.left = MOST_VALUES
         self.depth = 0
 
-    def variables(self) -> dict[str, RValue]:
+    def heading(self) -> None:
         if (mark := self.take(2)) != b"X\n":
             raise InputError(
                 f"expected R's XDR format, got {mark!r}: save the workspace with ascii = FALSE."
@@ -143,6 +166,9 @@ class _Reader:
             self.take(self.integer())  # its encoding; each text carries its own
         elif version != 2:
             raise InputError(f"expected R's serialisation of version 2 or 3, got {version}.")
+
+    def variables(self) -> dict[str, RValue]:
+        self.heading()
         bindings = self.item()
         if bindings.kind != "pairs":
             raise InputError("expected a workspace with named variables, and it has none.")

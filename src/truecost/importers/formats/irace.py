@@ -380,7 +380,7 @@ def _parameters(frame: RValue) -> dict[str, dict[str, Scalar]]:
         return {}
     numbers = _whole(frame.get(".ID."), "numbers of the configurations").tolist()
     columns = {
-        name: _scalars(column)
+        name: column.scalars()
         for name, column in zip(frame.names, frame.values, strict=False)
         if not name.startswith(".") and len(column) == len(numbers)
     }
@@ -390,26 +390,6 @@ def _parameters(frame: RValue) -> dict[str, dict[str, Scalar]]:
         }
         for place, number in enumerate(numbers)
     }
-
-
-def _scalars(column: RValue) -> list[Scalar]:
-    """The elements of a vector of R, None for NA."""
-    if column.kind == "character":
-        return list(column.values)
-    if column.kind not in ("logical", *NUMBERS):
-        return [None] * len(column)
-    missing = [value == NA_INTEGER or value != value for value in column.values.tolist()]
-    values: list[Scalar] = column.values.tolist()
-    levels = column.attributes.get("levels", rdata.NULL).texts()
-    if column.kind == "integer" and levels:
-        missing = [not 1 <= code <= len(levels) for code in column.values.tolist()]
-        values = [
-            None if gap else levels[code - 1]
-            for gap, code in zip(missing, column.values.tolist(), strict=True)
-        ]
-    elif column.kind == "logical":
-        values = [bool(value) for value in values]
-    return [None if gap else value for gap, value in zip(missing, values, strict=True)]
 
 
 def _origins(frame: RValue) -> dict[str, str]:

@@ -1,0 +1,139 @@
+"""Exports of Ray Tune, MLflow, Weights & Biases and Optuna as tables, one trial a row.
+
+Parameters are columns with a prefix: `config/` (Ray Tune), `params.` (MLflow), `config.` (W&B),
+`params_` (Optuna). One
+of them must say the instance (or fold, data set, task), since a trial with one number alone says
+nothing of single instances; one may be the seed. The others make up the configuration. The cost is
+the metric that is asked for, or the only one.
+"""
+
+import json
+import re
+from dataclasses import replace
+from typing import Any, Final
+
+import polars as pl
+
+from truecost.errors import InputError
+from truecost.importers import frames
+from truecost.importers.record import Options
+from truecost.importers.registry import Candidate, Importer
+from truecost.matrix import longtable
+from truecost.matrix.imported import Import, Scalar
+
+# The tool, the prefix of its parameters, that of its metrics, and a column that only it has.
+TOOLS: Final = (
+    ("Ray Tune", "config/", "", "trial_id"),
+    ("MLflow", "params.", "metrics.", "run_id"),
+    ("Weights & Biases", "config.", "summary.", "State"),
+    ("Optuna", "params_", "value", "datetime_start"),
+)
+# Columns of numbers that are no metrics.
+ABOUT: Final = re.compile(
+    r"(?i)(iterations?_.*|time_.*|.*_since_restore|timestamp|training_iteration|pid|date|_.*"
+    r"|runtime|created|logdir|done|hostname|node_ip|episodes_total|timesteps_total|checkpoint_.*)"
+)
+STATUS: Final = ("status", "State", "state")
+MEANING: Final = {
+    "FINISHED": "success",
+    "TERMINATED": "success",
+    "FAILED": "crashed",
+    "FAIL": "crashed",
+    "PRUNED": "crashed",
+    "WAITING": "running",
+}
+
+
+def _tool(columns: list[str]) -> tuple[str, str, str] | None:
+    for name, parameters, metrics, mark in TOOLS:
+        if mark in columns and any(column.startswith(parameters) for column in columns):
+            return name, parameters, metrics
+    return None
+
+
+def _recognise(candidate: Candidate) -> bool:
+    return _tool(candidate.columns) is not None
+
+
+def _read(source: Any, options: Options) -> Import:
+    table = frames.as_frame(source)
+    tool = _tool(table.columns)
+    if tool is None:
+        raise InputError("expected a table that Ray Tune, MLflow or Weights & Biases exported.")
+    name, prefix, metrics = tool
+    inputs = [column for column in table.columns if column.startswith(prefix)]
+    roles = frames.guesses([column.removeprefix(prefix) for column in inputs], {})
+    if "instance" not in roles:
+        raise InputError(
+            f"expected a parameter that names the instance, {prefix}instance for example, in what "
+            f"{name} exported: every trial has one number, so there are no per-instance results."
+        )
+    special = {role: prefix + roles[role] for role in ("instance", "seed") if role in roles}
+    own = [column for column in inputs if column not in special.values()]
+    cost = _metric(table, inputs, metrics, options.objective or options.columns.get("cost"))
+    keys = [
+        json.dumps({column.removeprefix(prefix): row[column] for column in own}, sort_keys=True)
+        for row in table.select(own).iter_rows(named=True)
+    ]
+    names = {key: str(place) for place, key in enumerate(dict.fromkeys(keys), 1)}
+    parameters: dict[str, dict[str, Scalar]] = {names[key]: json.loads(key) for key in names}
+    runs = table.select(
+        pl.Series("configuration", [names[key] for key in keys]),
+        *(pl.col(column).alias(role) for role, column in special.items()),
+        pl.col(cost).alias("cost"),
+        *(
+            pl.col(column).cast(pl.String).str.to_uppercase().replace(MEANING).alias("status")
+            for column in STATUS
+            if column in table.columns
+        ),
+    )
+    frames.check_direction(cost.removeprefix(metrics), options.maximise)
+    log = frames.runs_of(runs, replace(options, columns={}, objective=None))
+    note = (
+        f"{name}: costs are the column {cost}, instances {special['instance']}; trials with the "
+        "same other parameters are one configuration."
+    )
+    return replace(
+        log,
+        kind="trackers",
+        trajectory=replace(log.trajectory, tool=name),
+        parameters=parameters,
+        notes=(note, *log.notes),
+    )
+
+
+def _metric(table: pl.DataFrame, inputs: list[str], prefix: str, wanted: str | None) -> str:
+    """The column of the costs: what is asked for, else the only one that may be a metric."""
+    for column in (wanted, f"{prefix}{wanted}"):
+        if wanted is not None and column in table.columns:
+            return str(column)
+    likely = [
+        column
+        for column in table.columns
+        if column not in inputs
+        and column.startswith(prefix)
+        and not ABOUT.fullmatch(column.removeprefix(prefix))
+        and _numeric(table, column)
+    ]
+    if wanted is not None or len(likely) != 1:
+        listed = ", ".join(column.removeprefix(prefix) for column in likely)
+        raise InputError(
+            f"expected one of the metrics {listed:.200} as `objective`, got "
+            f"{'none' if wanted is None else repr(wanted)}."
+        )
+    return likely[0]
+
+
+def _numeric(table: pl.DataFrame, column: str) -> bool:
+    try:
+        return longtable.numbers(table, column).drop_nulls().len() > 0
+    except InputError:
+        return False
+
+
+IMPORTER: Final = Importer(
+    name="trackers",
+    title="Ray Tune, MLflow, W&B, Optuna (tables)",
+    recognise=_recognise,
+    read=_read,
+)
