@@ -28,6 +28,7 @@ COMMANDS = {
     "gather": "Run a solver: configurations on instances, into a journal.",
     "configure": "Search for a better configuration, and certify it.",
     "validate": "Run winner and default on new instances until it is shown.",
+    "watch": "Follow a running campaign in a browser.",
     "explain": "Which parameter changes matter, and which can be undone?",
     "info": "What runs hold: how good each configuration is, how noisy.",
     "bound": "How far the true cost can lie above the mean of the runs.",

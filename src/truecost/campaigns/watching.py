@@ -1,0 +1,185 @@
+"""How far a campaign is, read from its journal: what `truecost watch` shows.
+
+Only numbers that may be looked at as often as one likes: counts, training costs of a search, and
+limits that hold at all times.
+"""
+
+import json
+import math
+from collections import Counter
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from truecost.journal import searchlog, validationlog
+from truecost.journal.file import SEARCHES
+from truecost.journal.journal import Journal
+from truecost.journal.table import RunTable
+from truecost.judge import looks
+from truecost.runs import Status
+from truecost.stats import limits
+from truecost.stats.inversion import planned
+from truecost.stats.quantities import DIFFERENCE, WINS
+from truecost.stats.sample import Sample
+
+# A picture of the runs there are has at most so many rows and columns.
+CELLS = 120
+# Points of a line: each is a limit of its own.
+POINTS = 60
+
+
+def state_of(journal: Journal) -> dict[str, Any]:
+    """The campaign as plain data: how far it is, how its runs ended, and what its kind adds."""
+    table = journal.table()
+    state: dict[str, Any] = {
+        "kind": journal.kind,
+        "scenario": journal.scenario(),
+        "runs": len(table.status),
+        "outcomes": {
+            Status(status).label: number
+            for status, number in sorted(Counter(table.status.tolist()).items())
+        },
+        **_pace(journal),
+    }
+    if journal.kind == "validate":
+        return state | _validation(journal)
+    if journal.kind in SEARCHES:
+        return state | _search(journal)
+    return state | _gather(journal, table)
+
+
+def _pace(journal: Journal) -> dict[str, Any]:
+    """When the first and the last run ended, and how many a minute between."""
+    query = "SELECT min(ended), max(ended), count(*) FROM runs"
+    with journal.transaction(reading=True) as connection:
+        first, last, number = connection.execute(query).fetchone()
+    if first is None:
+        return {"last_run": None, "runs_per_minute": None}
+    seconds = (datetime.fromisoformat(last) - datetime.fromisoformat(first)).total_seconds()
+    return {"last_run": last, "runs_per_minute": 60 * number / seconds if seconds else None}
+
+
+def _gather(journal: Journal, table: RunTable) -> dict[str, Any]:
+    size = journal.planned() or (0, 0, 0)
+    total = math.prod(size)
+    counts = np.zeros(size[:2])
+    inside = (table.configuration < size[0]) & (table.instance < size[1])
+    np.add.at(counts, (table.configuration[inside], table.instance[inside]), 1)
+    return {
+        "planned": total,
+        "share": len(table.status) / total if total else 0.0,
+        "size": size,
+        "filled": _binned(counts / max(size[2], 1)).round(3).tolist(),
+    }
+
+
+def _binned(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The means of at most CELLS × CELLS blocks."""
+    for axis in (0, 1):
+        size = values.shape[axis]
+        if size > CELLS:
+            edges = np.linspace(0, size, CELLS + 1).astype(int)
+            sums = np.add.reduceat(values, edges[:-1], axis=axis)
+            shape = (-1, 1) if axis == 0 else (1, -1)
+            values = sums / np.diff(edges).reshape(shape)
+    return values
+
+
+def _search(journal: Journal) -> dict[str, Any]:
+    settings = searchlog.settings_of(journal)
+    budget = None if settings is None else searchlog.budgets_of(journal, settings)[-1]
+    trajectory, origins = searchlog.trajectory_of(journal), searchlog.origins_of(journal)
+    sources = Counter(origin.partition(" of ")[0] for origin in origins.values())
+    made = journal.matrix() if _has_training(journal) else None
+    costs: dict[str, float] = {}
+    if made is not None:
+        with np.errstate(invalid="ignore"):
+            sums, counts = np.nansum(made.costs, axis=2), made.counts()
+            means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+        costs = {
+            name: float(np.nanmean(row))
+            for name, row in zip(made.configurations, means, strict=True)
+            if not np.isnan(row).all()
+        }
+    runs = sum(1 for _ in searchlog.recorded(journal))
+    in_runs = settings is not None and settings.unit == "runs"
+    return {
+        "share": runs / budget if budget and in_runs else None,
+        "planned": budget if in_runs else None,
+        "configurations": len(origins),
+        "sources": dict(sources),
+        "incumbents": [
+            {
+                "runs": step.runs,
+                "configuration": step.configurations[0],
+                "training_cost": costs.get(step.configurations[0]),
+            }
+            for step in trajectory.steps
+        ],
+        "default": trajectory.default,
+        "default_cost": costs.get(trajectory.default or ""),
+    }
+
+
+def _has_training(journal: Journal) -> bool:
+    hidden, table = set(journal.held_out()), journal.table()
+    return any(
+        table.instances[place] not in hidden for place in np.unique(table.instance[~table.ahead])
+    )
+
+
+def _validation(journal: Journal) -> dict[str, Any]:
+    terms, stop = validationlog.terms_of(journal), validationlog.stop_of(journal)
+    if terms is None:
+        return {"share": None, "instances": 0}
+    log = validationlog.import_of(journal)
+    test, names = log.test, [terms.names[terms.winner], terms.names[terms.default]]
+    state: dict[str, Any] = {
+        "share": None,
+        "primary": terms.primary,
+        "delta": terms.delta,
+        "stopped": None if stop is None else stop.why,
+        "instances": 0,
+    }
+    if test is None or not set(names) <= set(test.configurations):
+        return state
+    pair = test.select(configurations=names)
+    # The first round in its order, as far as both are finished: later rounds are looked at whole.
+    first = pair.costs[:, :, :1]
+    complete = ~np.isnan(first).any(axis=(0, 2))
+    number = int(np.argmin(complete)) if not complete.all() else complete.size
+    if not number:
+        return state
+    quantity = WINS if terms.primary == "wins" else DIFFERENCE
+    part, look = terms.delta * looks.of_round(1, terms.runs), planned(terms.planned)
+    lines, best = [], -math.inf if quantity.side == "lower" else math.inf
+    for size in np.unique(np.linspace(1, number, min(number, POINTS)).astype(int)).tolist():
+        sample = Sample.of(first[0, :size], first[1, :size], low=pair.low, high=pair.high)
+        found = limits.limit(quantity, sample, quantity.side, part, look)
+        # What was ruled out at an earlier look stays ruled out.
+        best = (max if quantity.side == "lower" else min)(best, found.value)
+        lines.append({"instances": size, "limit": best, "observed": found.observed})
+    return state | {
+        "instances": number,
+        "planned_instances": terms.planned,
+        "share": min(1.0, number / terms.planned),
+        "threshold": quantity.even,
+        "side": quantity.side,
+        "limits": lines,
+    }
+
+
+def as_json(state: dict[str, Any]) -> bytes:
+    """The state as JSON; what is not a number is null."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, float) and not math.isfinite(value):
+            return None
+        if isinstance(value, dict):
+            return {key: plain(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(item) for item in value]
+        return value
+
+    return json.dumps(plain(state)).encode()
