@@ -92,6 +92,12 @@ def _parts() -> dict[str, Any]:
     from truecost.stats.grouping import Alike, NestedComponents
 
     refusal = keys("Refusal", reason=(str, "Why there is none."))
+    assumed = keys(
+        "Assumed",
+        show=(str, "The statement."),
+        effect=(float, "Its true value: cheaper by this share, or this share of runs won."),
+        instances=(int | None, "New instances that would show it."),
+    )
     compared = {name: get_type_hints(Comparison).get(name) for name in COMPARED}
     own = {name: kind for name, kind in compared.items() if kind is not None}
     others = [name for name in COMPARED if name not in own and name != "deciding"]
@@ -143,6 +149,10 @@ def _parts() -> dict[str, Any]:
             reach=(
                 list[record(Forecast, show=str)],  # type: ignore[misc]
                 "New instances that would show a statement; `show` names it.",
+            ),
+            assumed=(
+                list[assumed],  # type: ignore[valid-type]
+                "Where the runs selected the configuration: what several true values would take.",
             ),
             tell_apart=(record(Power) | None, "Runs that tell it from the default."),
         ),

@@ -44,7 +44,7 @@ if TYPE_CHECKING:  # a part loads what it is computed with when it is asked for
 
     from truecost.judge.beside import Beside
     from truecost.judge.bounds import PaperBounds
-    from truecost.judge.outlook import Outlook, Reach
+    from truecost.judge.outlook import Outlook, Reach, Selected
     from truecost.paper.fit import Fit
     from truecost.paper.one_split import OneSplit
     from truecost.stats.approximate import Approximate
@@ -465,11 +465,23 @@ class Assessment(Spoken):
             name,
             self.default,
             what,
+            selected=self.selected,
             delta=self.asked.delta,
             power=power,
             seed=self._forecasting,
             scope=self.scope,
         )
+
+    @property
+    def selected(self) -> "Selected":
+        """Whether the runs that the comparison speaks of selected the configuration."""
+        comparison = self.comparison
+        evidence = self.own_evidence if comparison is None else comparison.evidence
+        if comparison is not None and comparison.on == "test":
+            return "no"
+        if not isinstance(evidence, Evidence):
+            return "tuned"
+        return "from a list" if evidence.chosen == "from-list" else "no"
 
     @cached_property
     def _forecasting(self) -> int:
@@ -529,6 +541,8 @@ class Assessment(Spoken):
             self.comparison,
             self.compared,
             None if self.wins is None else self.wins.grade,
+            selected=self.selected,
+            primary=self.primary,
             delta=self.asked.delta,
             seed=self._forecasting,
             scope=self.scope,

@@ -1,11 +1,21 @@
-"""What it would take to know more: half the error, the difference to the default shown."""
+"""What it would take to know more: half the error, the difference to the default shown.
+
+No forecast comes from the very differences that selected the winner, which are too good. Where it
+was chosen from a list, halves of the instances choose, and the other halves are the pilot. Where it
+was tuned on all of them there is no forecast, only what would be needed at several true differences.
+"""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from truecost.errors import InputError
+from truecost.judge.costs import instance_means
 from truecost.judge.noise import Noise
 from truecost.judge.question import Primary
 from truecost.judge.refusal import Refusal
@@ -17,9 +27,18 @@ from truecost.plan.power import Power, paired_differences, runs_to_tell_apart
 from truecost.plan.sizes import Recommendation, runs_needed
 from truecost.stats import forecast
 from truecost.stats.forecast import Forecast
-from truecost.stats.quantities import DIFFERENCE, SHOWABLE
+from truecost.stats.inversion import Goal
+from truecost.stats.quantities import DIFFERENCE, SHOWABLE, WINS
 from truecost.stats.sample import Design
 from truecost.stats.variance import VarianceComponents, variance_components
+
+FloatArray = NDArray[np.float64]
+# Whether the runs of a pilot selected the configuration that they are to speak of.
+Selected = Literal["no", "from a list", "tuned"]
+SPLITS = 40
+# True differences to plan for: cheaper on average by this share, or this share of runs won.
+CHEAPER = (0.05, 0.1, 0.2)
+WON = (0.55, 0.6, 0.7)
 
 
 class Reach(NamedTuple):
@@ -31,6 +50,16 @@ class Reach(NamedTuple):
     quantity: str
     value: float
     forecast: Forecast
+
+
+class Assumed(NamedTuple):
+    """How many new instances would show a statement if its true value were so much: `effect` is the
+    share by which the configuration is cheaper on average, or that of runs it wins.
+    """
+
+    show: str
+    effect: float
+    instances: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,12 +77,16 @@ class Outlook:
         so, and how many new instances would: the one that takes the fewest first.
     apart
         What a paired t-test would take for it.
+    assumed
+        Where these runs selected the configuration by tuning: what its primary statement would
+        take, at several true values.
     """
 
     plan: Recommendation | Refusal
     error: str
     reach: tuple[Reach, ...]
     apart: Power | None
+    assumed: tuple[Assumed, ...]
 
 
 def outlook_of(
@@ -64,6 +97,8 @@ def outlook_of(
     compared: CostMatrix,
     wins: Grade | None,
     *,
+    selected: Selected,
+    primary: Primary,
     delta: float,
     seed: int,
     scope: Scope = NEW_INSTANCES,
@@ -71,14 +106,22 @@ def outlook_of(
     """The outlook of the configuration with these components; `compared` has the comparison's runs,
     `wins` is a grade.
     """
+    open_one = comparison is not None and comparison.instances > 0 and comparison.grade == "open"
+    assumed: tuple[Assumed, ...] = ()
+    if comparison is not None and open_one and selected == "tuned":
+        names = [comparison.configuration, comparison.default]
+        assumed = assumed_effects(
+            compared.select(configurations=names), primary, delta=delta, seed=seed
+        )
     plan = _plan(components, noise, delta, matrix.width)
     return Outlook(
         plan=plan,
         error=""
         if isinstance(plan, Refusal)
         else _digits(plan, components, noise, delta, matrix.width),
-        reach=_reach(compared, comparison, wins, delta, seed, scope),
-        apart=_apart(matrix, comparison),
+        reach=_reach(compared, comparison, wins, selected, delta, seed, scope),
+        apart=_apart(matrix, comparison) if selected == "no" else None,
+        assumed=assumed,
     )
 
 
@@ -133,6 +176,7 @@ def reach_of(
     default: str | None,
     what: str,
     *,
+    selected: Selected,
     delta: float,
     power: float = 0.8,
     seed: int,
@@ -140,6 +184,8 @@ def reach_of(
 ) -> Reach:
     """How many instances would show a statement, from these runs, of a pilot: "mean", "wins",
     "wins=0.6", "speed-up=1.5" or "solved=0.95".
+
+    Where the configuration was selected from a list, `runs` are those of the whole list.
     """
     kind, _, text = what.partition("=")
     quantity = SHOWABLE.get(kind)
@@ -156,20 +202,82 @@ def reach_of(
     paired = quantity.even is not None
     if paired and default is None:
         raise InputError(f"Expected a `default` to show {kind} against, and none is known.")
-    names = [configuration, *([default] if paired and default is not None else [])]
-    design = design_of(runs, scope) if scope.about == "new" else Design()
-    sample = read_sample(runs.select(configurations=names), timed=True, design=design)
-    if (reason := quantity.refusal(sample)) is not None:
-        raise InputError(f"Expected runs that can show {kind}: {reason}.")
-    goal = forecast.of(quantity, sample, value)
+    if selected == "tuned":
+        raise InputError(
+            f"Expected runs that did not select the configuration, to forecast {kind} from: it was "
+            "tuned on these. Run it and the default on some new instances."
+        )
+
+    def goal_of(name: str) -> Goal:
+        names = [name, *([default] if paired and default is not None else [])]
+        design = design_of(runs, scope) if scope.about == "new" else Design()
+        sample = read_sample(runs.select(configurations=names), timed=True, design=design)
+        if (reason := quantity.refusal(sample)) is not None:
+            raise InputError(f"Expected runs that can show {kind}: {reason}.")
+        return forecast.of(quantity, sample, value)
+
+    goal, pilot = goal_of(configuration), None
+    if selected == "from a list" and goal.values.size == len(runs.instances):
+        goal, pilot = _held_out(runs, default, goal, goal_of, seed), goal.values.size
     expected = forecast.instances_needed(goal, delta, power=power, rng=seed)
-    return Reach(what, quantity.name, value, expected)
+    return Reach(
+        what, quantity.name, value, expected if pilot is None else replace(expected, pilot=pilot)
+    )
+
+
+def _held_out(
+    runs: CostMatrix, default: str | None, goal: Goal, goal_of: Callable[[str], Goal], seed: int
+) -> Goal:
+    """The numbers, on the other half of the instances, of the configuration that a random half
+    would choose; over many halves.
+    """
+    rng, (means, _) = np.random.default_rng(seed), instance_means(runs)
+    instances = means.shape[1]
+    numbers: dict[int, FloatArray] = {}
+    pooled = []
+    for _ in range(SPLITS):
+        half = rng.permutation(instances)
+        choosing, judging = half[: instances // 2], half[instances // 2 :]
+        place = int(means[:, choosing].mean(axis=1).argmin())
+        if place not in numbers:
+            same = runs.configurations[place] == default
+            # The default is neither better nor worse than itself.
+            numbers[place] = (
+                np.full(instances, goal.above)
+                if same
+                else goal_of(runs.configurations[place]).values
+            )
+        pooled.append(numbers[place][judging])
+    return replace(goal, values=np.concatenate(pooled))
+
+
+def assumed_effects(
+    pair: CostMatrix, primary: Primary, *, delta: float, seed: int
+) -> tuple[Assumed, ...]:
+    """What the primary statement would take if the true difference were one of several: the spread
+    of the differences is that of these runs, their mean is not.
+    """
+    quantity, effects = (WINS, WON) if primary == "wins" else (DIFFERENCE, CHEAPER)
+    sample = read_sample(pair, timed=True)
+    if quantity.refusal(sample) is not None:
+        return ()
+    goal = forecast.of(quantity, sample, quantity.even or 0.0)
+    needed = []
+    for effect in effects:
+        mean = effect
+        if primary == "mean":
+            mean = 0.5 + effect * float(sample.means(1, "lower").mean()) / (2 * pair.width)
+        shifted = np.clip(goal.values - goal.values.mean() + mean, 0, 1)
+        outcome = forecast.instances_needed(replace(goal, values=shifted), delta, rng=seed)
+        needed.append(Assumed(primary, effect, outcome.instances))
+    return tuple(needed)
 
 
 def _reach(
     runs: CostMatrix,
     found: Comparison | None,
     wins: Grade | None,
+    selected: Selected,
     delta: float,
     seed: int,
     scope: Scope,
@@ -177,13 +285,22 @@ def _reach(
     """For the mean and for wins, where these are open and look good; on new instances, so that all
     of delta is there.
     """
-    if found is None or not found.instances:
+    if found is None or not found.instances or selected == "tuned":
+        return ()
+    if selected == "from a list" and not scope.usual:
         return ()
     open_ones: list[Primary] = [] if wins not in (None, "open") else ["wins"]
     open_ones += ["mean"] if found.grade == "open" and math.isfinite(runs.width) else []
     made = [
         reach_of(
-            runs, found.configuration, found.default, kind, delta=delta, seed=seed, scope=scope
+            runs,
+            found.configuration,
+            found.default,
+            kind,
+            selected=selected,
+            delta=delta,
+            seed=seed,
+            scope=scope,
         )
         for kind in open_ones
     ]

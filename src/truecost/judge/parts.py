@@ -159,6 +159,7 @@ def _outlook(assessment: Assessment) -> dict[str, Any]:
     return {
         "plan": plan,
         "reach": [{"show": each.what, **asdict(each.forecast)} for each in outlook.reach],
+        "assumed": [needed._asdict() for needed in outlook.assumed],
         "tell_apart": None if outlook.apart is None else asdict(outlook.apart),
     }
 

@@ -83,7 +83,11 @@ def steps_of(assessment: Assessment) -> tuple[str, ...]:
             "Name the default configuration (`default`), if it has runs on these instances, to see "
             "what tuning gained."
         )
-    elif assessment.outlook.reach or assessment.outlook.apart is not None:
+    elif (
+        assessment.outlook.reach
+        or assessment.outlook.assumed
+        or assessment.outlook.apart is not None
+    ):
         steps.append(_to_show(assessment))
     now, new, same = (
         number(error, 2)
@@ -137,6 +141,18 @@ def _to_show(assessment: Assessment) -> str:
     winner = called(assessment, comparison.configuration)
     default, units = called(assessment, comparison.default), assessment.scope.plural
     parts = []
+    if needed_for := assessment.outlook.assumed:
+        effects = " / ".join(f"{100 * needed.effect:.0f}" for needed in needed_for)
+        sizes = " / ".join(
+            f"over {MOST:,}" if needed.instances is None else f"{needed.instances:,}"
+            for needed in needed_for
+        )
+        wins = needed_for[0].show == "wins"
+        truly = f"truly wins {effects} % of the runs" if wins else f"is truly {effects} % cheaper"
+        parts.append(
+            f"run both on new instances. If {winner} {truly}, about {sizes} instances are needed "
+            "to show it."
+        )
     for place, (kind, _, _, forecast) in enumerate(assessment.outlook.reach):
         lower = f"a lower mean cost of {winner} than of {default}"
         goal = lower if kind == "mean" else f"that {winner} beats {default} on most instances"
