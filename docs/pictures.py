@@ -222,6 +222,27 @@ def which() -> str:
             f"at most {at_most(found.certificate.upper)} PAR10 s",
         ),
     ]
+    heads = ("You ask", "you want", "it says of kissat\u2019s winner, 95 % sure")
+    foot = "* needs the metric\u2019s possible range, and the most instances"
+    return boxes(rows, heads, foot)
+
+
+def about() -> str:
+    """What was sampled, and what a statement then holds for: one picture, as SVG."""
+    rows = [
+        ("random instances", "instance, new", "on new instances like these"),
+        ("families, and instances of each", "family, new", "on new families, counted equally"),
+        ("instances within known families", "family, these", "on another mix of these families"),
+        ("a part of a fixed list, or all of it", "instance, these", "on this benchmark, new seeds"),
+        ("seeds, on one instance", "seed, these", "on this instance, with new seeds"),
+        ("folds of one data set", "fold", "nothing guaranteed; approximate only"),
+    ]
+    heads = ("What was drawn at random", "--sampled, --about", "the statement holds")
+    return boxes(rows, heads, "Decide before looking at results.")
+
+
+def boxes(rows: list[tuple[str, str, str]], heads: tuple[str, str, str], footnote: str) -> str:
+    """Rows of a question, a name and an answer, as SVG."""
     parts, line = [], 54
     for place, texts in enumerate(rows):
         top = 44 + place * line
@@ -235,16 +256,12 @@ def which() -> str:
         for at, text in zip((20, 374, 528), texts, strict=True):
             weight = ' font-weight="bold"' if at == 374 else ""
             parts.append(f'<text x="{at}" y="{top + 26}"{weight}>{text}</text>')
-    heads = (
-        (20, "You ask"),
-        (374, "you want"),
-        (528, "it says of kissat\u2019s winner, 95 % sure"),
-    )
-    parts += [f'<text x="{at}" y="26" fill="#555">{head}</text>' for at, head in heads]
+    parts += [
+        f'<text x="{at}" y="26" fill="#555">{head}</text>'
+        for at, head in zip((20, 374, 528), heads, strict=True)
+    ]
     foot = 62 + len(rows) * line
-    parts.append(
-        f'<text x="20" y="{foot}" fill="#555">* needs the metric\u2019s possible range, and the most instances</text>'
-    )
+    parts.append(f'<text x="20" y="{foot}" fill="#555">{footnote}</text>')
     size = f'width="860" height="{foot + 14}" viewBox="0 0 860 {foot + 14}"'
     style = 'font-family="sans-serif" font-size="14" fill="#1a1d21"'
     body = "\n".join(parts)
@@ -254,5 +271,6 @@ def which() -> str:
 
 if __name__ == "__main__":
     (FOLDER / "statement-which.svg").write_text(which())
+    (FOLDER / "about.svg").write_text(about())
     for name, chart in draw().items():
         save(themed(chart), FOLDER / f"{name}.svg")
