@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from truecost import assess
+from truecost import assess, report
 from truecost.errors import InputError
 from truecost.judge.assessment import Assessment
 from truecost.judge.margin import Margin, NonInferiority
 from truecost.judge.refusal import Refusal
 from truecost.judge.whole_list import WholeList
 from truecost.matrix import CostMatrix
+from truecost.show import figures
 
 
 def families(
@@ -216,3 +217,38 @@ def test_margins_that_are_none(text: str) -> None:
     """A margin that is no number would be taken for one."""
     with pytest.raises(InputError, match=r"like 5% or 0\.1"):
         Margin.parse(text)
+
+
+def test_the_figure_of_families_has_their_results() -> None:
+    """A chart of families would leave one out, or draw a limit on the wrong side."""
+    results = judged(families([20] * 3)).beside.family_results
+    data = figures.families_data(results)
+    assert sorted(data["family"].to_list()) == ["f0", "f1", "f2"]
+    assert (data["lower"] <= data["observed"]).all()
+    assert (data["observed"] <= data["upper"]).all()
+    assert "shown better" in figures.families_chart(data).to_json()
+    with pytest.raises(InputError, match="at least one family"):
+        figures.families_data([])
+
+
+def test_a_report_says_what_it_is_about() -> None:
+    """A page would not name its scope, or leave out families, the list or the margin."""
+    matrix = families([6] * 10, configurations=4)
+    page = report(
+        matrix,
+        default="b",
+        chosen="from-list",
+        raced=False,
+        splits=2,
+        sampled="family",
+        margin="5%",
+    )
+    for words in (
+        "each family counted equally",
+        "the truly best of the 4 is among",
+        "Family by family",
+        "5 % more",
+    ):
+        assert words in page.text
+    warned = report(matrix, default="b", chosen="from-list", raced=False, splits=2)
+    assert "are alike (design effect" in warned.text

@@ -7,8 +7,8 @@ from truecost.judge.assessment import Assessment
 from truecost.judge.families import FamilyResult
 from truecost.judge.refusal import Refusal
 from truecost.matrix.families import NAME_PATTERN
-from truecost.show.blocks import Block, Cell, Column, Commands, Section, Table, Text, Tone
-from truecost.show.document.context import Context, called, opening, sure
+from truecost.show.blocks import Block, Cell, Column, Commands, Figure, Section, Table, Text, Tone
+from truecost.show.document.context import Context, called, drawing, opening, sure
 from truecost.show.numbers import (
     at_most,
     confidence,
@@ -49,7 +49,7 @@ def what_about(assessment: Assessment, context: Context) -> Section | None:
         *_margin(assessment, context),
         *_realised(assessment, context),
         *_folds(assessment, context),
-        *_whole_list(assessment),
+        *_whole_list(assessment, context),
         *_families(assessment, context),
     ]
     if scope.usual and not blocks:
@@ -178,7 +178,7 @@ def _folds(assessment: Assessment, context: Context) -> Iterator[Block]:
     )
 
 
-def _whole_list(assessment: Assessment) -> Iterator[Block]:
+def _whole_list(assessment: Assessment, context: Context) -> Iterator[Block]:
     sets = assessment.beside.whole_list
     if isinstance(sets, Refusal):
         return
@@ -196,6 +196,17 @@ def _whole_list(assessment: Assessment) -> Iterator[Block]:
             f"the best {share_at_most(sets.best_share)} of the space."
         )
     yield Text(" ".join(sentences))
+    costs, default = assessment.costs, assessment.default
+    inputs = {
+        "configurations": assessment.matrix.configurations,
+        "costs": costs.training,
+        "standard_errors": costs.standard_error,
+        "may_be_best": sets.may_be_best,
+        "tags": {} if default is None else {default: "default"},
+    }
+    note = f"Blue: may be the best, with {level} confidence that the truly best one is among them."
+    draw = drawing("ranking", lambda: inputs, unit=context.unit)
+    yield Figure("ranking", "Which may be the best?", (note,), draw, where="page")
 
 
 def _names(names: tuple[str, ...], many: int) -> str:
@@ -231,6 +242,9 @@ def _families(assessment: Assessment, context: Context) -> Iterator[Block]:
         f"Family by family, winner − default: {_by_family(results)} ({level} for all families together)."
     )
     yield Table("families", "", columns, rows, most=15)
+    note = f"Lines are limits that hold for all families at once ({level})."
+    draw = drawing("families", lambda: {"results": results}, unit=context.unit)
+    yield Figure("families", "Family by family", (note,), draw, where="page")
 
 
 def _row(result: FamilyResult, context: Context) -> tuple[Cell, ...]:

@@ -11,6 +11,7 @@ from truecost.show.figures.error_curves import (
     error_curves_data,
 )
 from truecost.show.figures.estimators import estimators_chart, estimators_data
+from truecost.show.figures.families import families_chart, families_data
 from truecost.show.figures.glance import glance_chart, glance_data
 from truecost.show.figures.matrix import MatrixPicture, matrix_chart, matrix_data
 from truecost.show.figures.overtuning import overtuning_chart, overtuning_data
@@ -49,6 +50,8 @@ __all__ = [
     "error_curves_data",
     "estimators_chart",
     "estimators_data",
+    "families_chart",
+    "families_data",
     "glance_chart",
     "glance_data",
     "matrix_chart",
