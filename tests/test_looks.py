@@ -278,3 +278,29 @@ def test_questions_have_streams_of_their_own() -> None:
 
     drawn = {Question(seed=3).rng(stream).integers(1 << 62) for stream in Stream}
     assert len(drawn) == len(Stream)
+
+
+def test_a_weighted_list() -> None:
+    """Shares of δ would add up to more than one, or be drawn from the instances that judge."""
+    rng, wrong = np.random.default_rng(9), 0
+    for _ in range(TRIALS):
+        log = journal(draw(rng, 12, 30, 1))
+        wrong += upper(log, chosen="weighted-list") < TRUTH
+    assert holds(wrong)
+    log = journal(draw(rng, 12, 30, 1))
+    evidence = assess(log, chosen="weighted-list").evidence
+    assert evidence is not None
+    assert sum(evidence.weights) == pytest.approx(1)
+    assert min(evidence.weights) >= 0.2 / 12 - 1e-12
+    assert len(evidence.runs.instances) == 24
+    paired = [evidence.of(f"c{place}").against("c0").share for place in range(1, 12)]
+    assert sum(paired) == pytest.approx(1)
+    # What weighs stays the same when the plan is extended.
+    costs = draw(rng, 12, 60, 1)
+    plans = [RunPlan(12, 30, 1), RunPlan(12, 60, 1)]
+    before = assess(journal(costs[:, :30], plans[:1]), chosen="weighted-list", rng=3).evidence
+    after = assess(journal(costs, plans), chosen="weighted-list", rng=3).evidence
+    assert before is not None
+    assert after is not None
+    assert before.weights == after.weights
+    assert looks.horizons(after.plans) == (24, 54)

@@ -1,7 +1,7 @@
 """The ways in which people get runs and look at them: each gives the looks of one trial."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bench.populations.sources import Population
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
-from truecost.runs import Trajectory
+from truecost.runs import RunPlan, Trajectory
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -35,11 +35,13 @@ Way = Callable[[Population, np.random.Generator], Iterator[Look]]
 
 def journal(matrix: CostMatrix, *, unfinished: bool, plans: tuple[int, ...] = ()) -> Import:
     """Runs as the journal of a gather has them: a list fixed beforehand, in the planned order."""
-    told: dict[str, Any] = {}
-    if "plans" in {entry.name for entry in fields(Trajectory)}:
-        told["plans"] = plans
+    configurations, _, runs = matrix.shape
     source = Trajectory(
-        tool="truecost", proposed="beforehand", raced=False, unfinished=unfinished, **told
+        tool="truecost",
+        proposed="beforehand",
+        raced=False,
+        unfinished=unfinished,
+        plans=tuple(RunPlan(configurations, size, runs) for size in plans),
     )
     return Import(kind="journal", matrix=matrix, trajectory=source)
 

@@ -126,6 +126,7 @@ class Way(StrEnum):
 
     BEFORE = "before"
     FROM_LIST = "from-list"
+    WEIGHTED_LIST = "weighted-list"
     ON_PART = "on-part"
     PROGRESSIVE = "progressive"
 

@@ -481,7 +481,8 @@ class Assessment(Spoken):
             return "no"
         if not isinstance(evidence, Evidence):
             return "tuned"
-        return "from a list" if evidence.chosen == "from-list" else "no"
+        listed = evidence.chosen in ("from-list", "weighted-list")
+        return "from a list" if listed else "no"
 
     @cached_property
     def _forecasting(self) -> int:

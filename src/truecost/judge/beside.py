@@ -97,7 +97,7 @@ class Beside:
         if isinstance(evidence, Refusal) or default is None or evidence.condition is not None:
             return {}
         if (
-            evidence.chosen != "from-list"
+            evidence.chosen not in ("from-list", "weighted-list")
             or evidence.extension
             or evidence.configuration == default
         ):

@@ -11,6 +11,7 @@ can be, with every such run at its cap.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -233,3 +234,20 @@ def check_has_runs(matrix: CostMatrix, name: str) -> None:
     check_names(matrix, name)
     if np.isnan(matrix.costs[matrix.configurations.index(name)]).all():
         raise InputError(f"Expected runs of {name!r}, got none.")
+
+
+def first_runs(runs: CostMatrix, length: int, rounds: int) -> CostMatrix:
+    """The first runs on each of the first instances."""
+    first = np.argsort(np.isnan(runs.costs[:, :length]), axis=2, kind="stable")[:, :, :rounds]
+
+    def kept(values: NDArray[Any]) -> NDArray[Any]:
+        return np.take_along_axis(values[:, :length], first, axis=2)
+
+    statuses = None if runs.statuses is None else kept(runs.statuses)
+    return runs.replace(
+        costs=kept(runs.costs),
+        instances=runs.instances[:length],
+        families=None if runs.families is None else runs.families[:length],
+        statuses=statuses,
+        seeds=None,
+    )

@@ -10,6 +10,9 @@ from-list
     It was chosen from a list of m that was fixed before any cost was seen: δ/m, the ones dropped on
     the way included. Against a default that is on the list δ/(m − 1): so many comparisons there
     are.
+weighted-list
+    The same, but a random fifth of the instances, which judges nothing, gives each configuration
+    its share of δ: more to those that look good there.
 on-part
     It has the least training cost on a fifth of the instances, drawn at random, and is judged on
     the others. All of δ.
@@ -39,14 +42,14 @@ however the caps came about, in any order.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
 from truecost.judge import looks
-from truecost.judge.costs import best_of
+from truecost.judge.costs import best_of, first_runs, instance_means
 from truecost.judge.question import Chosen, Question, Stream
 from truecost.judge.refusal import Refusal
 from truecost.judge.scope import NEW_INSTANCES, Scope, units_of
@@ -91,7 +94,8 @@ class Evidence(NamedTuple):
     has said and the statement needs. `rounds` are the most runs on an instance that there could
     be and `planned` the instances that limits were planned for, where that was fixed beforehand.
     Where runs came in a recorded order, `plans` are the plans they belong to, and `extension` says
-    with which of them the configuration came in. `scope` says what was drawn independently, and
+    with which of them the configuration came in. `weights` are the shares of δ of a whole list,
+    where they are not the same. `scope` says what was drawn independently, and
     what statements are about.
     """
 
@@ -107,29 +111,30 @@ class Evidence(NamedTuple):
     planned: int | None = None
     plans: tuple[RunPlan, ...] = ()
     extension: int = 0
+    weights: tuple[float, ...] = ()
     scope: Scope = NEW_INSTANCES
+
+    def of(self, configuration: str) -> "Evidence":
+        """The same for another configuration of the list."""
+        if not self.weights:
+            return self._replace(configuration=configuration)
+        place = self.runs.configurations.index(configuration)
+        return self._replace(configuration=configuration, share=self.weights[place])
 
     def against(self, default: str) -> "Evidence":
         """The same for statements against the default: of a list of m only m − 1 are compared with
         it.
         """
         others = self.configurations - 1
+        if self.weights and default in self.runs.configurations:
+            rest = 1 - self.weights[self.runs.configurations.index(default)]
+            return self._replace(share=self.share / rest)
         if self.chosen != "from-list" or not others or default not in self.runs.configurations:
             return self
         if self.extension:
             # The default came in with the first plan, not with these.
             return self
         return self._replace(configurations=others, share=looks.of_list(others))
-
-
-class Rounds(NamedTuple):
-    """Runs in the order of time, r on each instance, the part of δ, and for how many instances
-    limits are planned: none, or those of the first plan and in all with each extension.
-    """
-
-    runs: CostMatrix
-    part: float
-    planned: tuple[int, ...]
 
 
 def gather_evidence(
@@ -187,7 +192,7 @@ def _gathered(
     if chosen == "test":
         return Refusal("there are no test runs of it")
     adaptive = f"{_tool(trajectory)} tuned on these instances, so they cannot certify its winner"
-    if proposed == "adaptively" and chosen in (None, "from-list", "on-part"):
+    if proposed == "adaptively" and chosen in (None, "from-list", "weighted-list", "on-part"):
         return Refusal(f"{adaptive}; run the winner and the default on new instances")
     condition = None
     if chosen is None:
@@ -215,6 +220,12 @@ def _gathered(
         if proposed == "adaptively" and trajectory is not None and name != trajectory.default:
             return Refusal(f"{name!r} was not fixed before these costs were seen: {adaptive}")
     name = name or incumbent_of(units, trajectory)
+    if chosen == "weighted-list":
+        if not scope.usual or stopped or matrix.censored.any():
+            return Refusal(
+                "a list is weighted by one look at instances on which all configurations were run"
+            )
+        return _weighted(matrix, name, asked.rng(Stream.PART), scope, plans)
     runs, m, share, claim = matrix, 1, 1.0, f"{name} was fixed before any of these costs was seen"
     extension = 0
     if chosen == "from-list":
@@ -268,87 +279,6 @@ def fixed_before(matrix: CostMatrix, name: str | None) -> str:
             "Expected the name of the `configuration` that was fixed before any cost was seen."
         )
     return name
-
-
-def in_rounds(evidence: Evidence, names: Sequence[str]) -> Rounds | Refusal:
-    """The first r runs of these configurations on each instance, in the order of the matrix.
-
-    Whatever more runs there are is passed over: how many there are may depend on costs.
-    """
-    runs = evidence.runs.select(configurations=names)
-    counts = runs.counts()
-    if evidence.plans:
-        return _in_plan(evidence, runs, counts.min(axis=0))
-    used = counts > 0
-    for name, row in zip(names, used, strict=True):
-        if not row.any() or not row[: int(row.sum())].all():
-            return Refusal(
-                f"in a race the instances of {name!r} did not come in the order of the others, from "
-                "the first, and a limit that holds at all times needs that; take runs on new "
-                "instances"
-            )
-    length = int(used.all(axis=0).sum())
-    if evidence.scope.sampled == "family":
-        whole = _whole_families(runs, length)
-        if isinstance(whole, Refusal):
-            return whole
-        length = whole
-    # Later rounds come after later instances, whose costs may have set their caps.
-    rounds = 1 if runs.censored[:, :length].any() else int(counts[:, :length].min())
-    part = looks.of_round(rounds, evidence.rounds)
-    horizon = () if evidence.planned is None else (evidence.planned,)
-    return Rounds(_first_runs(runs, length, rounds), part, horizon)
-
-
-def _in_plan(evidence: Evidence, runs: CostMatrix, counts: IntArray) -> Rounds | Refusal:
-    """The longest prefix of the recorded order whose runs are all there, by the number of runs that
-    the first plan announced; while it has hardly begun with these, by those of the rounds before.
-    """
-
-    def prefix(number: int) -> int:
-        return int(np.argmin(np.append(counts >= number, False)))
-
-    announced, begun = evidence.plans[0].runs, prefix(1)
-    if not begun:
-        return Refusal("no instance of the plan has all of its runs yet")
-    rounds = announced if 2 * prefix(announced) >= begun else int(counts[:begun].min())
-    part = looks.of_plan(evidence.extension, rounds, announced)
-    length = prefix(rounds)
-    return Rounds(_first_runs(runs, length, rounds), part, looks.horizons(evidence.plans))
-
-
-def _first_runs(runs: CostMatrix, length: int, rounds: int) -> CostMatrix:
-    """The first runs on each of the first instances."""
-    first = np.argsort(np.isnan(runs.costs[:, :length]), axis=2, kind="stable")[:, :, :rounds]
-
-    def kept(values: NDArray[Any]) -> NDArray[Any]:
-        return np.take_along_axis(values[:, :length], first, axis=2)
-
-    statuses = None if runs.statuses is None else kept(runs.statuses)
-    return runs.replace(
-        costs=kept(runs.costs),
-        instances=runs.instances[:length],
-        families=None if runs.families is None else runs.families[:length],
-        statuses=statuses,
-        seeds=None,
-    )
-
-
-def _whole_families(runs: CostMatrix, length: int) -> int | Refusal:
-    """How many of the first instances belong to families that are whole: the last one may not be
-    finished, and when to stop in it may have depended on costs.
-    """
-    labels = (runs.families or ())[:length]
-    turns = [label for k, label in enumerate(labels) if not k or labels[k - 1] != label]
-    if len(set(turns)) < len(turns):
-        return Refusal(
-            "families did not come one after the other, and a limit that holds at all times needs "
-            "whole families in their order"
-        )
-    if length < len(runs.instances) and (runs.families or ())[length] != labels[-1]:
-        return length
-    kept = length - labels.count(turns[-1]) if turns else 0
-    return kept or Refusal("no family is finished yet")
 
 
 def _tool(trajectory: Trajectory | None) -> str:
@@ -498,7 +428,7 @@ def _on_part(
         # instances of the recorded order, with the runs and configurations announced first.
         order, size = np.arange(number), max(1, round(CHOOSING * plans[0].instances))
         announced = units.configurations[: plans[0].configurations]
-        choosers = _first_runs(units.select(configurations=announced), size, plans[0].runs)
+        choosers = first_runs(units.select(configurations=announced), size, plans[0].runs)
     first, second = np.sort(order[:size]), np.sort(order[size:])
     place = best_of(choosers.select(instances=[units.instances[i] for i in first]))
     if place is None:
@@ -518,6 +448,50 @@ def _on_part(
     left = _kept(plans, matrix.instances, {matrix.instances[i] for i in first}) if plans else ()
     assumed = _assumed(claim, False, runs, scope, left)
     return Evidence(runs, winner, "on-part", 1, 1.0, False, condition, assumed, plans=left)
+
+
+def _weighted(
+    matrix: CostMatrix,
+    name: str,
+    rng: np.random.Generator,
+    scope: Scope,
+    plans: tuple[RunPlan, ...],
+) -> Evidence | Refusal:
+    """A random part of the instances gives every configuration its share of δ; the others judge."""
+    from truecost.stats import lists  # here, since it loads compiled kernels
+
+    number, m = len(matrix.instances), len(matrix.configurations)
+    if number < 2:
+        return Refusal("one part of the instances weighs and the others judge, which takes two")
+    order, size, weighing = rng.permutation(number), max(1, round(CHOOSING * number)), matrix
+    if plans:
+        # As for on-part: what weighs stays the same when the plan is extended.
+        if m > plans[0].configurations:
+            return Refusal("configurations were added to the list after it was weighted")
+        order, size = np.arange(number), max(1, round(CHOOSING * plans[0].instances))
+        weighing = first_runs(matrix, size, plans[0].runs)
+    part, rest = np.sort(order[:size]), np.sort(order[size:])
+    means, known = instance_means(weighing)
+    weights = lists.shares(np.where(known, means, np.nan)[:, part], rng)
+    runs = matrix.select(instances=[matrix.instances[i] for i in rest])
+    left = _kept(plans, matrix.instances, {matrix.instances[i] for i in part}) if plans else ()
+    claim = (
+        f"the list of {m:,} configurations was fixed before any of these costs was seen, and a "
+        "random fifth of the instances, which judges nothing, gave each its share of delta"
+    )
+    place = matrix.configurations.index(name)
+    return Evidence(
+        runs,
+        name,
+        "weighted-list",
+        m,
+        float(weights[place]),
+        False,
+        None,
+        _assumed(claim, False, runs, scope, left),
+        plans=left,
+        weights=tuple(weights.tolist()),
+    )
 
 
 def sampled_assumptions(scope: Scope) -> tuple[str, ...]:

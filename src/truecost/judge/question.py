@@ -12,7 +12,7 @@ from truecost.judge.margin import Margin
 from truecost.judge.scope import About, Sampled
 
 Primary = Literal["mean", "wins"]
-Chosen = Literal["test", "before", "from-list", "on-part", "progressive"]
+Chosen = Literal["test", "before", "from-list", "weighted-list", "on-part", "progressive"]
 
 
 class Stream(Enum):

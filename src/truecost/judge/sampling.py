@@ -22,9 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.judge.evidence import Evidence, in_rounds
+from truecost.judge.evidence import Evidence
 from truecost.judge.question import Question, Stream
 from truecost.judge.refusal import Refusal
+from truecost.judge.rounds import in_rounds
 from truecost.judge.scope import Scope, design_of
 from truecost.judge.statements import Statement
 from truecost.matrix import CostMatrix
@@ -124,7 +125,7 @@ def shown_better(
     for name in evidence.runs.configurations:
         if name == default:
             continue
-        own = evidence._replace(configuration=name)
+        own = evidence.of(name)
         sampled = sample_of(own, default, asked.rng(Stream.ORDER))
         if isinstance(sampled, Refusal) or quantity.refusal(sampled.sample) is not None:
             continue

@@ -24,6 +24,7 @@ CHOSEN: Final = {
     "test": "From test runs",
     "before": "For a configuration fixed beforehand",
     "from-list": "For the best of a list",
+    "weighted-list": "Best of a list, whose shares of δ a fifth of the instances decided",
     "on-part": "Chosen on a fifth of the instances, tested on the others",
     "progressive": "Proposed by a search, tested on instances unused until then",
 }

@@ -1,0 +1,89 @@
+"""Runs as they came in: the same number on each instance, in order, and the part of δ of such a look."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truecost.judge import looks
+from truecost.judge.costs import first_runs
+from truecost.judge.evidence import Evidence
+from truecost.judge.refusal import Refusal
+from truecost.matrix import CostMatrix
+
+IntArray = NDArray[np.int64]
+
+
+class Rounds(NamedTuple):
+    """Runs in the order of time, r on each instance, the part of δ, and for how many instances
+    limits are planned: none, or those of the first plan and in all with each extension.
+    """
+
+    runs: CostMatrix
+    part: float
+    planned: tuple[int, ...]
+
+
+def in_rounds(evidence: Evidence, names: Sequence[str]) -> Rounds | Refusal:
+    """The first r runs of these configurations on each instance, in the order of the matrix.
+
+    Whatever more runs there are is passed over: how many there are may depend on costs.
+    """
+    runs = evidence.runs.select(configurations=names)
+    counts = runs.counts()
+    if evidence.plans:
+        return _in_plan(evidence, runs, counts.min(axis=0))
+    used = counts > 0
+    for name, row in zip(names, used, strict=True):
+        if not row.any() or not row[: int(row.sum())].all():
+            return Refusal(
+                f"in a race the instances of {name!r} did not come in the order of the others, from "
+                "the first, and a limit that holds at all times needs that; take runs on new "
+                "instances"
+            )
+    length = int(used.all(axis=0).sum())
+    if evidence.scope.sampled == "family":
+        whole = _whole_families(runs, length)
+        if isinstance(whole, Refusal):
+            return whole
+        length = whole
+    # Later rounds come after later instances, whose costs may have set their caps.
+    rounds = 1 if runs.censored[:, :length].any() else int(counts[:, :length].min())
+    part = looks.of_round(rounds, evidence.rounds)
+    horizon = () if evidence.planned is None else (evidence.planned,)
+    return Rounds(first_runs(runs, length, rounds), part, horizon)
+
+
+def _in_plan(evidence: Evidence, runs: CostMatrix, counts: IntArray) -> Rounds | Refusal:
+    """The longest prefix of the recorded order whose runs are all there, by the number of runs that
+    the first plan announced; while it has hardly begun with these, by those of the rounds before.
+    """
+
+    def prefix(number: int) -> int:
+        return int(np.argmin(np.append(counts >= number, False)))
+
+    announced, begun = evidence.plans[0].runs, prefix(1)
+    if not begun:
+        return Refusal("no instance of the plan has all of its runs yet")
+    rounds = announced if 2 * prefix(announced) >= begun else int(counts[:begun].min())
+    part = looks.of_plan(evidence.extension, rounds, announced)
+    length = prefix(rounds)
+    return Rounds(first_runs(runs, length, rounds), part, looks.horizons(evidence.plans))
+
+
+def _whole_families(runs: CostMatrix, length: int) -> int | Refusal:
+    """How many of the first instances belong to families that are whole: the last one may not be
+    finished, and when to stop in it may have depended on costs.
+    """
+    labels = (runs.families or ())[:length]
+    turns = [label for k, label in enumerate(labels) if not k or labels[k - 1] != label]
+    if len(set(turns)) < len(turns):
+        return Refusal(
+            "families did not come one after the other, and a limit that holds at all times needs "
+            "whole families in their order"
+        )
+    if length < len(runs.instances) and (runs.families or ())[length] != labels[-1]:
+        return length
+    kept = length - labels.count(turns[-1]) if turns else 0
+    return kept or Refusal("no family is finished yet")
