@@ -138,7 +138,7 @@ def _read_csv(content: bytes) -> pl.DataFrame:
 
 
 def _refuse_short_rows(content: bytes, separator: str, width: int) -> None:
-    """A row that was cut off looks like one with empty fields at its end, and a run would be lost."""
+    """A row that was cut off looks like one with empty fields at its end: a run would be lost."""
     rows = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), delimiter=separator)
     for number, row in enumerate(rows):
         if row and len(row) != width:
@@ -213,7 +213,7 @@ def to_arrays(
         seeds=None if seeds is None else spread(seeds, NO_SEED),
         cutoff=cutoff_of(table),
         utility=utility_of(table),
-        families=families_of(table, instance, len(instances)),
+        families=family_labels(table, instance, len(instances)),
     )
 
 
@@ -422,7 +422,7 @@ def end_of_range(table: pl.DataFrame, name: str, given: float | None) -> float:
     return float(values[0])
 
 
-def families_of(
+def family_labels(
     table: pl.DataFrame, instance: NDArray[np.int64], number: int, name: str = "family"
 ) -> list[str] | None:
     """The family of each of so many instances, given the instance of each row; None without the
