@@ -43,6 +43,7 @@ however the caps came about, in any order.
 
 from collections.abc import Sequence
 from typing import NamedTuple
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -463,13 +464,16 @@ def _weighted(
     number, m = len(matrix.instances), len(matrix.configurations)
     if number < 2:
         return Refusal("one part of the instances weighs and the others judge, which takes two")
-    order, size, weighing = rng.permutation(number), max(1, round(CHOOSING * number)), matrix
-    if plans:
+    size, weighing = max(1, round(CHOOSING * number)), matrix
+    if not plans:
+        order = rng.permutation(number)
+    else:
         # As for on-part: what weighs stays the same when the plan is extended.
         if m > plans[0].configurations:
             return Refusal("configurations were added to the list after it was weighted")
         order, size = np.arange(number), max(1, round(CHOOSING * plans[0].instances))
         weighing = first_runs(matrix, size, plans[0].runs)
+        rng = np.random.default_rng(crc32(weighing.costs.tobytes()))
     part, rest = np.sort(order[:size]), np.sort(order[size:])
     means, known = instance_means(weighing)
     weights = lists.shares(np.where(known, means, np.nan)[:, part], rng)
