@@ -16,7 +16,8 @@ def certify(source: Source, question: Question, json: Json = False) -> None:
 
     How it was chosen decides what may be said. before: it was fixed before any of these costs was
     seen. from-list: it is the best of a list fixed beforehand, as random search and gather have it;
-    all of the list share the error probability. on-part: a random fifth of the instances chooses,
+    all of the list share the error probability. weighted-list: the same, with shares that a random
+    fifth of the instances decides. on-part: a random fifth of the instances chooses,
     the others certify. progressive: a proposal of a search is certified on instances unused before
     it.
 
