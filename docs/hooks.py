@@ -149,6 +149,8 @@ def _command(name: str, command: Any) -> list[str]:
             for word, each in command.commands.items()
             for line in _command(f"{name} {word}", each)
         ]
+    from truecost.cli.command import help_record
+
     context = typer.Context(command, info_name=name)
     arguments = " ".join(
         _argument(each) for each in command.params if each.param_type_name == "argument"
@@ -161,7 +163,7 @@ def _command(name: str, command: Any) -> list[str]:
     ]
     panels: dict[str, list[tuple[str, str]]] = {}
     for parameter in command.params:
-        record = parameter.get_help_record(context)
+        record = help_record(parameter, context)
         if record is not None:
             panels.setdefault(getattr(parameter, "rich_help_panel", None) or "", []).append(record)
     lines += ["| option | meaning |", "| --- | --- |"]

@@ -61,7 +61,7 @@ def test_info_says_what_cannot_be_known(tmp_path: Path) -> None:
     path = tmp_path / "single.csv"
     path.write_text("configuration,instance,cost\na,x,1\na,y,3\nb,x,2\nb,y,2\n")
     ended = run("info", path, "--low", 0, "--high", 5)
-    assert "cannot be told apart" in ended.stdout
+    assert "cannot be separated" in ended.stdout
     assert (
         json.loads(run("info", path, "--low", 0, "--high", 5, "--json").stdout)["configurations"][
             0
@@ -125,7 +125,7 @@ def test_bound_on_assumptions_and_inverse_questions() -> None:
             configurations=m,
         )
         assert again.epsilon == pytest.approx(9, rel=0.01)
-    for wording in ("Theorem 3", "reaches ε = 9", "What do they rest on?"):
+    for wording in ("Theorem 3", "reaches ε = 9", "What are the assumptions?"):
         assert wording in run(*words.split(), "--dimension", 54, "--lipschitz", 100).stdout
 
 
@@ -259,16 +259,50 @@ def test_bad_input_is_one_line_and_exit_code_2(tmp_path: Path, stored: Path) -> 
         assert re.fullmatch(r"truecost: [^\n]+\n", ended.stderr), (words, ended.stderr)
 
 
-def test_reader_that_stops_early(stored: Path) -> None:
-    """`truecost info … | head -1` would end in a traceback."""
-    with subprocess.Popen(
-        [TRUECOST, "info", stored, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as info:
-        assert info.stdout is not None
-        assert info.stderr is not None
-        info.stdout.close()  # before anything was printed
-        assert info.stderr.read() == b""
-    assert info.returncode == 0
+@pytest.mark.parametrize(("command", "code"), [("info", 0), ("audit", 1)])
+def test_reader_that_stops_early(command: str, code: int, stored: Path) -> None:
+    """`truecost audit … | head -1` would end in a traceback, or lose the answer "no"."""
+    words = [TRUECOST, command, stored, "--json"]
+    words += ["--quiet"] if command == "audit" else []
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()  # before anything was printed
+        assert process.stderr.read() == b""
+    assert process.returncode == code
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["audit", "kisat"], "kisat: No such file or folder; did you mean 'kissat'?"),
+        (["audit", "runs.cvs"], "runs.cvs: No such file or folder; did you mean 'runs.csv'?"),
+        (["scenario", "show", "kissat-qc"], "got 'kissat-qc'; did you mean 'kissat-qcp'?"),
+        (["gather", "kissat-qc"], "kissat-qcp; did you mean 'kissat-qcp'?"),
+        (["audti", "kissat"], "Did you mean 'audit'?"),
+    ],
+)
+def test_slips_of_the_hand(
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who misspells an example, a scenario, a file or a command would have to find it himself."""
+    monkeypatch.chdir(tmp_path)
+    Path("runs.csv").write_text("")
+    ended = run(*words)
+    assert ended.returncode == 2
+    assert message in ended.stderr
+
+
+def test_help_is_written_for_people() -> None:
+    """Help would show braces and brackets of Python's, or describe the options of reading runs
+    again and again.
+    """
+    text = run("audit", "--help").stdout
+    assert "Usage: truecost audit [OPTIONS] RUNS\n" in text
+    assert not re.search(r"[{<]", text)
+    assert "See: truecost import --help" in text
+    assert "Penalty factor" not in text
+    assert "Penalty factor" in run("import", "--help").stdout
 
 
 def test_an_audit_loads_no_charts_and_no_frames() -> None:

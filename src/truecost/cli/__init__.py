@@ -4,13 +4,14 @@ Exit code 0: done. 1: the answer is "no". 2: wrong input, one line on stderr. 3:
 """
 
 import atexit
+import io
 import os
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -91,12 +92,43 @@ def main() -> None:
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115
         else:
             stream.reconfigure(errors="backslashreplace")
+    _outlive_reader()
     code = _run()
     # Numba uses colorama where that is installed, which would end what a terminal is shown by an
     # escape sequence.
     if (colorama := sys.modules.get("colorama.initialise")) is not None:
         atexit.unregister(colorama.reset_all)
     sys.exit(code)
+
+
+class _Output(io.FileIO):
+    """Standard output that goes on when its reader, `head` perhaps, has seen enough: a command
+    whose output nobody reads to the end still has its exit code.
+    """
+
+    failed = False
+
+    def write(self, content: Any, /) -> int:
+        """Write, or drop what nobody reads; a full disk is told once, not again at the exit."""
+        try:
+            return len(content) if self.failed else super().write(content) or 0
+        except BrokenPipeError:
+            self.failed = True
+            return len(content)
+        except OSError:
+            self.failed = True
+            raise
+
+
+def _outlive_reader() -> None:
+    try:
+        number = sys.stdout.fileno()
+    except (OSError, ValueError):  # not a file, in tests for instance
+        return
+    if not sys.stdout.isatty():
+        sys.stdout.flush()
+        output = io.BufferedWriter(_Output(os.dup(number), "w"))
+        sys.stdout = io.TextIOWrapper(output, sys.stdout.encoding, "backslashreplace")
 
 
 def _run() -> int:
@@ -115,11 +147,6 @@ def _run() -> int:
         )
     except TruecostError as error:
         return _refuse(str(error))
-    except (BrokenPipeError, SystemExit):
-        # The reader, `head` perhaps, has seen enough (typer answers that by SystemExit); Python
-        # must not complain about it when it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:
         path = f"{error.filename}: " if error.filename else ""
         return _refuse(f"{path}{error.strerror or error}")
@@ -140,6 +167,9 @@ def _run() -> int:
 def _refuse(message: str) -> int:
     # Whoever closed stderr still gets the exit code.
     with suppress(OSError):
-        sys.stderr.write(f"truecost: {visible(flagged(' '.join(message.split())))}\n")
+        text = " ".join(message.split())
+        # Library messages begin with a capital or not; what a terminal shows begins alike.
+        text = f"Expected{text[8:]}" if text.startswith("expected ") else text
+        sys.stderr.write(f"truecost: {visible(flagged(text))}\n")
         sys.stderr.flush()
     return 2

@@ -11,7 +11,7 @@ from truecost.cli.options import Pool
 from truecost.cli.printing import visible
 from truecost.cli.progress import progress
 from truecost.cli.reading import file_stem
-from truecost.errors import InputError, LostClusterError
+from truecost.errors import InputError, LostClusterError, did_you_mean
 
 if TYPE_CHECKING:
     from truecost.campaigns.campaign import Execution, Progress
@@ -29,9 +29,10 @@ def read_scenario(path: Path, quiet: bool) -> "Scenario":
     from truecost import library
 
     if path.name not in library.list_names():
-        known = ", ".join(library.list_names())
+        known = library.list_names()
         raise InputError(
-            f"{path}: expected a scenario file, or a built-in scenario out of {known}."
+            f"{path}: expected a scenario file, or a built-in scenario out of {', '.join(known)}"
+            f"{did_you_mean(path.name, known)}"
         )
     with progress("instances", quiet=quiet) as meter:
         exported = library.export(

@@ -19,6 +19,16 @@ from typer.core import TyperCommand
 
 from truecost.cli.options import READING, READS
 
+# How typer writes kinds of values, and how they are written here; words to choose from stay.
+KIND = re.compile(r"<(?:list\[)?([^<>\]]+)\]?>")
+KINDS = {
+    "str": "TEXT",
+    "float": "NUMBER",
+    "int": "INTEGER",
+    "int range": "INTEGER",
+    "path": "PATH",
+    "str,str": "TEXT TEXT",
+}
 PARAMETER = re.compile(r"`(\w+)(?:=([^`]*))?`")
 Part = TypeVar("Part")
 # Of the command that runs: what a parameter is called, and what turns a switch off.
@@ -39,17 +49,40 @@ class Command(TyperCommand):
         letters = sys.stdout.encoding or "utf-8"
         return str(super().get_help(ctx)).encode(letters, "replace").decode(letters)
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        """What is typed behind the command: RUNS, not {runs}."""
+        arguments = (part for part in self.params if part.param_type_name == "argument")
+        names = [(part.metavar or _flags(part)[0], part.required) for part in arguments]
+        return ["[OPTIONS]", *(name if required else f"[{name}]" for name, required in names)]
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Arguments and options under their headings; those of reading runs come last."""
+        """Arguments and options under their headings; those of reading runs come last.
+
+        Only `import`, whose subject they are, describes these; the others name them.
+        """
         groups: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
-            if (record := parameter.get_help_record(ctx)) is not None:
+            if (record := help_record(parameter, ctx)) is not None:
                 usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
                 panel = getattr(parameter, "rich_help_panel", None) or usual
                 groups.setdefault(panel, []).append(record)
-        for title, records in sorted(groups.items(), key=lambda group: group[0] == READING):
+        reading = groups.pop(READING, [])
+        if reading and self.name != "import":
+            flags = ", ".join(name.split()[0] for name, _ in reading)
+            reading = [(flags, "See: truecost import --help")]
+        for title, records in (*groups.items(), *([(READING, reading)] if reading else [])):
             with formatter.section(title):
                 formatter.write_dl(records)
+
+
+def help_record(parameter: Any, ctx: Any) -> tuple[str, str] | None:
+    """An option and its help, with the kind of its value in words: --low NUMBER."""
+    if (record := parameter.get_help_record(ctx)) is None:
+        return None
+    name, text = record
+    if parameter.param_type_name == "argument":
+        return parameter.metavar or _flags(parameter)[0], text
+    return KIND.sub(lambda match: KINDS.get(match[1], match[1]), name), text
 
 
 def declared(command: Callable[..., None]) -> Callable[..., None]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from truecost.cli.command import declared
 from truecost.cli.experiment import COMPILING, Out, app, load
-from truecost.cli.options import Delta, Json, Quiet, Seed, option
+from truecost.cli.options import FIGURE, Delta, Json, Quiet, Seed, option
 from truecost.cli.printing import answer, print_line, print_table
 from truecost.cli.progress import progress
 from truecost.cli.reading import Source, check_out
@@ -38,9 +38,7 @@ def configure(
     delta: Delta = 0.05,
     seed: Seed = 1,
     out: Out = None,
-    figure: Annotated[
-        Path | None, option("Draw regret against the budget: .html, .svg, .png or .pdf.")
-    ] = None,
+    figure: Annotated[Path | None, option(f"{FIGURE}; regret against the budget.")] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:

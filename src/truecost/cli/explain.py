@@ -10,6 +10,7 @@ from truecost.cli.campaign import campaign, journal_path, read_scenario
 from truecost.cli.command import declared
 from truecost.cli.options import (
     BUDGET,
+    FIGURE,
     JOURNAL,
     Configuration,
     Delta,
@@ -41,7 +42,7 @@ def explain(
         Path | None, option("The scenario file, or the name of a built-in scenario.")
     ] = None,
     budget: Annotated[
-        str | None, option(f"{BUDGET}. As before, if an explanation is resumed.")
+        str | None, option(f"{BUDGET}; as before, if an explanation is resumed.")
     ] = None,
     configuration: Configuration = None,
     journal: Annotated[Path | None, option(f"{JOURNAL}; NAME-explain.db if not given.")] = None,
@@ -52,9 +53,7 @@ def explain(
     guess: Annotated[
         bool, option("Run nothing: what the model of the search makes of each change.", "--guess")
     ] = False,
-    figure: Annotated[
-        Path | None, option("Write the waterfall figure here: .html, .svg, .png or .pdf.")
-    ] = None,
+    figure: Annotated[Path | None, option(f"{FIGURE}; a waterfall of the changes.")] = None,
     unit: Unit = None,
     quiet: Quiet = False,
     json: Json = False,

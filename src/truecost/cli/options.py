@@ -23,6 +23,7 @@ ASSUMED = "Without runs"
 # Meanings to which commands add their own default.
 BUDGET = "What may be spent: 5000runs, 90min, 2h or 1.5d"
 CONFIGURATIONS = "How many configurations"
+FIGURE = "Where to draw a figure: .html, .svg, .png or .pdf"
 INSTANCES = "How many instances"
 JOURNAL = "The file where runs are kept"
 OUT = "Where to write"

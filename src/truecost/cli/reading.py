@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from truecost.cli import options
-from truecost.errors import InputError
+from truecost.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from truecost.matrix.imported import Import
@@ -63,6 +63,8 @@ class Source:
 
         if (place := self.place) is None:
             raise InputError("Expected runs to read, got none.")
+        if not place.exists():
+            raise InputError(f"{place}: No such file or folder{_nearest(place)}")
         given = {field.name: getattr(self, field.name) for field in fields(self)[1:]}
         log = import_runs(place, **given | {"columns": _columns(self.columns or [])})
         if place != self.runs and self.runs.exists():
@@ -82,6 +84,15 @@ class Source:
         if not (test.is_file() and is_journal(test)):
             shared += ["low", "high"]
         return Source(runs=test, **{name: getattr(self, name) for name in shared}).read()
+
+
+def _nearest(path: Path) -> str:
+    """The example, or the file of the same folder, that may have been meant."""
+    from truecost import examples
+
+    beside = list(path.absolute().parent.glob("*")) if path.absolute().parent.is_dir() else []
+    names = [*(str(path.with_name(each.name)) for each in beside), *examples.names()]
+    return did_you_mean(str(path), names)
 
 
 def file_stem(name: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from truecost.errors import InputError
+from truecost.errors import InputError, did_you_mean
 from truecost.library import tsp
 from truecost.library.catalogue import SCENARIOS, Builtin, Size
 from truecost.matrix.files import whole_file
@@ -33,7 +33,10 @@ def list_names() -> tuple[str, ...]:
 def describe(name: str) -> Builtin:
     """What is known of a scenario."""
     if name not in SCENARIOS:
-        raise InputError(f"expected a scenario out of {', '.join(SCENARIOS)}, got {name!r:.80}.")
+        raise InputError(
+            f"Expected a scenario out of {', '.join(SCENARIOS)}, got {name!r:.80}"
+            f"{did_you_mean(name, SCENARIOS)}"
+        )
     return SCENARIOS[name]
 
 
