@@ -17,6 +17,7 @@ takes a part of delta, and they stay held out.
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Unpack
 
@@ -103,6 +104,7 @@ def configure(
     runs: int | None = None,
     delta: float = 0.05,
     seed: int | None = None,
+    start: Sequence[Configuration] = (),
     policy: Policy = race.decide,
     **execution: Unpack[Execution],
 ) -> Configured:
@@ -127,6 +129,8 @@ def configure(
     seed
         Of proposals, the order of runs and the choice of held-out instances; the scenario's if not
         given.
+    start
+        Configurations to try first, after the default: those of an earlier search for instance.
     policy
         Which run is next, as `race.decide` says it.
     execution
@@ -134,14 +138,21 @@ def configure(
     """
     if not 0 < delta < 1:
         raise InputError(f"expected delta between 0 and 1, got {delta:g}.")
+    scenario.refuse_without_default()
     asked = Budget.parse(budget) if isinstance(budget, str) else budget
     with Campaign(scenario, journal, "configure", **execution) as campaign:
         book = campaign.book
         settings = searchlog.settings_of(book)
         if settings is None:
             settings = settings_for(scenario, asked, runs, seed, campaign.pool.workers)
-            searchlog.begin(book, settings)
+            searchlog.begin(book, settings, start)
         _check_settings(book, settings, scenario, asked, runs, seed)
+        before = searchlog.start_of(book)
+        if start and [first.name for first in start] != [first.name for first in before]:
+            raise InputError(
+                f"{book.path}: expected the configurations the search was started with: leave "
+                "`start` out, or begin another `journal`."
+            )
         search = Search(campaign, settings, policy)
         budgets = searchlog.budgets_of(book, settings)
         if asked is not None and asked.amount > budgets[-1]:

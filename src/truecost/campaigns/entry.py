@@ -78,6 +78,8 @@ def contestants_of(
     name = configuration or incumbent_of(log.matrix, trajectory)
     winner = Contestant(name, _configuration(log, scenario, name))
     against = default or trajectory.default
+    if against is None:
+        scenario.refuse_without_default()
     rival = (
         Contestant("default", scenario.space.default())
         if against is None

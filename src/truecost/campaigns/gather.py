@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, Unpack
@@ -12,9 +12,10 @@ import numpy as np
 from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Execution, Progress
 from truecost.errors import InputError
-from truecost.journal.journal import RunDesign
+from truecost.journal.journal import DEFAULT, RunDesign
 from truecost.running.pools.task import Finished, Task
 from truecost.running.scenario import Scenario
+from truecost.space.space import Configuration
 
 # Runs that a forecast is made from.
 PILOT = 20
@@ -52,10 +53,13 @@ class GatherForecast:
 
 
 def design_of(
-    scenario: Scenario, configurations: int, instances: int | None, runs: int
+    scenario: Scenario,
+    configurations: int | Sequence[Configuration],
+    instances: int | None,
+    runs: int,
 ) -> RunDesign:
-    """The default and random configurations on the first instances of the scenario's order, all of
-    them for None.
+    """The default and random configurations, or those given, on the first instances of the
+    scenario's order, all of them for None.
     """
     if runs < 1:
         raise InputError(
@@ -70,8 +74,10 @@ def design_of(
         raise InputError(
             f"expected 1 to {available} instances, as many as the scenario has, got {instances}."
         )
+    if isinstance(configurations, int):
+        configurations = scenario.space.configurations(configurations, rng=scenario.seed)
     return RunDesign(
-        configurations=tuple(scenario.space.configurations(configurations, rng=scenario.seed)),
+        configurations=tuple(configurations),
         instances=scenario.instances[:instances],
         runs=runs,
     )
@@ -93,7 +99,7 @@ def gather(
     scenario: Scenario,
     journal: str | os.PathLike[str],
     *,
-    configurations: int,
+    configurations: int | Sequence[Configuration],
     instances: int | None = None,
     runs: int,
     **execution: Unpack[Execution],
@@ -106,7 +112,7 @@ def gather(
         What is run; the journal, begun if it is not there, must have been begun with the same.
     configurations, instances, runs
         The size of the design; all instances for None. Larger than before in any direction, it
-        adds what is missing.
+        adds what is missing. Instead of their number, the configurations themselves.
     execution
         `pool`, `pin`, `keep_going`, `progress` and `waiting`, as `Execution` describes them.
     """
@@ -120,7 +126,7 @@ def forecast(
     scenario: Scenario,
     journal: str | os.PathLike[str],
     *,
-    configurations: int,
+    configurations: int | Sequence[Configuration],
     instances: int | None = None,
     runs: int,
     **execution: Unpack[Execution],
@@ -147,7 +153,7 @@ def forecast(
 def _begun(
     scenario: Scenario,
     journal: str | os.PathLike[str],
-    configurations: int,
+    configurations: int | Sequence[Configuration],
     instances: int | None,
     runs: int,
     execution: Execution,
@@ -156,6 +162,10 @@ def _begun(
     design = design_of(scenario, configurations, instances, runs)
     with Campaign(scenario, journal, "gather", **execution) as campaign:
         campaign.book.begin(design, scenario.metric)
+        names = {configuration.name for configuration in design.configurations}
+        default = scenario.space.default().name if scenario.space.has_default else ""
+        # Nobody is compared with a default that is not among them, or that nobody named.
+        campaign.book.note(DEFAULT, default if default in names else "")
         yield campaign, design
 
 

@@ -25,7 +25,7 @@ from truecost.race.policy import Decision, Stretch
 from truecost.running.pools.task import Task
 from truecost.runs import Instance
 from truecost.space.learning import SAMPLES, Learner
-from truecost.space.propose import propose
+from truecost.space.propose import Proposal, propose
 from truecost.space.space import Configuration
 
 FloatArray = NDArray[np.float64]
@@ -65,6 +65,8 @@ class Search:
         )
         self._runs = RecordedRuns(campaign)
         self._proposed = searchlog.proposed_in(book)
+        default = scenario.space.default().name
+        self._start = [first for first in searchlog.start_of(book) if first.name != default]
         low = scenario.metric.range()[0]
         self._heats = Heats(len(self._training), settings.runs, seed=settings.seed, low=low)
         self.configurations: list[Configuration] = []
@@ -261,6 +263,8 @@ class Search:
         found = (
             self._proposed[number]
             if number < len(self._proposed)
+            else Proposal(configuration=self._start[number - 1], origin="start")
+            if 0 < number <= len(self._start)
             else propose(
                 self._scenario.space,
                 self._parents(),

@@ -1,6 +1,7 @@
 """What gather, configure and validate share: the scenario, the announcement, progress, resuming."""
 
 import shlex
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -54,6 +55,29 @@ def most_time(scenario: "Scenario", runs: float) -> float:
 
 
 @contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """End as after Ctrl-C when a batch system or a closing terminal asks to; what nohup ignores is
+    still ignored.
+    """
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    numbers = [
+        number
+        for number in (signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is signal.SIG_DFL
+    ]
+    for number in numbers:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
 def campaign(
     pool: Pool,
     *,
@@ -63,12 +87,12 @@ def campaign(
 ) -> "Iterator[Execution]":
     """What to run with and report to, as gather, configure and validate take it.
 
-    After Ctrl-C, or when the cluster is lost, the line that goes on is printed: the same one, with
+    After Ctrl-C, SIGTERM or SIGHUP, or when the cluster is lost, the line that goes on is printed: the same one, with
     everything that was given. `note` describes a report beyond its counts.
     """
     line = shlex.join(["truecost", *sys.argv[1:]])
     try:
-        with progress(what, quiet=quiet) as meter:
+        with _stopped_by_signals(), progress(what, quiet=quiet) as meter:
 
             def report(now: "Progress") -> None:
                 meter.tell(

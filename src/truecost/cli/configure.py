@@ -52,6 +52,10 @@ def configure(
         option(f"{RUNS}; at most, 5 if not given. 1 for a deterministic target.", min=1),
     ] = None,
     delta: Delta = 0.05,
+    start: Annotated[
+        Path | None,
+        option("A file of configurations to try first: csv, JSON or a table of irace."),
+    ] = None,
     seed: Annotated[int | None, option(f"{SEED}; the scenario's if not given.", min=0)] = None,
     quiet: Quiet = False,
     json: Json = False,
@@ -68,15 +72,17 @@ def configure(
     """
     from truecost.campaigns import configure as configuring
     from truecost.campaigns.budget import Budget
+    from truecost.space.listed import read_configurations
 
     asked = None if budget is None else Budget.parse(budget)
     read = read_scenario(scenario, quiet)
     path = journal_path(journal, read.name, "-configure")
     if not quiet and not json and asked is not None:
         _announce(read, path, asked, pool)
+    first = [] if start is None else read_configurations(start, read.space)
     with campaign(pool, quiet=quiet, note=_state) as execution:
         configured = configuring.configure(
-            read, path, budget=asked, runs=runs, delta=delta, seed=seed, **execution
+            read, path, budget=asked, runs=runs, delta=delta, seed=seed, start=first, **execution
         )
     answer(json, lambda: _data(configured, path), lambda: _print(configured, read, path))
 

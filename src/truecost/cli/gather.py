@@ -20,6 +20,7 @@ from truecost.cli.options import (
 )
 from truecost.cli.printing import answer, duration, print_line
 from truecost.cli.reading import MATRICES, check_out
+from truecost.errors import InputError
 from truecost.show.numbers import counted
 
 if TYPE_CHECKING:
@@ -35,9 +36,11 @@ def gather(
     pool: Pool,
     journal: Annotated[Path | None, option(f"{JOURNAL}; NAME.db if not given.")] = None,
     configurations: Annotated[
-        int | None,
+        str | None,
         option(
-            f"{CONFIGURATIONS}; the default and random ones. As before, or 50, if not given.", min=1
+            f"{CONFIGURATIONS}; the default and random ones. As before, or 50, if not given. Or a "
+            "file of configurations: csv, JSON or a table of irace.",
+            metavar="N|FILE",
         ),
     ] = None,
     instances: Annotated[
@@ -95,7 +98,7 @@ def gather(
 def _size(
     path: Path,
     scenario: "Scenario",
-    configurations: int | None,
+    configurations: str | None,
     instances: int | None,
     runs: int | None,
 ) -> dict[str, Any]:
@@ -109,14 +112,29 @@ def _size(
     # A scenario with all its instances in use goes on with all, also those that came since.
     earlier = None if before[1] is None or before[1] >= len(scenario.instances) else before[1]
     return {
-        "configurations": configurations or before[0] or 50,
+        "configurations": _configurations(scenario, configurations) or before[0] or 50,
         "instances": instances or earlier,
         "runs": runs or before[2] or 5,
     }
 
 
+def _configurations(scenario: "Scenario", given: str | None) -> Any:
+    """How many configurations, or those of a file."""
+    if given is None:
+        return None
+    if given.isdecimal():
+        if int(given) < 1:
+            raise InputError(f"Expected at least 1 configuration, got {given}.")
+        return int(given)
+    from truecost.space.listed import read_configurations
+
+    return read_configurations(given, scenario.space)
+
+
 def _announce(scenario: "Scenario", path: Path, size: dict[str, Any]) -> None:
     configurations, runs = size["configurations"], size["runs"]
+    if not isinstance(configurations, int):
+        configurations = len(configurations)
     instances = size["instances"] or len(scenario.instances)
     total = configurations * instances * runs
     print_line(

@@ -51,6 +51,9 @@ MOST_CELLS, MOST_EMPTY = 2**27, 1000
 # Bytes of output of failed runs that a journal keeps in all.
 MOST_OUTPUT = 64_000_000
 Kind = Literal["gather", "configure", "validate", "explain"]
+# Where a journal keeps the name of the default, empty if there is none; journals of 0.2 keep none,
+# and their first configuration is the default.
+DEFAULT = "default"
 # What a budget counts.
 Unit = Literal["runs", "seconds"]
 

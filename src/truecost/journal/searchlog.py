@@ -16,12 +16,14 @@ from truecost.journal.file import enter
 from truecost.journal.journal import Journal, Unit
 from truecost.runs import Outcome, Status, Step, Trajectory
 from truecost.space.propose import Proposal
-from truecost.space.space import Configuration
+from truecost.space.space import Configuration, name_of
 
 # The policy that searches are begun with. Those of truecost 0.2, one order of runs for all, name
 # none: they go on with this one.
 POLICY = "an order for every heat"
 KEYS = ("search", "adopted")
+# Where the configurations are kept that are to be tried first.
+START = "start"
 # How the step begins that looks at held-out instances.
 JUDGED = "judged on instances it was not trained on"
 
@@ -96,9 +98,11 @@ def settings_of(journal: Journal) -> Settings | None:
     return Settings(**{**known, **lists})
 
 
-def begin(journal: Journal, settings: Settings) -> None:
-    """Fix the settings, once and for all."""
+def begin(journal: Journal, settings: Settings, start: Sequence[Configuration] = ()) -> None:
+    """Fix the settings, and what is tried first, once and for all."""
     with journal.transaction() as connection:
+        values = json.dumps([dict(configuration.values) for configuration in start])
+        connection.execute("INSERT INTO meta VALUES (?, ?)", (START, values))
         stored = json.dumps({**asdict(settings), "policy": POLICY})
         connection.execute("INSERT INTO meta VALUES ('search', ?)", (stored,))
 
@@ -144,6 +148,13 @@ def incumbent_at(journal: Journal, step: int) -> str | None:
     with journal.transaction(reading=True) as connection:
         row = connection.execute(query, (step,)).fetchone()
     return None if row is None else str(row[0])
+
+
+def start_of(journal: Journal) -> list[Configuration]:
+    """The configurations that were to be tried first."""
+    text = journal.noted(START)
+    rows = [] if text is None else json.loads(text)
+    return [Configuration(name=name_of(values), values=values) for values in rows]
 
 
 def budgets_of(journal: Journal, settings: Settings) -> tuple[float, ...]:

@@ -33,7 +33,9 @@ def main() -> None:
     sys.stdout.flush()
     # On a line of its own, whatever the function printed before.
     sys.stdout.write(
-        "\nResult of this algorithm run: " + json.dumps({"status": "SUCCESS", **answer}) + "\n"
+        "\nResult of this algorithm run: "
+        + json.dumps({"status": "SUCCESS", **answer}, default=float)
+        + "\n"
     )
 
 

@@ -1,12 +1,12 @@
 """The cores of this machine, and which of them other truecosts on it use."""
 
 import contextlib
-import fcntl
+import hashlib
 import os
+import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from truecost.errors import InputError
 
@@ -40,9 +40,9 @@ def claimed_cores(number: int | None) -> Iterator[list[int]]:
         for core in usable:
             if number is not None and len(claimed) == number:
                 break
-            file = _claim(core)
-            if file is not None:
-                stack.enter_context(file)
+            claim = _claim(core)
+            if claim is not None:
+                stack.enter_context(claim)
                 claimed.append(core)
         if not claimed or (number is not None and len(claimed) < number):
             raise InputError(
@@ -53,18 +53,18 @@ def claimed_cores(number: int | None) -> Iterator[list[int]]:
         yield claimed
 
 
-def _claim(core: int) -> BinaryIO | None:
-    """A lock on a core, held as long as the file is open; None if somebody else holds it."""
-    path = Path(tempfile.gettempdir()) / f"truecost-core-{core}.lock"
+def _claim(core: int) -> socket.socket | None:
+    """A claim on a core, held as long as the socket is open; None if somebody else holds it.
+
+    A name in the kernel's abstract name space: it goes with its process, whatever ends that; no
+    file of another user, no folder or FIFO of that name can be in the way. Whoever has another
+    temporary folder, in a job of a batch system for instance, has other cores as well.
+    """
+    place = hashlib.sha256(tempfile.gettempdir().encode()).hexdigest()[:16]
+    holder = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:
-        # Read-only first: the file may be another user's, and reading is enough to lock it.
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        handle = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    file = os.fdopen(handle, "rb")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        holder.bind(f"\0truecost-core-{place}-{core}")
     except OSError:
-        file.close()
+        holder.close()
         return None
-    return file
+    return holder

@@ -156,5 +156,8 @@ def version_of(slot: Slot, caller: Caller) -> str:
     if not line:
         return ""
     ended = _run(slot, caller, line, Limits(wall=VERSION_WALL, output=1.0))
+    if ended.exit_code != 0 or ended.exceeded is not None:
+        # An error message is no version: it may differ from run to run, or be the same for all.
+        return ""
     text = (ended.stdout + b"\n" + ended.stderr).decode("utf-8", "replace").strip()
     return text.partition("\n")[0].strip()[:200]

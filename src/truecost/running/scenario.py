@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pydantic
 from pydantic import Field
@@ -44,6 +44,7 @@ PLACEHOLDERS = (
 
 class _SpaceTable(TomlTable):
     file: str
+    default: Mapping[str, str | int | float | bool] | Literal["middle"] | None = None
 
 
 class _File(TomlTable):
@@ -129,8 +130,9 @@ class Scenario:
             # Keys that came after 0.1 count where they are set: older journals stay the same.
             "target": _settled(self.target, {"version"}, LATER_KEYS),
             "programs": self._programs(),
-            "answer": self.answer.model_dump(mode="json"),
+            "answer": _settled(self.answer, set(), {"unsolved"}),
             "space": self.space_text,
+            **({} if self.default is None else {"default": self.default}),
             "limits": self.limits.model_dump(mode="json"),
             **({} if self.generator is None else {"generator": list(self.generator)}),
         }
@@ -164,6 +166,21 @@ class Scenario:
                     )
                     found[name] = hashlib.file_digest(file, "sha256").hexdigest()[:16]
         return found
+
+    @property
+    def default(self) -> dict[str, Any] | None:
+        """The default that the scenario itself gives; None where its space does."""
+        chosen = self.space.chosen
+        return None if chosen is None or isinstance(chosen, str) else dict(chosen)
+
+    def refuse_without_default(self) -> None:
+        """Refuse to compare with a default that nobody named."""
+        if not self.space.has_default:
+            raise InputError(
+                f"{self.path}: expected a default to compare with, which irace's parameter files do "
+                "not have: write default = {{name = value, …}} in [space], or default = "
+                '"middle" for the middle of every range.'.replace("{{", "{").replace("}}", "}")
+            )
 
     @property
     def private(self) -> bool:
@@ -217,16 +234,24 @@ def _from_file(file: _File, path: Path) -> Scenario:
             f"answer: expected only with target.kind = 'command', which {file.target.kind!r} is not."
         )
     answer = file.answer or AnswerFormat()
-    for key in ("solved", "time", "value"):
-        _check_expression(f"answer.{key}", getattr(answer, key), groups=key != "solved")
+    for key in ("solved", "unsolved", "time", "value"):
+        numeric = key in ("time", "value")
+        _check_expression(f"answer.{key}", getattr(answer, key), groups=numeric)
     if not file.name.strip() or not file.name.isprintable():
         raise InputError(f"name: expected a name in printable letters, got {file.name!r:.60}.")
     try:
         space_path = folder / file.space.file
         space = Space.read(space_path)
+        space = replace(space, chosen=file.space.default)
         space_text = space_path.read_text("utf-8-sig")
     except (OSError, ValueError) as error:
         raise InputError(f"space.file: {os_reason(error, file.space.file)}") from error
+    try:
+        allowed = space.allows(space.default())
+    except InputError as error:
+        raise InputError(f"space.default: {error}") from error
+    if not allowed:
+        raise InputError("space.default: expected a configuration that is not forbidden.")
     instances = read_instances(file.instances, folder, file.seed)
     scenario = Scenario(
         path=path,

@@ -41,6 +41,7 @@ class AnswerFormat(TomlTable):
 
     exit: Annotated[tuple[int, ...], Field(strict=False)] = (0,)
     solved: str | None = None
+    unsolved: str | None = None
     time: str | None = None
     value: str | None = None
 

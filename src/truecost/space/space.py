@@ -148,12 +148,15 @@ class Space:
         irace's switch of every parameter, a style for `arguments`; None where there are none.
     decimals
         To how many decimals random reals are rounded.
+    chosen
+        The default where it is not the file's: values, or "middle" for the middle of every range.
     """
 
     configspace: ConfigSpace.ConfigurationSpace
     parameters: tuple[str, ...]
     switches: Mapping[str, str] | None = None
     decimals: int = DECIMALS
+    chosen: Mapping[str, Value] | str | None = None
 
     def __post_init__(self) -> None:
         if not self.parameters or set(self.parameters) != set(self.configspace):
@@ -194,9 +197,16 @@ class Space:
             else parse_pcs(lines)
         )
 
+    @property
+    def has_default(self) -> bool:
+        """Whether somebody said what the default is: irace's files do not."""
+        return self.switches is None or self.chosen is not None
+
     def default(self) -> Configuration:
-        """The default configuration."""
-        return self._configuration(lambda parameter: plain(parameter.default_value))
+        """The default configuration; the middle of every range where nobody said what it is."""
+        if self.chosen is None or isinstance(self.chosen, str):
+            return self._configuration(lambda parameter: plain(parameter.default_value))
+        return self.configuration_of(self.chosen)
 
     def configuration_of(self, values: Mapping[str, Any]) -> Configuration:
         """The configuration with these values, as a log has them; what conditions switch off is

@@ -2,7 +2,11 @@
 its compiler.
 """
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numba
@@ -19,8 +23,21 @@ def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     if function is None:
         return lambda function: compiled(function, **options)
     dispatcher = numba.njit(nogil=True, **options)(function)
-    dispatcher._cache = _Cache(function)  # type: ignore[no-untyped-call]
+    try:
+        dispatcher._cache = _Cache(function)  # type: ignore[no-untyped-call]
+    except RuntimeError:
+        # Neither our own folder nor the user's can be written: a folder that only this process has,
+        # since whoever can write to a cache decides what is run.
+        numba.config.CACHE_DIR = _own_folder()  # type: ignore[attr-defined]
+        dispatcher._cache = _Cache(function)  # type: ignore[no-untyped-call]
     return dispatcher
+
+
+@cache
+def _own_folder() -> str:
+    folder = tempfile.mkdtemp(prefix="truecost-numba-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 class _Cache(FunctionCache):

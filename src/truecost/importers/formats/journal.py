@@ -23,7 +23,7 @@ def _read(path: Path, options: Options) -> Import:
         )
     # Loaded here, since it loads what runs solvers, and no other log needs that.
     from truecost.journal import searchlog, validationlog
-    from truecost.journal.journal import Journal
+    from truecost.journal.journal import DEFAULT, Journal
 
     with Journal.read(path) as journal:
         table = journal.table()
@@ -48,12 +48,13 @@ def _read(path: Path, options: Options) -> Import:
                 test=journal.matrix(metric, held_out=True, table=table) if judged.any() else None,
                 left_out={"of a batch that is not finished": ahead} if ahead else {},
             )
+        default = journal.noted(DEFAULT)
         planned, plans = math.prod(journal.planned() or (0,)), journal.plans()
     trajectory = Trajectory(
         tool="truecost gather",
         proposed="beforehand",
         raced=False,
-        default=next(iter(parameters)),
+        default=next(iter(parameters)) if default is None else default or None,
         unfinished=int(matrix.counts().sum()) < planned,
         plans=plans,
     )

@@ -18,6 +18,10 @@ def read_command(report: Report) -> TargetAnswer:
 
     if report.exit_code not in answer.exit:
         return crashed("")
+    if answer.unsolved is not None and re.search(answer.unsolved, report.text, re.MULTILINE):
+        # It gave up in good order: charged as a timeout is, and no reason to doubt the scenario.
+        detail = f"unsolved: the output matches {answer.unsolved!r}"
+        return TargetAnswer(status=Status.TIMEOUT, time=time, value=value, detail=detail)
     if answer.solved is not None and not re.search(answer.solved, report.text, re.MULTILINE):
         return crashed(f"no answer: nothing in the output matches {answer.solved!r}")
     needed = "value" if not metric.timed else "time" if metric.clock == "reported" else None
