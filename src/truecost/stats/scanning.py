@@ -13,12 +13,9 @@ import numpy as np
 from truecost.stats import ledger
 from truecost.stats.betting import (
     HALVINGS,
-    LANES,
     SHARE,
-    first_open,
     plug_in_bets,
     star_bets,
-    star_reach,
     star_reaches,
     watched_shows,
 )
@@ -191,61 +188,20 @@ def ratio_ends(low, high):
 
 
 @compiled
-def ratio_reaches(first, second, bets, ratio, end, width, target):
-    """Whether bets made against the ratio `end` reach the target against a smaller one: its capital
+def _shifted(first, second, ratio, end, low, high, mean):
+    """The numbers that bets made against the ratio `end` win by, against a smaller one: the capital
     falls in the ratio.
     """
-    capital, scale = 1.0, 1 / ((end + 1) * width)
-    for t in range(first.size):
-        capital *= 1 + bets[t] * scale * (second[t] - ratio * first[t])
-        if capital >= target:
-            return True
-    return False
-
-
-@compiled
-def ratio_lower(first, second, low, high, target):
-    """The lower limit of u(second)/u(first) by STaR-Bets, from instance means in [low, high] with
-    low ≥ 0.
-
-    As `betting.star_lower`: all ratios of a cell of the grid share the bets made against its upper
-    end, so that inside a cell the capital falls in the ratio and may be halved.
-    """
-    below, ends = low / high, ratio_ends(low, high)
-    columns, means, reached = (
-        np.empty((first.size, LANES)),
-        np.empty(LANES),
-        np.empty(LANES, np.bool_),
-    )
-    for start in range(0, ends.size, LANES):
-        # Behind the last one, it stands once more.
-        for k in range(LANES):
-            columns[:, k], means[k] = against_ratio(
-                first, second, ends[min(start + k, ends.size - 1)], low, high
-            )
-        star_reach(columns, means, means, target, reached)
-        place = start + first_open(reached)
-        if place < start + LANES:
-            if place > 0:
-                below = ends[place - 1]
-            end, bets = ends[place], np.empty(first.size)
-            x, mean = against_ratio(first, second, end, low, high)
-            star_bets(x, mean, target, bets)
-            kept = end
-            for _ in range(HALVINGS):
-                middle = (below + kept) / 2
-                if ratio_reaches(first, second, bets, middle, end, high - low, target):
-                    below = middle
-                else:
-                    kept = middle
-            return below
-    return ends[-1] if ends.size else below
+    return (second - ratio * first) / ((end + 1) * (high - low)) + mean
 
 
 @compiled
 def ratio_recorded(first, second, low, high, target, plans, shares):
-    """The lower limit of u(second)/u(first), as `ratio_lower`, with the capital of a recorded plan
-    and the variance of paired differences.
+    """The lower limit of u(second)/u(first), from unit means in [low, high] with low ≥ 0, with the
+    capital of a recorded plan (`ledger`) and the variance of paired differences.
+
+    As for means: all ratios of a cell of the grid share the bets made against its upper end, so
+    that inside a cell the capital falls in the ratio and may be halved.
     """
     below, ends = low / high, ratio_ends(low, high)
     parts = ledger.parts_of(shares, plans.size - 1)
@@ -256,12 +212,10 @@ def ratio_recorded(first, second, low, high, target, plans, shares):
         if ledger.bold_bets(x, mean, target, plans, parts, True, careful, bets):
             below = end
             continue
-        # Against a smaller ratio of the cell the same bets win more.
         kept = end
         for _ in range(HALVINGS):
             middle = (below + kept) / 2
-            scale = (high - low) * (end + 1)
-            shifted = (second - middle * first) / scale + mean
+            shifted = _shifted(first, second, middle, end, low, high, mean)
             if ledger.reaches(shifted, mean, target, plans, parts, careful, bets):
                 below = middle
             else:
@@ -272,18 +226,21 @@ def ratio_recorded(first, second, low, high, target, plans, shares):
 
 @compiled
 def ratio_rejects(first, second, low, high, ratio, target):
-    """Whether the test at one ratio rejects, for each row; where it does not, `ratio_lower` is at
-    most this ratio.
+    """Whether the test at one ratio rejects in one look, for each row; where it does not,
+    `ratio_recorded` is at most this ratio.
     """
     rejected = np.zeros(first.shape[0], np.bool_)
-    bets = np.empty(first.shape[1])
+    plans = np.array([first.shape[1]])
+    parts = ledger.parts_of(ledger.FINAL, 0)
+    careful, bets = np.zeros(first.shape[1]), np.zeros((1, first.shape[1]))
     ends = ratio_ends(low, high)
     end = ends[np.searchsorted(ends, ratio)]
     for i in range(first.shape[0]):
         x, mean = against_ratio(first[i], second[i], end, low, high)
-        rejected[i] = star_bets(x, mean, target, bets) or ratio_reaches(
-            first[i], second[i], bets, ratio, end, high - low, target
-        )
+        rejected[i] = ledger.bold_bets(x, mean, target, plans, parts, True, careful, bets)
+        if not rejected[i]:
+            shifted = _shifted(first[i], second[i], ratio, end, low, high, mean)
+            rejected[i] = ledger.reaches(shifted, mean, target, plans, parts, careful, bets)
     return rejected
 
 
