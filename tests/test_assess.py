@@ -338,9 +338,8 @@ def test_noise_and_spread_by_hand() -> None:
         math.sqrt(variance(2 * counts) / variance(counts))
     )
     assert noise.new_instances == pytest.approx(noise.standard_error / math.sqrt(2))
-    assert noise.bottleneck == (
-        "runs" if noise.within * (1 / counts).mean() > noise.across else "instances"
-    )
+    # Three instances with two runs are too few for resamples to agree.
+    assert noise.bottleneck is None
     assert found.spread.never_used == ("i5", "i6", "i7")
     assert (found.spread.instances, found.spread.repeated) == (5, 3)
     assert found.spread.variance_over_even == pytest.approx(
@@ -501,9 +500,7 @@ def test_one_instance_shows_nothing() -> None:
     """
     found = assess(by_hand([[1.0], [2.0]]), trajectory=ADAPTIVE)
     page = audited(found, Context())
-    assert page.verdict.endswith(
-        "costs 1.00 in training. Expect a higher cost on new instances; these runs cannot say how much."
-    )
+    assert page.verdict.endswith("costs 1.00 in training. One instance says nothing about others.")
     assert isinstance(found.outlook.plan, Refusal)
     assert "one instance" in found.outlook.plan.reason
     noise = next(section for section in page.sections if section.name == "noise")

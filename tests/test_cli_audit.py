@@ -138,7 +138,6 @@ def test_audit_for_people(files: Path, run: Run) -> None:
         "On new instances it costs",
         "optimism",
         "on 80 test instances",
-        "bottleneck",
         "Against the default",
         "Instances with the largest differences",
         "What to do next",

@@ -1,18 +1,22 @@
 """What is said of runs is true of these runs: one test for each sentence that was not."""
 
 import math
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import rwriter as r
+from commands import Run
 
 from truecost import Assessment, CostMatrix, assess, import_runs
 from truecost.judge.costs import costs_of
 from truecost.judge.refusal import Refusal
+from truecost.show.document import Context, audited
 
 NAN = math.nan
+DATA = Path(__file__).parent / "data"
 
 
 def matrix_of(costs: Any, low: float = -math.inf, high: float = math.inf) -> CostMatrix:
@@ -291,3 +295,126 @@ def test_an_instance_that_is_in_a_log_twice_counts_once(
     assert assessment.matrix.instances == ("a", "c")
     assert list(assessment.log.left_out.values()) == [4]
     assert "under another name" in next(iter(assessment.log.left_out))
+
+
+# ---- in words --------------------------------------------------------------------------------
+
+
+def words_of(part: Any) -> str:
+    """Every text in a document."""
+    if isinstance(part, str):
+        return part
+    if is_dataclass(part) and not isinstance(part, type):
+        part = [getattr(part, field.name) for field in fields(part) if field.name != "draw"]
+    return " ".join(map(words_of, part)) if isinstance(part, list | tuple) else ""
+
+
+def said_of(runs: Any, **asked: Any) -> str:
+    """What an audit says."""
+    return words_of(audited(assess(runs, **asked), Context()))
+
+
+def test_a_function_without_instances_is_not_told_of_new_instances() -> None:
+    """Whoever minimises a deterministic function would be told to expect more on new instances."""
+    text = said_of(import_runs(DATA / "smac" / "deterministic"))
+    for words in ("expect", "Expect", "new instances", "never saw", "only'", "1 instance"):
+        assert words not in text
+    assert "25 runs of 25 configurations, without instances" in text
+
+
+def test_notes_of_an_import_are_never_dropped(run: Run, tmp_path: Path) -> None:
+    """What was left out, guessed or charged would appear in some commands and not in others."""
+    path = failing(tmp_path / "runs.csv", ["w,1,3,ok", "w,2,,crashed", "d,1,4,ok", "d,2,5,running"])
+    for words in (["info"], ["audit", "--quiet"], ["certify"]):
+        text = " ".join(run(*words, path).stdout.split())
+        assert "1 run left out: not ended." in text, words
+        assert "charged 4, the largest cost seen" in text, words
+    ended = run("report", path, "--quiet", "--splits", 5, "--out", tmp_path / "page.html")
+    assert "1 run left out: not ended." in " ".join(ended.stdout.split())
+    page = (tmp_path / "page.html").read_text()
+    assert "left out: not ended" in page
+    assert "the largest cost seen" in page
+
+
+def test_what_was_left_out_is_not_called_absent(tmp_path: Path) -> None:
+    """The only configuration that was kept would be called the only one with runs."""
+    rows = ["a,1,3,ok", "b,1,4,running", "c,1,,running"]
+    text = said_of(import_runs(failing(tmp_path / "runs.csv", rows)))
+    assert "only configuration with runs" not in text
+    assert "2 runs were left out" in text
+
+
+def test_a_race_is_not_called_a_product() -> None:
+    """A race's header would multiply numbers whose product is not the number of runs."""
+    matrix, _ = raced(np.random.default_rng(2), growing=False)
+    document = audited(assess(matrix), Context())
+    assert document.subtitle == "120 runs of 8 configurations on 30 instances"
+    whole = matrix_of(np.ones((2, 3, 4)))
+    assert audited(assess(whole), Context()).subtitle == "2 configurations × 3 instances × 4 runs"
+
+
+def test_the_first_screen_shows_the_corrected_difference() -> None:
+    """The winner would be shown as cheaper than the default where it is expected to cost more."""
+    assessment = assess("clasp")
+    comparison, expected = assessment.comparison, assessment.expected_difference
+    assert comparison is not None
+    assert expected is not None
+    assert comparison.observed < 0 < expected
+    default = assessment.default
+    assert default is not None
+    gap = assessment.optimism.true_cost - assessment.true_cost(default)
+    assert expected == pytest.approx(gap)
+    fact = next(each for each in audited(assessment, Context()).key if each.term == "difference")
+    assert fact.value == expected
+    assert "corrected for the choice" in fact.note
+    # What was fixed before any cost was seen needs no correction.
+    fixed = assess("clasp", configuration=assessment.incumbent, chosen="before")
+    assert fixed.expected_difference is None
+    assert fixed.optimism.gap == 0
+    assert "picked for its low" not in words_of(audited(fixed, Context()))
+
+
+def test_a_bottleneck_is_named_only_where_resamples_agree() -> None:
+    """A few runs would be said to vary by 0 % between instances where half of the variance is."""
+    named = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        costs = rng.normal(0, 1, (1, 6, 1)) + rng.normal(0, 1, (1, 6, 2))
+        noise = assess(matrix_of(costs)).noise
+        # In truth across is twice what the runs add.
+        named.append(noise.bottleneck == "runs")
+    assert np.mean(named) < 0.1
+    many = np.random.default_rng(1).normal(0, 1, (1, 200, 1)) + np.zeros((1, 1, 2))
+    clear = assess(matrix_of(many + np.random.default_rng(2).normal(0, 0.1, many.shape))).noise
+    assert clear.bottleneck == "instances"
+    assert clear.share_low > 0.9
+
+
+def test_few_instances_make_no_claims_of_per_cent_or_robustness() -> None:
+    """Two instances would promise +680 %, and an advantage "survive dropping 4 of 5 instances"."""
+    rng = np.random.default_rng(3)
+    assert "%)" not in said_of(matrix_of(rng.gamma(0.5, 2, (20, 2, 1)), 0, 100))
+    costs = np.stack([np.full((5, 1), 1.0), np.full((5, 1), 9.0)])
+    text = said_of(matrix_of(costs, 0, 10), configuration="c0", default="c1", chosen="before")
+    assert "survives dropping" not in text
+
+
+def test_no_mean_is_stated_where_failures_have_no_cost(tmp_path: Path) -> None:
+    """A mean that charges crashes the largest cost seen would be stated as the cost."""
+    rows = [f"{name},{place},{place + 2},ok" for name in "wd" for place in range(9)]
+    rows += ["w,9,,crashed", "d,9,4,ok"]
+    log = import_runs(failing(tmp_path / "runs.csv", rows), default="d")
+    document = audited(assess(log, configuration="w"), Context())
+    text = words_of(document)
+    assert "fails in 10 % of its runs" in text
+    terms = {fact.term for fact in document.key}
+    assert not terms & {"true-cost", "difference"}
+
+
+def test_adjusted_costs_are_labelled() -> None:
+    """A training cost would pass for the mean of the configuration's runs."""
+    matrix, _ = raced(np.random.default_rng(1), growing=False)
+    assessment = assess(matrix, configuration="c0")
+    plain = float(assessment.costs.plain[0])
+    text = said_of(matrix, configuration="c0")
+    assert f"adjusted for instance difficulty; its own runs average {plain:.3g}" in text

@@ -32,7 +32,7 @@ def certify(source: Source, question: Question, json: Json = False) -> None:
     answer(
         json,
         lambda: assessment.to_dict("certificate"),
-        lambda: certificate_section(assessment, context(source, question)),
+        lambda: certificate_section(assessment, context(source, question), alone=True),
         details=True,
     )
     if assessment.certificate is None or assessment.certificate.condition is not None:

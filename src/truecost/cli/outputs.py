@@ -126,7 +126,13 @@ def _parts() -> dict[str, Any]:
         "realised": list[record(Statement)],  # type: ignore[misc]
         "folds": record(FoldInterval) | refusal | None,
         "approximate": list[record(Approximate)],  # type: ignore[misc]
-        "optimism": record(optimism.Optimism),
+        "optimism": record(
+            optimism.Optimism,
+            expected_difference=Annotated[
+                float | None,
+                Field(description="The difference to the default, corrected for the choice."),
+            ],
+        ),
         "noise": record(
             noise.Noise,
             spread=record(noise.Spread),

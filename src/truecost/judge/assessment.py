@@ -239,9 +239,23 @@ class Assessment(Spoken):
             self.own,
             self.tested.get(self.incumbent, math.nan),
             adaptive=self.adaptive and self.incumbent != self.trajectory.default,
+            fixed=self.asked.chosen == "before",
             splits=self.asked.splits,
             rng=self.asked.rng(Stream.SPLITS),
         )
+
+    @property
+    def expected_difference(self) -> float | None:
+        """The mean difference to the default on new instances: what was observed, corrected for the
+        choice; None where there is nothing to correct, or no telling by how much.
+        """
+        comparison, optimism = self.comparison, self.optimism
+        if comparison is None or comparison.on == "test" or optimism.source != "splits":
+            return None
+        part = isinstance(self.pair_evidence, Evidence) and self.pair_evidence.chosen == "on-part"
+        if part or comparison.configuration != self.incumbent or not math.isfinite(optimism.gap):
+            return None
+        return comparison.observed + optimism.gap
 
     @cached_property
     def heaviest(self) -> Heaviest | None:
@@ -261,7 +275,7 @@ class Assessment(Spoken):
     @cached_property
     def noise(self) -> Noise:
         """Where the noise in the incumbent's training cost comes from."""
-        return noise_of(self.matrix, self.costs, self.own)
+        return noise_of(self.matrix, self.costs, self.own, self.asked.rng(Stream.NOISE))
 
     @cached_property
     def spread(self) -> Spread:

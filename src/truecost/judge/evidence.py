@@ -56,7 +56,7 @@ from truecost.judge.refusal import Refusal
 from truecost.judge.scope import NEW_INSTANCES, Scope, units_of
 from truecost.matrix import CostMatrix
 from truecost.matrix.identity import unknown_to
-from truecost.runs import RunPlan, Trajectory
+from truecost.runs import NO_INSTANCE, RunPlan, Trajectory
 from truecost.stats.assumptions import (
     CAPPED,
     COUNTS,
@@ -193,8 +193,12 @@ def _gathered(
     if chosen == "test":
         return Refusal("there are no test runs of it")
     adaptive = f"{_tool(trajectory)} tuned on these instances, so they cannot certify its winner"
+    advice = "run the winner and the default on new instances"
+    if matrix.instances == (NO_INSTANCE,):
+        adaptive = f"{_tool(trajectory)} chose it by these runs, and there are no instances"
+        advice = "run the winner and the default with new seeds"
     if proposed == "adaptively" and chosen in (None, "from-list", "weighted-list", "on-part"):
-        return Refusal(f"{adaptive}; run the winner and the default on new instances")
+        return Refusal(f"{adaptive}; {advice}")
     condition = None
     if chosen is None:
         # Instances that are all there are cannot be split into those that choose and those that

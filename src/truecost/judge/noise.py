@@ -10,8 +10,12 @@ from numpy.typing import NDArray
 from truecost.judge.costs import NOTHING, Costs, instance_means
 from truecost.matrix import CostMatrix
 from truecost.stats.allocation import even
+from truecost.stats.variance import resampled_components
 
 Bottleneck = Literal["runs", "instances"]
+# Samples of the instances with replacement, and the share of them that must say the same.
+RESAMPLES = 400
+AGREEING = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,8 +24,10 @@ class Noise:
 
     `within` and `across` are NaN where too few instances have two runs. Standard errors: now, with
     as many runs again on the same instances, and on as many new ones. The bottleneck is what adds
-    more variance now; None where nothing varies, or nothing tells. `constant`: all its runs, two at
-    least, cost the same.
+    more variance now; None where nothing varies, nothing tells, or resamples of the instances do
+    not agree. `share_low` and `share_high` are a 90 % interval, from resampling instances, of the
+    share of a run's variance that is between instances. `constant`: all its runs, two at least,
+    cost the same.
     """
 
     within: float
@@ -31,6 +37,8 @@ class Noise:
     same_instances_again: float
     new_instances: float
     constant: bool
+    share_low: float
+    share_high: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,17 +93,14 @@ def heaviest_of(runs: CostMatrix, name: str, on: Literal["test", "training"]) ->
     )
 
 
-def noise_of(matrix: CostMatrix, costs: Costs, own: int) -> Noise:
+def noise_of(matrix: CostMatrix, costs: Costs, own: int, rng: np.random.Generator) -> Noise:
     """Of the configuration in this row."""
     counts = matrix.counts()[own]
     components = _components(costs, own)
     used = counts[counts > 0]
     now, again = (_variance_of_mean(times * used, *components) for times in (1, 2))
     within, across, _ = components
-    from_runs = within * float(np.mean(1 / used))
-    bottleneck: Bottleneck | None = None
-    if math.isfinite(within + across) and within + across > 0:
-        bottleneck = "runs" if from_runs > across else "instances"
+    bottleneck, share_low, share_high = _bottleneck(matrix, own, components, used, rng)
     error = float(costs.standard_error[own])
     return Noise(
         within=within,
@@ -105,7 +110,34 @@ def noise_of(matrix: CostMatrix, costs: Costs, own: int) -> Noise:
         same_instances_again=error * math.sqrt(again / now) if now > 0 else error,
         new_instances=error / math.sqrt(2),
         constant=_constant(matrix, own),
+        share_low=share_low,
+        share_high=share_high,
     )
+
+
+def _bottleneck(
+    matrix: CostMatrix,
+    own: int,
+    components: tuple[float, float, float],
+    used: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> tuple[Bottleneck | None, float, float]:
+    """What adds more variance to the mean, where resamples agree, and the interval of the share."""
+    within, across, _ = components
+    if not within + across > 0:  # NaN as well
+        return None, math.nan, math.nan
+    row = matrix.select(configurations=[matrix.configurations[own]])
+    parts = resampled_components(row, rng=rng, resamples=RESAMPLES)
+    withins, acrosses = (np.maximum(part[:, 0], 0) for part in parts)
+    known = withins + acrosses > 0
+    withins, acrosses = withins[known], acrosses[known]
+    if known.sum() < AGREEING * RESAMPLES:
+        return None, math.nan, math.nan
+    low, high = np.quantile(acrosses / (withins + acrosses), [1 - AGREEING, AGREEING]).tolist()
+    each = float(np.mean(1 / used))
+    kind: Bottleneck = "runs" if within * each > across else "instances"
+    agree = float(np.mean((withins * each > acrosses) == (kind == "runs")))
+    return kind if agree >= AGREEING else None, low, high
 
 
 def _constant(matrix: CostMatrix, own: int) -> bool:

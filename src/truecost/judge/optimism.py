@@ -29,7 +29,7 @@ from truecost.runs import Trajectory
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
-Source = Literal["test runs", "splits", "unknown"]
+Source = Literal["test runs", "fixed before", "splits", "unknown"]
 
 # Numbers held at once for the splits: a few dozen MB.
 BLOCK = 4_000_000
@@ -46,8 +46,8 @@ class Optimism:
     ----------
     true_cost, source
         The estimate of its true cost: its mean on test runs; else the training cost corrected by
-        what splits show; NaN, unknown, where configurations were proposed adaptively and it has no
-        test runs.
+        what splits show; the training cost itself where it was fixed before any cost was seen; NaN,
+        unknown, where configurations were proposed adaptively and it has no test runs.
     gap, percent
         True cost − training cost, and in per cent of the training cost.
     selection_error
@@ -104,21 +104,27 @@ def optimism_of(
     test_cost: float,
     *,
     adaptive: bool,
+    fixed: bool,
     splits: int,
     rng: np.random.Generator,
 ) -> Optimism:
-    """Of the configuration in row `own`; `test_cost` is NaN where it has no test runs."""
+    """Of the configuration in row `own`; `test_cost` is NaN where it has no test runs. `fixed`
+    before any cost was seen, nothing was chosen by its cost.
+    """
     seen = selection_errors(costs, splits, rng)
     training = float(costs.training[own])
     error = ALL_FOR_HALF * seen.error
     # What is a rounding of the costs' own size is nothing.
     scale = float(np.abs(costs.means).max(initial=0.0))
     error = 0.0 if abs(error) <= 1e-12 * scale else error
-    source: Source = (
-        "test runs" if math.isfinite(test_cost) else "unknown" if adaptive else "splits"
-    )
+    source: Source = "fixed before" if fixed else "splits"
+    if adaptive:
+        source = "unknown"
+    if math.isfinite(test_cost):
+        source = "test runs"
     true = {
         "test runs": test_cost,
+        "fixed before": training,
         "splits": training + correction(costs.compared, own, error),
         "unknown": math.nan,
     }[source]

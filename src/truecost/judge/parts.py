@@ -188,7 +188,9 @@ PARTS: Final[dict[Part, Callable[[Assessment], Any]]] = {
     "statements": _statements,
     "refusals": lambda assessment: dict(assessment.refusals),
     "approximate": lambda assessment: [asdict(each) for each in assessment.approximate],
-    "optimism": lambda assessment: asdict(assessment.optimism),
+    "optimism": lambda assessment: (
+        asdict(assessment.optimism) | {"expected_difference": assessment.expected_difference}
+    ),
     "noise": _noise,
     "over_tuning": _over_tuning,
     "bounds": lambda assessment: asdict(assessment.bounds),

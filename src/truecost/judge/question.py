@@ -21,6 +21,7 @@ class Stream(Enum):
     PART = "the part of the instances that chooses"
     ORDER = "the order in which statements take the instances"
     SPLITS = "halves that choose and judge"
+    NOISE = "resamples of the instances"
     FORECASTS = "samples of a pilot"
     SWEEPS = "splits of a figure"
     SIZES = "growing parts of the instances"

@@ -145,18 +145,13 @@ def bootstrap_components(
         raise InputError(f"Expected at least 100 resamples, got {resamples}.")
     if not 0 < level < 1:
         raise InputError(f"Expected a level between 0 and 1, got {level}.")
-    instances = matrix.shape[1]
-    # One set of draws for all configurations: rows are how often each instance is in a resample.
-    weights = (
-        generator(rng)
-        .multinomial(instances, np.full(instances, 1 / instances), size=resamples)
-        .astype(np.float64)
-    )
     tails = [(1 - level) / 2, (1 + level) / 2]
-    quantiles = [
-        _bootstrap_quantiles(block, weights, tails) for block in instance_summaries(matrix)
-    ]
-    within, across = (np.concatenate([pair[i] for pair in quantiles], axis=1) for i in (0, 1))
+    # NaN for a configuration whose resamples could not all be computed: too few instances have two
+    # runs.
+    within, across = (
+        np.quantile(values, tails, axis=0)
+        for values in resampled_components(matrix, rng=rng, resamples=resamples)
+    )
     return ComponentIntervals(
         within_low=within[0],
         within_high=within[1],
@@ -164,6 +159,24 @@ def bootstrap_components(
         across_high=across[1],
         level=level,
     )
+
+
+def resampled_components(
+    matrix: CostMatrix, *, rng: Rng = None, resamples: int = 2000
+) -> tuple[FloatArray, FloatArray]:
+    """`within` and `across` of every configuration in samples of the instances with replacement:
+    (resamples, M) each, NaN where too few instances have two runs.
+    """
+    instances = matrix.shape[1]
+    # One set of draws for all configurations: rows are how often each instance is in a resample.
+    weights = (
+        generator(rng)
+        .multinomial(instances, np.full(instances, 1 / instances), size=resamples)
+        .astype(np.float64)
+    )
+    parts = [_resampled(block, weights) for block in instance_summaries(matrix)]
+    within, across = (np.concatenate([pair[i] for pair in parts], axis=1) for i in (0, 1))
+    return within, across
 
 
 class InstanceSummaries(NamedTuple):
@@ -238,9 +251,7 @@ def _components(block: InstanceSummaries) -> _Components:
     return _Components(within, across, total, _error_of_sum(to_within, twice), across_error)
 
 
-def _bootstrap_quantiles(
-    block: InstanceSummaries, weights: FloatArray, tails: list[float]
-) -> tuple[FloatArray, FloatArray]:
+def _resampled(block: InstanceSummaries, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     counts, means, deviations = block
     used, repeated = counts >= 1, counts >= 2
     within_each = np.where(repeated, deviations / np.maximum(counts - 1, 1), 0)
@@ -251,9 +262,7 @@ def _bootstrap_quantiles(
         noise = (weights @ (deviations / np.maximum(counts, 1)).T) / number
         spread = (weights @ (centred**2).T - (weights @ centred.T) ** 2 / number) / (number - 1)
         across = np.where(twice >= 2, noise + spread - within, np.nan)
-    # NaN for a configuration whose resamples could not all be computed: too few instances have two
-    # runs.
-    return np.quantile(within, tails, axis=0), np.quantile(across, tails, axis=0)
+    return within, across
 
 
 def _masked_mean(values: FloatArray, mask: NDArray[np.bool_]) -> FloatArray:

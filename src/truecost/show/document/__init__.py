@@ -11,11 +11,10 @@ from truecost.show.document.next_steps import next_step, what_next
 from truecost.show.document.noise import how_noisy
 from truecost.show.document.over_tuning import instance_by_instance, over_tuned
 from truecost.show.document.planned import plan_section, power_section, show_section
-from truecost.show.document.runs import left_out, what_was_run
+from truecost.show.document.runs import how_read, left_out, sizes_of, what_was_run
 from truecost.show.document.statement_table import what_is_shown
 from truecost.show.document.verdict import at_a_glance, beside, judged, key, verdict_of
 from truecost.show.document.versions import compared
-from truecost.show.numbers import counted
 
 __all__ = [
     "Context",
@@ -58,6 +57,7 @@ def audited(assessment: Assessment, context: Context) -> Document:
         certificate_section(assessment, context),
         over_tuned(assessment, context),
         how_noisy(assessment, context),
+        how_read(assessment),
         what_next(assessment, context),
     ]
     return _document(assessment, context, sections)
@@ -83,10 +83,9 @@ def _until_approximate(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
 
 def _document(assessment: Assessment, context: Context, sections: list[Section | None]) -> Document:
     tone, badge = judged(assessment)
-    sizes = map(counted, assessment.log.matrix.shape, ("configuration", "instance", "run"))
     return Document(
         title=context.title or f"{context.name}: how good is the winner really?",
-        subtitle=" × ".join(sizes),
+        subtitle=sizes_of(assessment),
         tone=tone,
         badge=badge,
         verdict=verdict_of(assessment, context),

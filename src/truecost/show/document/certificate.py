@@ -6,8 +6,10 @@ from truecost.judge.assessment import Assessment
 from truecost.judge.evidence import UNSORTED
 from truecost.judge.refusal import Refusal
 from truecost.judge.statements import Certificate
+from truecost.runs import NO_INSTANCE
 from truecost.show.blocks import Block, Cell, Column, Figure, Fold, Points, Section, Table, Text
 from truecost.show.document.context import Context, called, drawing, opening, sure
+from truecost.show.document.runs import left_out
 from truecost.show.document.verdict import certified
 from truecost.show.numbers import counted, ends, number, percent
 
@@ -47,9 +49,12 @@ def how_sure(assessment: Assessment, context: Context) -> Section:
     return Section("sure", "How certain is that?", certificate_lead(assessment, context), blocks)
 
 
-def certificate_section(assessment: Assessment, context: Context) -> Section:
-    """Return what `certify` prints."""
-    blocks = tuple(_certificate(assessment, context))
+def certificate_section(
+    assessment: Assessment, context: Context, *, alone: bool = False
+) -> Section:
+    """Return the certificate; `alone`, as `certify` prints it, with how the runs were read."""
+    notes = [Text(line, aside=True) for line in left_out(assessment)] if alone else []
+    blocks = (*_certificate(assessment, context), *notes)
     return Section("sure", "", certificate_lead(assessment, context), blocks)
 
 
@@ -73,7 +78,9 @@ def _certificate(assessment: Assessment, context: Context) -> list[Block]:
     certificate = assessment.certificate
     if certificate is None:
         missing = "Runs on instances not used for tuning would allow a guarantee."
-        return [] if assessment.evidence is not None else [Text(missing, aside=True)]
+        nowhere = assessment.log.matrix.instances == (NO_INSTANCE,)
+        known = nowhere or assessment.evidence is not None
+        return [] if known else [Text(missing, aside=True)]
     blocks: list[Block] = []
     if certificate.configuration != assessment.incumbent:
         tested = called(assessment, certificate.configuration)

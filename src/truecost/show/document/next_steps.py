@@ -4,6 +4,7 @@ import math
 
 from truecost.judge.assessment import Assessment
 from truecost.judge.refusal import Refusal
+from truecost.runs import NO_INSTANCE
 from truecost.show.blocks import Block, Commands, Fact, Facts, Figure, Fold, Points, Section, Text
 from truecost.show.document.context import Context, called, drawing, opening
 from truecost.show.document.noise import still
@@ -95,6 +96,11 @@ def steps_of(assessment: Assessment) -> tuple[str, ...]:
     )
     if still(assessment):
         steps.append("Use harder or more varied instances: on these, all runs cost the same.")
+    elif noise.bottleneck is None and math.isfinite(noise.share_low):
+        steps.append(
+            f"Add instances: doubling the runs on new ones cuts the standard error from {now} to "
+            f"{new}, whichever of seeds and instances matters more."
+        )
     elif noise.bottleneck is None:
         steps.append(
             "Run some configurations twice on the same instances, to measure how much noise comes "
@@ -131,6 +137,8 @@ def _to_certify(assessment: Assessment) -> str:
         default = called(assessment, comparison.default)
         return f"Run {default} on the test instances, too, to compare {incumbent} with it."
     both = "" if assessment.default is None else " and the default"
+    if assessment.log.matrix.instances == (NO_INSTANCE,):
+        return f"Run {incumbent}{both} with seeds not used for tuning, if seeds matter."
     return f"Run {incumbent}{both} on new instances, not used for tuning: only they can certify it."
 
 
@@ -181,7 +189,8 @@ def _commands(assessment: Assessment, context: Context) -> tuple[tuple[str, str]
     outlook, name = assessment.outlook, assessment.incumbent
     lines: list[tuple[str | None, str]] = []
     undecided = assessment.certificate is None or assessment.comparison is None
-    if assessment.adaptive and assessment.log.parameters and undecided:
+    anywhere = assessment.log.matrix.instances != (NO_INSTANCE,)
+    if assessment.adaptive and assessment.log.parameters and undecided and anywhere:
         if assessment.log.kind == "smac":
             lines.append((context.command("scenario from-log"), FILL_IN))
         lines.append((context.command("validate", instances="test/*", budget="2h"), VALIDATE))

@@ -7,6 +7,7 @@ import numpy as np
 
 from truecost.judge.assessment import Assessment
 from truecost.judge.costs import NOTHING
+from truecost.runs import NO_INSTANCE
 from truecost.show.blocks import Block, Fact, Facts, Figure, Section, Text
 from truecost.show.document.context import Context, called, drawing
 from truecost.show.document.runs import SINGLE
@@ -76,12 +77,21 @@ def _lead(assessment: Assessment, context: Context) -> str:
     noise, spread = assessment.noise, assessment.spread
     incumbent = called(assessment, assessment.incumbent)
     on = f"{counted(spread.runs, 'run')} on {counted(spread.instances, 'instance')}"
+    if assessment.log.matrix.instances == (NO_INSTANCE,):
+        on = counted(spread.runs, "run")
     if still(assessment):
         return f"All {on} of {incumbent} cost the same: there is no noise."
-    start = f"The training cost of {incumbent} is the mean of {on}"
+    what = "comes from" if assessment.costs.adjusted else "is the mean of"
+    start = f"The training cost of {incumbent} {what} {on}"
     if not math.isfinite(noise.standard_error):
         return f"{start}; its standard error is unknown."
     error = f"{start}; its standard error is {context.cost(number(noise.standard_error, 2))}"
+    if noise.bottleneck is None and math.isfinite(noise.share_low):
+        low, high = percent(noise.share_low), percent(noise.share_high)
+        return (
+            f"{error}. Whether seeds or instances matter more is unclear: {low} to {high} of a "
+            "run's variance is between instances."
+        )
     if noise.bottleneck is None:
         repeated = {0: "none of its instances has", 1: "only one of its instances has"}
         few = repeated.get(spread.repeated, f"only {spread.repeated:,} of its instances have")

@@ -8,11 +8,13 @@ from truecost.judge.optimism import Point
 from truecost.judge.statements import Comparison
 from truecost.show.blocks import Block, Cell, Column, Fact, Facts, Figure, Section, Table, Text
 from truecost.show.document.context import Context, called, drawing, opening
-from truecost.show.document.verdict import difference, hidden, in_training, true_cost
+from truecost.show.document.verdict import difference, hidden, in_training, shown_percent, true_cost
 from truecost.show.numbers import confidence, counted, limits, number, percent, signed
 
 # Incumbents shown in a table: the first ones and the last ones.
 MOST = 12
+# Fewer instances than this say nothing about which of them matter.
+FEWEST = 8
 
 
 def over_tuned(assessment: Assessment, context: Context) -> Section:
@@ -21,7 +23,7 @@ def over_tuned(assessment: Assessment, context: Context) -> Section:
     estimate = true_cost(assessment, context)
     facts = [in_training(assessment, context), *([] if estimate is None else [estimate])]
     if optimism.source != "unknown":
-        change = optimism.gap and math.isfinite(optimism.percent)
+        change = optimism.gap and shown_percent(assessment)
         note = f"{signed(optimism.percent, 2)} %" if change else ""
         gap = signed(optimism.gap)
         facts.append(Fact("optimism", optimism.gap, gap, unit=context.in_unit, note=note))
@@ -136,7 +138,8 @@ def instance_by_instance(assessment: Assessment, context: Context) -> Section | 
         f"{opening(winner)} costs less than {default} on {comparison.gains:,} of {where} and more "
         f"on {comparison.losses:,}; the mean difference is {context.cost(difference(comparison))}."
     )
-    blocks: list[Block] = [Text(_robust(comparison))]
+    robust = _robust(comparison)
+    blocks: list[Block] = [Text(robust)] if robust else []
     if comparison.lowest < comparison.highest:
         capped = "Capped runs count only where the outcome is certain."
         blocks.append(Text(capped, aside=True))
@@ -159,11 +162,15 @@ def instance_by_instance(assessment: Assessment, context: Context) -> Section | 
 
 
 def _robust(comparison: Comparison) -> str:
-    if not comparison.observed or math.isnan(comparison.observed):
+    if math.isnan(comparison.observed):
+        return ""
+    if not comparison.observed:
         return "Their mean costs are equal."
     if comparison.lowest < 0 < comparison.highest:
         return "Which of the two costs less on average is unknown: runs were stopped at a cap."
     what = "advantage" if comparison.observed < 0 else "disadvantage"
+    if comparison.instances < FEWEST:
+        return ""  # to survive dropping 4 of 5 instances says nothing
     if comparison.survives == 0:
         only = comparison.deciding[0].instance
         return f"One instance decides: without {only} the {what} is gone."

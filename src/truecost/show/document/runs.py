@@ -6,7 +6,7 @@ import numpy as np
 
 from truecost.judge.assessment import Assessment
 from truecost.matrix import CostMatrix
-from truecost.runs import NO_STATUS, Status
+from truecost.runs import NO_INSTANCE, NO_STATUS, Status
 from truecost.show.blocks import Block, Cell, Column, Fact, Facts, Figure, Section, Table, Text
 from truecost.show.document.context import Context, drawing
 from truecost.show.numbers import counted, ends, given, number, percent
@@ -81,9 +81,13 @@ def origin(assessment: Assessment) -> str:
         "adaptively": f"Recorded by {tool}, which tuned on these instances: they cannot certify "
         "its winner.",
     }[trajectory.proposed]
+    if assessment.log.matrix.instances == (NO_INSTANCE,) and trajectory.proposed == "adaptively":
+        text = f"Recorded by {tool}, without instances."
     if trajectory.raced:
         text += " It raced: the number of runs depended on observed costs."
-    if trajectory.unfinished:
+    if trajectory.unfinished and trajectory.raced:
+        text += " The search had not finished."
+    elif trajectory.unfinished:
         text += " More runs are planned: bounds remain valid while runs are added."
     if test is not None:
         sizes = counted(len(test.configurations), "configuration")
@@ -107,6 +111,28 @@ def worth(utility: str) -> str:
         "after that",
     }[kind]
     return f"Costs are 1 − utility ({utility}): the value of a run is {value}; 0 if never solved."
+
+
+def sizes_of(assessment: Assessment) -> str:
+    """Return how many runs of what there are; a product only if it is their number."""
+    names = ("configuration", "instance", "run")
+    shape = assessment.matrix.shape
+    runs = int(assessment.costs.runs.sum())
+    if assessment.log.matrix.instances == (NO_INSTANCE,):
+        return f"{counted(runs, 'run')} of {counted(shape[0], names[0])}, without instances"
+    if runs == math.prod(shape):
+        return " × ".join(map(counted, shape, names))
+    return (
+        f"{counted(runs, 'run')} of {counted(shape[0], names[0])} on {counted(shape[1], names[1])}"
+    )
+
+
+def how_read(assessment: Assessment) -> Section | None:
+    """Return what was left out or assumed when the runs were read; None if nothing was."""
+    lines = left_out(assessment)
+    if not lines:
+        return None
+    return Section("read", "How were the runs read?", lines[0], tuple(map(Text, lines[1:])))
 
 
 def left_out(assessment: Assessment) -> list[str]:

@@ -13,6 +13,7 @@ from truecost.judge.assessment import Assessment
 from truecost.judge.evidence import UNSORTED
 from truecost.judge.scope import NEW_INSTANCES
 from truecost.judge.statements import Certificate, Comparison
+from truecost.runs import NO_INSTANCE
 from truecost.show.blocks import Fact, Figure, Tone
 from truecost.show.document.about import in_a_line
 from truecost.show.document.context import Context, called, drawing, opening, sure
@@ -29,6 +30,9 @@ from truecost.show.numbers import (
     share_at_most,
     signed,
 )
+
+# Fewer instances than this make changes in per cent that mean nothing.
+FEWEST = 5
 
 
 def judged(assessment: Assessment) -> tuple[Tone, str]:
@@ -74,10 +78,13 @@ def beside(assessment: Assessment, context: Context) -> str:
             f"{in_a_line(assessment, context)}"
         )
     candidates = int((assessment.costs.runs > 0).sum())
+    dropped = sum(assessment.log.left_out.values())
     adjusted = ", after adjusting for instance difficulty" if assessment.costs.adjusted else ""
     choice = f"It has the lowest training cost of {candidates:,} configurations{adjusted}."
     if candidates == 1:
         choice = "It is the only configuration with runs."
+        if dropped:
+            choice = f"It is the only configuration left: {counted(dropped, 'run')} were left out."
     elif assessment.costs.order[0] != assessment.own:
         choice = f"It was chosen out of {candidates:,}."
     return f"{choice}{_heaviest(assessment, context)}{in_a_line(assessment, context)}"
@@ -220,11 +227,19 @@ def _hidden(assessment: Assessment, context: Context, subject: str, told: bool =
     training_cost = float(costs.training[assessment.own])
     training = context.cost(ends(costs.lowest[assessment.own], training_cost))
     true = context.cost(number(optimism.true_cost))
-    change = f"{signed(optimism.percent, 2)} %" if math.isfinite(optimism.percent) else ""
+    change = f"{signed(optimism.percent, 2)} %" if shown_percent(assessment) else ""
     if optimism.source == "test runs":
         behind = f"{training} in training{f', {change}' if change else ''}"
         return f"{opening(fresh)} {subject} costs {true} on average ({behind})."
-    start = "" if told else f"{opening(subject)} costs {training} in training."
+    if costs.guessed[assessment.own]:
+        return _guess(assessment, subject)
+    adjusted = _adjusted(assessment)
+    where = f"in training{f' ({adjusted})' if adjusted else ''}"
+    start = "" if told else f"{opening(subject)} costs {training} {where}."
+    if len(assessment.log.matrix.instances) == 1 and assessment.scope.sampled == "instance":
+        return f"{start} {_one_instance(assessment)}"
+    if optimism.source == "fixed before":
+        return f"{start} It was fixed before these runs, so expect the same {fresh}."
     if optimism.source == "unknown":
         error = optimism.selection_error
         if not error > 0 or not training_cost:
@@ -234,8 +249,8 @@ def _hidden(assessment: Assessment, context: Context, subject: str, told: bool =
             f"{start} Expect a higher cost {fresh}: cross-validation on the training "
             f"instances suggests {higher}; tuning on them probably makes the true gap larger."
         )
-    if not math.isfinite(optimism.gap) or len(assessment.matrix.instances) == 1:
-        return f"{start} One instance says nothing about others."
+    if not math.isfinite(optimism.gap):
+        return f"{start} {_one_instance(assessment)}"
     unknown = assessment.trajectory.proposed == "unknown" and assessment.asked.chosen is None
     if optimism.gap <= 0:
         tuned = "; if it was tuned on them, it can still be large" if unknown else ""
@@ -244,6 +259,41 @@ def _hidden(assessment: Assessment, context: Context, subject: str, told: bool =
     tuned = "; more if it was tuned on these" if unknown else ""
     expected = f"expect about {true} {fresh}{behind}{tuned}"
     return f"{start} Because it was picked for its low training cost, {expected}."
+
+
+def shown_percent(assessment: Assessment) -> bool:
+    """Whether the change in per cent is worth showing: a few instances can make it anything."""
+    enough = assessment.spread.instances >= FEWEST
+    return enough and math.isfinite(assessment.optimism.percent)
+
+
+def _adjusted(assessment: Assessment) -> str:
+    """Return what the runs themselves average, if adjusting for difficulty changes it."""
+    plain, training = (
+        float(costs[assessment.own])
+        for costs in (assessment.costs.plain, assessment.costs.training)
+    )
+    if not assessment.costs.adjusted or number(plain) == number(training):
+        return ""
+    return f"adjusted for instance difficulty; its own runs average {number(plain)}"
+
+
+def _guess(assessment: Assessment, subject: str) -> str:
+    """Return why there is no mean cost: runs failed, and nobody knows what that costs."""
+    failed = percent(float(assessment.failed[assessment.own]))
+    return (
+        f"{opening(subject)} fails in {failed} of its runs, and what a failed run costs is "
+        "unknown, and so its mean cost is: give the largest possible cost (`high`)."
+    )
+
+
+def _one_instance(assessment: Assessment) -> str:
+    """Return what a search on one instance, or on none, says about anything else."""
+    if assessment.log.matrix.instances != (NO_INSTANCE,):
+        return "One instance says nothing about others."
+    if assessment.spread.runs > 1:
+        return "There are no instances; its runs differ by their seeds only."
+    return "It was run once, and there are no instances: that is its cost if seeds do not matter."
 
 
 def key(assessment: Assessment, context: Context) -> tuple[Fact, ...]:
@@ -290,7 +340,12 @@ def in_training(assessment: Assessment, context: Context) -> Fact:
     """Return the training cost, or its range."""
     place = assessment.own
     training, censored = float(assessment.costs.training[place]), int(assessment.censored[place])
-    note = f"{counted(censored, 'run')} stopped at a cap" if censored else ""
+    notes = [f"{counted(censored, 'run')} stopped at a cap"] if censored else []
+    if adjusted := _adjusted(assessment):
+        notes.append(adjusted)
+    if assessment.costs.guessed[place]:
+        notes.append("failed runs are charged the largest cost seen")
+    note = "; ".join(notes)
     shown = ends(float(assessment.costs.lowest[place]), training)
     return Fact("training-cost", training, shown, unit=context.in_unit, note=note)
 
@@ -300,8 +355,14 @@ def true_cost(assessment: Assessment, context: Context) -> Fact | None:
     optimism = assessment.optimism
     if optimism.source == "unknown" or not math.isfinite(optimism.true_cost):
         return None
-    corrected = "training cost, corrected for the choice"
-    note = "mean of the test runs" if optimism.source == "test runs" else corrected
+    if assessment.costs.guessed[assessment.own]:
+        return None
+    if len(assessment.log.matrix.instances) == 1 and optimism.source != "test runs":
+        return None
+    note = {
+        "test runs": "mean of the test runs",
+        "fixed before": "training cost; it was fixed before these runs",
+    }.get(optimism.source, "training cost, corrected for the choice")
     shown = number(optimism.true_cost)
     return Fact("true-cost", optimism.true_cost, shown, unit=context.in_unit, note=note)
 
@@ -324,7 +385,9 @@ def _limit(assessment: Assessment, context: Context) -> Fact | None:
 
 def _to_default(assessment: Assessment, comparison: Comparison, context: Context) -> Fact | None:
     """Return the mean difference to the default, if they have common instances."""
-    if not comparison.instances:
+    names = assessment.matrix.configurations
+    pair = [names.index(name) for name in (comparison.configuration, comparison.default)]
+    if not comparison.instances or assessment.costs.guessed[pair].any():
         return None
     note = f"on {counted(comparison.instances, f'{comparison.on} instance')}"
     if comparison.configuration != assessment.incumbent:
@@ -332,8 +395,12 @@ def _to_default(assessment: Assessment, comparison: Comparison, context: Context
     if comparison.lower is not None and comparison.upper is not None:
         level = confidence(min(1.0, 2 * assessment.asked.delta))
         note += f"; {level} interval {limits(comparison.lower, comparison.upper)}"
-    shown = difference(comparison)
-    return Fact("difference", comparison.observed, shown, unit=context.in_unit, note=note)
+    value, shown = comparison.observed, difference(comparison)
+    expected = assessment.expected_difference
+    if expected is not None and comparison.lowest == comparison.highest:
+        # What was observed is too good by what choosing adds: show what to expect.
+        value, shown, note = expected, signed(expected), f"corrected for the choice; {shown} {note}"
+    return Fact("difference", value, shown, unit=context.in_unit, note=note)
 
 
 def difference(comparison: Comparison, sign: int = 1) -> str:
@@ -346,6 +413,6 @@ def _bottleneck(assessment: Assessment) -> Fact:
     noise = assessment.noise
     note = ""
     if noise.within + noise.across > 0:
-        share = percent(noise.across / (noise.across + noise.within))
-        note = f"{share} of a run's variance is between instances"
+        low, high = percent(noise.share_low), percent(noise.share_high)
+        note = f"{low} to {high} of a run's variance is between instances"
     return Fact("bottleneck", noise.bottleneck, f"too few {noise.bottleneck}", note=note)
