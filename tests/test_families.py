@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 import scenarios
 
-from truecost import Scenario, assess, gather, import_runs
+from truecost import Scenario, assess, examples, gather, import_runs
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix, families
 
@@ -110,6 +110,8 @@ def test_scores_have_a_direction() -> None:
     assert (log.matrix.low, log.matrix.high) == (-1.0, 0.0)
     assert "maximised" in " ".join(log.notes)
     assert assess(import_runs(frame, maximise=False), splits=2).incumbent == "b"
+    with pytest.raises(InputError, match="say themselves what is minimised"):
+        import_runs(examples.path_of("kissat"), maximise=True)
 
 
 def test_a_journal_keeps_families_and_runs_them_one_after_the_other(tmp_path: Path) -> None:

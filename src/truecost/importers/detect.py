@@ -39,6 +39,10 @@ UNREAD: Final = {
 }
 
 
+# Formats that do not say whether less or more is better.
+DIRECTIONLESS = ("table", "wide", "trackers")
+
+
 def import_runs(
     source: Any,
     *,
@@ -179,6 +183,11 @@ def _settled(log: Import, options: Options) -> Import:
     if options.default is not None and options.default not in log.matrix.configurations:
         raise InputError(
             f"expected the name of a configuration as `default`, got {options.default!r:.60}."
+        )
+    if options.maximise is not None and log.kind not in DIRECTIONLESS:
+        raise InputError(
+            f"expected no `maximise` for runs of the kind {log.kind}, which say themselves what is "
+            "minimised."
         )
     return replace(
         log,

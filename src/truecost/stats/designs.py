@@ -25,6 +25,8 @@ IntArray = NDArray[np.int64]
 Numbers = MeanOf | QuantileOf | RatioOf
 # Labels of a mix are drawn before any cost is seen, so that their seed may be anything fixed.
 LABELS = 20_200
+# Of the grid of ratios only one in this many is tested: each test of a mix plays hundreds of draws.
+COARSE = 4
 METHODS = {
     "mix": "star-bets over label draws",
     "fixed": "constant bets",
@@ -179,7 +181,7 @@ def _ratio_limit(numbers: RatioOf, side: Side, target: float, design: Design) ->
         (numbers.first, numbers.second) if side == "lower" else (numbers.second, numbers.first)
     )
     best = numbers.low / numbers.high
-    for ratio in scanning.ratio_ends(numbers.low, numbers.high):
+    for ratio in scanning.ratio_ends(numbers.low, numbers.high)[::COARSE]:
         values, mean = scanning.against_ratio(one, two, ratio, numbers.low, numbers.high)
         if not rejects(design, np.clip(values, 0, 1), float(mean), target, True):
             break

@@ -73,6 +73,19 @@ def alike(assessment: Assessment) -> str:
     )
 
 
+def between_families(assessment: Assessment) -> str:
+    """Return how many families there are, and their part of the variance; empty without any."""
+    families, nested = assessment.log.matrix.families, assessment.beside.components
+    if families is None:
+        return ""
+    if nested is None:
+        return f"The instances are of {_families_of(len(set(families)))}."
+    return (
+        f"The instances are of {_families_of(len(set(families)))}: {percent(nested.between)} of the "
+        "variance between instance means lies between families."
+    )
+
+
 def in_a_line(assessment: Assessment, context: Context) -> str:
     """Return what the first screen says of all this: the margin, families, alike instances."""
     margin = "".join(f" {block.text}" for block in _margin(assessment, context))
@@ -219,13 +232,9 @@ def _names(names: tuple[str, ...], many: int) -> str:
 
 
 def _families(assessment: Assessment, context: Context) -> Iterator[Block]:
-    results, nested = assessment.beside.family_results, assessment.beside.components
-    if nested is not None:
-        yield Text(
-            f"{percent(nested.between)} of the variance between instance means lies between the "
-            f"{nested.groups} families with two instances or more.",
-            aside=True,
-        )
+    results = assessment.beside.family_results
+    if text := between_families(assessment):
+        yield Text(text, aside=True)
     if not results:
         return
     level = confidence(assessment.asked.delta)

@@ -8,6 +8,7 @@ from truecost.judge.assessment import Assessment
 from truecost.matrix import CostMatrix
 from truecost.runs import NO_INSTANCE, NO_STATUS, Status
 from truecost.show.blocks import Block, Cell, Column, Fact, Facts, Figure, Section, Table, Text
+from truecost.show.document.about import between_families
 from truecost.show.document.context import Context, drawing
 from truecost.show.numbers import counted, ends, given, number, percent
 
@@ -43,6 +44,8 @@ def what_was_run(assessment: Assessment, context: Context, top: int = 10) -> Sec
     blocks: list[Block] = [Facts(facts, where="page"), Text(origin(assessment))]
     if assessment.log.utility is not None:
         blocks.append(Text(worth(assessment.log.utility)))
+    if grouped := between_families(assessment):
+        blocks.append(Text(grouped))
     blocks += [Text(text, aside=True) for text in left_out(assessment)]
     blocks.append(_endings(assessment, runs))
     if (capped := stopped_early(matrix)) is not None:
