@@ -10,7 +10,7 @@ from sklearn.experimental import enable_halving_search_cv
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV
 
-from truecost import import_runs
+from truecost import assess, import_runs
 from truecost.errors import InputError
 
 assert enable_halving_search_cv is not None
@@ -41,7 +41,7 @@ def test_every_form(tmp_path: Path, search: Any, form: str, scorer: str) -> None
     log = import_runs(forms[form], objective=scorer)
     expected = -np.array([results[f"split{fold}_test_{scorer}"] for fold in range(3)]).T
     np.testing.assert_allclose(log.matrix.costs[:, :, 0], expected, rtol=1e-12)
-    assert log.sampled == "folds"
+    assert assess(log).scope.sampled == "fold"
     assert log.parameters["3"] == results["params"][3]
     assert log.trajectory.proposed == ("beforehand" if form == "search" else "unknown")
     if scorer == "accuracy":

@@ -3,7 +3,8 @@
 import json
 import shutil
 import subprocess
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -116,6 +117,13 @@ irace:::testConfigurations(all[all$.ID. %in% c(1, winner), ], scenario, iraceRes
 """
 
 
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that runs share with us: what they write into /tmp is theirs alone."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        yield Path(name)
+
+
 def calls(folder: Path) -> list[list[str]]:
     """The calls since the last look: where, and with which words."""
     path = folder / "calls.txt"
@@ -141,15 +149,15 @@ def irace(folder: Path, script: str) -> str:
 @pytest.mark.tools
 @pytest.mark.usefixtures("own_locks")
 @pytest.mark.parametrize("name", SET_UPS)
-def test_from_log_to_validated_winner(name: str, tmp_path: Path) -> None:
+def test_from_log_to_validated_winner(name: str, folder: Path) -> None:
     """The validation would run something else than irace does, or count timeouts differently."""
     assert shutil.which("Rscript"), "install r-cran-irace"
     setup = SET_UPS[name]
     lines = [SCENARIO, *setup.lines]
     if not any("function.R" in line for line in setup.lines):
         lines.append('targetRunner = "./runner.sh"')
-        (tmp_path / "runner.sh").write_text(RUNNER.replace("ANSWER", setup.answer))
-        (tmp_path / "runner.sh").chmod(0o755)
+        (folder / "runner.sh").write_text(RUNNER.replace("ANSWER", setup.answer))
+        (folder / "runner.sh").chmod(0o755)
     texts = {
         "scenario.txt": "\n".join(lines) + "\n",
         "parameters.txt": PARAMETERS,
@@ -159,26 +167,26 @@ def test_from_log_to_validated_winner(name: str, tmp_path: Path) -> None:
         **setup.files,
     }
     for path, text in texts.items():
-        (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text(text)
-    irace(tmp_path, 'library(irace); irace.cmdline("--scenario scenario.txt")')
-    training = calls(tmp_path)
-    irace(tmp_path, TESTING)
-    expected = {without_seed(call) for call in calls(tmp_path)}
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(text)
+    irace(folder, 'library(irace); irace.cmdline("--scenario scenario.txt")')
+    training = calls(folder)
+    irace(folder, TESTING)
+    expected = {without_seed(call) for call in calls(folder)}
     assert len(expected) == 2 * len(setup.fresh)
     answer = run(
-        "validate", "irace.Rdata", "--instances", "fresh.txt", "--budget", "16runs", "--json",
-        cwd=tmp_path,
+        "validate", "irace.Rdata", "--instances", "fresh.txt", "--budget", "16runs", "--json", "--yes",
+        cwd=folder,
     )  # fmt: skip
     assert answer.returncode in (0, 1), answer.stderr
-    made = calls(tmp_path)
+    made = calls(folder)
     # Whoever stops early has run a part of the same calls, and nothing else.
     assert {without_seed(call) for call in made} <= expected
     assert {call[1] for call in made} == {call[1] for call in expected}
     assert all(0 < int(call[3]) < 2**31 for call in [*made, *training])
-    log, validation = import_runs(tmp_path / "irace.Rdata"), json.loads(answer.stdout)
+    log, validation = import_runs(folder / "irace.Rdata"), json.loads(answer.stdout)
     assert validation["validation"]["all_runs"] == len(made)
-    journal = import_runs(tmp_path / "irace-validate.db")
+    journal = import_runs(folder / "irace-validate.db")
     assert journal.test is not None
     assert (journal.test.low, journal.test.high) == (
         (log.matrix.low, log.matrix.high) if "capping" in name else (-float("inf"), float("inf"))

@@ -101,7 +101,9 @@ def _configuration(log: Import, scenario: Scenario, name: str) -> Configuration:
             f"expected the parameters of configuration {name!r:.80}, and what was read has none: take the log itself."
         )
     try:
-        return replace(scenario.space.configuration_of(log.parameters[name]), label=name)
+        # Of several searches, names begin with that of the search.
+        label = name.rpartition(":")[2]
+        return replace(scenario.space.configuration_of(log.parameters[name]), label=label)
     except InputError as error:
         raise InputError(
             f"configuration {name!r:.80} of the log and the space of {scenario.path}: {error}"

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from truecost.show.document import Context
 
 
-def assessed(source: Source, question: Question | None = None) -> "Assessment":
-    """The assessment that answers a question about these runs."""
+def assessed(
+    source: Source, question: Question | None = None, log: "Import | None" = None
+) -> "Assessment":
+    """The assessment that answers a question about these runs, or about those of a log."""
     from truecost.matrix.families import mix_of
     from truecost.verbs import assess
 
@@ -28,7 +30,7 @@ def assessed(source: Source, question: Question | None = None) -> "Assessment":
     }
     asked["rng"] = asked.pop("seed")
     plain = {name: getattr(value, "value", value) for name, value in asked.items()}
-    return assess(source.read(), default=source.default, **plain)
+    return assess(source.read() if log is None else log, default=source.default, **plain)
 
 
 def _target(source: Source, log: "Import | None") -> dict[str, object]:

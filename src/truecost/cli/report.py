@@ -1,5 +1,6 @@
 """`truecost report`."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -9,12 +10,14 @@ from truecost.cli.options import Json, Question, Quiet, Unit, option, out_option
 from truecost.cli.printing import answer, print_line
 from truecost.cli.progress import steps
 from truecost.cli.reading import Source, check_out
+from truecost.cli.several import Others, as_data, searches_of
 
 
 @declared
 def report(
     source: Source,
     question: Question,
+    others: Others = None,
     out: Annotated[Path | None, out_option("NAME-report.html here if not given")] = None,
     title: Annotated[str | None, option("The title of the page.")] = None,
     unit: Unit = None,
@@ -26,7 +29,8 @@ def report(
 
     It opens from disk without a network, prints, and explains every number. For instance: truecost
     report kissat, truecost report runs.db, truecost report irace.Rdata, truecost report
-    smac3_output/run/0 --cutoff 5.
+    smac3_output/run/0 --cutoff 5. Several logs of one search are shown side by side, and their runs
+    pooled: truecost report smac3_output/run/0 smac3_output/run/1.
     """
     from truecost.show.document.runs import left_out
     from truecost.show.report import write_page
@@ -34,7 +38,9 @@ def report(
     path = Path(f"{source.stem}-report.html") if out is None else out
     check_out(path, source.runs, question.test)
     with steps("the runs", quiet=quiet) as tell:
-        assessment = assessed(source, question)
+        searches = searches_of(source, others)
+        together = source if searches is None else replace(source, default=None)
+        assessment = assessed(together, question, None if searches is None else searches.log)
         about = context(source, question, unit=unit, title=title, log=assessment.log)
         page = write_page(assessment, path, about, tell, flagged_parts)
 
@@ -46,4 +52,5 @@ def report(
         size = path.stat().st_size / 1e6
         print_line(f"{path} has the whole report: {size:.1f} MB, opens in any browser.")
 
-    answer(json, lambda: page.data, lines)
+    more = {} if searches is None else {"searches": as_data(searches)}
+    answer(json, lambda: {**page.data, **more}, lines)

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,6 +28,7 @@ from truecost.cli.options import (
 from truecost.cli.printing import answer, number, print_line
 from truecost.cli.progress import steps
 from truecost.cli.reading import Source, check_out
+from truecost.cli.several import Others, searches_of
 from truecost.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 def validate(
     source: Source,
     pool: Pool,
+    others: Others = None,
     instances: Annotated[
         str | None,
         option(
@@ -97,6 +100,8 @@ def validate(
     better, shown to be worse, or can hardly be shown to be better with what is left of the budget.
     The confidence level accounts for checking after every instance.
 
+    Several logs of one search have several winners: each is validated with its share of delta.
+
     Exit code 0: shown to be better. 1: not shown. Rerun the same command to resume.
     """
     from truecost.campaigns import validate as validating
@@ -107,12 +112,14 @@ def validate(
         raise InputError(
             "Expected `configuration` once or twice, the winner and what it is compared with."
         )
-    log = source.read()
+    searches = searches_of(source, others)
+    log = source.read() if searches is None else searches.log
     name = f"{source.stem}-validate" if journal is None else str(journal.with_suffix(""))
     page = Path(f"{name}.html") if out is None else out
     check_out(page, source.runs)
     first, second = [*(configuration or ()), None, None][:2]
-    named = {"configuration": first, "default": second or source.default}
+    own = source.default if searches is None else log.trajectory.default
+    named = {"configuration": first, "default": second or own}
     deterministic = False
     folders: tuple[Path, ...] = ()
     named_by_log = scenario is None
@@ -123,38 +130,76 @@ def validate(
             named["default"] = made.default
     read = read_scenario(scenario, quiet)
     fresh = instance_list(instances, log, (*folders, read.folder)) if instances else None
+    if searches is not None and read.target.whole:
+        raise InputError("Expected one log, since its target runner is a function of R in it.")
     path = journal_path(journal, source.stem, "-validate")
+    winners = (first,) if searches is None or first is not None else searches.incumbents
+    # Each winner may be wrongly called better, so they share the error probability.
+    share = delta / len(winners)
+    entries = _numbered(winners, path, page)
+    asked: dict[str, Any] = {"instances": fresh or instances, "default": named["default"]}
     if dry_run or not (quiet or json):
-        _announce(read, entry_of(log, read, instances=fresh or instances, **named), path, budget)
+        for winner, place, _ in entries:
+            _announce(read, entry_of(log, read, configuration=winner, **asked), place, budget)
     if dry_run:
         return
     if named_by_log:
         _confirm(read, yes)
-    with campaign(pool, quiet=quiet, note=_state) as execution:
-        validated = validating.validate(
-            log,
-            read,
-            path,
-            instances=fresh or instances,
-            **named,
-            budget=budget,
-            runs=1 if runs_each is None and deterministic else runs_each,
-            delta=delta,
-            primary=None if primary is None else primary.value,
-            **execution,
-        )
-    from truecost.show.report import write_page
+    results = []
+    for winner, place, report in entries:
+        with campaign(pool, quiet=quiet, note=_state) as execution:
+            validated = validating.validate(
+                log,
+                read,
+                place,
+                configuration=winner,
+                **asked,
+                budget=budget,
+                runs=1 if runs_each is None and deterministic else runs_each,
+                delta=share,
+                primary=None if primary is None else primary.value,
+                **execution,
+            )
+        from truecost.show.report import write_page
 
-    about = context(Source(runs=path), Question(delta=delta, primary=primary), unit=unit)
-    with steps("the report", quiet=quiet) as tell:
-        document = write_page(validated.assessment, page, about, tell)
+        about = context(Source(runs=place), Question(delta=share, primary=primary), unit=unit)
+        with steps("the report", quiet=quiet) as tell:
+            document = write_page(validated.assessment, report, about, tell)
+        results.append((validated, place, report, document, about.command("audit") or ""))
     answer(
         json,
-        lambda: _data(validated, path, page),
-        lambda: _print(validated, document, page, about.command("audit") or ""),
+        lambda: _all_data(results, share),
+        lambda: _print_all(results),
     )
-    if not validated.shown:
+    if not any(validated.shown for validated, *_ in results):
         raise typer.Exit(1)
+
+
+def _numbered(
+    winners: Sequence[str | None], journal: Path, page: Path
+) -> list[tuple[str | None, Path, Path]]:
+    """Each winner with a journal and a page of its own."""
+    if len(winners) == 1:
+        return [(winners[0], journal, page)]
+    return [
+        (
+            winner,
+            journal.with_stem(f"{journal.stem}-{place}"),
+            page.with_stem(f"{page.stem}-{place}"),
+        )
+        for place, winner in enumerate(winners, 1)
+    ]
+
+
+def _print_all(results: list[Any]) -> None:
+    for validated, _, page, document, audit in results:
+        _print(validated, document, page, audit)
+
+
+def _all_data(results: list[Any], delta: float) -> dict[str, Any]:
+    """One validation as it is; several in a list, with the error probability of each."""
+    data = [_data(validated, place, page) for validated, place, page, *_ in results]
+    return data[0] if len(data) == 1 else {"delta": delta, "validations": data}
 
 
 def _from_log(source: Source, log: "Import", folder: Path, pattern: str | None) -> "Written":
@@ -167,7 +212,7 @@ def _from_log(source: Source, log: "Import", folder: Path, pattern: str | None) 
     from truecost.importers.fromlog import scenario_from_log
 
     made = scenario_from_log(source.place, log, folder, instances=pattern)
-    if made.default is None and source.default is None and log.trajectory.default is None:
+    if source.default is None and log.trajectory.default is None:
         raise InputError(
             "Expected the name of the `default`, which irace's log does not say: a number of one of "
             "its configurations; or a second `configuration` to compare with."

@@ -41,9 +41,6 @@ class Import:
     obstacle
         Why what was run cannot be run again from the log alone; None where it can, or where nobody
         knows.
-    sampled
-        What the instances are, where the log says it: `"instances"`, or `"folds"` of one data set,
-        which are no random sample of anything.
     """
 
     kind: str
@@ -56,7 +53,6 @@ class Import:
     notes: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
     obstacle: str | None = None
-    sampled: str = "instances"
 
     @property
     def utility(self) -> str | None:

@@ -2,7 +2,8 @@
 search itself.
 
 A row is a configuration, called by its place; folds stand for instances. They share their training
-data, so they are no random sample: `sampled` says so. Scores are to be maximised, so costs are −score.
+data, so they are no random sample; their names say what they are. Scores are to be maximised, so
+costs are −score.
 """
 
 import ast
@@ -98,7 +99,6 @@ def _read(source: Any, options: Options) -> Import:
         parameters={str(place): _parameters(columns, int(place)) for place in np.flatnonzero(keep)},
         left_out={"fits with fewer resources": int((~keep).sum()) * len(folds)},
         notes=(*notes, *charged.notes),
-        sampled="folds",
     )
 
 

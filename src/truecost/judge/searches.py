@@ -1,0 +1,258 @@
+"""Several searches of one space side by side: their incumbents, and all of their runs together.
+
+Repeated searches (SMAC3's seeds, runs of irace) end in different incumbents, partly by chance. All
+runs together estimate each incumbent better than its own log does. They certify nothing: every
+search was tuned on these instances.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from truecost.errors import InputError
+from truecost.judge.evidence import incumbent_of
+from truecost.matrix import CostMatrix
+from truecost.matrix.imported import Import, Scalar
+from truecost.runs import Trajectory
+
+# Between the name of a search and that of its configuration.
+BETWEEN = ":"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """One search beside the others.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    incumbent
+        The name of its incumbent among all runs.
+    runs
+        How many runs it made.
+    own_cost
+        The mean cost of the incumbent in its own log, over instances.
+    cost, instances
+        Its mean cost on the instances on which all incumbents have runs, and how many these are;
+        NaN and 0 where there are none.
+    difference, standard_error
+        Its mean difference to the one with the lowest cost there, and the standard error of that.
+    """
+
+    name: str
+    incumbent: str
+    runs: int
+    own_cost: float
+    cost: float
+    instances: int
+    difference: float
+    standard_error: float
+
+    @property
+    def by_chance(self) -> bool | None:
+        """Whether chance alone explains its difference to the best; None if nothing tells."""
+        if not np.isfinite(self.standard_error):
+            return None
+        return bool(self.difference <= 2 * self.standard_error)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searches:
+    """Several searches.
+
+    Attributes
+    ----------
+    log
+        All runs together; its incumbent is the one to take.
+    searches
+        Each by itself.
+    incumbents
+        The different incumbents, the one to take first.
+    """
+
+    log: Import
+    searches: tuple[Search, ...]
+    incumbents: tuple[str, ...]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What is to be said of them."""
+        best = self.incumbents[0]
+        lines = [
+            f"{len(self.searches)} searches ended in {len(self.incumbents)} different "
+            f"{'incumbent' if len(self.incumbents) == 1 else 'incumbents'}. Take {best}."
+        ]
+        for search in self.searches:
+            if search.incumbent == best:
+                continue
+            words = {
+                True: "less than two standard errors, so it may be chance",
+                False: "more than chance explains",
+                None: "too few common instances to say more",
+            }[search.by_chance]
+            difference = f"{search.difference:.3g} ± {search.standard_error:.2g}"
+            lines.append(
+                f"{search.incumbent}, of {search.name}, costs {difference} more on the "
+                f"{search.instances:,} instances that all incumbents were run on: {words}."
+                if search.instances
+                else f"{search.incumbent}, of {search.name}, was run on other instances."
+            )
+        lines.append(
+            "All searches were tuned on these instances, so these runs certify none of them: "
+            "validate the incumbents on new ones."
+        )
+        return tuple(lines)
+
+
+def side_by_side(logs: Sequence[Import], names: Sequence[str]) -> Searches:
+    """Pool the runs of several searches, and compare their incumbents.
+
+    Parameters
+    ----------
+    logs
+        Two or more, with the same metric. A configuration that has the same parameters in two logs
+        is one configuration.
+    names
+        What the searches are called, each differently.
+    """
+    if len(logs) < 2 or len(set(names)) != len(logs):
+        raise InputError("expected two searches or more, each with a name of its own.")
+    _check_alike(logs, names)
+    known: dict[str, str] = {}
+    renamed = [_names(log, name, known) for log, name in zip(logs, names, strict=True)]
+    matrix = _pooled([log.matrix for log in logs], renamed)
+    parameters: dict[str, dict[str, Scalar]] = {}
+    for log, new in zip(logs, renamed, strict=True):
+        for name, values in log.parameters.items():
+            if name in new:
+                parameters.setdefault(new[name], dict(values))
+    ends = [
+        new[incumbent_of(log.matrix, log.trajectory)]
+        for log, new in zip(logs, renamed, strict=True)
+    ]
+    searches = _compared(logs, names, ends, matrix)
+    ordered = sorted(
+        searches, key=lambda search: (np.isnan(search.cost), search.cost, search.own_cost)
+    )
+    incumbents = tuple(dict.fromkeys(search.incumbent for search in ordered))
+    defaults = {
+        new.get(log.trajectory.default or "") for log, new in zip(logs, renamed, strict=True)
+    }
+    first = logs[0].trajectory
+    log = Import(
+        kind=logs[0].kind,
+        matrix=matrix,
+        trajectory=Trajectory(
+            tool=f"{first.tool}, {len(logs)} searches",
+            proposed="adaptively",
+            raced=True,
+            default=defaults.pop() if len(defaults) == 1 else None,
+            incumbent=incumbents[0],
+        ),
+        parameters=parameters,
+        left_out=_summed(logs),
+        notes=tuple(dict.fromkeys(note for log in logs for note in log.notes)),
+        obstacle=logs[0].obstacle,
+    )
+    searches_together = Searches(log=log, searches=tuple(searches), incumbents=incumbents)
+    return replace(
+        searches_together, log=replace(log, notes=(*searches_together.sentences, *log.notes))
+    )
+
+
+def _check_alike(logs: Sequence[Import], names: Sequence[str]) -> None:
+    """Costs of different metrics must not be pooled, nor configurations of different spaces."""
+    first, *others = logs
+    metric = ("low", "high", "cutoff", "utility")
+    for log, name in zip(others, names[1:], strict=True):
+        for field in metric:
+            mine, theirs = getattr(first.matrix, field), getattr(log.matrix, field)
+            if mine != theirs:
+                raise InputError(
+                    f"expected searches with the same metric, got {field} {mine} in {names[0]} and "
+                    f"{theirs} in {name}: give `low`, `high` or `cutoff`, or report them one by one."
+                )
+        spaces = [
+            {key for values in each.parameters.values() for key in values} for each in (first, log)
+        ]
+        if all(spaces) and not spaces[0] & spaces[1]:
+            raise InputError(
+                f"expected searches of the same space, and {names[0]} and {name} have no parameter "
+                "in common."
+            )
+
+
+def _names(log: Import, search: str, known: dict[str, str]) -> dict[str, str]:
+    """New names of a log's configurations: those with known parameters have a name already."""
+    new = {}
+    for name in log.matrix.configurations:
+        values = log.parameters.get(name)
+        key = (
+            f"{search}{BETWEEN}{name}"
+            if not values
+            else json.dumps(values, sort_keys=True, default=str)
+        )
+        new[name] = known.setdefault(key, f"{search}{BETWEEN}{name}")
+    return new
+
+
+def _pooled(matrices: Sequence[CostMatrix], renamed: Sequence[dict[str, str]]) -> CostMatrix:
+    import polars as pl
+
+    tables = []
+    for matrix, new in zip(matrices, renamed, strict=True):
+        table = matrix.to_table().filter(pl.col("cost").is_not_null())
+        tables.append(table.with_columns(pl.col("configuration").replace_strict(new)))
+    pooled = pl.concat(tables, how="diagonal_relaxed")
+    cell = ("configuration", "instance")
+    # Seeds of different searches mean nothing to each other: runs stand in the order of the logs.
+    runs = pooled.drop("run", "seed", strict=False).with_columns(
+        pl.int_range(pl.len()).over(cell).alias("run")
+    )
+    return CostMatrix.from_table(runs)
+
+
+def _compared(
+    logs: Sequence[Import], names: Sequence[str], ends: Sequence[str], matrix: CostMatrix
+) -> list[Search]:
+    places = [matrix.configurations.index(name) for name in ends]
+    with np.errstate(invalid="ignore"):
+        counts = matrix.counts()[places]
+        common = (counts > 0).all(axis=0)
+        means = np.nansum(matrix.charged[places], axis=2) / np.where(counts > 0, counts, np.nan)
+    shared = means[:, common]
+    costs = shared.mean(axis=1) if common.any() else np.full(len(ends), np.nan)
+    best = int(np.argmin(costs)) if common.any() else 0
+    searches = []
+    for place, (log, name, end) in enumerate(zip(logs, names, ends, strict=True)):
+        differences = shared[place] - shared[best]
+        error = (
+            differences.std(ddof=1) / np.sqrt(differences.size) if differences.size > 1 else np.nan
+        )
+        own = log.matrix.select(configurations=[incumbent_of(log.matrix, log.trajectory)])
+        own_counts = own.counts()[0]
+        sums = np.nansum(own.charged[0], axis=1)
+        searches.append(
+            Search(
+                name=name,
+                incumbent=end,
+                runs=int(log.matrix.counts().sum()),
+                own_cost=float((sums[own_counts > 0] / own_counts[own_counts > 0]).mean()),
+                cost=float(costs[place]),
+                instances=int(common.sum()),
+                difference=float(differences.mean()) if differences.size else float("nan"),
+                standard_error=float(error),
+            )
+        )
+    return searches
+
+
+def _summed(logs: Sequence[Import]) -> dict[str, int]:
+    totals: dict[str, int] = {}
+    for log in logs:
+        for reason, count in log.left_out.items():
+            totals[reason] = totals.get(reason, 0) + count
+    return totals

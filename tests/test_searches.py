@@ -1,0 +1,95 @@
+"""Several logs of one search: side by side, pooled, validated together."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import run
+
+from truecost import CostMatrix, import_runs
+from truecost.errors import InputError
+from truecost.judge.searches import side_by_side
+from truecost.matrix.imported import Import
+from truecost.runs import Trajectory
+
+DATA = Path(__file__).parent / "data"
+
+
+def log(
+    costs: list[list[float]], values: list[float], incumbent: str, *, high: float = 9
+) -> Import:
+    """A search over one parameter, on instances a, b and c."""
+    names = [str(place) for place in range(1, len(costs) + 1)]
+    return Import(
+        kind="smac",
+        matrix=CostMatrix(costs, names, ["a", "b", "c"], 0, high),
+        trajectory=Trajectory(
+            tool="SMAC3", proposed="adaptively", raced=True, default="1", incumbent=incumbent
+        ),
+        parameters={name: {"x": value} for name, value in zip(names, values, strict=True)},
+        notes=("A note.",),
+        left_out={"still running": 1},
+    )
+
+
+def test_the_same_parameters_are_one_configuration() -> None:
+    """Runs of one configuration would be judged apart, or numbers of two logs be mixed up."""
+    first = log([[5, 5, 5], [1, 2, 3]], [0.0, 0.5], "2")
+    second = log([[4, 6, 5], [2, 2, 2], [1, 1, 1]], [0.0, 0.7, 0.9], "3")
+    searches = side_by_side([first, second], ["s1", "s2"])
+    matrix = searches.log.matrix
+    assert matrix.configurations == ("s1:1", "s1:2", "s2:2", "s2:3")
+    np.testing.assert_array_equal(matrix.costs[0], [[5, 4], [5, 6], [5, 5]])
+    assert searches.incumbents == ("s2:3", "s1:2")
+    assert searches.log.trajectory.default == "s1:1"
+    assert searches.log.trajectory.incumbent == "s2:3"
+    assert searches.log.left_out == {"still running": 2}
+    assert "A note." in searches.log.notes
+    loser = searches.searches[0]
+    assert (loser.difference, loser.instances) == (1, 3)
+    assert loser.standard_error == pytest.approx(1 / np.sqrt(3))
+    assert loser.by_chance is True
+    assert "Take s2:3" in searches.sentences[0]
+
+
+def test_metrics_and_spaces_must_agree() -> None:
+    """Costs of two metrics would be averaged, or two programs be compared by chance of a name."""
+    first, other = log([[1, 2, 3]], [0.5], "1"), log([[1, 2, 3]], [0.5], "1", high=8)
+    with pytest.raises(InputError, match=r"same metric, got high 9.0 in s1 and 8.0 in s2"):
+        side_by_side([first, other], ["s1", "s2"])
+    with pytest.raises(InputError, match="two searches or more"):
+        side_by_side([first, first], ["s1", "s1"])
+
+
+def test_several_logs_on_the_command_line(tmp_path: Path) -> None:
+    """A second log would be passed over, or a folder of several be refused."""
+    for seed in ("0", "1"):
+        shutil.copytree(DATA / "smac" / "instances", tmp_path / "runs" / seed)
+    page = tmp_path / "page.html"
+    named = [tmp_path / "runs" / seed for seed in ("0", "1")]
+    one = import_runs(named[0]).matrix
+    for paths in (named, [tmp_path / "runs"]):
+        answer = run("report", *paths, "--out", page, "--json")
+        assert answer.returncode == 0, answer.stderr
+        searches = json.loads(answer.stdout)["searches"]
+        assert [search["name"] for search in searches] == ["0", "1"]
+        assert {search["incumbent"] for search in searches} == {
+            f"0:{import_runs(named[0]).trajectory.incumbent}"
+        }
+        assert searches[0]["runs"] == int(one.counts().sum())
+    assert "tuned on these instances" in page.read_text()
+
+
+def test_one_validation_covers_all_incumbents(tmp_path: Path) -> None:
+    """Each of two winners would be tested with the whole error probability."""
+    shutil.copytree(DATA / "runner", tmp_path / "runner")
+    for name in ("one", "two"):
+        shutil.copy(tmp_path / "runner" / "irace.Rdata", tmp_path / "runner" / f"{name}.Rdata")
+    answer = run(
+        "validate", "one.Rdata", "two.Rdata", "--dry-run", "--budget", "8runs",
+        "--configuration", "one.Rdata:2", cwd=tmp_path / "runner",
+    )  # fmt: skip
+    assert answer.returncode in (0, 2)
+    assert "Traceback" not in answer.stderr
