@@ -22,7 +22,8 @@ tiny "--tiny " r,log (0.0001, 1)
 DEFAULT = "x kind n tiny\n0.9 d 50 0.01\n"
 # Writes down where it was started and with which arguments, and prints a cost between 0 and 2.
 RUNNER = """#!/bin/bash
-{ printf '%s\\037' "$PWD" "$@"; echo; } >> "$(dirname "$0")/calls.txt"
+line=$(printf '%s\\037' "$PWD" "$@")
+printf '%s\\n' "$line" >> "$(dirname "$0")/calls.txt"  # at once: others write, too
 awk -v seed="$3" -v words="$*" 'BEGIN {
     count = split(words, word, " "); size = 1
     for (i = 1; i <= count; i++) {

@@ -82,14 +82,34 @@ def test_several_logs_on_the_command_line(tmp_path: Path) -> None:
     assert "tuned on these instances" in page.read_text()
 
 
+@pytest.mark.usefixtures("own_locks")
 def test_one_validation_covers_all_incumbents(tmp_path: Path) -> None:
-    """Each of two winners would be tested with the whole error probability."""
-    shutil.copytree(DATA / "runner", tmp_path / "runner")
-    for name in ("one", "two"):
-        shutil.copy(tmp_path / "runner" / "irace.Rdata", tmp_path / "runner" / f"{name}.Rdata")
+    """Each of two winners would be tested with the whole error probability, or one be left out."""
+    logs = [tmp_path / "runs" / seed for seed in ("0", "1")]
+    for path in logs:
+        shutil.copytree(DATA / "smac" / "instances", path)
+    state = json.loads((logs[1] / "intensifier.json").read_text())
+    (logs[1] / "intensifier.json").write_text(json.dumps({**state, "incumbent_ids": [3]}))
+    low_high = ("--low", "0", "--high", "3")
+    run("scenario", "from-log", logs[0], *low_high, "--out", "s", cwd=tmp_path)
+    text = (tmp_path / "s" / "scenario.toml").read_text()
+    text = text.replace("FILL_IN_YOUR_SOLVER", "./solver.sh")
+    (tmp_path / "s" / "scenario.toml").write_text(text)
+    (tmp_path / "s" / "solver.sh").write_text('#!/bin/sh\necho "cost: 0.$(( $2 % 10 ))"\n')
+    (tmp_path / "s" / "solver.sh").chmod(0o755)
+    (tmp_path / "new").mkdir()
+    for number in range(8):
+        (tmp_path / "new" / f"n{number}.txt").write_text(f"{number}\n")
     answer = run(
-        "validate", "one.Rdata", "two.Rdata", "--dry-run", "--budget", "8runs",
-        "--configuration", "one.Rdata:2", cwd=tmp_path / "runner",
+        "validate", *logs, *low_high, "--scenario", "s/scenario.toml", "--instances", "new/*",
+        "--default", "5", "--budget", "8runs", "--delta", "0.1", "--no-pin", "--json", cwd=tmp_path,
     )  # fmt: skip
-    assert answer.returncode in (0, 2)
-    assert "Traceback" not in answer.stderr
+    assert answer.returncode in (0, 1), answer.stderr
+    data = json.loads(answer.stdout)
+    assert data["delta"] == 0.05
+    assert len(data["validations"]) == 2
+    for place, validation in enumerate(data["validations"], 1):
+        assert validation["journal"] == f"0-validate-{place}.db"
+        again = import_runs(tmp_path / validation["journal"])
+        assert again.test is not None
+        assert "0:5" in again.test.configurations
