@@ -125,11 +125,11 @@ def export(
     lines = ["instance", *names]
     if builtin.suffix == ".tsp":
         paths, store = [folder / instance for instance in names], folder / "references.csv"
-        found = tsp.references(paths, store, workers=workers, progress=progress)
+        references = tsp.references(paths, store, workers=workers, progress=progress)
         lines = ["instance,specifics,agreeing"]
         lines += [
             f"{instance},{reference.length},{reference.agreeing}"
-            for instance, reference in zip(names, found, strict=True)
+            for instance, reference in zip(names, references, strict=True)
         ]
     _write(folder / "instances.csv", "\n".join([*lines, ""]))
     return folder / "scenario.toml"

@@ -6,6 +6,8 @@ random Latin squares", 1996). With *balanced* holes, as many in every row and co
 are far harder than with holes anywhere.
 """
 
+from itertools import combinations
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -105,10 +107,10 @@ def cnf(partial: Square, comment: str) -> str:
             for line in (("cell", row, column), ("row", row, symbol), ("column", column, symbol)):
                 cells.setdefault(line, []).append(variables)
     clauses = []
-    for each in cells.values():
-        clauses.append(each)
+    for line_variables in cells.values():
+        clauses.append(line_variables)
         # At most one: pairwise, as the formulas of the literature have it.
-        clauses += [[-a, -b] for place, a in enumerate(each) for b in each[place + 1 :]]
+        clauses += [[-a, -b] for a, b in combinations(line_variables, 2)]
     lines = [f"c {comment}", f"p cnf {variables} {len(clauses)}"]
     lines += [" ".join(map(str, [*clause, 0])) for clause in clauses]
     return "\n".join([*lines, ""])

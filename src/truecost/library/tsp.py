@@ -77,14 +77,14 @@ def references(
 
         default = arguments(Space.read(LKH / "space.pcs").default(), "-name value")
         with store.open("a") as file, ThreadPoolExecutor(workers) as pool:
-            futures = pool.map(lambda each: compute(each[0], default), missing)
+            futures = pool.map(lambda pair: compute(pair[0], default), missing)
             try:
-                for number, (found, (_, digest)) in enumerate(
+                for number, (reference, (_, digest)) in enumerate(
                     zip(futures, missing, strict=True), 1
                 ):
-                    known[digest] = found
+                    known[digest] = reference
                     # A line that a crash left torn ends here, and is not read.
-                    file.write(f"\n{digest},{found.length},{found.agreeing}\n")
+                    file.write(f"\n{digest},{reference.length},{reference.agreeing}\n")
                     file.flush()
                     os.fsync(file.fileno())
                     if progress is not None:
@@ -110,12 +110,12 @@ def compute(file: Path, default: list[str]) -> Reference:
             *default,
         ]
         done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
-        found = re.search(r'"SUCCESS".*"quality": (\d+)', done.stdout)
-        if found is None:
+        answer = re.search(r'"SUCCESS".*"quality": (\d+)', done.stdout)
+        if answer is None:
             raise RuntimeError(
                 f"LKH found no tour of {file}: {done.stderr.strip() or done.returncode}"
             )
-        lengths.append(int(found[1]))
+        lengths.append(int(answer[1]))
         # Several seeds that agree are as good a sign of the optimum as can be had.
         if lengths.count(min(lengths)) == AGREEING:
             break

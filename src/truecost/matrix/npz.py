@@ -113,11 +113,14 @@ def read_array(file: BinaryIO) -> NDArray[Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             shape, itemsize = _header(file)
-            size, there = math.prod(shape) * itemsize, os.fstat(file.fileno()).st_size - file.tell()
+            size, available = (
+                math.prod(shape) * itemsize,
+                os.fstat(file.fileno()).st_size - file.tell(),
+            )
             # Nothing is packed here, so a claim beyond the file is a lie.
-            if size > there:
+            if size > available:
                 raise InputError(
-                    f"expected {size:,} bytes of numbers in the npy file, got {there:,}."
+                    f"expected {size:,} bytes of numbers in the npy file, got {available:,}."
                 )
             file.seek(0)
             return _checked(np.lib.format.read_array(file, allow_pickle=False))
@@ -198,7 +201,5 @@ def _header(packed: IO[bytes]) -> tuple[tuple[int, ...], int]:
 
 def _free_memory() -> int:
     table = Path("/proc/meminfo")
-    found = re.search(r"MemAvailable:\s+(\d+) kB", table.read_text()) if table.exists() else None
-    return (
-        1024 * int(found[1]) if found else os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    )
+    line = re.search(r"MemAvailable:\s+(\d+) kB", table.read_text()) if table.exists() else None
+    return 1024 * int(line[1]) if line else os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -251,8 +251,8 @@ def _over_runs(
             steps = 1 if kind == "k" else rounds
             kernels.common_sweep(by_run, kind == "n", draws.means, *split, steps, sizes, piece)
         else:
-            own = (draws.costs, draws.counts, draws.orders, draws.means)
-            kernels.n_sweep(*own, *split, rounds, sizes, piece)
+            runs = (draws.costs, draws.counts, draws.orders, draws.means)
+            kernels.n_sweep(*runs, *split, rounds, sizes, piece)
     return over_splits(curves, draws.levels, draws.threads)
 
 

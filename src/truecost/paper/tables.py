@@ -75,20 +75,20 @@ def save(table: pl.DataFrame, path: str | os.PathLike[str], **about: Any) -> Non
     path = Path(path)
     if path.suffix != ".parquet":
         raise InputError(f"{path}: expected a name that ends in .parquet.")
-    said = {
+    metadata_text = {
         "truecost": json.dumps({"version": metadata.version("truecost"), **about}, sort_keys=True)
     }
     # Into memory first: polars wants a file of its own, and ours must appear whole.
     content = io.BytesIO()
-    table.write_parquet(content, metadata=said)
+    table.write_parquet(content, metadata=metadata_text)
     with whole_file(path) as file:
         file.write(content.getbuffer())
 
 
 def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What `save` was told, and the version that wrote the file."""
-    said: dict[str, Any] = json.loads(pl.read_parquet_metadata(Path(path)).get("truecost", "{}"))
-    return said
+    stored: dict[str, Any] = json.loads(pl.read_parquet_metadata(Path(path)).get("truecost", "{}"))
+    return stored
 
 
 @dataclass(slots=True)
@@ -104,15 +104,15 @@ class Store:
 
     def table(self, part: str, compute: Callable[[], pl.DataFrame]) -> pl.DataFrame:
         """The table of a part of the experiment."""
-        path, said = self.folder / f"{part}.parquet", {"part": part, **self.about}
+        path, origin = self.folder / f"{part}.parquet", {"part": part, **self.about}
         self.files.append(path)
         # Whatever is wrong with a file that is there, computing it again repairs it.
         with suppress(OSError, ValueError, pl.exceptions.PolarsError):
             # Another version may compute other numbers, so its tables are not kept.
-            if about(path) == {"version": metadata.version("truecost"), **said}:
+            if about(path) == {"version": metadata.version("truecost"), **origin}:
                 earlier = pl.read_parquet(path)
                 self.kept.append(part)
                 return earlier
         table = compute()
-        save(table, path, **said)
+        save(table, path, **origin)
         return table
