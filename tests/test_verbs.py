@@ -55,3 +55,27 @@ def test_options_of_reading_need_something_to_read() -> None:
     """A range would be ignored where the runs already have one."""
     with pytest.raises(InputError, match="`cutoff`"):
         tc.assess(MATRIX, cutoff=5)
+
+
+def test_examples_are_read_by_name() -> None:
+    """The same example would have other runs by `import_runs` than by `load_example`."""
+    log = tc.import_runs("lkh")
+    assert log.matrix == tc.load_example("lkh")
+    assert repr(log).startswith("<Import: matrix, 50 configurations × 50 instances × 5 runs")
+    assert len(repr(log)) < 150
+
+
+def test_an_assessment_speaks_for_itself() -> None:
+    """A notebook or a prompt would show pages of fields instead of the verdict."""
+    assessment = tc.assess("lkh", splits=20)
+    assert "Not shown to be better" in repr(assessment)
+    assert len(repr(assessment)) < 200
+    text = assessment.summary()
+    assert len(text.splitlines()) < 40
+    assert "What to do next" in text
+    frame = assessment.to_frame()
+    assert frame["quantity"].to_list() == [part.quantity for part in assessment.statements]
+    assert frame["limit"].to_list() == [part.limit for part in assessment.statements]
+    with pytest.raises(InputError, match="did you mean"):
+        assessment.plot("scater")
+    assert "mark" in assessment.plot("scatter").to_json()

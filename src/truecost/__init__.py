@@ -145,7 +145,7 @@ _HOMES = {
     "validate": "campaigns.validate",
     "explain": "campaigns.explain",
     "Import": "matrix.imported",
-    "import_runs": "importers.detect",
+    "import_runs": "verbs",
     "figures": "show.figures:",
     "compare": "verbs",
     "report": "verbs",

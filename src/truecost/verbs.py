@@ -3,10 +3,12 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truecost.errors import InputError
+from truecost.importers import detect
 from truecost.judge import assess as judging
 from truecost.judge.assessment import AUDITED, Assessment
 from truecost.judge.question import Chosen, Primary
@@ -243,15 +245,19 @@ def read_runs(runs: Any, **reading: Any) -> CostMatrix | Import:
                 "already read."
             )
         return runs
-    from truecost.importers.detect import import_runs
+    frame = hasattr(runs, "columns")
+    if isinstance(runs, list | tuple) or (hasattr(runs, "__array__") and not frame):
+        return _from_array(runs, **reading)
+    return import_runs(runs, **reading)
 
-    if isinstance(runs, str | os.PathLike):
+
+@wraps(detect.import_runs)
+def import_runs(source: Any, **options: Any) -> Import:  # noqa: D103 - as wrapped
+    if isinstance(source, str | os.PathLike):
         from truecost.examples import example_or
 
-        return import_runs(example_or(Path(runs)), **reading)
-    if hasattr(runs, "columns"):
-        return import_runs(runs, **reading)
-    return _from_array(runs, **reading)
+        source = example_or(Path(source))
+    return detect.import_runs(source, **options)
 
 
 def _from_array(costs: Any, low: float | None = None, high: float | None = None) -> CostMatrix:

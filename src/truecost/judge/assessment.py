@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -618,7 +619,28 @@ class Assessment(Spoken):
 
         return plain(self, *parts)
 
+    def summary(self) -> str:
+        """Verdict, statements and next step, as `truecost audit` prints them."""
+        return str(import_module("truecost.show.notebook").summary(self))
+
+    def to_frame(self) -> "pl.DataFrame":
+        """The statements, a row each: quantity, observed value, side and limit, grade."""
+        import polars as pl
+
+        names = ("quantity", "configuration", "default", "observed", "side", "limit", "opposite")
+        rows = [
+            {name: getattr(statement, name) for name in (*names, "delta", "instances", "grade")}
+            for statement in self.statements
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def plot(self, name: str = "scatter") -> Any:
+        """A figure of the report, as an Altair chart: "scatter", "ecdf", "glance", …"""
+        return import_module("truecost.show.notebook").chart(self, name)
+
     def __repr__(self) -> str:
         configurations, instances, runs = self.matrix.shape
-        size = f"{configurations} configurations x {instances} instances x {runs} runs"
-        return f"Assessment({size}, incumbent {self.incumbent!r}, training cost {self.costs.training[self.own]:.4g})"
+        size = f"{configurations} configurations × {instances} instances × {runs} runs"
+        against = "" if self.default is None else f", default {self.default!r}"
+        badge = import_module("truecost.show.notebook").badge(self)
+        return f"<Assessment: {badge}; incumbent {self.incumbent!r}{against}; {size}>"

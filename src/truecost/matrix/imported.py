@@ -14,7 +14,7 @@ FEW_VALUES = 16
 Scalar = str | int | float | bool | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Import:
     """What was in a log.
 
@@ -68,3 +68,10 @@ class Import:
         if self.trajectory.order_seed is not None or not few:
             return self.trajectory
         return replace(self.trajectory, order_seed=secrets.randbits(62))
+
+    def __repr__(self) -> str:
+        configurations, instances, runs = self.matrix.shape
+        size = f"{configurations} configurations × {instances} instances × {runs} runs"
+        roles = {"incumbent": self.trajectory.incumbent, "default": self.trajectory.default}
+        known = "".join(f", {role} {name!r}" for role, name in roles.items() if name is not None)
+        return f"<Import: {self.kind}, {size}{known}>"

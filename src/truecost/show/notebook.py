@@ -1,22 +1,59 @@
 """Records as a notebook and `print` show them, from the same document as terminal and page."""
 
+from typing import Any
+
+from truecost.errors import InputError, did_you_mean
 from truecost.judge.assessment import Assessment
 from truecost.judge.statements import Certificate
-from truecost.show import html
-from truecost.show.document import Context, audited
+from truecost.show import html, terminal
+from truecost.show.document import Context, document, in_short
 from truecost.show.document.certificate import of_certificate
+from truecost.show.document.verdict import judged
 
 
 def sentence(record: Assessment | Certificate) -> str:
     """Return the answer in a sentence or two."""
     if isinstance(record, Certificate):
         return of_certificate(record, Context()).lead
-    document = audited(record, Context())
-    return f"{document.verdict} {document.more}"
+    short = in_short(record, Context())
+    return f"{short.verdict} {short.more}"
 
 
 def fragment(record: Assessment | Certificate) -> str:
     """Return a piece of HTML."""
     if isinstance(record, Certificate):
         return html.fragment([of_certificate(record, Context())])
-    return html.fragment(audited(record, Context()))
+    return html.fragment(in_short(record, Context()))
+
+
+def badge(assessment: Assessment) -> str:
+    """Return the verdict in a few words."""
+    return judged(assessment)[1]
+
+
+def summary(assessment: Assessment) -> str:
+    """Return one screen of text."""
+    console = terminal.console()
+    with console.capture() as printed:
+        terminal.show(in_short(assessment, Context()), into=console)
+    return "\n".join(line.rstrip() for line in printed.get().rstrip().splitlines())
+
+
+def chart(assessment: Assessment, name: str) -> Any:
+    """Return a figure of the report."""
+    from truecost.show import figures
+
+    matrix, incumbent, default = assessment.matrix, assessment.incumbent, assessment.default
+    if default is not None and default != incumbent:
+        labels = {default: "default", incumbent: "winner"}
+        if name == "scatter":
+            return figures.scatter_chart(figures.scatter_data(matrix, incumbent, default))
+        if name == "ecdf":
+            return figures.ecdf_chart(figures.ecdf_data(matrix, labels))
+    drawn = document(assessment, Context()).figures
+    if name not in drawn:
+        known = ["scatter", "ecdf", *drawn]
+        raise InputError(
+            f"Expected a figure out of {', '.join(known)}, got {name!r}{did_you_mean(name, known)}"
+        )
+    return drawn[name].chart

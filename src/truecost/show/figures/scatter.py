@@ -95,7 +95,7 @@ def scatter_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
         shape=shape,
         tooltip=[
             tip("instance:N"),
-            *([tip("family:N")] if data["family"].any() else []),
+            *([tip("family:N")] if (data["family"] != "").any() else []),
             tip("incumbent_cost:Q", "winner: mean cost of its runs"),
             tip("default_cost:Q", "default: mean cost of its runs"),
         ],
@@ -112,7 +112,7 @@ def scatter_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
 
 def _colours(data: pl.DataFrame) -> tuple[pl.DataFrame, alt.Color, alt.Shape]:
     """Colour by family if known, else by the cheaper configuration."""
-    if not data["family"].any():
+    if not (data["family"] != "").any():
         return data.with_columns(SIDES.labels("better")), SIDES.color(), SIDES.shape()
     sizes = data["family"].value_counts(sort=True)["family"].to_list()
     colors = (
