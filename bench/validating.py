@@ -70,7 +70,7 @@ def _validated(share: float, budget: int, rng: np.random.Generator) -> tuple[str
         goal = rule.goal(costs, middle)
         if any(
             forecast.is_shown(each, DELTA, planned=budget)
-            for each in (goal, forecast.opposite(goal))
+            for each in (goal, forecast.refutation(goal))
         ):
             shown = middle
         else:

@@ -128,8 +128,15 @@ def test_only_the_command_line_prints() -> None:
 
 
 # One thing with several makers, called with its module: smac.load, irace.load; the limit rates.wins
-# and its forecast.wins.
+# and its forecast.wins; kernels of one kind of bets, ledger.lower and constant.lower.
 ALIKE = {
+    "careful_bets",
+    "limit",
+    "lower",
+    "reaches",
+    "rejects",
+    "star_bets",
+    "win_shares",
     "assess",
     "load",
     "fragment",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from truecost.errors import InputError
-from truecost.judge.scope import design_of, rows_of, scope_of, units_of
+from truecost.judge.scope import rows_of, sampling_design, scope_of, units_of
 from truecost.matrix import CostMatrix
 
 
@@ -95,7 +95,7 @@ def test_seeds_are_rows() -> None:
     rows = rows_of(runs, scope)
     assert rows.shape == (2, 5, 1)
     assert scope.units == 5
-    design = design_of(rows, scope)
+    design = sampling_design(rows, scope)
     assert design.weights is not None
     np.testing.assert_allclose(design.weights, [1 / 6] * 3 + [1 / 4] * 2)
 

@@ -615,9 +615,9 @@ class Assessment(Spoken):
         """The assessment as plain data: who, what it costs, and the parts asked for; the same keys
         whoever asks.
         """
-        from truecost.judge.parts import plain
+        from truecost.judge.parts import as_plain
 
-        return plain(self, *parts)
+        return as_plain(self, *parts)
 
     def summary(self) -> str:
         """Verdict, statements and next step, as `truecost audit` prints them."""

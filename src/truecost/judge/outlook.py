@@ -20,7 +20,7 @@ from truecost.judge.noise import Noise
 from truecost.judge.question import Primary
 from truecost.judge.refusal import Refusal
 from truecost.judge.sampling import read_sample
-from truecost.judge.scope import NEW_INSTANCES, Scope, design_of
+from truecost.judge.scope import NEW_INSTANCES, Scope, sampling_design
 from truecost.judge.statements import Comparison, Grade
 from truecost.matrix import CostMatrix
 from truecost.plan.power import Power, paired_differences, runs_to_tell_apart
@@ -210,7 +210,7 @@ def reach_of(
 
     def goal_of(name: str) -> Goal:
         names = [name, *([default] if paired and default is not None else [])]
-        design = design_of(runs, scope) if scope.about == "new" else Design()
+        design = sampling_design(runs, scope) if scope.about == "new" else Design()
         sample = read_sample(runs.select(configurations=names), timed=True, design=design)
         if (reason := quantity.refusal(sample)) is not None:
             raise InputError(f"Expected runs that can show {kind}: {reason}.")

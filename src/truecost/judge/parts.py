@@ -33,7 +33,7 @@ COMPARED: Final = (
 )
 
 
-def plain(assessment: Assessment, *parts: Part) -> dict[str, Any]:
+def as_plain(assessment: Assessment, *parts: Part) -> dict[str, Any]:
     """Who, what it costs, and the parts asked for."""
     matrix, trajectory = assessment.log.matrix, assessment.trajectory
     configurations, instances, runs_per_cell = matrix.shape

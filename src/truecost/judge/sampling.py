@@ -26,7 +26,7 @@ from truecost.judge.evidence import Evidence
 from truecost.judge.question import Question, Stream
 from truecost.judge.refusal import Refusal
 from truecost.judge.rounds import in_rounds
-from truecost.judge.scope import Scope, design_of
+from truecost.judge.scope import Scope, sampling_design
 from truecost.judge.statements import Statement
 from truecost.matrix import CostMatrix
 from truecost.runs import Status
@@ -34,7 +34,7 @@ from truecost.stats import approximate
 from truecost.stats.approximate import Approximate
 from truecost.stats.assumptions import SAMPLED
 from truecost.stats.grouping import codes_of
-from truecost.stats.inversion import ANYTIME, ONE, Look, planned, recorded
+from truecost.stats.inversion import ANYTIME, ONE, Look, planned, recorded_plan
 from truecost.stats.limits import limit
 from truecost.stats.quantities import DIFFERENCE, MEAN, Quantity
 from truecost.stats.sample import Design, Ends, Sample, opposite
@@ -189,14 +189,14 @@ def sample_of(
         runs, part, horizon = rounds
         look = ANYTIME
         if evidence.plans:
-            look = recorded(horizon)
+            look = recorded_plan(horizon)
         elif horizon:
             look = planned(horizon[0])
     else:
         drawn = _order(runs, evidence.scope, order)
         runs = runs.select(instances=[runs.instances[i] for i in drawn])
     timed = are_times(evidence.runs)
-    sample = read_sample(runs, timed=timed, design=design_of(runs, evidence.scope))
+    sample = read_sample(runs, timed=timed, design=sampling_design(runs, evidence.scope))
     ends = np.isin(evidence.runs.costs, (runs.low, runs.high)) | np.isnan(evidence.runs.costs)
     # In one look nothing says whether later runs had a part in when others were stopped.
     monotone = not evidence.at_all_times and bool(runs.censored.any())

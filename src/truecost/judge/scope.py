@@ -215,7 +215,7 @@ def units_of(rows: CostMatrix, scope: Scope) -> CostMatrix:
     )
 
 
-def design_of(rows: CostMatrix, scope: Scope) -> Design:
+def sampling_design(rows: CostMatrix, scope: Scope) -> Design:
     """The design of a sample with these rows, whose units come in the order of the rows."""
     if scope.usual or (scope.sampled == "seed" and scope.population == 1):
         return Design(unit=scope.sampled)

@@ -84,7 +84,7 @@ class StoppingRule:
         if complete == 0 or into == 0:
             if forecast.is_shown(goal, delta, planned=self.planned):
                 return Stopping("better")
-            if forecast.is_shown(forecast.opposite(goal), delta, planned=self.planned):
+            if forecast.is_shown(forecast.refutation(goal), delta, planned=self.planned):
                 return Stopping("worse")
         if pairs == self.rounds * instances:
             return Stopping("instances")

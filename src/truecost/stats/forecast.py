@@ -218,7 +218,7 @@ def is_shown(goal: Goal, delta: float = 0.05, *, planned: int) -> bool:
     )
 
 
-def opposite(goal: Goal) -> Goal:
+def refutation(goal: Goal) -> Goal:
     """The goal that the statement is false."""
     return replace(goal, values=1 - goal.values, above=1 - goal.above)
 

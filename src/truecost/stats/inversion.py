@@ -70,7 +70,7 @@ def planned(units: int) -> Look:
     return Look(kind="planned", planned=units)
 
 
-def recorded(plans: Sequence[int]) -> Look:
+def recorded_plan(plans: Sequence[int]) -> Look:
     """Looks at a recorded plan for so many units, and at its extensions."""
     return Look(kind="recorded", plans=tuple(plans))
 

@@ -60,7 +60,7 @@ def what_about(assessment: Assessment, context: Context) -> Section | None:
     return Section("about", "What are the statements about?", lead, tuple(blocks))
 
 
-def alike(assessment: Assessment) -> str:
+def family_warning(assessment: Assessment) -> str:
     """Return the warning that instances within a group are alike; empty if nothing shows that."""
     likeness = assessment.beside.likeness
     if likeness is None or not likeness.significant:
@@ -92,7 +92,7 @@ def in_a_line(assessment: Assessment, context: Context) -> str:
     families = ""
     if assessment.scope.sampled == "family" and (results := assessment.beside.family_results):
         families = f" Family by family: {_by_family(results)}."
-    return f"{margin}{families}{alike(assessment)}"
+    return f"{margin}{families}{family_warning(assessment)}"
 
 
 def _by_family(results: tuple[FamilyResult, ...]) -> str:
@@ -132,7 +132,7 @@ def _likeness(assessment: Assessment, context: Context) -> Iterator[Block]:
     likeness = assessment.beside.likeness
     if likeness is None or not likeness.significant:
         return
-    yield Text(f"{alike(assessment).strip()} For statements about new ones:")
+    yield Text(f"{family_warning(assessment).strip()} For statements about new ones:")
     command = context.command("audit", **ASKED[likeness.grouping])
     if command is not None:
         yield Commands((("statements about new families", command),), title="")
