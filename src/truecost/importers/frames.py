@@ -195,12 +195,13 @@ def _families(
 
 
 def guess(columns: list[str], given: Mapping[str, str]) -> dict[str, str]:
-    """Which column is what: as given, else by name; configuration, instance and cost must be there."""
+    """Which column is what: as given, else by name; all that a run needs must be there."""
     known = guesses(columns, given)
     if missing := [ours for ours in NEEDED if ours not in known]:
         raise InputError(
-            f"expected a column for the {' and the '.join(missing)}, and none of {_listed(columns)} "
-            f"looks like it. A table has a row for every run, with the columns {', '.join(NEEDED)}; "
+            f"expected a column for the {' and the '.join(missing)}, and none of "
+            f"{_listed(columns)} looks like it. A table has a row for every run, with the columns "
+            f"{', '.join(NEEDED)}; "
             f"for another name, give `columns` {missing[0]}=NAME."
         )
     return known
@@ -234,7 +235,9 @@ def _listed(names: list[str]) -> str:
 def _try_parquet(path: Path) -> None:
     limit = TRIAL_ROOM + TRIAL_ROOM_PER_BYTE * path.stat().st_size
     words = [sys.executable, "-c", TRIAL, str(path.absolute()), str(limit)]
-    ended = subprocess.run(words, check=False, capture_output=True, text=True, errors="replace")  # noqa: S603 - our own words
+    ended = subprocess.run(  # noqa: S603 - our own words
+        words, check=False, capture_output=True, text=True, errors="replace"
+    )
     if ended.returncode:
         reason = (ended.stderr.strip().splitlines() or ["it ended the reader"])[-1]
         raise InputError(f"expected a parquet table, and it cannot be read ({reason:.150}).")

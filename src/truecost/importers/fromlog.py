@@ -227,7 +227,7 @@ def _smac(
         f"name = {json.dumps(str(options.get('name') or folder.name))}",
         "",
         "[target]",
-        '# A program; or a Python function: kind = "python" and function = "target.py:run" instead.',
+        '# Or a Python function: kind = "python" and function = "target.py:run" instead.',
         'kind = "command"',
         f"command = {_words([FILL_IN, '{instance}', '{seed}', '{arguments}'])}",
         "",

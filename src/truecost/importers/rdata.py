@@ -119,7 +119,7 @@ class RValue:
             return [levels[code - 1] if 1 <= code <= len(levels) else None for code in values]
         known = [value != NA_INTEGER and value == value for value in values]
         kind = bool if self.kind == "logical" else lambda value: value
-        return [kind(value) if there else None for value, there in zip(values, known, strict=True)]
+        return [kind(value) if ok else None for value, ok in zip(values, known, strict=True)]
 
 
 NULL: Final = RValue(kind="null")

@@ -177,7 +177,8 @@ def charge(
             if not np.isfinite(high):
                 most = "the largest cost seen: give `high` if it is more"
             notes.append(
-                f"{int(lost.sum()):,} runs that failed without a cost are charged {worst:g}, {most}."
+                f"{int(lost.sum()):,} runs that failed without a cost are charged {worst:g}, "
+                f"{most}."
             )
         if kept := int((failed & ~lost).sum()):
             notes.append(f"{kept:,} runs that failed keep the cost the log charges them.")

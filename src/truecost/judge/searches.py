@@ -176,7 +176,8 @@ def _check_alike(logs: Sequence[Import], names: Sequence[str]) -> None:
                     f"{theirs} in {name}: give `low`, `high` or `cutoff`, or report them one by one."
                 )
         spaces = [
-            {key for values in each.parameters.values() for key in values} for each in (first, log)
+            {key for values in search.parameters.values() for key in values}
+            for search in (first, log)
         ]
         if all(spaces) and not spaces[0] & spaces[1]:
             raise InputError(
@@ -232,9 +233,9 @@ def _compared(
         error = (
             differences.std(ddof=1) / np.sqrt(differences.size) if differences.size > 1 else np.nan
         )
-        own = log.matrix.select(configurations=[incumbent_of(log.matrix, log.trajectory)])
-        own_counts = own.counts()[0]
-        sums = np.nansum(own.charged[0], axis=1)
+        alone = log.matrix.select(configurations=[incumbent_of(log.matrix, log.trajectory)])
+        own_counts = alone.counts()[0]
+        sums = np.nansum(alone.charged[0], axis=1)
         searches.append(
             Search(
                 name=name,

@@ -237,7 +237,7 @@ def _statuses(values: NDArray[np.float64], bound: float | None) -> NDArray[np.in
 def _penalty(
     scenario: RValue, values: NDArray[np.float64], bound: float | None
 ) -> tuple[float | None, list[str]]:
-    """What a timeout costs, in bounds: irace's boundPar, or what the runner itself prints for it."""
+    """What a timeout costs, in bounds: irace's boundPar, or what the runner itself prints."""
     par = scenario.number("boundPar")
     if bound is None or par not in (None, 1.0):
         return par, []
@@ -245,8 +245,10 @@ def _penalty(
     late = values[np.isfinite(values) & (values >= LEAST_PENALTY * bound)]
     if late.size == 0 or late.min() != late.max():
         return par, []
-    own = float(late[0]) / bound
-    return own, [f"The target runner prints {late[0]:g} for a timeout, so costs are PAR{own:g}."]
+    factor = float(late[0]) / bound
+    return factor, [
+        f"The target runner prints {late[0]:g} for a timeout, so costs are PAR{factor:g}."
+    ]
 
 
 def _obstacle(scenario: RValue) -> str | None:

@@ -70,7 +70,8 @@ def _read(source: Any, options: Options) -> Import:
         f"Costs are −{scorer}, since scores are maximised: `low` and `high` are meant of that."
     )
     notes.append(
-        f"The {len(folds)} folds stand for instances. They share data, so they are no random sample."
+        f"The {len(folds)} folds stand for instances. They share data, so they are no random "
+        "sample."
     )
     statuses = np.where(np.isnan(values), np.int8(Status.CRASHED), np.int8(NO_STATUS))
     charged = charge(values, statuses, options)

@@ -69,11 +69,11 @@ def _read(source: Any, options: Options) -> Import:
             f"{name} exported: every trial has one number, so there are no per-instance results."
         )
     special = {role: prefix + roles[role] for role in ("instance", "seed") if role in roles}
-    own = [column for column in inputs if column not in special.values()]
+    varied = [column for column in inputs if column not in special.values()]
     cost = _metric(table, inputs, metrics, options.objective or options.columns.get("cost"))
     keys = [
-        json.dumps({column.removeprefix(prefix): row[column] for column in own}, sort_keys=True)
-        for row in table.select(own).iter_rows(named=True)
+        json.dumps({column.removeprefix(prefix): row[column] for column in varied}, sort_keys=True)
+        for row in table.select(varied).iter_rows(named=True)
     ]
     names = {key: str(place) for place, key in enumerate(dict.fromkeys(keys), 1)}
     parameters: dict[str, dict[str, Scalar]] = {names[key]: json.loads(key) for key in names}
