@@ -46,8 +46,8 @@ def population(
 
 def sources() -> Iterator[tuple[str, Draw, tuple[float, float], float | None]]:
     """Name, draws, true costs, and what a timeout costs."""
-    yield lognormal(1)
-    yield lognormal(2)
+    for sigma in (1, 2, 2.5, 3):
+        yield lognormal(sigma)
     rng = np.random.default_rng(1)
     for share in (0.02, 0.1, 0.3):
         hard = rng.standard_normal(100_000)

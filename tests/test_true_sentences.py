@@ -418,3 +418,13 @@ def test_adjusted_costs_are_labelled() -> None:
     plain = float(assessment.costs.plain[0])
     text = said_of(matrix, configuration="c0")
     assert f"adjusted for instance difficulty; its own runs average {plain:.3g}" in text
+
+
+@pytest.mark.parametrize(("sigma", "warned"), [(1.0, False), (3.0, True)])
+def test_approximate_intervals_warn_of_costs_that_spread_widely(sigma: float, warned: bool) -> None:
+    """An interval called 95 % that holds in 64 % of samples would be shown without a word."""
+    rng = np.random.default_rng(5)
+    costs = np.exp(sigma * rng.standard_normal((2, 60, 1)))
+    text = said_of(matrix_of(costs), configuration="c0", default="c1", chosen="before")
+    assert "Approximate, not guaranteed" in text
+    assert ("intervals are too short" in text) == warned

@@ -108,7 +108,14 @@ def _approximate(assessment: Assessment) -> list[Block]:
         "reveal that."
     )
     table = Table("approximate", "Approximate, not guaranteed", columns, tuple(rows))
-    return [table, Text(text, aside=True)]
+    blocks: list[Block] = [table, Text(text, aside=True)]
+    if any(part.too_wide for part in intervals):
+        warning = (
+            "The logarithms of these costs spread so much that such intervals are too short: "
+            "intervals called 95 % held in as few as 64 % of samples like these."
+        )
+        blocks.append(Text(warning, tone="open"))
+    return blocks
 
 
 def _row(statement: Statement, utility: str | None) -> tuple[Cell, ...]:
