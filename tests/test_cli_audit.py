@@ -133,7 +133,7 @@ def test_audit_for_people(files: Path, run: Run) -> None:
     words = (files / "searched.npz", "--test", files / "test.npz", "--splits", 50)
     ended = run("audit", *words, "--all")
     said = " ".join(ended.stdout.split())
-    for words in (
+    for phrase in (
         "training cost",
         "On new instances it costs",
         "optimism",
@@ -143,7 +143,7 @@ def test_audit_for_people(files: Path, run: Run) -> None:
         "What to do next",
         f"truecost certify {files / 'searched.npz'} --test={files / 'test.npz'}",
     ):
-        assert words in said, words
+        assert phrase in said, phrase
     assert ("The winner (random-03) is better than the default:" in said) == (ended.returncode == 0)
     assert ended.stderr == ""
 

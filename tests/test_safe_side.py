@@ -45,7 +45,7 @@ def test_a_range_is_rounded_to_the_safe_side(seed: int) -> None:
     facts = {fact.term: fact for fact in audited(assessment, Context()).key}
     low, high = (
         float(text.replace("−", "-"))
-        for text in re.findall(r"([−\d.]+) to ([−\d.]+)", facts["difference"].note)[0]
+        for text in re.findall(r"([−+\d.]+) to ([−+\d.]+)", facts["difference"].note)[0]
     )
     assert low < comparison.lower < comparison.upper < high
 
