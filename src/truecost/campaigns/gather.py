@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Literal, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Execution, Progress
 from truecost.errors import InputError
-from truecost.journal.journal import DEFAULT, RunDesign
+from truecost.journal.journal import DEFAULT, Journal, RunDesign
 from truecost.running.pools.task import Finished, Task
 from truecost.running.scenario import Scenario
 from truecost.space.space import Configuration
@@ -95,6 +96,33 @@ def tasks(scenario: Scenario, design: RunDesign, done: np.ndarray) -> Iterator[T
         )
 
 
+def part_of(design: RunDesign, part: tuple[int, int]) -> NDArray[np.bool_]:
+    """Which runs of a design belong to part i of n: every n-th one in S* order, so that every part
+    is even and takes about as long.
+    """
+    number, parts = part
+    if not 1 <= number <= parts:
+        raise InputError(f"expected a `part` (i, n) with 1 ≤ i ≤ n, got ({number}, {parts}).")
+    shape = design.runs, len(design.instances), len(design.configurations)
+    return np.asarray((np.arange(design.size) % parts == number - 1).reshape(shape))
+
+
+def merge(
+    scenario: Scenario, journal: str | os.PathLike[str], parts: Sequence[str | os.PathLike[str]]
+) -> int:
+    """Take the runs of other journals of the same scenario into one; how many were new.
+
+    Each run is taken once, however often it is there; what is not in the journal's own design waits
+    for a `gather` that asks for it.
+    """
+    new = 0
+    with Campaign(scenario, journal, "gather") as campaign:
+        for part in parts:
+            with Journal.read(part) as other:
+                new += campaign.book.take(other)
+    return new
+
+
 def gather(
     scenario: Scenario,
     journal: str | os.PathLike[str],
@@ -102,6 +130,7 @@ def gather(
     configurations: int | Sequence[Configuration],
     instances: int | None = None,
     runs: int,
+    part: tuple[int, int] | None = None,
     **execution: Unpack[Execution],
 ) -> None:
     """Run what a design asks for and the journal does not have yet.
@@ -113,13 +142,21 @@ def gather(
     configurations, instances, runs
         The size of the design; all instances for None. Larger than before in any direction, it
         adds what is missing. Instead of their number, the configurations themselves.
+    part
+        (i, n): only the i-th of n parts of the design, for array jobs, each with a journal of its
+        own; `merge` puts these together.
     execution
         `pool`, `pin`, `keep_going`, `progress` and `waiting`, as `Execution` describes them.
     """
     with _begun(scenario, journal, configurations, instances, runs, execution) as (work, design):
         done = work.book.done(design)
+        planned = design.size
+        if part is not None:
+            mine = part_of(design, part)
+            planned, done = int(mine.sum()), done | ~mine
         if not done.all():
-            _make(work, tasks(scenario, design, done), "runs", design.size, int(done.sum()))
+            before = planned - int((~done).sum())
+            _make(work, tasks(scenario, design, done), "runs", planned, before)
 
 
 def forecast(

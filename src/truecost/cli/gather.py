@@ -50,6 +50,22 @@ def gather(
         ),
     ] = None,
     runs: Annotated[int | None, option(f"{RUNS}; as before, or 5, if not given.", min=1)] = None,
+    part: Annotated[
+        str | None,
+        option(
+            "Only this part of the runs, for array jobs without a scheduler: 3/20 is the third of "
+            "20, into a journal of its own.",
+            metavar="I/N",
+        ),
+    ] = None,
+    merge: Annotated[
+        list[Path] | None,
+        option(
+            "Take the runs of another journal of the same scenario into this one first; may be "
+            "given several times.",
+            metavar="JOURNAL",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool,
         option("Only say what would be run; a forecast from a pilot of 20 runs.", "--dry-run"),
@@ -69,7 +85,10 @@ def gather(
 
     check_out(out, endings=MATRICES)
     read = read_scenario(scenario, quiet)
-    path = journal_path(journal, read.name, "")
+    share = None if part is None else _part(part)
+    path = journal_path(journal, read.name, "" if share is None else "-{}-of-{}".format(*share))
+    if merge:
+        gathering.merge(read, path, merge)
     size = _size(path, read, configurations, instances, runs)
     if dry_run:
         with campaign(pool, quiet=quiet, what="pilot runs") as execution:
@@ -79,7 +98,7 @@ def gather(
     if not quiet and not json:
         _announce(read, path, size)
     with campaign(pool, quiet=quiet) as execution:
-        gathering.gather(read, path, **size, **execution)
+        gathering.gather(read, path, **size, part=share, **execution)
     with Journal.read(path) as book:
         data = summary(book, book.table())
     if out is not None:
@@ -116,6 +135,14 @@ def _size(
         "instances": instances or earlier,
         "runs": runs or before[2] or 5,
     }
+
+
+def _part(text: str) -> tuple[int, int]:
+    """The part that `3/20` names."""
+    number, slash, parts = text.partition("/")
+    if not (slash and number.isdecimal() and parts.isdecimal() and 1 <= int(number) <= int(parts)):
+        raise InputError(f"Expected --part such as 3/20, from 1/20 to 20/20, got {text!r:.40}.")
+    return int(number), int(parts)
 
 
 def _configurations(scenario: "Scenario", given: str | None) -> Any:
