@@ -262,7 +262,7 @@ def test_bad_input_is_one_line_and_exit_code_2(tmp_path: Path, stored: Path) -> 
 @pytest.mark.parametrize(("command", "code"), [("info", 0), ("audit", 1)])
 def test_reader_that_stops_early(command: str, code: int, stored: Path) -> None:
     """`truecost audit … | head -1` would end in a traceback, or lose the answer "no"."""
-    words = [TRUECOST, command, stored, "--json"]
+    words = [str(TRUECOST), command, str(stored), "--json"]
     words += ["--quiet"] if command == "audit" else []
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None

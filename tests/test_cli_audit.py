@@ -130,8 +130,8 @@ def test_audit_numbers_and_exit_code(files: Path, run: Run) -> None:
 
 def test_audit_for_people(files: Path, run: Run) -> None:
     """The audit would leave out one of its parts, or its first sentence not be the verdict."""
-    words = (files / "searched.npz", "--test", files / "test.npz", "--splits", 50)
-    ended = run("audit", *words, "--all")
+    asked = (files / "searched.npz", "--test", files / "test.npz", "--splits", 50)
+    ended = run("audit", *asked, "--all")
     said = " ".join(ended.stdout.split())
     for phrase in (
         "training cost",

@@ -31,6 +31,8 @@ MEANINGS = {
     "journal": "The journal.",
     "report": "The page that was written.",
     "search": "How the search went.",
+    "searches": "Several logs of one search, side by side.",
+    "validations": "Of several logs: a validation each, at the error probability `delta`.",
     "validation": "How the validation went.",
     "findings": "What was looked for, and whether it is there.",
     "matrices": "The results on each matrix.",

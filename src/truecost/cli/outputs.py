@@ -1,14 +1,11 @@
 """The keys of every command's JSON: what each is called, its type and its meaning."""
 
 from functools import cache
-from typing import Annotated, Any, TypeAlias, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 from pydantic import Field
 
-from truecost.cli.records import keys, record, typed
-
-Numbers: TypeAlias = list[float]
-Table: TypeAlias = list[dict[str, Any]]
+from truecost.cli.records import Bare, Numbers, Table, keys, record, typed
 
 
 def _assessed() -> dict[str, Any]:
@@ -102,7 +99,7 @@ def _parts() -> dict[str, Any]:
     own = {name: kind for name, kind in compared.items() if kind is not None}
     others = [name for name in COMPARED if name not in own and name != "deciding"]
     comparison = record(
-        _Bare(Comparison),
+        Bare(Comparison),
         *others,
         title="Comparison",
         **own,
@@ -163,17 +160,6 @@ def _parts() -> dict[str, Any]:
             tell_apart=(record(Power) | None, "Runs that tell it from the default."),
         ),
     }
-
-
-class _Bare:
-    """A class whose fields are not taken, only its docstring and the properties that are named."""
-
-    def __init__(self, source: Any) -> None:
-        self.__doc__ = source.__doc__
-        self._source = source
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._source, name)
 
 
 def _campaigns() -> dict[str, dict[str, Any]]:
@@ -440,6 +426,22 @@ def _explain(answer: Any) -> dict[str, Any]:
     }
 
 
+def _search() -> Any:
+    """One of several searches, as `report` lists them."""
+    return keys(
+        "SearchInShort",
+        name=(str, "The log."),
+        incumbent=(str, "Its incumbent."),
+        runs=(int, "How many runs it made."),
+        training_cost=(float, "Of the incumbent in its own log."),
+        pooled_cost=(float, "Of the incumbent over the runs of all searches."),
+        common_instances=(int, "On how many instances incumbents are compared."),
+        difference=(float, "To the incumbent with the lowest cost."),
+        standard_error=(float, "Of that difference."),
+        by_chance=(bool | None, "Whether chance explains the difference."),
+    )
+
+
 @cache
 def commands() -> dict[str, tuple[dict[str, Any], frozenset[str]]]:
     """The keys of every command with their types, and which of them may be missing."""
@@ -458,11 +460,17 @@ def commands() -> dict[str, tuple[dict[str, Any], frozenset[str]]]:
     solver = typed("Solver", {"name": str, **demo, "better": bool, "report": str})
     compared = {"require": str | None, "met": bool, "grade": str, "primary": str}
     plans, optional = _plans(), frozenset(assessed)
+    validated = campaigns["validate"] | about(*AUDITED)
+    # Of several logs, one validation each.
+    several = {"delta": float, "validations": list[typed("OneValidation", validated)]}  # type: ignore[misc]
     explained = _explain(typed("Compared", about("comparison", "statements")))
     return {
         "audit": (about(*AUDITED, "outlook"), frozenset()),
         "certify": (about("certificate"), frozenset()),
-        "report": (about(*AUDITED, "outlook") | rows | paper, frozenset()),
+        "report": (
+            about(*AUDITED, "outlook") | rows | paper | {"searches": list[_search()]},  # type: ignore[misc]
+            frozenset({"searches"}),
+        ),
         "info": (assessed | rows | campaigns["info"], optional | {*rows, "journal"}),
         "compare": (
             compared | about("comparison", "statements", "approximate", "non_inferiority"),
@@ -476,7 +484,7 @@ def commands() -> dict[str, tuple[dict[str, Any], frozenset[str]]]:
         ),
         "configure": (campaigns["configure"] | about(*AUDITED), frozenset()),
         "explain": (explained, frozenset(explained)),
-        "validate": (campaigns["validate"] | about(*AUDITED), frozenset()),
+        "validate": (validated | several, frozenset(validated | several)),
         "import": (_import(), frozenset()),
         "demo": (
             {"matrices": list[solver], "claims": dict[str, dict[str, str]]},  # type: ignore[valid-type]

@@ -3,13 +3,15 @@
 import re
 from dataclasses import is_dataclass
 from inspect import cleandoc, getdoc
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, TypeAlias, get_type_hints
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 # Called with names and types that only the records know.
 typed: Any = TypedDict
+Numbers: TypeAlias = list[float]
+Table: TypeAlias = list[dict[str, Any]]
 
 # An entry of a numpydoc section: its names, and its words indented below.
 ENTRY = re.compile(r"^(\w+(?:, \w+)*)\n((?: {4}.*\n|\n)+)", re.MULTILINE)
@@ -65,3 +67,14 @@ def keys(title: str, /, **kinds: tuple[Any, str]) -> Any:
         title,
         {key: Annotated[kind, Field(description=text)] for key, (kind, text) in kinds.items()},
     )
+
+
+class Bare:
+    """A class whose fields are not taken, only its docstring and the properties that are named."""
+
+    def __init__(self, source: Any) -> None:
+        self.__doc__ = source.__doc__
+        self._source = source
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._source, name)
