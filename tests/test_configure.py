@@ -28,6 +28,7 @@ from truecost.campaigns.configure import Configured, configure
 from truecost.campaigns.search import _favoured
 from truecost.journal import searchlog
 from truecost.journal.file import enter
+from truecost.judge import looks
 from truecost.judge.assessment import AUDITED
 from truecost.judge.question import Chosen
 from truecost.race import policy as race
@@ -279,7 +280,7 @@ def test_a_search_goes_on_with_a_larger_budget(tmp_path: Path) -> None:
     ) == statement(more)
     # A second look has a part of delta, and says so.
     assert more.assessment.evidence is not None
-    assert more.assessment.evidence.share == pytest.approx(6 / (2 * math.pi) ** 2)
+    assert more.assessment.evidence.share == pytest.approx(looks.of_look(2))
     assert any("look 2" in claim for claim in more.assessment.evidence.assumptions)
     assert import_runs(tmp_path / "s.db").trajectory.looks == 2
 
@@ -919,8 +920,8 @@ def test_the_command_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["scenario.toml"], "expected a --budget for a new search"),
-        (["scenario.toml", "--budget", "2 fortnights"], "expected a --budget such as 5000runs"),
+        (["scenario.toml"], "Expected a --budget for a new search"),
+        (["scenario.toml", "--budget", "2 fortnights"], "Expected a --budget such as 5000runs"),
         (["scenario.toml", "--budget", "9runs", "--workers", "2", "--dask", "tcp://x"], "got both"),
     ],
 )

@@ -197,7 +197,8 @@ def show_section(reach: "Reach", who: str, default: str | None, runs: float) -> 
         blocks.append(Text(text))
     text = (
         "A forecast, not guaranteed: samples of the pilot are given the same limits, at level δ, "
-        "as test runs. It is too optimistic if the pilot was used to choose the configuration."
+        "as test runs. No run in the pilot helped to choose the configuration: of a list, random "
+        "halves of the instances choose, and the others are the pilot."
     )
     return Section("show", "", lead, (*blocks, Text(text, aside=True)))
 
