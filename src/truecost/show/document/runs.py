@@ -239,11 +239,18 @@ def _notes(assessment: Assessment, top: int) -> list[str]:
         notes.append(
             "A range of a training cost: with censored runs at their caps, and at the maximum."
         )
-    if unranked := int((~costs.ranked).sum()):
-        notes.append(
-            f"Without a rank: {counted(unranked, 'configuration')} with runs on fewer than half as "
-            "many instances as the one with the most."
-        )
+    # The two reasons for which judge.costs.comparable leaves a configuration without a rank.
+    matrix = assessment.matrix
+    failing = ~costs.ranked & (matrix.failed | np.isnan(matrix.costs)).all(axis=(1, 2))
+    for unranked, reason in (
+        (failing, "none of whose runs was solved"),
+        (
+            ~costs.ranked & ~failing,
+            "with runs on fewer than half as many instances as the one with the most",
+        ),
+    ):
+        if number := int(unranked.sum()):
+            notes.append(f"Without a rank: {counted(number, 'configuration')} {reason}.")
     if not np.isfinite(costs.components.within).any():
         notes.append(SINGLE)
     elif (costs.components.across[costs.order[: max(top, 1)]] < 0).any():
