@@ -420,7 +420,7 @@ def fitted(solver: str, seed: int = 0) -> Target:
     forest leaves unexplained is drawn as a smooth random function of them, so that the landscape is
     as rough as the recorded one. New instances are drawn from normals fitted to the recorded ones.
     """
-    from sklearn.ensemble import ExtraTreesRegressor  # type: ignore[import-untyped]
+    from sklearn.ensemble import ExtraTreesRegressor
 
     matrix, about, space = load_example(solver), describe_example(solver), space_of(solver)
     coding, rng = Coding(space), np.random.default_rng([seed, 6])

@@ -61,6 +61,11 @@ SOURCE = ROOT / "src" / "truecost"
 SCRIPTS = ("library/", "running/_supervisor.py", "running/_call.py")
 # Whole strings that are words of other programs, which we read or write.
 THEIRS = {
+    "doctor.py": {
+        "none can be made: CPU time is sampled and may miss children nobody waits for; try "
+        "systemd-run --user --scope -p Delegate=yes truecost …"
+    },
+    "importers/fromlog.py": {"--vanilla"},
     "importers/formats/acl.py": {"--instance", "--config", "--cutoff", "--seed"},
     "running/targets/command.py": {"--name=value"},
     "running/targets/irace.py": {"--name value"},
@@ -130,6 +135,7 @@ def test_only_the_command_line_prints() -> None:
 # One thing with several makers, called with its module: smac.load, irace.load; the limit rates.wins
 # and its forecast.wins; kernels of one kind of bets, ledger.lower and constant.lower.
 ALIKE = {
+    "import_runs",
     "careful_bets",
     "limit",
     "lower",

@@ -115,7 +115,7 @@ def test_one_number_for_a_trial(tmp_path: Path) -> None:
         rate = trial.suggest_float("rate", 0, 1)
         for epoch in range(4):
             trial.report(rate / (1 + epoch), epoch)
-        return 1 - rate / 4
+        return float(1 - rate / 4)
 
     study = optuna.create_study(
         storage=_storage("journal", path),

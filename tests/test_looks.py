@@ -4,6 +4,7 @@ Every count comes with the rule that gives each look all of δ, or too much of i
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ def journal(
     return Import(kind="journal", matrix=matrix, trajectory=trajectory)
 
 
-def upper(log: Import, *, test: Import | CostMatrix | None = None, **asked: object) -> float:
+def upper(log: Import, *, test: Import | CostMatrix | None = None, **asked: Any) -> float:
     """The limit of the mean of the configuration asked for."""
     assessment = assess(log, test=test, delta=DELTA, **asked)
     assert assessment.evidence is not None

@@ -22,7 +22,7 @@ BETWEEN = ":"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class OneSearch:
     """One search beside the others.
 
     Attributes
@@ -74,7 +74,7 @@ class Searches:
     """
 
     log: Import
-    searches: tuple[Search, ...]
+    searches: tuple[OneSearch, ...]
     incumbents: tuple[str, ...]
 
     @property
@@ -218,7 +218,7 @@ def _pooled(matrices: Sequence[CostMatrix], renamed: Sequence[dict[str, str]]) -
 
 def _compared(
     logs: Sequence[Import], names: Sequence[str], ends: Sequence[str], matrix: CostMatrix
-) -> list[Search]:
+) -> list[OneSearch]:
     places = [matrix.configurations.index(name) for name in ends]
     with np.errstate(invalid="ignore"):
         counts = matrix.counts()[places]
@@ -237,7 +237,7 @@ def _compared(
         own_counts = alone.counts()[0]
         sums = np.nansum(alone.charged[0], axis=1)
         searches.append(
-            Search(
+            OneSearch(
                 name=name,
                 incumbent=end,
                 runs=int(log.matrix.counts().sum()),

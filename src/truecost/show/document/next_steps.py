@@ -38,7 +38,7 @@ def next_step(assessment: Assessment, context: Context) -> Section:
     """Return the most useful advice with the command that follows it."""
     commands = _commands(assessment, context)
     # The runs that decide first, then what they would have to be; this audit is on the screen.
-    order = (" validate ", " --show=", " plan ", " info ", " certify ")
+    order = (" validate ", " plan ", " info ", " certify ")
     ranked = [line for word in order for line in commands if word in line[0]]
     blocks = (Commands(tuple(ranked[:1]), title=""),) if ranked else ()
     return Section("next", "What to do next", steps_of(assessment)[0], blocks)
