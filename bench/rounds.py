@@ -188,6 +188,12 @@ def calm(scenario: truecost.Scenario, reference: np.ndarray) -> float:
     return taken
 
 
+def starved(scenario: truecost.Scenario, journal: Path) -> bool:
+    """Whether a run met its wall limit: a timeout for want of a processor, not of the solver."""
+    with truecost.Journal.read(journal) as book:
+        return bool(book.table().wall.max() >= (scenario.limits.wall or np.inf))
+
+
 def gather(
     scenario: truecost.Scenario, folder: Path, sizes: tuple[int, int, int], example: str | None
 ) -> None:
@@ -215,7 +221,7 @@ def gather(
                         pin=False,
                     )
                     after = ratio(calibrate(scenario), reference)
-                    if after <= TOLERANCE:
+                    if after <= TOLERANCE and not starved(alone, journal):
                         packed.add(alone, journal, [before, after])
                 report(f"instance {place} round {number}: ratios {before:.3f} {after:.3f}")
                 before = after if after <= TOLERANCE else calm(scenario, reference)
