@@ -428,3 +428,17 @@ def test_approximate_intervals_warn_of_costs_that_spread_widely(sigma: float, wa
     text = said_of(matrix_of(costs), configuration="c0", default="c1", chosen="before")
     assert "Approximate, not guaranteed" in text
     assert ("intervals are too short" in text) == warned
+
+
+def test_forecasts_of_a_list_with_holes_take_complete_configurations() -> None:
+    """A forecast would count a missing run as a cost of 0, or end in a traceback."""
+    rng = np.random.default_rng(6)
+    costs = rng.uniform(1, 9, (6, 20, 1))
+    costs[0] -= 1
+    costs[2:, 15:] = NAN
+    asked: dict[str, Any] = {"configuration": "c0", "default": "c1", "raced": False}
+    listed = assess(matrix_of(costs, 0, 10), chosen="from-list", **asked)
+    both = assess(matrix_of(costs[:2], 0, 10), chosen="from-list", **asked)
+    assert listed.outlook.reach
+    for one, two in zip(listed.outlook.reach, both.outlook.reach, strict=True):
+        assert one.forecast.observed == pytest.approx(two.forecast.observed, abs=0.05)

@@ -204,8 +204,8 @@ def reach_of(
         raise InputError(f"Expected a `default` to show {kind} against, and none is known.")
     if selected == "tuned":
         raise InputError(
-            f"Expected runs that did not select the configuration, to forecast {kind} from: it was "
-            "tuned on these. Run it and the default on some new instances."
+            f"Expected runs that did not select the configuration, to forecast {kind} from, and "
+            "these did. Run it and the default on some new instances."
         )
 
     def goal_of(name: str) -> Goal:
@@ -231,8 +231,10 @@ def _held_out(
     """The numbers, on the other half of the instances, of the configuration that a random half
     would choose; over many halves.
     """
-    rng, (means, _) = np.random.default_rng(seed), instance_means(runs)
+    rng, (means, there) = np.random.default_rng(seed), instance_means(runs)
     instances = means.shape[1]
+    # Only those with runs on all instances can be chosen on any half and judged on the other.
+    means = np.where(there.all(axis=1, keepdims=True), means, np.inf)
     numbers: dict[int, FloatArray] = {}
     pooled = []
     for _ in range(SPLITS):
