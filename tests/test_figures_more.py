@@ -273,7 +273,7 @@ def test_plan_curve(found: plan.Recommendation) -> None:
         assert own["bound"][0] == pytest.approx(found.bound.epsilon)
     drawn = svg(figures.plan_curve_chart(data)).decode()
     assert f"K = {found.instances:,}, N = {found.runs:,}" in drawn
-    assert drawn.count("bound on true − training cost</text>") == (found.bound is not None)
+    assert ("bound on true − training cost" in drawn) == (found.bound is not None)
     assert ("not guaranteed" in drawn) == (not found.guaranteed)
     assert "NaN" not in drawn
 
@@ -376,9 +376,9 @@ def test_regret_of_a_real_replay() -> None:
         STUDENT,
         EVERYTHING,
         "best fixed N, in hindsight",
-        "5%",
-        "20%",
-        "60%",
+        "budget 5 %",
+        "budget 20 %",
+        "budget 60 %",
     } <= set(texts)
 
 
@@ -459,7 +459,6 @@ def test_series_differ_without_colour() -> None:
         ("width", "strokeDash", 4),
         ("along", "strokeDash", 2),
         ("along", "shape", 2),
-        ("regret", "strokeDash", 6),
         ("regret", "shape", 6),
     ):
         found = ranges(outside_data(saving.specification(drawn[name], validate=False)), channel)
@@ -498,8 +497,8 @@ def test_units_stand_at_the_axes() -> None:
             f"cost ({unit})",
         ),
     ):
-        texts = [each.text for each in ElementTree.fromstring(svg(chart)).iter()]  # noqa: S314
-        assert label in texts
+        texts = [each.text or "" for each in ElementTree.fromstring(svg(chart)).iter()]  # noqa: S314
+        assert any(label in text for text in texts)
 
 
 def test_what_cannot_be_shown_is_refused() -> None:

@@ -1,6 +1,7 @@
 """The report in a real browser: what it shows, what it loads, what a hostile name can do to it."""
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from truecost.show import figures, html
 from truecost.show.blocks import Document, Figure, Fold, Section, Text
 
 DATA = Path(__file__).parent / "data"
+AXE = Path(__file__).parent / "vendor" / "axe-4.10.2.min.js"
 ARTEFACTS = Path(__file__).parent.parent / "test-artefacts"
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -279,7 +281,7 @@ def test_tables_sort(opened: Open, kissat: Document) -> None:
         return table.locator(f"tbody td:nth-child({place})").all_inner_texts()
 
     rows = kissat.tables["configurations"].rows
-    head = table.locator("th:nth-child(6)")
+    head = table.locator(".head:nth-child(6)")
     head.locator(".sort").click()
     assert head.get_attribute("aria-sort") == "ascending"
     across = sorted(rows, key=lambda row: float(row[5].value))
@@ -289,9 +291,9 @@ def test_tables_sort(opened: Open, kissat: Document) -> None:
     assert column(6) == [row[5].shown for row in across][::-1]
     # A share that is not known comes last, both ways.
     for _ in range(2):
-        table.locator("th:nth-child(7) .sort").click()
+        table.locator(".head:nth-child(7) .sort").click()
         assert column(7)[-1] == "–"
-    table.locator("th:nth-child(2) .sort").click()
+    table.locator(".head:nth-child(2) .sort").click()
     names = [text.split()[0] for text in column(2)]
     assert names != [str(row[1].value) for row in rows]
     assert sorted(names) == sorted(str(row[1].value) for row in rows)
@@ -338,7 +340,7 @@ def test_hostile_names_stay_names(opened: Open, hostile: Document, width: int) -
     assert page.locator(".chart[data-drawn=yes] svg").count() == len(hostile.figures)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator("img").count() == 0
-    assert page.locator("script").count() == 3
+    assert page.locator("script").count() == 4
     assert (
         page.evaluate(
             "[...document.querySelectorAll('*')].filter((e) => [...e.attributes].some((a) => /^on/.test(a.name))).length"
@@ -354,7 +356,7 @@ def test_hostile_names_stay_names(opened: Open, hostile: Document, width: int) -
         cell.hover(force=True)
         page.locator("#vg-tooltip-element.visible").wait_for()
     assert page.locator("#vg-tooltip-element img, #vg-tooltip-element script").count() == 0
-    page.locator("#table-configurations th:nth-child(2) .sort").click()
+    page.locator("#table-configurations .head:nth-child(2) .sort").click()
     clean(seen)
     picture(page, f"report-hostile-{width}")
 
@@ -371,10 +373,11 @@ def test_paper(opened: Open, kissat: Document) -> None:
     page = opened(kissat, 1280, "dark").page
     page.click("#theme")
     page.click("#theme")
+    page.evaluate("document.documentElement.dataset.print = 'full'")
     page.emulate_media(media="print")
     page.set_viewport_size({"width": 700, "height": 1000})
     assert not any(button.is_visible() for button in page.locator("button, nav").all())
-    heads = [head.inner_text() for head in page.locator("#table-configurations th").all()]
+    heads = [head.inner_text() for head in page.locator("#table-configurations .head").all()]
     assert heads == [column.label for column in kissat.tables["configurations"].columns]
     table = page.locator("#table-configurations").bounding_box()
     box = page.locator(".scroll:has(#table-configurations)").bounding_box()
@@ -395,6 +398,54 @@ def test_paper(opened: Open, kissat: Document) -> None:
     paper = page.pdf(path=ARTEFACTS / "report.pdf", format="A4")
     assert paper.startswith(b"%PDF")
     picture(page, "report-print")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
+def test_axe_finds_nothing(
+    browser: Browser, kissat: Document, tmp_path: Path, width: int, scheme: Literal["light", "dark"]
+) -> None:
+    """Somebody with a screen reader, a keyboard or weak eyes would miss a part of the page."""
+    path = tmp_path / "page.html"
+    path.write_text(written(kissat))
+    # The page's own policy would keep the checker from running.
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True
+    )
+    page = context.new_page()
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-ready]")
+    page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    context.close()
+    assert [(each["id"], each["nodes"][0]["target"]) for each in found["violations"]] == []
+
+
+def test_two_pages_on_paper(opened: Open, kissat: Document) -> None:
+    """A print would be long, or without the verdict, the statements, a figure or the assumptions."""
+    page = opened(kissat, 1280).page
+    page.emulate_media(media="print")
+    for shown in ("#verdict .said", "#table-statements", "#figure-scatter svg", "#sure .lead"):
+        assert page.locator(shown).is_visible(), shown
+    for hidden in ("#figure-matrix", "#table-configurations", "#next"):
+        assert not page.locator(hidden).is_visible(), hidden
+    paper = page.pdf(format="A4")
+    assert len(re.findall(rb"/Type\s*/Page\b", paper)) <= 2
+    assert page.locator("time").first.inner_text()
+
+
+def test_another_pair_can_be_looked_at(opened: Open, kissat: Document) -> None:
+    """The choice of another pair would change nothing, or a click on a point show no runs."""
+    page = opened(kissat, 1280).page
+    points = page.locator("#figure-scatter .mark-symbol.role-mark path")
+    before = [point.get_attribute("transform") for point in points.all()]
+    page.locator("#figure-scatter .pick select").first.select_option(index=5)
+    page.wait_for_timeout(1500)
+    after = [point.get_attribute("transform") for point in points.all()]
+    assert len(before) == len(after) == 16
+    assert before != after
+    points.first.click(force=True)
+    page.locator("#figure-scatter .runs", has_text="winner").wait_for()
 
 
 def test_charts_follow_the_window(opened: Open, kissat: Document) -> None:
@@ -478,6 +529,7 @@ def test_folds_are_open_on_paper(
     stay unfolded after.
     """
     page = opened(folded, 1280).page
+    page.evaluate("document.documentElement.dataset.print = 'full'")
     page.emulate_media(media="print")
     assert page.get_by_text("Independent seeds.").is_visible()
     assert page.locator(".chart svg").bounding_box()["height"] > 100  # type: ignore[index]
@@ -489,4 +541,3 @@ def test_folds_are_open_on_paper(
     assert not still.get_by_text("In the seeds.").is_visible()
     still.emulate_media(media="print")
     assert still.get_by_text("Independent seeds.").is_visible()
-    assert still.get_by_text("In the seeds.").is_visible()

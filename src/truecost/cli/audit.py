@@ -20,6 +20,9 @@ def audit(
     everything: Annotated[
         bool, option("Print everything: instances, certificate, noise, all commands.", "--all")
     ] = False,
+    parameters: Annotated[
+        bool, option("Show the parameters of winner and default side by side.")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -38,6 +41,7 @@ def audit(
     from truecost.show.document import audited, in_short
 
     about = context(source, question, unit=unit, log=assessment.log)
-    answer(json, lambda: data, lambda: (audited if everything else in_short)(assessment, about))
+    write = audited if everything else in_short
+    answer(json, lambda: data, lambda: write(assessment, about, parameters=parameters))
     if not assessment.better:
         raise typer.Exit(1)

@@ -20,6 +20,9 @@ def report(
     others: Others = None,
     out: Annotated[Path | None, out_option("NAME-report.html here if not given")] = None,
     title: Annotated[str | None, option("The title of the page.")] = None,
+    latex: Annotated[
+        Path | None, option("Write the table of statements to this file, for LaTeX (booktabs).")
+    ] = None,
     unit: Unit = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -33,16 +36,20 @@ def report(
     pooled: truecost report smac3_output/run/0 smac3_output/run/1.
     """
     from truecost.show.document.runs import left_out
-    from truecost.show.report import write_page
+    from truecost.show.report import write_page, write_table
 
     path = Path(f"{source.stem}-report.html") if out is None else out
     check_out(path, source.runs, question.test)
+    if latex is not None:
+        check_out(latex, source.runs, question.test)
     with steps("the runs", quiet=quiet) as tell:
         searches = searches_of(source, others)
         together = source if searches is None else replace(source, default=None)
         assessment = assessed(together, question, None if searches is None else searches.log)
         about = context(source, question, unit=unit, title=title, log=assessment.log)
         page = write_page(assessment, path, about, tell, flagged_parts)
+        if latex is not None:
+            write_table(page, latex)
 
     def lines() -> None:
         print_line(page.verdict, page.tone)
@@ -51,6 +58,8 @@ def report(
             print_line(note, "aside")
         size = path.stat().st_size / 1e6
         print_line(f"{path} has the whole report: {size:.1f} MB, opens in any browser.")
+        if latex is not None:
+            print_line(f"{latex} has the table of statements for LaTeX.")
 
     more = {} if searches is None else {"searches": as_data(searches)}
     answer(json, lambda: {**page.data, **more}, lines)

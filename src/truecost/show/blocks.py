@@ -162,7 +162,10 @@ Block: TypeAlias = Facts | Text | Points | Table | Figure | Commands | Fold
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Section:
-    """A question, its answer, and the details; `folded` hides all but the question."""
+    """A question, its answer, and the details; `folded` hides all but the question.
+
+    The two-page print has only the verdict and `brief` sections.
+    """
 
     name: str
     title: str
@@ -170,6 +173,7 @@ class Section:
     blocks: tuple[Block, ...]
     folded: bool = False
     where: Where = "both"
+    brief: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -194,6 +198,11 @@ class Document:
         The version of truecost; for a page.
     data
         Every number as plain data; for a page.
+    origin
+        The command and the digest of the input, for print.
+    pairs
+        Mean costs of all configurations on all instances, for the choice of another pair, and the
+        single runs of winner and default; empty if there are too many.
     """
 
     title: str
@@ -207,6 +216,8 @@ class Document:
     version: str = ""
     picture: Figure | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
+    origin: str = ""
+    pairs: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def blocks(self) -> Iterator[Block]:

@@ -12,6 +12,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
@@ -36,6 +37,8 @@ COLOURS = {
     "#e6e6e6": "var(--line)",
 }
 _PLAIN: dict[str, Any] = {
+    # The element around the chart has the text for screen readers.
+    "aria": False,
     "background": "transparent",
     "font": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif",
     "text": {"color": "var(--ink)"},
@@ -58,6 +61,8 @@ def page(document: Document) -> str:
     """Render the whole file."""
     sections, scripts = _shown(document.sections), [bundle(), _resource("report.js")]
     figures = [figure for figure in document.figures.values() if figure.where != "terminal"]
+    specs = {figure.name: specification(figure.chart, validate=False) for figure in figures}
+    data = {figure.name: csv(figure.data) for figure in figures}
     return (
         _templates()
         .get_template("page.html.j2")
@@ -68,7 +73,9 @@ def page(document: Document) -> str:
             style=_resource("report.css"),
             scripts=scripts,
             hashes=" ".join(map(_hash, scripts)),
-            charts=script_json({figure.name: chart_spec(figure.chart) for figure in figures}),
+            charts=script_json({name: in_page(spec) for name, spec in specs.items()}),
+            alts={name: alternative(spec) for name, spec in specs.items()},
+            data=script_json({"csv": data, **document.pairs}),
         )
     )
 
@@ -87,9 +94,34 @@ def _shown(sections: Sequence[Section]) -> list[Section]:
     return [section for section in sections if section.where != "terminal"]
 
 
+def csv(data: Any) -> str:
+    """Return the data of a figure as comma-separated values."""
+    table = data if isinstance(data, pl.DataFrame) else data.cells
+    return str(table.write_csv())
+
+
+def alternative(spec: dict[str, Any]) -> str:
+    """Return the titles of a chart as text for those who do not see it."""
+    parts = [spec, *spec.get("hconcat", []), *spec.get("vconcat", []), *spec.get("concat", [])]
+    texts = []
+    for part in parts:
+        title = part.get("title")
+        if isinstance(title, dict):
+            below = title.get("subtitle") or []
+            texts += [title["text"], *([below] if isinstance(below, str) else below)]
+        elif isinstance(title, str):
+            texts.append(title)
+    return " ".join(f"{text.rstrip('.:')}." for text in texts if text)
+
+
 def chart_spec(chart: Chart) -> dict[str, Any]:
-    """Return the chart's specification in the page's colours, without its title, which is HTML."""
-    spec: dict[str, Any] = _recoloured(specification(chart, validate=False))
+    """Return the chart's specification as the page draws it."""
+    return in_page(specification(chart, validate=False))
+
+
+def in_page(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return a specification in the page's colours, without its title, which is HTML."""
+    spec = _recoloured(spec)
     spec.pop("title", None)
     for name, value in _PLAIN.items():
         spec["config"][name] = (

@@ -15,7 +15,7 @@ def number(value: float, digits: int = 3) -> str:
     size = int(exponent)
     if size >= digits and not float(value).is_integer():  # counts keep all their digits
         value = float(f"{mantissa}e{size}")
-    plain = -4 < size < 7
+    plain = -4 < size < 10
     text = f"{value:,.{max(0, digits - 1 - size)}f}" if plain else f"{mantissa}e{size}"
     return text.replace("-", "−")
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 
+from truecost.errors import InputError
 from truecost.judge.assessment import Assessment
 from truecost.matrix.files import whole_file
 from truecost.show import html
@@ -13,6 +14,18 @@ from truecost.show.document import Context, document
 Progress = Callable[[str, float], None]
 # Parts that take long to compute, in the order of the page.
 PARTS = ("optimism", "certificate", "comparison", "bounds", "outlook")
+
+
+def write_table(page: Document, path: str | os.PathLike[str]) -> None:
+    """Write the table of statements for LaTeX; refuse if the page has none."""
+    from truecost.show.latex import latex_table
+
+    if "statements" not in page.tables:
+        raise InputError(f"Expected statements for a table, got none: {page.verdict}")
+    caption = next(section.lead for section in page.sections if section.name == "shown")
+    text = latex_table(page.tables["statements"], caption=caption, label="tab:truecost")
+    with whole_file(path) as file:
+        file.write(text.encode())
 
 
 def write_page(

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import sys
+import textwrap
 from contextlib import suppress
 from functools import cache
 from importlib import metadata
@@ -18,6 +19,16 @@ from truecost.matrix.files import whole_file
 from truecost.show.text import visible
 from truecost.show.theme import Chart
 
+Width = Literal["column", "page"]
+# Points of a column and of a page of a two-column paper.
+WIDTHS: dict[Width, int] = {"column": 241, "page": 504}
+# Points of a panel for its axis, labels and spacing.
+ROOM = 52
+# Points of text.
+TEXT = 8
+# Letters of an axis title in one line.
+LONG = 44
+PANELS = ("hconcat", "vconcat", "concat")
 Format = Literal["html", "svg", "png", "pdf"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 VEGA_LITE = alt.SCHEMA_VERSION.rpartition(".")[0]
@@ -47,16 +58,115 @@ _OPTIONS = {
 }
 
 
-def save(chart: Chart, path: str | os.PathLike[str]) -> None:
-    """Write the chart as .html, .svg, .png or .pdf, by the ending; replaces an old file at once."""
+def save(
+    chart: Chart,
+    path: str | os.PathLike[str],
+    *,
+    width: Width | None = None,
+    title: bool = True,
+) -> None:
+    """Write the chart as .html, .svg, .png or .pdf, by the ending; replaces an old file at once.
+
+    Parameters
+    ----------
+    chart
+        Of any `<name>_chart`.
+    path
+        The file.
+    width
+        "column" (3.35 inches) or "page" (7 inches), with text of 8 pt at that width; by default the
+        size of the screen.
+    title
+        Whether to draw the titles, which a paper has in the caption.
+    """
+    if width is not None and width not in WIDTHS:
+        raise InputError(f"Expected a width of column or page, got {width!r}.")
     ending = Path(path).suffix.removeprefix(".")
     if ending not in FORMATS:
         raise InputError(
             f"{path}: expected a name that ends in {', '.join('.' + each for each in FORMATS)}."
         )
-    content = render(specification(chart), ending)
+    spec = specification(chart)
+    if not title:
+        spec = untitled(spec)
+    if width is not None:
+        spec = sized(spec, WIDTHS[width])
+    content = render(spec, ending)
     with whole_file(path) as file:
         file.write(content)
+
+
+def untitled(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return a specification without titles of the figure and its panels."""
+    bare = {key: value for key, value in spec.items() if key != "title"}
+    for kind in PANELS:
+        if kind in bare:
+            bare[kind] = [untitled(panel) for panel in bare[kind]]
+    return bare
+
+
+def sized(spec: dict[str, Any], width: int) -> dict[str, Any]:
+    """Return a specification that is `width` points wide, with text of 8 points."""
+    spec = _smaller(spec)
+    columns = 1 if width < WIDTHS["page"] else 3
+    spec["config"]["legend"] |= {"labelLimit": width - 30, "columns": columns, "symbolSize": 40}
+    spec["config"]["axisY"] = {"minExtent": 20}
+    spec["config"]["title"]["limit"] = width
+    spec["padding"] = 2
+    kind = next((kind for kind in PANELS if kind in spec), None)
+    if kind is None:
+        scale = width / (spec.get("width", width) or width)
+        height = round(spec.get("height", 200) * max(min(scale, 1.0), 0.55))
+        if spec.get("width") == spec.get("height"):
+            height = round(min(width, spec["width"]) * 0.85)
+        for layer in spec.get("layer", []):
+            mark = layer.get("mark")
+            if isinstance(mark, dict) and "size" in mark and mark.get("type") == "circle":
+                mark["size"] *= scale**2  # dots that fill cells
+        # "fit" takes axes, legend and title into account.
+        fit = {"type": "fit-x", "contains": "padding"}
+        return {**spec, "width": width, "height": height, "autosize": fit}
+    panels = spec[kind]
+    across = 1 if width < WIDTHS["page"] or kind == "vconcat" else min(len(panels), 3)
+    room = width // across - ROOM
+    fitted = [_panel_sized(panel, room) for panel in panels]
+    rest = {key: value for key, value in spec.items() if key not in PANELS}
+    return {**rest, "concat": fitted, "columns": across, "spacing": 8}
+
+
+def _smaller(value: Any) -> Any:
+    """Return a specification in which no text is larger than 8 points."""
+    if isinstance(value, list):
+        return [_smaller(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    smaller = {
+        key: item if key in ("datasets", "data") else _smaller(item) for key, item in value.items()
+    }
+    for key, item in smaller.items():
+        if key.lower().endswith("fontsize") and isinstance(item, int | float):
+            smaller[key] = min(item, TEXT)
+        if key == "columns" and isinstance(item, int):
+            smaller[key] = 1
+        if key == "title" and isinstance(item, str) and len(item) > LONG and "field" in value:
+            smaller[key] = textwrap.wrap(item, LONG)
+    if smaller.get("orient") == "right":  # a legend beside the figure would take half the width
+        smaller |= {"orient": "bottom", "gradientLength": 120}
+    return smaller
+
+
+def _panel_sized(panel: dict[str, Any], room: int) -> dict[str, Any]:
+    kind = next((kind for kind in PANELS if kind in panel), None)
+    if kind is not None:
+        share = room // len(panel[kind]) - ROOM // 2
+        return {**panel, kind: [_panel_sized(part, share) for part in panel[kind]]}
+    scale = min(1.0, room / panel["width"])
+    square = panel["width"] == panel["height"]
+    height = round(panel["height"] * (scale if square else max(scale, 0.55)))
+    title = panel.get("title")
+    if isinstance(title, dict):
+        title = {**title, "limit": room}
+    return {**panel, "width": min(room, panel["width"]), "height": height, "title": title or ""}
 
 
 def render(spec: dict[str, Any], kind: Format) -> bytes:

@@ -6,10 +6,13 @@ from truecost.judge.assessment import AUDITED, Assessment
 from truecost.show.blocks import Block, Document, Fact, Facts, Points, Section, Text
 from truecost.show.document.about import what_about
 from truecost.show.document.certificate import bounds_section, certificate_section, how_sure
+from truecost.show.document.citing import citation, digest
 from truecost.show.document.context import Context
+from truecost.show.document.field_figures import pairs
 from truecost.show.document.next_steps import next_step, what_next
 from truecost.show.document.noise import how_noisy
 from truecost.show.document.over_tuning import instance_by_instance, over_tuned
+from truecost.show.document.parameters import configuration_section
 from truecost.show.document.planned import plan_section, power_section, show_section
 from truecost.show.document.runs import how_read, left_out, sizes_of, what_was_run
 from truecost.show.document.statement_table import what_is_shown
@@ -22,6 +25,7 @@ __all__ = [
     "bounds_section",
     "certificate_section",
     "compared",
+    "configuration_section",
     "document",
     "in_short",
     "plan_section",
@@ -33,27 +37,35 @@ __all__ = [
 
 def document(assessment: Assessment, context: Context) -> Document:
     """Return everything, the verdict first: the page."""
+    shown, default = what_is_shown(assessment), instance_by_instance(assessment, context)
     sections = [
-        what_is_shown(assessment),
+        None if shown is None else replace(shown, brief=True),
         what_about(assessment, context),
-        instance_by_instance(assessment, context),
+        None if default is None else replace(default, brief=True),
+        configuration_section(assessment),
         what_next(assessment, context),
         *(
             replace(section(assessment, context), folded=True)
             for section in (how_sure, over_tuned, what_was_run, how_noisy)
         ),
+        citation(assessment, context, _version()),
         methods(assessment),
     ]
     data = assessment.to_dict("configurations", *AUDITED, "bounds", "outlook")
-    return replace(_document(assessment, context, sections), version=_version(), data=data)
+    command = context.command("report")
+    origin = f"Input sha256 {digest(assessment)[:16]}{f'; command: {command}' if command else ''}."
+    page = _document(assessment, context, sections)
+    page = replace(page, origin=origin, pairs=pairs(assessment))
+    return replace(page, version=_version(), data=data)
 
 
-def audited(assessment: Assessment, context: Context) -> Document:
-    """Return the verdict and what supports it: the terminal."""
+def audited(assessment: Assessment, context: Context, *, parameters: bool = False) -> Document:
+    """Return the verdict and what supports it, with the parameters if wanted: the terminal."""
     sections = [
         what_is_shown(assessment),
         what_about(assessment, context),
         instance_by_instance(assessment, context),
+        configuration_section(assessment) if parameters else None,
         certificate_section(assessment, context),
         over_tuned(assessment, context),
         how_noisy(assessment, context),
@@ -63,8 +75,8 @@ def audited(assessment: Assessment, context: Context) -> Document:
     return _document(assessment, context, sections)
 
 
-def in_short(assessment: Assessment, context: Context) -> Document:
-    """Return verdict, statement table and next step: one screen of a terminal."""
+def in_short(assessment: Assessment, context: Context, *, parameters: bool = False) -> Document:
+    """Return verdict, statement table, parameters if wanted, and next step: one screen."""
     document = _document(assessment, context, [what_is_shown(assessment)])
     # What was left out or assumed decides how far the verdict can be trusted.
     notes = tuple(Text(note, aside=True) for note in left_out(assessment))
@@ -72,6 +84,8 @@ def in_short(assessment: Assessment, context: Context) -> Document:
         replace(section, blocks=(*_until_approximate(section.blocks), *notes))
         for section in document.sections
     ) or ((Section("notes", "", "", notes),) if notes else ())
+    chosen = configuration_section(assessment) if parameters else None
+    sections = sections if chosen is None else (*sections, chosen)
     return replace(document, key=(), sections=(*sections, next_step(assessment, context)))
 
 

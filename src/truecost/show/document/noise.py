@@ -59,16 +59,22 @@ def _shares(assessment: Assessment, context: Context) -> list[Block]:
             "fixed. More runs on the same instances add nothing."
         )
         blocks.append(Text(text, aside=True))
+    known &= assessment.costs.ranked
     if not (np.maximum(within, 0) + np.maximum(across, 0))[known].any():
         return [*blocks, Text("No configuration varies: there are no shares to draw.", aside=True)]
 
     def inputs() -> dict[str, Any]:
-        names, costs = assessment.matrix.configurations, assessment.costs.training
+        # A race leaves most configurations with too few runs for a share that means anything.
+        kept = np.flatnonzero(assessment.costs.ranked & known)
+        names = [assessment.matrix.configurations[place] for place in kept]
         variances = {"within": within, "across": across, "share": components.within_share}
-        return {"configurations": names, "costs": costs, **variances}
+        columns = {"costs": assessment.costs.training, **variances}
+        return {"configurations": names, **{name: v[kept] for name, v in columns.items()}}
 
     title = "Where each configuration's noise comes from"
     note = "Each bar is a configuration: its variance, divided between seeds and instances."
+    if left := int((~known).sum()):
+        note += f" {counted(left, 'configuration')} with too few runs left out."
     draw = drawing("variance_shares", inputs, unit=context.unit)
     return [*blocks, Figure("variance-shares", title, (note,), draw, where="page")]
 

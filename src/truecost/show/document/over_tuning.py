@@ -8,6 +8,7 @@ from truecost.judge.optimism import Point
 from truecost.judge.statements import Comparison
 from truecost.show.blocks import Block, Cell, Column, Fact, Facts, Figure, Section, Table, Text
 from truecost.show.document.context import Context, called, drawing, opening
+from truecost.show.document.field_figures import more_figures, scatter
 from truecost.show.document.verdict import difference, hidden, in_training, shown_percent, true_cost
 from truecost.show.numbers import confidence, counted, limits, number, percent, signed
 
@@ -144,6 +145,7 @@ def instance_by_instance(assessment: Assessment, context: Context) -> Section | 
         capped = "Capped runs count only where the outcome is certain."
         blocks.append(Text(capped, aside=True))
     if comparison.instances > 1:
+        blocks.append(scatter(assessment, comparison, context))
         blocks.append(
             _paired(assessment, comparison, context, f"{opening(winner)} against {default}")
         )
@@ -158,6 +160,8 @@ def instance_by_instance(assessment: Assessment, context: Context) -> Section | 
     )
     if rows:
         blocks.append(Table("deciding", "Instances with the largest differences", columns, rows))
+    if comparison.instances > 1:
+        blocks.append(more_figures(assessment, comparison, context))
     return Section("default", title, lead, tuple(blocks))
 
 

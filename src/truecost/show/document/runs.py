@@ -5,11 +5,13 @@ import math
 import numpy as np
 
 from truecost.judge.assessment import Assessment
+from truecost.judge.refusal import Refusal
 from truecost.matrix import CostMatrix
 from truecost.runs import NO_INSTANCE, NO_STATUS, Status
 from truecost.show.blocks import Block, Cell, Column, Fact, Facts, Figure, Section, Table, Text
 from truecost.show.document.about import between_families
 from truecost.show.document.context import Context, drawing
+from truecost.show.document.field_figures import ranking
 from truecost.show.numbers import counted, ends, given, number, percent
 
 # Rows of the table of configurations: more make a large file that nobody scrolls through.
@@ -51,6 +53,10 @@ def what_was_run(assessment: Assessment, context: Context, top: int = 10) -> Sec
     if (capped := stopped_early(matrix)) is not None:
         blocks.append(Text(capped))
     blocks.append(Figure("matrix", "Every cost at a glance", notes, draw, wide=False))
+    # With guaranteed sets of the best, their own section has the ranking.
+    unsure = isinstance(assessment.beside.whole_list, Refusal)
+    if unsure and int(assessment.costs.ranked.sum()) > 1:
+        blocks.append(ranking(assessment, context))
     blocks.append(_configurations(assessment, top))
     blocks += [Text(text, aside=True) for text in _notes(assessment, top)]
     sizes = f"{counted(configurations, 'configuration')} on {counted(instances, 'instance')}"

@@ -172,7 +172,13 @@ def _untested(assessment: Assessment, comparison: Comparison, context: Context) 
     certificate, pairs = assessment.certificate, assessment.pairs
     if certificate is not None and certificate.condition is None:
         sentences.insert(0, f"{certified(certificate, context, winner, assessment.log.utility)}.")
-    if pairs.instances and comparison.lowest == comparison.highest:
+    if assessment.optimism.source == "test runs" and comparison.on == "training":
+        test = context.cost(number(assessment.optimism.true_cost))
+        known = f"{winner} costs {test} on average"
+        if pairs.instances:
+            known += f"; in training, {default} costs {context.cost(number(pairs.default.mean()))}"
+        sentences.insert(0, f"On new instances, {known}.")
+    elif pairs.instances and comparison.lowest == comparison.highest:
         costs = [
             context.cost(number(float(values.mean()))) for values in (pairs.own, pairs.default)
         ]
@@ -229,6 +235,8 @@ def _hidden(assessment: Assessment, context: Context, subject: str, told: bool =
     true = context.cost(number(optimism.true_cost))
     change = f"{signed(optimism.percent, 2)} %" if shown_percent(assessment) else ""
     if optimism.source == "test runs":
+        if told:
+            return f"In training it cost {training}{f' ({change} on new instances)' if change else ''}."
         behind = f"{training} in training{f', {change}' if change else ''}"
         return f"{opening(fresh)} {subject} costs {true} on average ({behind})."
     if costs.guessed[assessment.own]:
@@ -330,10 +338,16 @@ def at_a_glance(assessment: Assessment, context: Context) -> Figure | None:
         true = None if optimism.source == "unknown" else optimism.true_cost
         values = {"default": cost, "true": true, "upper": upper}
         finite = {name: v for name, v in values.items() if v is not None and math.isfinite(v)}
-        return {"training": training, **finite}
+        # Standard errors over instances, which say nothing about a choice by training cost.
+        errors = {"training": float(costs.standard_error[assessment.own])}
+        if default is not None:
+            place = assessment.matrix.configurations.index(default)
+            errors["default"] = float(costs.standard_error[place])
+        return {"training": training, "errors": errors, **finite}
 
     draw = drawing("glance", inputs, delta=assessment.asked.delta, unit=context.unit)
-    return Figure("glance", "What the winner costs", (), draw)
+    note = "Thin lines: ± 2 standard errors over instances. Bar: up to the guaranteed limit."
+    return Figure("glance", "What the winner costs", (note,), draw)
 
 
 def in_training(assessment: Assessment, context: Context) -> Fact:

@@ -3,7 +3,7 @@
 from truecost.show.figures.bounds import bounds_chart, bounds_data
 from truecost.show.figures.boxes import boxes_chart, boxes_data
 from truecost.show.figures.certificate_width import certificate_width_chart, certificate_width_data
-from truecost.show.figures.ecdf import cactus_chart, ecdf_chart, ecdf_data
+from truecost.show.figures.ecdf import cactus_chart, cactus_data, ecdf_chart, ecdf_data
 from truecost.show.figures.error_curves import (
     ERRORS,
     ErrorName,
@@ -42,6 +42,7 @@ __all__ = [
     "boxes_chart",
     "boxes_data",
     "cactus_chart",
+    "cactus_data",
     "certificate_width_chart",
     "certificate_width_data",
     "ecdf_chart",

@@ -37,10 +37,8 @@ def boxes_data(
         `upper`, `high` (extremes and quartiles), `runs`, and `spread`, the range of the medians.
     """
     runs = common_runs(matrix, list(configurations.values()))
-    groups = ["" for _ in runs.instances]
-    if families is not None:
-        groups = [family_of(name, families) for name in runs.instances]
-    elif np.median((~np.isnan(runs.costs)).sum(axis=2)) >= FEWEST_RUNS:
+    groups = [family_of(name, families) or "" for name in runs.instances]
+    if families is None and np.median((~np.isnan(runs.costs)).sum(axis=2)) >= FEWEST_RUNS:
         groups = list(runs.instances)
     keys = np.array(groups)
     rows = []

@@ -55,6 +55,13 @@ def ecdf_data(
     return pl.concat(parts)
 
 
+def cactus_data(
+    matrix: CostMatrix, configurations: Mapping[str, str], *, virtual_best: bool = True
+) -> pl.DataFrame:
+    """Return the data of `ecdf_data`, which a cactus plot shows with its axes swapped."""
+    return ecdf_data(matrix, configurations, virtual_best=virtual_best)
+
+
 def _steps(label: str, costs: np.ndarray, limit: float) -> pl.DataFrame:
     known = costs[~np.isnan(costs)]
     solved = np.sort(known[known < limit])

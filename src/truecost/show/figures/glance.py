@@ -1,5 +1,8 @@
 """What the winner costs: in training and on new instances, next to the default."""
 
+import math
+from collections.abc import Mapping
+
 import altair as alt
 import polars as pl
 
@@ -23,14 +26,15 @@ def glance_data(
     default: float | None = None,
     true: float | None = None,
     upper: float | None = None,
+    errors: Mapping[str, float] | None = None,
 ) -> pl.DataFrame:
     """Costs that the verdict is about: the default, the winner in training and on new instances.
 
     Returns
     -------
     DataFrame
-        `row`, `cost` (null if unknown), `upper` (null without a guarantee), and `shown`, the text
-        beside them.
+        `row`, `cost` (null if unknown), `upper` (null without a guarantee), `shown`, the text
+        beside them, and `low` and `high`, two of its standard `errors` away (null if unknown).
     """
     rows: list[tuple[str, float | None, float | None]] = [
         *([] if default is None else [("default", default, None)]),
@@ -43,16 +47,21 @@ def glance_data(
         for _, cost, limit in rows
     ]
     kinds = {"row": pl.String, "cost": pl.Float64, "upper": pl.Float64}
-    return pl.DataFrame(rows, schema=kinds, orient="row").with_columns(shown=pl.Series(shown))
+    spread = pl.Series([2 * (errors or {}).get(row, math.nan) for row, _, _ in rows]).fill_nan(None)
+    cost = pl.col("cost")
+    return pl.DataFrame(rows, schema=kinds, orient="row").with_columns(
+        shown=pl.Series(shown), low=cost - spread, high=cost + spread
+    )
 
 
 @theme.figure
 def glance_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost") -> Chart:
-    """Three costs on one line; a bar ends at the guaranteed limit."""
-    ends = [value for name in ("cost", "upper") for value in data[name].drop_nulls().to_list()]
+    """Three costs on one line: thin lines are two standard errors, a bar ends at the limit."""
+    columns = ("cost", "upper", "low", "high")
+    ends = [value for name in columns for value in data[name].drop_nulls().to_list()]
     x_scale, x_axis = axis([*ends, *([0.0] if min(ends) >= 0 else [])], log=False)
     # Text stands beside the rightmost mark of its row; "unknown" at the lowest cost drawn.
-    beside = pl.max_horizontal("cost", "upper").fill_null(min(ends))
+    beside = pl.max_horizontal("cost", "upper", "high").fill_null(min(ends))
     left = beside > (min(0.0, *ends) + max(ends)) / 2
     drawn = data.with_columns(GLANCE.labels("row"), beside=beside, left=left)
     rows = alt.Axis(labelLimit=200, grid=False, ticks=False, domain=False)
@@ -70,11 +79,14 @@ def glance_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost")
         filled=True, size=110, opacity=1
     )
     points = points.encode(x=x, color=color, shape=shape, tooltip=tooltip)
+    whiskers = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5)
+    low = alt.X("low:Q", title=title, scale=x_scale, axis=x_axis)
+    whiskers = whiskers.encode(x=low, x2=alt.X2("high:Q"), color=color)
     text_x, text = alt.X("beside:Q", scale=x_scale, title=title), alt.Text("shown:N")
     right = base.transform_filter("!datum.left").mark_text(align="left", dx=10, fontSize=12)
     above = base.transform_filter("datum.left").mark_text(
         align="right", dx=-10, dy=-11, fontSize=12
     )
     texts = [words.encode(x=text_x, text=text) for words in (right, above)]
-    chart = alt.layer(bars, points, *texts, view=alt.ViewConfig(stroke=None))
+    chart = alt.layer(bars, whiskers, points, *texts, view=alt.ViewConfig(stroke=None))
     return chart.properties(width=560, height=ROW * data.height, title="What the winner costs")

@@ -41,6 +41,6 @@ def common_runs(matrix: CostMatrix, names: Sequence[str]) -> CommonRuns:
     return CommonRuns(instances, chosen.charged[:, both], limit)
 
 
-def family_of(instance: str, families: Mapping[str, str] | None) -> str:
-    """Return the family of an instance; empty if families are unknown."""
-    return "" if families is None else families.get(instance, "unknown")
+def family_of(instance: str, families: Mapping[str, str] | None) -> str | None:
+    """Return the family of an instance; None if families are unknown."""
+    return None if families is None else families.get(instance, "unknown")

@@ -49,10 +49,8 @@ def performance_profile_data(matrix: CostMatrix, configurations: Mapping[str, st
         values, counts = np.unique(finite, return_counts=True)
         share = counts.cumsum() / row.size
         # Every curve starts at factor 1.
-        start = values.size == 0 or values[0] > 1
-        values, share = (
-            np.r_[[first] * start, rest] for first, rest in ((1.0, values), (0.0, share))
-        )
+        if not values.size or values[0] > 1:
+            values, share = np.r_[1.0, values], np.r_[0.0, share]
         parts.append(pl.DataFrame({"series": label, "factor": values, "share": share}))
     return pl.concat(parts)
 

@@ -9,10 +9,13 @@ import polars as pl
 from truecost.errors import InputError
 from truecost.plan.sizes import Recommendation
 from truecost.show import theme
+from truecost.show.numbers import number
 from truecost.show.theme import Chart, axis, labelled, tip
 
 # Beyond this ratio of the largest to the smallest value, a linear scale hides the small ones.
 LARGE = 8.0
+# Values that differ by less, relative to the largest, are the same to a reader.
+FLAT = 0.05
 
 
 def plan_curve_data(recommendation: Recommendation) -> pl.DataFrame:
@@ -49,11 +52,19 @@ def plan_curve_chart(data: pl.DataFrame, *, unit: str = "cost", price_unit: str 
         tip("runs:Q", "N, runs of each configuration, spread evenly over them", ",d"),
         *(tip(f"{name}:Q", meaning) for name, (_, meaning) in panels.items()),
     ]
-    drawn = [_panel(data, column, title, tooltip) for column, (title, _) in panels.items()]
+    # A flat panel shows nothing: its value becomes part of the title.
+    flat = {name for name in panels if name != "price" and _flat(data[name].to_list())}
+    drawn = [_panel(data, name, panels[name][0], tooltip) for name in panels if name not in flat]
+    best = data.filter("chosen").row(0, named=True)
+    equal = [f"{panels[name][0]}: {number(best[name])} for all of them." for name in sorted(flat)]
     caveat = data["caveat"][0]
     note = f"{caveat[0].upper()}{caveat[1:]}." if caveat else "For the given within and across."
-    title = theme.heading("Other numbers of instances, for the same question", note)
+    title = theme.heading("Other numbers of instances, for the same question", note, *equal)
     return alt.hconcat(*drawn, spacing=30).properties(title=title)
+
+
+def _flat(values: list[float]) -> bool:
+    return max(values) - min(values) <= FLAT * max(map(abs, values))
 
 
 def _panel(data: pl.DataFrame, column: str, title: str, tooltip: list[alt.Tooltip]) -> Chart:

@@ -7,6 +7,7 @@ import polars as pl
 from truecost.errors import InputError
 from truecost.race.replay import EVERYTHING, HALVING, OURS, SMAC, STUDENT, Replay
 from truecost.show import theme
+from truecost.show.numbers import percent
 from truecost.show.theme import Chart, Series, Style, axis, tip
 
 FIXED = "best fixed N, in hindsight"
@@ -55,46 +56,36 @@ def regret_data(replay: Replay) -> pl.DataFrame:
 
 @theme.figure
 def regret_chart(data: pl.DataFrame) -> Chart:
-    """Regret against the budget, a line for every rule, ours the thickest; lower is better."""
-    present = {rule: look for rule, look in RULES.items() if rule in data["rule"]}
+    """A panel for every budget, a row for every rule: no mark covers another; lower is better."""
+    present = {rule: style for rule, style in RULES.items() if rule in data["rule"]}
     series = Series(present, field="rule")
-    budgets = sorted(set(data["budget"].to_list()))
-    # Side by side, so that no bar covers another; by factors, on a logarithmic scale.
-    shift = {rule: 1.02 ** (place - (len(present) - 1) / 2) for place, rule in enumerate(present)}
-    x = pl.col("budget") * pl.col("rule").replace_strict(shift, return_dtype=pl.Float64)
-    shown = data.with_columns(x=x, ours=pl.col("rule") == OURS)
-    y_scale, y_axis = axis([0.0, *data["low"], *data["high"]], log=False)
-    x_scale = alt.Scale(type="log", domain=[budgets[0] / 1.2, budgets[-1] * 1.2], nice=False)
-    x_axis = alt.Axis(values=budgets, format=".3~%", labelOverlap="greedy")
-    x_title = "budget, share of the cost of all runs of the training half"
-    y_title = "mean test regret (0 the best, 1 the median configuration)"
-    base = theme.plot().encode(
-        x=alt.X("x:Q", title=x_title, scale=x_scale, axis=x_axis),
-        color=series.color(symbolStrokeWidth=0, columns=3),
-    )
-    y = alt.Y("regret:Q", title=y_title, scale=y_scale, axis=y_axis)
-    bars = base.mark_rule(strokeWidth=1)
-    bars = bars.encode(y=alt.Y("low:Q", scale=y_scale), y2=alt.Y2("high:Q"))
-    lines = [
-        base.transform_filter(whose)
-        .mark_line(strokeWidth=width)
-        .encode(y=y, strokeDash=series.dash(legend=None))
-        for whose, width in (("datum.ours", 3.5), ("!datum.ours", 1.5))
-    ]
-    points = base.mark_point(filled=True, opacity=1, size=70).encode(
-        y=y,
-        shape=series.shape(),
-        tooltip=[
-            tip("rule:N"),
-            tip("which:N", "what was played"),
-            tip("budget:Q", "budget, share of the cost of all training runs", ".3~%"),
-            tip("regret:Q", "regret: test cost above the best, relative to the median", ".4~f"),
-            tip("standard_error:Q", "standard error over repetitions", ".2~g"),
-        ],
-    )
+    x_scale, x_axis = axis([0.0, *data["low"], *data["high"]], log=False)
+    color, shape = series.color().legend(None), series.shape().legend(None)
+    panels = []
+    for place, budget in enumerate(data["budget"].unique(maintain_order=True).sort()):
+        rows = alt.Axis(labels=place == 0, ticks=False, domain=False, labelLimit=200, grid=True)
+        base = theme.plot(data.filter(pl.col("budget") == budget)).encode(
+            y=alt.Y("rule:N", title=None, sort=list(present), axis=rows),
+            color=color,
+            tooltip=[
+                tip("rule:N"),
+                tip("which:N", "what was played"),
+                tip("budget:Q", "budget, share of the cost of all training runs", ".3~%"),
+                tip("regret:Q", "regret: test cost above the best, relative to the median", ".4~f"),
+                tip("standard_error:Q", "standard error over repetitions", ".2~g"),
+            ],
+        )
+        low = alt.X("low:Q", title="mean test regret", scale=x_scale, axis=x_axis)
+        bars = base.mark_rule(strokeWidth=2).encode(x=low, x2=alt.X2("high:Q"))
+        points = base.mark_point(filled=True, opacity=1, size=80)
+        middle = alt.X("regret:Q", title="mean test regret", scale=x_scale, axis=x_axis)
+        points = points.encode(x=middle, shape=shape)
+        title = alt.TitleParams(f"budget {percent(budget)}", fontSize=12)
+        panels.append(alt.layer(bars, points).properties(width=190, height=190, title=title))
     title = theme.heading(
         "What the rules chose, judged on instances they did not see",
-        f"Mean over {data['repetitions'][0]:,} repetitions ± 1 standard error; lower is better",
+        f"Mean over {data['repetitions'][0]:,} repetitions ± 1 standard error; 0 is the best "
+        "configuration, 1 the median one.",
+        "Budgets are shares of the cost of all runs of the training half.",
     )
-    chart = alt.layer(bars, *lines, points, data=theme.records(shown))
-    return chart.properties(**theme.SIZE, title=title)
+    return alt.hconcat(*panels, spacing=15).properties(title=title)

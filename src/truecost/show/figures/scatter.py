@@ -38,7 +38,7 @@ def scatter_data(
     -------
     DataFrame
         `instance`, `incumbent_cost`, `default_cost`, `better` ("incumbent", "default" or
-        "neither"), `family` (empty if unknown); `x` and `y`, the two costs (the default's first)
+        "neither"), `family` (null if unknown); `x` and `y`, the two costs (the default's first)
         with those at or above the cutoff moved to it; `unsolved`, whether one was moved; and, the
         same in every row, the names `incumbent` and `default`, and the `limit`, null if unknown.
     """
@@ -62,7 +62,7 @@ def scatter_data(
             "default": default,
             "limit": limit,
         },
-        schema_overrides={"limit": pl.Float64},
+        schema_overrides={"limit": pl.Float64, "family": pl.String},
     )
 
 
@@ -85,17 +85,21 @@ def scatter_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
         style: dict[str, Any] = {"color": theme.GREY, "strokeWidth": 1}
         layers.append(rim.mark_rule(**style).encode(x=alt.X("limit:Q", scale=scale)))
         layers.append(rim.mark_rule(**style).encode(y=alt.Y("limit:Q", scale=scale)))
-    table, color, shape = _colours(data)
+    known = data["family"].null_count() < data.height
+    table, color, shape = _colours(data, known)
     x_title, y_title = (labelled(f"{what}: cost", unit) for what in ("default", "winner"))
-    points = theme.plot(table).mark_point(filled=True, opacity=0.85, size=45)
+    # A click on the legend shows one group alone.
+    chosen = alt.selection_point(name="chosen", fields=["what"], bind="legend")
+    points = theme.plot(table).mark_point(filled=True, size=45).add_params(chosen)
     points = points.encode(
+        opacity=alt.condition(chosen, alt.value(0.85), alt.value(0.08)),
         x=alt.X("x:Q", title=x_title, scale=scale, axis=ticks),
         y=alt.Y("y:Q", title=y_title, scale=scale, axis=ticks),
         color=color,
         shape=shape,
         tooltip=[
             tip("instance:N"),
-            *([tip("family:N")] if (data["family"] != "").any() else []),
+            *([tip("family:N")] if known else []),
             tip("incumbent_cost:Q", "winner: mean cost of its runs"),
             tip("default_cost:Q", "default: mean cost of its runs"),
         ],
@@ -110,9 +114,9 @@ def scatter_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     return alt.layer(*layers, points).properties(width=360, height=360, title=title)
 
 
-def _colours(data: pl.DataFrame) -> tuple[pl.DataFrame, alt.Color, alt.Shape]:
+def _colours(data: pl.DataFrame, known: bool) -> tuple[pl.DataFrame, alt.Color, alt.Shape]:
     """Colour by family if known, else by the cheaper configuration."""
-    if not (data["family"] != "").any():
+    if not known:
         return data.with_columns(SIDES.labels("better")), SIDES.color(), SIDES.shape()
     sizes = data["family"].value_counts(sort=True)["family"].to_list()
     colors = (

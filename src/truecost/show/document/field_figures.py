@@ -1,0 +1,157 @@
+"""The figures this field knows: winner and default as scatter, ECDF, cactus plot, profile, boxes."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from truecost.judge.assessment import Assessment
+from truecost.judge.statements import Comparison
+from truecost.matrix import CostMatrix
+from truecost.show.blocks import Block, Figure, Fold
+from truecost.show.document.context import Context, drawing
+from truecost.show.document.wording import WORDS
+
+# Quantiles of cost by the name of their quantity.
+QUANTILES = {"median": 0.5, "nine in ten": 0.9}
+# Means of a matrix that a page carries.
+MOST_CELLS = 20_000
+# Configurations of a performance profile besides winner and default.
+OTHERS = 4
+
+
+def scatter(assessment: Assessment, comparison: Comparison, context: Context) -> Figure:
+    """Return winner against default, a point for each instance."""
+    runs = assessment.compared
+    inputs = {
+        "matrix": runs,
+        "incumbent": comparison.configuration,
+        "default": comparison.default,
+        "families": families_of(runs),
+    }
+    note = "Each point is an instance: below the diagonal the winner costs less."
+    draw = drawing("scatter", lambda: inputs, unit=context.unit)
+    return Figure("scatter", "Winner against default", (note,), draw, wide=False, where="page")
+
+
+def families_of(matrix: CostMatrix) -> Mapping[str, str] | None:
+    """Return the family of every instance, if there are families."""
+    if matrix.families is None:
+        return None
+    return dict(zip(matrix.instances, matrix.families, strict=True))
+
+
+def more_figures(assessment: Assessment, comparison: Comparison, context: Context) -> Fold:
+    """Return ECDF, cactus plot, performance profile and box plots of winner and default."""
+    runs, unit = assessment.compared, context.unit
+    pair = {"winner": comparison.configuration, "default": comparison.default}
+    both = {"matrix": runs, "configurations": pair}
+    guarantees = _guarantees(assessment, comparison)
+    cheapest = "Dotted: the cheapest configuration of each instance, chosen with hindsight."
+    blocks: list[Block] = [
+        Figure(
+            "ecdf",
+            "Runs finished within a cost",
+            (cheapest,),
+            drawing("ecdf", lambda: both, guarantees=guarantees, unit=unit),
+            where="page",
+        ),
+        Figure(
+            "cactus",
+            "Cactus plot",
+            ("The same runs: lower and longer is better.",),
+            drawing("cactus", lambda: both, unit=unit),
+            where="page",
+        ),
+        Figure(
+            "boxes",
+            "Spread of costs",
+            ("Quartiles, medians and extremes.",),
+            drawing("boxes", lambda: {**both, "families": families_of(runs)}, unit=unit),
+            where="page",
+        ),
+    ]
+    if (compared := _profiled(assessment, pair)) is not None:
+        note = "Share of instances on which a configuration is within a factor of the cheapest."
+        draw = drawing("performance_profile", lambda: {"matrix": runs, "configurations": compared})
+        blocks.insert(
+            2, Figure("performance-profile", "Performance profile", (note,), draw, where="page")
+        )
+    return Fold("More figures: ECDF, cactus plot, performance profile, box plots", tuple(blocks))
+
+
+def _profiled(assessment: Assessment, pair: dict[str, str]) -> dict[str, str] | None:
+    """Return the configurations of a profile, which needs positive costs on common instances."""
+    runs = assessment.compared
+    counts = runs.counts() > 0
+    names = runs.configurations
+    common = counts[[names.index(name) for name in pair.values()]].all(axis=0)
+    if not common.any() or not np.nanmin(runs.charged) > 0:
+        return None
+    ranked = (assessment.matrix.configurations[place] for place in assessment.costs.order.tolist())
+    others = [
+        name
+        for name in ranked
+        if name in names and name not in pair.values() and counts[names.index(name)][common].all()
+    ]
+    return {**pair, **{name: name for name in others[:OTHERS] if name not in pair}}
+
+
+def _guarantees(assessment: Assessment, comparison: Comparison) -> list[tuple[float, float, str]]:
+    """Return guaranteed points of the winner's ECDF: (cost, share, text)."""
+    points = []
+    matrix = assessment.matrix
+    cutoff = matrix.high if matrix.cutoff is None else matrix.cutoff
+    for statement in assessment.statements:
+        same = statement.configuration == comparison.configuration
+        if not same or statement.condition is not None or not math.isfinite(statement.limit):
+            continue
+        words = WORDS[statement.quantity]
+        if statement.quantity in QUANTILES:
+            text = f"{words.label} at most {words.most(statement.limit)}"
+            points.append((statement.limit, QUANTILES[statement.quantity], text))
+        elif statement.quantity == "solved share" and math.isfinite(cutoff):
+            text = f"{words.label} at least {words.least(statement.limit)}"
+            points.append((cutoff, statement.limit, text))
+    return points
+
+
+def pairs(assessment: Assessment) -> dict[str, Any]:
+    """Return mean costs of all configurations on all instances, and the runs of the compared two.
+
+    Empty if there are too many for a page.
+    """
+    runs, comparison = assessment.compared, assessment.comparison
+    if comparison is None or runs.costs[..., 0].size > MOST_CELLS:
+        return {}
+    with np.errstate(invalid="ignore"):
+        means = np.nansum(runs.charged, axis=2) / runs.counts()
+    rows = [[float(f"{v:.5g}") if np.isfinite(v) else None for v in row] for row in means]
+    names = {"winner": comparison.configuration, "default": comparison.default}
+    places = {role: runs.configurations.index(name) for role, name in names.items()}
+    single = {
+        role: [[float(f"{v:.5g}") for v in cell if np.isfinite(v)] for cell in runs.charged[place]]
+        for role, place in places.items()
+    }
+    ends = {"configurations": list(runs.configurations), "instances": list(runs.instances)}
+    limit = runs.high if runs.cutoff is None or runs.utility is not None else runs.cutoff
+    finite = limit if math.isfinite(limit) else None
+    return {"means": rows, "pair": names, "runs": single, "limit": finite, **ends}
+
+
+def ranking(assessment: Assessment, context: Context) -> Figure:
+    """Return the best configurations with the uncertainty of their costs."""
+
+    def inputs() -> dict[str, Any]:
+        costs, names = assessment.costs, assessment.matrix.configurations
+        ranked = np.where(costs.ranked, costs.training, np.nan)
+        tags = {assessment.incumbent: "winner"}
+        if assessment.default is not None:
+            tags[assessment.default] = "default"
+        errors = {"costs": ranked, "standard_errors": costs.standard_error}
+        return {"configurations": names, **errors, "tags": tags}
+
+    note = "Bars are two standard errors either way; where they overlap, the order is uncertain."
+    draw = drawing("ranking", inputs, unit=context.unit)
+    return Figure("ranking", "The best configurations", (note,), draw, where="page")
