@@ -82,11 +82,15 @@ def test_a_folder_of_its_own(four: list[Slot], tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_the_scenario_uses_stays_visible(tmp_path: Path) -> None:
-    """The private folder would hide a solver or an instance in /tmp, or keep what a run writes into
-    the scenario's folder from being there afterwards.
+@pytest.mark.parametrize("place", ["/tmp", "/dev/shm"])
+def test_what_the_scenario_uses_stays_visible(tmp_path: Path, place: str) -> None:
+    """The private folder would hide a solver or an instance in /tmp or /dev/shm, or keep what a run
+    writes into the scenario's folder from being there afterwards.
     """
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder, tempfile.TemporaryDirectory() as other:
+    with (
+        tempfile.TemporaryDirectory(dir=place) as folder,
+        tempfile.TemporaryDirectory(dir=place) as other,
+    ):
         Path(other, "instance").write_text("5\n")
         path = scenarios.write(Path(folder))
         script = Path(folder) / "solver.sh"

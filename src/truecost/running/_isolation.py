@@ -108,7 +108,29 @@ def isolate(base: str, folder: str, size: int | None, where: str) -> None:
     for path, handle in zip(kept, handles, strict=True):
         mount(f"/proc/self/fd/{handle}", path, None, MS_BIND | MS_REC, None)
         os.close(handle)
+    _cover_shared_memory(limit)
+
+
+def _cover_shared_memory(limit: bytes) -> None:
+    """Private shared memory, in which what is there now stays visible: instances are kept there for
+    speed.
+    """
+    present = [f"{SHARED_MEMORY}/{name}" for name in os.listdir(SHARED_MEMORY)]
+    handles = []
+    for path in present:
+        with contextlib.suppress(OSError):
+            handles.append((path, os.open(path, os.O_PATH | os.O_NOFOLLOW)))
     mount("tmpfs", SHARED_MEMORY, b"tmpfs", MS_NOSUID | MS_NODEV, limit)
+    for path, handle in handles:
+        below = f"/proc/self/fd/{handle}"
+        if os.path.isdir(below):
+            os.mkdir(path)
+        else:
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+        # What cannot be shown stays hidden: a symbolic link, or a file that just went.
+        with contextlib.suppress(OSError):
+            mount(below, path, None, MS_BIND | MS_REC, None)
+        os.close(handle)
 
 
 def can_isolate(base: str) -> str | None:
