@@ -3,6 +3,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -643,7 +644,11 @@ def test_import_command(tmp_path: Path) -> None:
     assert found.test is not None
     assert CostMatrix.load(out) == found.matrix
     assert CostMatrix.load(test) == found.test
-    assert provenance.read(out) == found.trajectory
+    kept = provenance.read(out)
+    assert kept is not None
+    # The order of costs with few values is drawn when they are written down.
+    assert kept.order_seed is not None
+    assert replace(kept, order_seed=None) == found.trajectory
     assert (answer["runs"], answer["configurations"], answer["instances"]) == (8, 3, 3)
     assert answer["test"]["runs"] == 3
     assert answer["trajectory"]["incumbent"] == "1"
@@ -744,7 +749,7 @@ def test_a_gathering_that_is_not_finished_says_so(tmp_path: Path) -> None:
     assert begun.trajectory.unfinished
     found = assess(begun)
     assert found.certificate is not None
-    assert found.certificate.method == "betting, at all times"
+    assert "recorded plan" in found.certificate.method
     with Journal.write(tmp_path / "runs.db", scenario) as journal:
         journal.add(runs[14:], "2026-01-01")
     ended = import_runs(tmp_path / "runs.db")
