@@ -17,7 +17,6 @@ from truecost.judge.costs import Costs, check_has_runs, check_names, costs_of
 from truecost.judge.evidence import (
     Evidence,
     fixed_before,
-    fresh_instances,
     gather_evidence,
     incumbent_of,
 )
@@ -25,7 +24,7 @@ from truecost.judge.noise import Heaviest, Noise, Spread, heaviest_of, noise_of,
 from truecost.judge.optimism import Optimism, OverTuning, correction, optimism_of, over_tuning_of
 from truecost.judge.question import Primary, Question, Stream
 from truecost.judge.refusal import Refusal
-from truecost.judge.scope import Scope, rows_of, scope_of, units_of
+from truecost.judge.scope import Scope, fresh_instances, rows_of, scope_of, units_of
 from truecost.judge.statements import (
     Certificate,
     Comparison,

@@ -53,9 +53,14 @@ from truecost.judge import looks
 from truecost.judge.costs import best_of, first_runs, instance_means
 from truecost.judge.question import Chosen, Question, Stream
 from truecost.judge.refusal import Refusal
-from truecost.judge.scope import NEW_INSTANCES, Scope, units_of
+from truecost.judge.scope import (
+    NEW_INSTANCES,
+    Scope,
+    fresh_instances,
+    sampled_assumptions,
+    units_of,
+)
 from truecost.matrix import CostMatrix
-from truecost.matrix.identity import unknown_to
 from truecost.runs import NO_INSTANCE, RunPlan, Trajectory
 from truecost.stats.assumptions import (
     CAPPED,
@@ -66,7 +71,6 @@ from truecost.stats.assumptions import (
     ONE_LOOK,
     PICKED_SEED,
     RANGE,
-    SAMPLED,
     SEEDS,
     WATCHED,
 )
@@ -385,22 +389,6 @@ def _kept(
     return tuple(plan for plan in sizes if plan.instances)
 
 
-def fresh_instances(matrix: CostMatrix, test: CostMatrix, scope: Scope) -> list[str]:
-    """The test instances that training says nothing about: those it has not used; where families
-    are sampled, those of families it has not used. On these very instances, new seeds are fresh.
-    """
-    if scope.about == "these" and scope.sampled != "family":
-        return list(test.instances)
-    new = unknown_to(matrix.instances, test.instances)
-    if (scope.sampled, scope.about) == ("family", "new") and test.families is not None:
-        known, owner = (
-            set(matrix.families or ()),
-            dict(zip(test.instances, test.families, strict=True)),
-        )
-        new = [instance for instance in new if owner[instance] not in known]
-    return new
-
-
 def _on_part(
     matrix: CostMatrix,
     name: str | None,
@@ -500,19 +488,6 @@ def _weighted(
         plans=left,
         weights=tuple(weights.tolist()),
     )
-
-
-def sampled_assumptions(scope: Scope) -> tuple[str, ...]:
-    """What has to be true of how the units were sampled."""
-    if scope.sampled == "family":
-        return (
-            SAMPLED["mix", "instance"]
-            if scope.about == "these"
-            else SAMPLED["independent", "family"]
-        )
-    if scope.sampled == "seed":
-        return SAMPLED["independent" if scope.population == 1 else "fixed", "seed"]
-    return SAMPLED["fixed" if scope.about == "these" else "independent", "instance"]
 
 
 def _assumed(

@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
+from truecost.matrix.identity import unknown_to
+from truecost.stats.assumptions import SAMPLED
 from truecost.stats.grouping import codes_of
 from truecost.stats.sample import Design
 
@@ -230,6 +232,35 @@ def sampling_design(rows: CostMatrix, scope: Scope) -> Design:
         weights = 1 / np.bincount(owners)[owners]
         return Design(kind="fixed", unit="seed", weights=weights / weights.sum())
     return Design(kind="fixed", population=scope.population)
+
+
+def sampled_assumptions(scope: Scope) -> tuple[str, ...]:
+    """What has to be true of how the units were sampled."""
+    if scope.sampled == "family":
+        return (
+            SAMPLED["mix", "instance"]
+            if scope.about == "these"
+            else SAMPLED["independent", "family"]
+        )
+    if scope.sampled == "seed":
+        return SAMPLED["independent" if scope.population == 1 else "fixed", "seed"]
+    return SAMPLED["fixed" if scope.about == "these" else "independent", "instance"]
+
+
+def fresh_instances(matrix: CostMatrix, test: CostMatrix, scope: Scope) -> list[str]:
+    """The test instances that training says nothing about: those it has not used; where families
+    are sampled, those of families it has not used. On these very instances, new seeds are fresh.
+    """
+    if scope.about == "these" and scope.sampled != "family":
+        return list(test.instances)
+    new = unknown_to(matrix.instances, test.instances)
+    if (scope.sampled, scope.about) == ("family", "new") and test.families is not None:
+        known, owner = (
+            set(matrix.families or ()),
+            dict(zip(test.instances, test.families, strict=True)),
+        )
+        new = [instance for instance in new if owner[instance] not in known]
+    return new
 
 
 def _sampled_by(matrix: CostMatrix, about: About | None) -> Sampled:
