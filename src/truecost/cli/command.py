@@ -67,12 +67,15 @@ class Command(TyperCommand):
                 panel = getattr(parameter, "rich_help_panel", None) or usual
                 groups.setdefault(panel, []).append(record)
         reading = groups.pop(READING, [])
-        if reading and self.name != "import":
-            flags = ", ".join(name.split()[0] for name, _ in reading)
-            reading = [(flags, "See: truecost import --help")]
-        for title, records in (*groups.items(), *([(READING, reading)] if reading else [])):
+        if reading and self.name == "import":
+            groups[READING] = reading
+        for title, records in groups.items():
             with formatter.section(title):
                 formatter.write_dl(records)
+        if reading and self.name != "import":
+            flags = ", ".join(name.split()[0] for name, _ in reading)
+            with formatter.section(READING):
+                formatter.write_text(f"{flags}: see truecost import --help")
 
 
 def help_record(parameter: Any, ctx: Any) -> tuple[str, str] | None:
