@@ -267,11 +267,11 @@ def test_the_command_line_from_scenario_to_matrix(tmp_path: Path) -> None:
         (["nowhere.toml"], "nowhere.toml: No such file"),
         (
             ["scenario.toml", "--instances", "9"],
-            "expected 1 to 5 instances, as many as the scenario has, got 9",
+            "Expected 1 to 5 instances, as many as the scenario has, got 9",
         ),
         (
             ["scenario.toml", "--configurations", "1000"],
-            "expected a space with at least 1000 different configurations",
+            "Expected a space with at least 1000 different configurations",
         ),
         (
             ["scenario.toml", "--journal", "scenario.toml"],
@@ -289,7 +289,7 @@ def test_the_command_line_from_scenario_to_matrix(tmp_path: Path) -> None:
         ),
         (
             ["scenario.toml", "--dask", "tcp://127.0.0.1:9"],
-            "expected a Dask scheduler with workers",
+            "Expected a Dask scheduler with workers",
         ),
     ],
 )

@@ -253,8 +253,8 @@ def test_an_option_means_one_thing() -> None:
                     meanings[flag][kind, meaning].append(name)
     several = {flag: dict(found) for flag, found in meanings.items() if len(found) > 1}
     # A validation takes files where others take a number of them, and names the winner's rival as a
-    # second configuration.
-    assert set(several) <= {"--instances", "--configuration", "--format"}
+    # second configuration; a gather takes a file of configurations or their number.
+    assert set(several) <= {"--instances", "--configuration", "--configurations", "--format"}
     assert "-o" in meanings
     assert all(names in meanings["--out"].values() for names in meanings["-o"].values())
 

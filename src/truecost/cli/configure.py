@@ -121,9 +121,9 @@ def _data(configured: "Configured", path: Path) -> dict[str, Any]:
         for field in fields(configured)
         if field.name != "assessment"
     }
-    search |= {
-        name: asdict(search[name]) for name in ("incumbent", "recommended", "default", "budget")
-    }
+    search["budget"] = asdict(configured.budget)
+    for name in ("incumbent", "recommended", "default"):
+        search[name] = {"name": search[name].name, "values": dict(search[name].values)}
     return {"journal": str(path), "search": search, **configured.assessment.to_dict(*AUDITED)}
 
 
