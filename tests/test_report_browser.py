@@ -416,7 +416,8 @@ def test_axe_finds_nothing(
     page.wait_for_selector("html[data-ready]")
     page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
     page.evaluate(AXE.read_text())
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    # Thousands of marks of charts, hidden from screen readers, would take minutes.
+    found = page.evaluate("axe.run({exclude: [['.chart svg']]}, {resultTypes: ['violations']})")
     context.close()
     assert [(each["id"], each["nodes"][0]["target"]) for each in found["violations"]] == []
 
