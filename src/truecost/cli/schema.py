@@ -100,6 +100,8 @@ def _type(part: dict[str, Any]) -> str:
     """A type as people read it."""
     if "$ref" in part:
         name = part["$ref"].rpartition("/")[2]
+        if "properties" not in (definition := schema()["$defs"][name]):
+            return _type(definition)  # the page has no section of it to link to
         return f"[{name}](#{name.lower().replace(' ', '-')})"
     if "const" in part:
         return f"`{json.dumps(part['const'])}`"
