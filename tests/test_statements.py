@@ -300,7 +300,7 @@ def test_approximate_intervals_are_the_textbook_ones() -> None:
     assert [found.lower, found.upper] == pytest.approx([float(textbook.low), float(textbook.high)])
     assert not found.reason
     ratio = approximate.mean_ratio(first, second, 0.1)
-    assert ratio.lower < ratio.estimate < ratio.upper
+    assert ratio.lower < ratio.observed < ratio.upper
     for end in (ratio.lower, ratio.upper):
         assert ttest_rel(end * first, second).pvalue == pytest.approx(0.1)
 
@@ -313,7 +313,7 @@ def test_approximate_intervals_keep_silent_for_a_reason() -> None:
     few = approximate.mean_difference(first[:24], second[:24])
     assert "24 instances are too few" in few.reason
     assert np.isnan(few.upper)
-    assert few.estimate < 0
+    assert few.observed < 0
     for number, silent in ((4, True), (5, False), (25, False), (26, True)):
         late = np.arange(30) < number
         for ask in (approximate.mean_difference, approximate.mean_ratio):

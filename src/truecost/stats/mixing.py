@@ -11,7 +11,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, xlog1py, xlogy
 
 from truecost.stats.betting import BROKE, HALVINGS, cell_end, cell_of, cells_for
 from truecost.stats.compiled import compiled
@@ -95,6 +94,9 @@ def rounds_for(counts: IntArray, mix: FloatArray, target: float) -> int:
     """How many labels to draw: more make the bets better, but exhaust families, whose further draws
     are charged the worst. Decided by the sizes of the families alone.
     """
+    # Few statements are about families, and loading this takes longer than any other limit.
+    from scipy.special import gammaln, xlog1py, xlogy
+
     sizes = np.unique(np.rint(np.geomspace(2, max(2, counts.sum()), 60)).astype(np.int64))
     margins = []
     for number in sizes:

@@ -133,7 +133,7 @@ def _basis(certificate: Certificate, context: Context) -> list[Block]:
             remedy = (
                 "pass `raced` if so, or `raced=False` if the number of runs did not depend on costs"
             )
-        text = f"truecost does not know whether {certificate.condition}; {remedy}."
+        text = f"It is unknown whether {certificate.condition}; {remedy}."
         blocks.append(Text(text, tone="open"))
     return [*blocks, Fold("What are the assumptions?", (Points("", certificate.assumptions),))]
 
