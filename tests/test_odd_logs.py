@@ -60,7 +60,9 @@ def test_nobody_is_said_to_solve_what_is_not_known_to_be_solved(tmp_path: Path, 
     """Costs that are no times would be planned for as if runs had been solved, or shown at a
     highest cost nobody knows.
     """
-    path = log(tmp_path / "quality.Rdata", [[1.0 + i, 2.0 + i] for i in range(6)])
+    path = tmp_path / "quality.csv"
+    rows = [f"{name},{i},{cost + i}\n" for name, cost in (("a", 1.0), ("b", 2.0)) for i in range(6)]
+    path.write_text("".join(["configuration,instance,cost\n", *rows]))
     ended = run("plan", path, "--show", "solved=0.9")
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "--cutoff" in ended.stderr
@@ -216,8 +218,8 @@ def test_the_verdict_names_whose_cost_it_tells(tmp_path: Path, run: Run) -> None
     assert f"of configuration {found['comparison']['configuration']}, on" in said
 
 
-def test_one_instance_is_not_split(tmp_path: Path, run: Run) -> None:
-    """With one instance, splits that cannot be made would be said to show no optimism."""
+def test_one_instance_is_about_its_seeds(tmp_path: Path, run: Run) -> None:
+    """The seeds of a single instance would be counted as instances, or said to speak of others."""
     path = tmp_path / "one.csv"
     path.write_text(
         "configuration,instance,seed,cost\n"
@@ -225,5 +227,6 @@ def test_one_instance_is_not_split(tmp_path: Path, run: Run) -> None:
     )
     for words in ([], ["--configuration", "b"]):
         said = " ".join(run("audit", path, "--splits", "2", *words).stdout.split())
-        assert "One instance says nothing about others" in said
-        assert "shows no optimism" not in said
+        assert "2 configurations × 1 instance × 2 runs" in said
+        assert "on this instance, with new seeds" in said
+        assert "on new instances like these" not in said

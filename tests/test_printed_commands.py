@@ -21,7 +21,7 @@ DEFAULT, WINNER = "2cb96f70a0", "0fa88eb8a1"
 PURPOSE = {
     "certify": {"configuration"},
     "plan": {"configuration", "error", "show"},
-    "validate": {"scenario", "instances", "budget", "configuration"},
+    "validate": {"scenario", "instances", "budget", "configuration", "default"},
     "report": {"out"},
 }
 RUNS: dict[str, tuple[str, ...]] = {
@@ -122,8 +122,9 @@ def test_what_an_audit_prints_asks_the_same(
     for line in lines:
         name, params = parsed(line)
         for key, value in params.items():
-            if key in original and key not in PURPOSE.get(name, ()):
-                expected = original[key]
+            expected = original.get(key)
+            added = key == "configuration" or (expected is None and key in PURPOSE.get(name, ()))
+            if key in original and not added:
                 assert Path(value) == expected if key == "runs" else value == expected, (key, line)
         if original["configuration"] is not None:
             given = params.get("configuration")

@@ -213,7 +213,9 @@ def reach_of(
         design = sampling_design(runs, scope) if scope.about == "new" else Design()
         sample = read_sample(runs.select(configurations=names), timed=True, design=design)
         if (reason := quantity.refusal(sample)) is not None:
-            raise InputError(f"Expected runs that can show {kind}: {reason}.")
+            times_unknown = sample.solved is None and not sample.utility
+            remedy = " If costs are running times, give the `cutoff`." if times_unknown else ""
+            raise InputError(f"Expected runs that can show {kind}: {reason}.{remedy}")
         return forecast.of(quantity, sample, value)
 
     goal, pilot = goal_of(configuration), None

@@ -125,7 +125,9 @@ def worth(utility: str) -> str:
 def sizes_of(assessment: Assessment) -> str:
     """Return how many runs of what there are; a product only if it is their number."""
     names = ("configuration", "instance", "run")
-    shape = assessment.matrix.shape
+    recorded = assessment.log.matrix
+    # The runs of a single instance are assessed as if each seed were an instance.
+    shape = (recorded if len(recorded.instances) == 1 else assessment.matrix).shape
     runs = int(assessment.costs.runs.sum())
     if assessment.log.matrix.instances == (NO_INSTANCE,):
         return f"{counted(runs, 'run')} of {counted(shape[0], names[0])}, without instances"
