@@ -219,11 +219,16 @@ def ask(words: Iterable[str]) -> Answer:
 
 def ask_all(named: Mapping[str, tuple[str, ...]], keep: Callable[[str, Answer], None]) -> None:
     """Ask each of these questions, in a folder of its own, and hand over the answers."""
+    kept = dict(os.environ)
     os.environ |= {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
-    with tempfile.TemporaryDirectory() as folder, chdir(folder):
-        prepare(Path(folder))
-        for name, words in named.items():
-            keep(name, ask(words))
+    try:
+        with tempfile.TemporaryDirectory() as folder, chdir(folder):
+            prepare(Path(folder))
+            for name, words in named.items():
+                keep(name, ask(words))
+    finally:  # or other tests of this process would print at this width
+        os.environ.clear()
+        os.environ |= kept
 
 
 def _write_part(folder: Path, named: dict[str, tuple[str, ...]]) -> None:
