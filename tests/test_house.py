@@ -66,6 +66,8 @@ THEIRS = {
         "systemd-run --user --scope -p Delegate=yes truecost …"
     },
     "importers/fromlog.py": {"--vanilla"},
+    "show/document/parameters.py": {"--"},
+    "show/latex.py": {"--"},
     "importers/formats/acl.py": {"--instance", "--config", "--cutoff", "--seed"},
     "running/targets/command.py": {"--name=value"},
     "running/targets/irace.py": {"--name value"},

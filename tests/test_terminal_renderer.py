@@ -276,7 +276,7 @@ def test_facts_are_aligned() -> None:
         (number(1234567), "1,234,567"),
         (number(-0.61823), "−0.618"),
         (number(0.0996, 2), "0.10"),
-        (number(12345678.0), "1.23e7"),
+        (number(12345678.0), "12,345,678"),
         (number(-1.234e-7), "−1.23e−7"),
         (number(float("nan")), "–"),
         (number(0.0), "0"),

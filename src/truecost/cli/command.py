@@ -75,7 +75,8 @@ class Command(TyperCommand):
         if reading and self.name != "import":
             flags = ", ".join(name.split()[0] for name, _ in reading)
             with formatter.section(READING):
-                formatter.write_text(f"{flags}: see truecost import --help")
+                formatter.write_text(flags)
+                formatter.write_text("See: truecost import --help")
 
 
 def help_record(parameter: Any, ctx: Any) -> tuple[str, str] | None:

@@ -27,7 +27,7 @@ def latex_table(table: Table, *, caption: str, label: str) -> str:
     lines = [
         r"% \usepackage{booktabs}",
         r"\begin{table}",
-        rf"\caption{{{escaped(caption)}}}",
+        rf"\caption{{{_escaped(caption)}}}",
         rf"\label{{{label}}}",
         rf"\begin{{tabular}}{{{align}}}",
         r"\toprule",
@@ -42,9 +42,9 @@ def latex_table(table: Table, *, caption: str, label: str) -> str:
 
 
 def _row(cells: list[str]) -> str:
-    return " & ".join(map(escaped, cells)) + r" \\"
+    return " & ".join(map(_escaped, cells)) + r" \\"
 
 
-def escaped(text: str) -> str:
+def _escaped(text: str) -> str:
     """Return text that LaTeX prints as it is."""
     return "".join(SIGNS.get(sign, sign) for sign in text)

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from truecost.stats import limits, quantities
+from truecost.stats.inversion import clopper_pearson as clopper_pearson
 from truecost.stats.limits import Limit, LimitSequence
 from truecost.stats.random import Rng
 from truecost.stats.sample import Ends, Sample, Side

@@ -28,14 +28,14 @@ def scatter(assessment: Assessment, comparison: Comparison, context: Context) ->
         "matrix": runs,
         "incumbent": comparison.configuration,
         "default": comparison.default,
-        "families": families_of(runs),
+        "families": _families_of(runs),
     }
     note = "Each point is an instance: below the diagonal the winner costs less."
     draw = drawing("scatter", lambda: inputs, unit=context.unit)
     return Figure("scatter", "Winner against default", (note,), draw, wide=False, where="page")
 
 
-def families_of(matrix: CostMatrix) -> Mapping[str, str] | None:
+def _families_of(matrix: CostMatrix) -> Mapping[str, str] | None:
     """Return the family of every instance, if there are families."""
     if matrix.families is None:
         return None
@@ -68,7 +68,7 @@ def more_figures(assessment: Assessment, comparison: Comparison, context: Contex
             "boxes",
             "Spread of costs",
             ("Quartiles, medians and extremes.",),
-            drawing("boxes", lambda: {**both, "families": families_of(runs)}, unit=unit),
+            drawing("boxes", lambda: {**both, "families": _families_of(runs)}, unit=unit),
             where="page",
         ),
     ]

@@ -23,7 +23,7 @@ def configuration_section(assessment: Assessment) -> Section | None:
     rows = []
     for name in [*changed, *(name for name in names if name not in changed)]:
         tone: Tone = "strong" if defaults and name in changed else ""
-        shown = [written(parameters.get(name)) for parameters in (values, defaults)]
+        shown = [_written(parameters.get(name)) for parameters in (values, defaults)]
         cells = (Cell(shown[0], shown[0], tone=tone), Cell(shown[1], shown[1]))
         rows.append((Cell(name, name), *(cells if defaults else cells[:1])))
     heads = ("parameter", "winner", "default")[: 3 if defaults else 2]
@@ -32,7 +32,7 @@ def configuration_section(assessment: Assessment) -> Section | None:
     if defaults:
         of = f"{len(changed):,} of {counted(len(names), 'parameter')}"
         lead = f"{opening(called(assessment, incumbent))} differs from the default in {of}."
-    arguments = " ".join(shlex.quote(f"--{name}={plain(value)}") for name, value in values.items())
+    arguments = " ".join(shlex.quote(f"--{name}={_plain(value)}") for name, value in values.items())
     blocks: list[Block] = [
         Table("parameters", "", columns, tuple(rows), MOST),
         Commands(((arguments, "all parameters of the winner as arguments"),), "To paste"),
@@ -42,12 +42,12 @@ def configuration_section(assessment: Assessment) -> Section | None:
     return Section("configuration", "The configuration", lead, tuple(blocks))
 
 
-def plain(value: object) -> str:
+def _plain(value: object) -> str:
     """Return a value as a command line takes it: whole numbers without a point."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def written(value: object) -> str:
+def _written(value: object) -> str:
     """Return a value as people read it; a dash for a parameter that is not active."""
     if value is None:
         return "–"
