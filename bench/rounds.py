@@ -1,22 +1,21 @@
-"""Gather a large matrix round by round in calm moments; each round is packed as soon as it is done.
+"""Gather a large matrix round by round in the background; each round is packed once it is done.
 
 python -m bench.rounds gather SCENARIO FOLDER [--example NAME] [--configurations 500]
     [--instances 120] [--runs 5]
-python -m bench.rounds reference SCENARIO FOLDER
 python -m bench.rounds status FOLDER
+python -m bench.rounds rerun SCENARIO FOLDER
 python -m bench.rounds assemble SCENARIO FOLDER NAME
 
 A round is one run of every configuration on one instance. `gather` continues after the rounds that
-FOLDER has, in this or in a later session: it needs the exported scenario and FOLDER, nothing else.
-Rounds come in S* order, so that what is there is always an even allocation. With `--example`, the
-rounds of a matrix that is shipped come first: that is how `kissat-large` gets more runs.
+FOLDER has: it needs the exported scenario and FOLDER, nothing else. Rounds come in S* order, so
+that what is there is always an even allocation. With `--example`, the rounds of a matrix that is
+shipped come first: that is how `kissat-large` gets more runs.
 
-CPU time is what counts, and a busy machine inflates it, by up to 25 % where both cores are taken.
-So a calibration, always the same few runs, is made between rounds, and a round counts only if the
-calibrations before and after it lie within 5 % of the reference. While the machine is busier than
-that, `gather` sleeps: it can stay in the background of other work. `reference` makes the
-calibration on the idle machine. `assemble` writes the example from all rounds that every instance
-has.
+CPU time is what counts, and a busy machine inflates it. The load is recorded with every round, and
+`rerun` repeats 1 % of the solved runs on the idle machine and prints, for every block of twelve
+instances, how much longer the gathered runs took. Delete the files of a block that is off by more
+than 5 %, and `gather` makes it again. `assemble` writes the example from all rounds that every
+instance has, together with these ratios.
 """
 
 import argparse
@@ -38,36 +37,10 @@ from truecost.matrix.files import whole_file
 from truecost.running.pools.task import this_machine
 from truecost.runs import Outcome, Run, Status, Trajectory
 
-# The calibration: so many configurations on one instance, so many times. Timeouts say nothing.
-CALIBRATION = (12, 3)
-# How much longer than the reference a calibration may take.
-TOLERANCE = 1.05
-# Seconds to wait after a calibration that took too long.
-PAUSE = 45.0
+# Instances in a block, for which gathered and repeated runs are compared.
+BLOCK = 12
 # Which axis of an array counts rounds.
-AXES = {"cpu": 1, "status": 1, "ratios": 0, "load": 0, "longest": 0, "ended": 0}
-
-
-def calibrate(scenario: truecost.Scenario) -> np.ndarray:
-    """CPU seconds of the same runs as ever, configurations x times; NaN where one timed out."""
-    configurations, runs = CALIBRATION
-    alone = replace(scenario, instances=scenario.instances[:1])
-    with tempfile.TemporaryDirectory() as folder:
-        journal = Path(folder) / "calibration.db"
-        truecost.gather(alone, journal, configurations=configurations, runs=runs, pool=1, pin=False)
-        with truecost.Journal.read(journal) as book:
-            matrix = book.matrix()
-    return np.where(matrix.statuses == Status.SOLVED, matrix.costs, np.nan)[:, 0, :]
-
-
-def ratio(calibration: np.ndarray, reference: np.ndarray) -> float:
-    """How many times as long as the reference it took: medians per configuration, then their mean.
-
-    A configuration near the cutoff that does not always solve the instance is left out.
-    """
-    known = np.isfinite(calibration).all(axis=1) & np.isfinite(reference).all(axis=1)
-    quotients = np.median(calibration[known], axis=1) / np.median(reference[known], axis=1)
-    return float(np.exp(np.log(quotients).mean()))
+AXES = {"cpu": 1, "status": 1, "load": 0, "longest": 0, "ended": 0}
 
 
 def digest(names: list[str]) -> str:
@@ -107,7 +80,6 @@ class Packed:
         nothing = np.full(rounds, np.nan, dtype=np.float32)
         arrays = {"cpu": np.rint(cpu * 1e6).astype(np.int32), "status": status}
         arrays |= {"load": nothing, "longest": nothing, "ended": np.full(rounds, np.nan)}
-        arrays["ratios"] = np.full((rounds, 2), np.nan, dtype=np.float32)
         arrays["configurations"] = np.array(digest(list(runs.configurations)))
         return Packed(self.path, arrays)
 
@@ -116,8 +88,8 @@ class Packed:
         """How many there are."""
         return self.arrays["cpu"].shape[1] if self.arrays else 0
 
-    def add(self, scenario: truecost.Scenario, journal: Path, ratios: list[float]) -> None:
-        """Add the last round of a journal, and the ratios of the calibrations around it."""
+    def add(self, scenario: truecost.Scenario, journal: Path) -> None:
+        """Add the last round of a journal."""
         with truecost.Journal.read(journal) as book:
             table, machines = book.table(), book.machines()
         last = table.number == self.rounds
@@ -130,7 +102,6 @@ class Packed:
         rows: dict[str, Any] = {
             "cpu": cpu,
             "status": status,
-            "ratios": np.array([ratios], dtype=np.float32),
             "load": np.array([os.getloadavg()[0]], dtype=np.float32),
             # Wall time tells whether a run was ever stopped for want of a processor.
             "longest": np.array([table.wall[last].max()], dtype=np.float32),
@@ -180,14 +151,6 @@ class Packed:
             book.add([(run, this_machine("packed", "")) for run in runs], now)
 
 
-def calm(scenario: truecost.Scenario, reference: np.ndarray) -> float:
-    """Wait until a calibration lies within the tolerance; its ratio."""
-    while (taken := ratio(calibrate(scenario), reference)) > TOLERANCE:
-        report(f"ratio {taken:.3f}: waiting")
-        time.sleep(PAUSE)
-    return taken
-
-
 def starved(scenario: truecost.Scenario, journal: Path) -> bool:
     """Whether a run met its wall limit: a timeout for want of a processor, not of the solver."""
     with truecost.Journal.read(journal) as book:
@@ -197,11 +160,9 @@ def starved(scenario: truecost.Scenario, journal: Path) -> bool:
 def gather(
     scenario: truecost.Scenario, folder: Path, sizes: tuple[int, int, int], example: str | None
 ) -> None:
-    """Make and pack the rounds that are not there, in calm moments."""
+    """Make and pack the rounds that are not there."""
     configurations, instances, runs = sizes
-    reference = np.load(folder / "reference.npy")
     shipped = None if example is None else truecost.load_example(example)
-    before = calm(scenario, reference)
     for number in range(runs):
         for place, instance in enumerate(scenario.instances[:instances]):
             packed = Packed.read(folder / f"instance-{place:03d}.npz")
@@ -220,11 +181,58 @@ def gather(
                         pool=1,
                         pin=False,
                     )
-                    after = ratio(calibrate(scenario), reference)
-                    if after <= TOLERANCE and not starved(alone, journal):
-                        packed.add(alone, journal, [before, after])
-                report(f"instance {place} round {number}: ratios {before:.3f} {after:.3f}")
-                before = after if after <= TOLERANCE else calm(scenario, reference)
+                    if not starved(alone, journal):
+                        packed.add(alone, journal)
+                report(f"instance {place} round {number}")
+
+
+def rerun(scenario: truecost.Scenario, folder: Path) -> None:
+    """Repeat 1 % of the runs, those of a few random configurations, and compare CPU times."""
+    files, rng = read_all(folder), np.random.default_rng(1)
+    logs: list[list[float]] = [[] for _ in files]
+    for place, packed in enumerate(files):
+        cpu, status = packed.arrays["cpu"] / 1e6, packed.arrays["status"]
+        design = design_of(scenario, len(cpu), None, 1)
+        drawn = rng.choice(len(cpu), max(1, len(cpu) // 100), replace=False)
+        chosen = replace(design, configurations=tuple(design.configurations[i] for i in drawn))
+        alone = replace(scenario, instances=scenario.instances[place : place + 1])
+        with tempfile.TemporaryDirectory() as scratch:
+            journal = Path(scratch) / "again.db"
+            truecost.gather(
+                alone,
+                journal,
+                configurations=list(chosen.configurations),
+                runs=packed.rounds,
+                pool=1,
+                pin=False,
+            )
+            with truecost.Journal.read(journal) as book:
+                table = book.table()
+        for row in range(len(table.cpu)):
+            name = table.configurations[table.configuration[row]]
+            i = next(k for k in drawn if design.configurations[k].name == name)
+            number = table.number[row]
+            # Runs that were stopped say nothing about speed.
+            if table.status[row] == status[i, number] == Status.SOLVED:
+                logs[place].append(float(np.log(cpu[i, number] / table.cpu[row])))
+        report(f"instance {place}: {len(logs[place])} solved twice")
+    blocks = [
+        [log for instance in logs[first : first + BLOCK] for log in instance]
+        for first in range(0, len(logs), BLOCK)
+    ]
+    ratios = [float(np.exp(np.mean(block))) for block in blocks]
+    for first, (ratio, block) in enumerate(zip(ratios, blocks, strict=True)):
+        error = ratio * np.std(block) / np.sqrt(len(block))
+        print(
+            f"instances {first * BLOCK} to {first * BLOCK + BLOCK - 1}: {ratio:.3f} ± {error:.3f}"
+        )
+    everything = [log for block in blocks for log in block]
+    print(f"all: {np.exp(np.mean(everything)):.3f}, {len(everything):,} runs solved twice")
+    (folder / "rerun.json").write_text(
+        json.dumps(
+            {"ratio": float(np.exp(np.mean(everything))), "blocks": ratios, "runs": len(everything)}
+        )
+    )
 
 
 def read_all(folder: Path) -> list[Packed]:
@@ -237,13 +245,13 @@ def status(folder: Path) -> None:
     files = read_all(folder)
     arrays = {
         name: np.concatenate([packed.arrays[name].ravel() for packed in files])
-        for name in ("cpu", "status", "ratios", "longest")
+        for name in ("cpu", "status", "load", "longest")
     }
     print(
         f"{len(files)} instances, {sum(packed.rounds for packed in files)} rounds, "
         f"{arrays['cpu'].size:,} runs, {arrays['cpu'].sum() / 3.6e9:.3f} CPU hours, "
-        f"{np.mean(arrays['status'] == Status.SOLVED):.1%} solved; calibrations "
-        f"{np.nanmin(arrays['ratios']):.3f} to {np.nanmax(arrays['ratios']):.3f}; "
+        f"{np.mean(arrays['status'] == Status.SOLVED):.1%} solved; load "
+        f"{np.nanmin(arrays['load']):.1f} to {np.nanmax(arrays['load']):.1f}; "
         f"longest run {np.nanmax(arrays['longest']):.1f} s"
     )
 
@@ -287,10 +295,11 @@ def assemble(scenario_file: Path, folder: Path, name: str) -> None:
         "statuses": {s.label: int(np.count_nonzero(statuses == s)) for s in Status},
         "limits": scenario.limits.model_dump(mode="json"),
         "machines": sorted({str(packed.arrays["machine"]) for packed in files}),
-        "calibrations": [
-            float(end(np.concatenate([packed.arrays["ratios"].ravel() for packed in files])))
+        "load": [
+            float(end(np.concatenate([packed.arrays["load"] for packed in files])))
             for end in (np.nanmin, np.nanmedian, np.nanmax)
         ],
+        "rerun": json.loads((folder / "rerun.json").read_text()),
         "default": names[0],
         "configurations": {c.name: dict(c.values) for c in configurations},
     }
@@ -300,7 +309,7 @@ def assemble(scenario_file: Path, folder: Path, name: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.rounds")
-    parser.add_argument("action", choices=["gather", "reference", "status", "assemble"])
+    parser.add_argument("action", choices=["gather", "status", "rerun", "assemble"])
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--example")
     parser.add_argument("--configurations", type=int, default=500)
@@ -314,8 +323,8 @@ def main() -> None:
     else:
         scenario, folder = truecost.Scenario.read(given.paths[0]), given.paths[1]
         folder.mkdir(parents=True, exist_ok=True)
-        if given.action == "reference":
-            np.save(folder / "reference.npy", calibrate(scenario))
+        if given.action == "rerun":
+            rerun(scenario, folder)
         else:
             sizes = (given.configurations, given.instances, given.runs)
             gather(scenario, folder, sizes, given.example)

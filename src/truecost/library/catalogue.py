@@ -67,13 +67,15 @@ def _tsp(cities: int, instances: int, cutoff: float) -> Size:
     )
 
 
-def _sequence(leaves: int, offsets: tuple[int, ...], instances: int, cutoff: float) -> Size:
+def _sequence(
+    leaves: int, largest: int, offsets: tuple[int, ...], instances: int, cutoff: float
+) -> Size:
     return Size(
         instances=instances,
         cutoff=cutoff,
-        what=f"{leaves} leaves, m − optimum out of {', '.join(map(str, offsets))}",
+        what=f"{leaves} leaves, weights to {largest}, m − optimum out of {', '.join(map(str, offsets))}",
         kind=f"sequence-{leaves}",
-        make=lambda rng, _name: sequence.instance(leaves, 20, offsets, rng),
+        make=lambda rng, _name: sequence.instance(leaves, largest, offsets, rng),
     )
 
 
@@ -116,9 +118,9 @@ _CLASP = Builtin(
     suffix=".aspif",
     sizes=MappingProxyType(
         {
-            "small": _sequence(6, (-1, 0, 2, 4, 8), 50, 0.5),
-            "large": _sequence(5, (-1, 0, 2, 4, 8), 120, 0.07),
-            "paper": _sequence(10, (0, 3, 5, 8, 12), 120, 25.0),
+            "small": _sequence(6, 20, (-1, 0, 2, 4, 8), 50, 0.5),
+            "large": _sequence(5, 8, (-1, 0, 2, 4, 8), 120, 0.03),
+            "paper": _sequence(10, 20, (0, 3, 5, 8, 12), 120, 25.0),
         }
     ),
 )
