@@ -1,7 +1,7 @@
 """Gather a large matrix round by round in the background; each round is packed once it is done.
 
 python -m bench.rounds gather SCENARIO FOLDER [--example NAME] [--configurations 500]
-    [--instances 120] [--runs 5]
+    [--instances 120] [--runs 5] [--workers 1]
 python -m bench.rounds status FOLDER
 python -m bench.rounds rerun SCENARIO FOLDER
 python -m bench.rounds assemble SCENARIO FOLDER NAME
@@ -158,7 +158,11 @@ def starved(scenario: truecost.Scenario, journal: Path) -> bool:
 
 
 def gather(
-    scenario: truecost.Scenario, folder: Path, sizes: tuple[int, int, int], example: str | None
+    scenario: truecost.Scenario,
+    folder: Path,
+    sizes: tuple[int, int, int],
+    example: str | None,
+    workers: int = 1,
 ) -> None:
     """Make and pack the rounds that are not there."""
     configurations, instances, runs = sizes
@@ -178,7 +182,7 @@ def gather(
                         journal,
                         configurations=configurations,
                         runs=packed.rounds + 1,
-                        pool=1,
+                        pool=workers,
                         pin=False,
                     )
                     if not starved(alone, journal):
@@ -315,6 +319,7 @@ def main() -> None:
     parser.add_argument("--configurations", type=int, default=500)
     parser.add_argument("--instances", type=int, default=120)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--workers", type=int, default=1)
     given = parser.parse_args()
     if given.action == "status":
         status(given.paths[0])
@@ -327,7 +332,7 @@ def main() -> None:
             rerun(scenario, folder)
         else:
             sizes = (given.configurations, given.instances, given.runs)
-            gather(scenario, folder, sizes, given.example)
+            gather(scenario, folder, sizes, given.example, given.workers)
 
 
 if __name__ == "__main__":

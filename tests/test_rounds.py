@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +18,10 @@ def scenario(tmp_path: Path) -> Scenario:
     return Scenario.read(scenarios.write(tmp_path, target=target, metric={"kind": "par"}))
 
 
-def test_rounds_continue_where_they_stopped(
-    scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rounds_continue_where_they_stopped(scenario: Scenario, tmp_path: Path) -> None:
     """Rounds that are packed would be run again, or a later session lose or change them."""
     folder = tmp_path / "rounds"
     folder.mkdir()
-    # How long runs take depends on the machine: here every calibration is as long as any other.
-    monkeypatch.setattr(rounds, "calibrate", lambda _scenario: np.ones((2, 2)))
-    np.save(folder / "reference.npy", np.ones((2, 2)))
     configurations, instances, runs = SIZES
     rounds.gather(scenario, folder, (configurations, instances, 1), None)
     before = [packed.arrays for packed in rounds.read_all(folder)]
@@ -36,6 +32,7 @@ def test_rounds_continue_where_they_stopped(
         assert new["cpu"].shape == new["status"].shape == (configurations, runs)
         assert (new["cpu"][:, :1] == old["cpu"]).all()
         assert new["ended"][0] == old["ended"][0]
+    rounds.rerun(scenario, folder)
     rounds.assemble(scenario.path, folder, str(tmp_path / "whole"))
     matrix = CostMatrix.load(tmp_path / "whole.npz")
     assert matrix.shape == SIZES
@@ -43,17 +40,18 @@ def test_rounds_continue_where_they_stopped(
     assert matrix.seeds[0, 1, 1] == scenario.run_seed(matrix.instances[1], 1)
 
 
-def test_rounds_of_a_busy_machine_do_not_count(
+def test_rerun_tells_slow_blocks_apart(
     scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Inflated CPU times would be packed: a round would count though a calibration beside it took
-    too long.
+    """CPU times that a busy machine inflated would be shipped: a block whose gathered runs took
+    twice as long as their repetitions would pass.
     """
-    calibrations = iter([1.0, 1.2, 1.2, 1.04, 1.04])
-    monkeypatch.setattr(rounds, "PAUSE", 0.0)
-    monkeypatch.setattr(rounds, "calibrate", lambda _scenario: np.full((2, 2), next(calibrations)))
-    np.save(tmp_path / "reference.npy", np.ones((2, 2)))
-    rounds.gather(scenario, tmp_path, (2, 1, 1), None)
-    (packed,) = rounds.read_all(tmp_path)
-    assert packed.arrays["ratios"] == pytest.approx(np.array([[1.04, 1.04]]))
-    assert next(calibrations, None) is None
+    monkeypatch.setattr(rounds, "BLOCK", 1)
+    rounds.gather(scenario, tmp_path, SIZES, None)
+    files = rounds.read_all(tmp_path)
+    for packed, factor in zip(files, (1, 1000), strict=True):
+        packed.arrays["cpu"] *= factor
+        np.savez_compressed(packed.path, **packed.arrays)
+    rounds.rerun(scenario, tmp_path)
+    normal, slow = json.loads((tmp_path / "rerun.json").read_text())["blocks"]
+    assert slow > 50 * normal
