@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The theme's advertisement for its successor.
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: demo test test-tools check docs bench clean
+.PHONY: demo test test-tools check docs pages bench clean
 
 demo: .venv/.installed
 	$(BIN)/truecost demo --out demo
@@ -32,6 +32,11 @@ check: .venv/.tools
 # Not --quiet: it drops warnings before strict counts them.
 docs: .venv/.tools
 	$(BIN)/python -m mkdocs build --strict
+
+# Outputs and pictures of the pages and notebooks, made again.
+pages: .venv/.compiled
+	$(BIN)/python docs/pictures.py
+	UPDATE_PAGES=1 $(BIN)/python -m pytest tests/test_docs.py -k "every_block or notebooks or glossary"
 
 bench: .venv/.tools
 	$(BIN)/python -m bench

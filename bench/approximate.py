@@ -1,5 +1,5 @@
 """How often approximate intervals of means hold: `python -m bench.approximate`, the table in
-docs/confidence.md.
+bench/RESULTS.md.
 
 Pairs of configurations whose true costs are known: lognormal times with and without timeouts
 (PAR10, cutoff 10), and pairs of the examples, drawn from with replacement. Two-sided, δ = 5 %.

@@ -1,4 +1,4 @@
-"""Configurators on simulated targets with the same number of runs: the table of docs/configure.md.
+"""Configurators on simulated targets with the same number of runs: a table of bench/RESULTS.md.
 
 `python -m bench.configurators run RESULTS [--tools truecost random irace smac smac+ours] [--targets
 …] [--budgets 200 1000 5000] [--repetitions 20] [--draw 100]` appends one JSON line a search to

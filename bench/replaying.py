@@ -1,4 +1,4 @@
-"""Configurators replayed on recorded runs, the table of docs/race.md.
+"""Configurators replayed on recorded runs, tables of bench/RESULTS.md.
 
 `python -m bench.replaying [REPETITIONS] [seconds] [paper | fresh | lists]`: on the examples of the
 package and on four matrices of the runtime model, within- or across-dominated, with few or many

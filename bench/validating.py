@@ -15,7 +15,7 @@ DELTA, SIMULATIONS = 0.05, 100
 
 
 def main() -> None:
-    """Print the table of docs/how-to/validate.md."""
+    """Print a table of bench/RESULTS.md."""
     print(
         "| wins | fixed size | budget | shown | shown falsely | given up | instances used: median | mean |"
     )

@@ -3,6 +3,7 @@ the root.
 """
 
 import html
+import json
 import logging
 import re
 from collections.abc import Iterator
@@ -29,10 +30,13 @@ FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages whose source stands in the repository's root."""
+    """Add the pages whose source is not in docs: files of the root, and notebooks."""
     for name, page in ROOT_PAGES.items():
         text = Path(config.config_file_path).with_name(name).read_text().replace("](docs/", "](")
         files.append(File.generated(config, page, content=text))
+    for path in sorted(Path(config.config_file_path).parent.glob("notebooks/*.ipynb")):
+        text = notebook_page(json.loads(path.read_text(encoding="utf-8")))
+        files.append(File.generated(config, f"notebooks/{path.stem}.md", content=text))
     return files
 
 
@@ -182,3 +186,19 @@ def _argument(parameter: Any) -> str:
 
 def _cell(text: str) -> str:
     return " ".join(text.replace("|", "\\|").split())
+
+
+def notebook_page(notebook: dict[str, Any]) -> str:
+    """A notebook as a page: cells that begin with `!` as shell commands, each with its output."""
+    parts = []
+    for cell in notebook["cells"]:
+        source = "".join(cell["source"])
+        output = "".join(line for each in cell.get("outputs", []) for line in each["text"])
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+        elif source.startswith("!"):
+            parts.append(f"```console\n$ {source[1:]}\n{output}```")
+        else:
+            parts.append(f"```python\n{source}\n```")
+            parts += [f"```text\n{output}```"] if output else []
+    return "\n\n".join(parts) + "\n"

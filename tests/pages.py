@@ -122,20 +122,29 @@ class Page:
     folder: Path
     names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
     printed: str = ""
+    update: bool = False
 
-    def execute(self, text: str) -> None:
-        """Execute all blocks in order; the first that does not do what the page says raises."""
+    def execute(self, text: str) -> str:
+        """Execute all blocks in order and return the page.
+
+        The first block that does not do what the page says raises; with `update`, outputs that
+        differ are replaced instead.
+        """
         for block in blocks(text):
             if block.skipped is not None:
                 continue
             try:
-                self._execute(block)
+                code = self._execute(block)
             except PageError as error:
                 raise PageError(f"line {block.line}: {error}") from None
             except Exception as error:
                 raise PageError(f"line {block.line}: {type(error).__name__}: {error}") from error
+            if code != block.code:
+                text = text.replace(f"\n{block.code}```", f"\n{code}```", 1)
+        return text
 
-    def _execute(self, block: Block) -> None:
+    def _execute(self, block: Block) -> str:
+        """Execute a block; returns its text, with new outputs if these are to be updated."""
         if block.language == "setup":
             self._shell(f"set -eu\n{block.code}", {0})
         elif block.language == "setup python":
@@ -146,26 +155,39 @@ class Page:
             for command, codes in _commands(block.code):
                 self._command(command, codes)
         elif block.language == "console":
-            for session in re.split(r"^\$ ", block.code.replace("\\\n", " "), flags=re.MULTILINE)[
-                1:
-            ]:
-                line, _, shown = session.partition("\n")
-                ((command, codes),) = _commands(line)
-                printed = self._command(command, codes)
-                if not same(shown, printed):
-                    raise PageError(f"{command!r} printed\n{printed}\nand the page shows\n{shown}")
+            return self._console(block.code)
         elif block.file is not None:
             self._write(block.file, block.code)
         elif block.language == "python":
             with redirect_stdout(StringIO()) as output:
                 exec(compile(block.code, f"<line {block.line}>", "exec"), self.names)  # noqa: S102
             self.printed = output.getvalue()
-        elif block.language == "printed" and not same(block.code, self.printed):
-            raise PageError(
-                f"the code before printed\n{self.printed}\nand the page shows\n{block.code}"
-            )
+        elif block.language == "printed":
+            return self._shown(block.code, self.printed, "the code before")
         elif block.language == "toml":
             raise PageError('expected the name of the file, ```toml title="scenario.toml".')
+        return block.code
+
+    def _console(self, code: str) -> str:
+        """Run the commands of a block, and compare what they print."""
+        first, *sessions = re.split(r"^\$ ", code, flags=re.MULTILINE)
+        outputs = [first]
+        for session in sessions:
+            lines = session.splitlines(keepends=True)
+            end = next(i for i, line in enumerate(lines, 1) if not line.endswith("\\\n"))
+            typed, shown = "".join(lines[:end]), "".join(lines[end:])
+            ((command, codes),) = _commands(typed)
+            printed = self._command(command, codes)
+            outputs.append(f"{typed}{self._shown(shown, printed, repr(command))}")
+        return "$ ".join(outputs)
+
+    def _shown(self, shown: str, printed: str, command: str) -> str:
+        """What the page should show of an output; another one raises unless pages are updated."""
+        if same(shown, printed):
+            return shown
+        if not self.update:
+            raise PageError(f"{command} printed\n{printed}\nand the page shows\n{shown}")
+        return excerpt(shown, printed)
 
     def _write(self, file: str, content: str) -> None:
         path = self.folder / file
@@ -264,3 +286,16 @@ def same(shown: str, printed: str) -> bool:
     pattern = "".join("(?:.*\n)*?" if line == "..." else re.escape(line) + "\n" for line in wanted)
     given = "".join(line.rstrip() + "\n" for line in printed.rstrip().splitlines())
     return re.fullmatch(pattern, given) is not None
+
+
+def excerpt(shown: str, printed: str) -> str:
+    """The part of an output that a page shows: as many of its first and last lines as before."""
+    lines = [line.rstrip() for line in printed.rstrip().splitlines()]
+    wanted = shown.rstrip().splitlines()
+    if "..." in wanted:
+        head = wanted.index("...")
+        tail = len(wanted) - 1 - head
+        if "..." in wanted[head + 1 :]:
+            raise PageError(f"the middle of this output has to be updated by hand:\n{printed}")
+        lines = [*lines[:head], "...", *(lines[-tail:] if tail else [])]
+    return "".join(line + "\n" for line in lines)

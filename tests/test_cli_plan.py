@@ -1,7 +1,5 @@
 import json
 import math
-import re
-import shlex
 from pathlib import Path
 
 import numpy as np
@@ -314,24 +312,6 @@ def test_json_has_no_nan(pilot: Path, run: RunCommand) -> None:
         assert all(
             not isinstance(value, float) or math.isfinite(value) for value in answer.values()
         )
-
-
-def test_the_page_shows_what_is_printed(
-    run: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """docs/plan.md would show code that does not run, or answers that the command does not give."""
-    page = (Path(__file__).parent.parent / "docs" / "plan.md").read_text()
-    monkeypatch.chdir(tmp_path)
-    for code in re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE):
-        if "smac" not in code:
-            exec(compile(code, "plan.md", "exec"), {"__name__": "__main__"})  # noqa: S102
-    sessions = re.findall(
-        r"^```console\n\$ truecost (.*?)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE
-    )
-    assert len(sessions) == 2
-    for command, shown in sessions:
-        printed = [line.rstrip() for line in run(*shlex.split(command)).stdout.splitlines()]
-        assert printed == shown.rstrip("\n").splitlines()
 
 
 def test_single_runs_are_planned_as_if_all_were_across(

@@ -1,7 +1,5 @@
 """What users meet: shapes, sides, unions, pairs, sequences, and doors."""
 
-import re
-from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -58,13 +56,6 @@ def test_the_default_is_named_in_the_result() -> None:
     )
     with pytest.raises(AttributeError):
         found.upper = 0  # type: ignore[misc]
-
-
-def test_the_page_runs() -> None:
-    """The example on the page about confidence would not run as printed."""
-    text = (Path(__file__).parent.parent / "docs" / "confidence.md").read_text()
-    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-        exec(block, {})  # noqa: S102
 
 
 def test_hoeffding_and_maurer_pontil_by_hand() -> None:

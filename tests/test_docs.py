@@ -1,5 +1,7 @@
+import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -42,7 +44,37 @@ def test_every_block_does_what_the_page_says(name: str, page: Page) -> None:
     """Somebody who follows the page would meet a command that fails, or another output than the one
     shown.
     """
-    page.execute((ROOT / name).read_text())
+    page.update = bool(os.environ.get("UPDATE_PAGES"))
+    text = (ROOT / name).read_text()
+    executed = page.execute(text)
+    if executed != text:
+        (ROOT / name).write_text(executed)
+
+
+notebook_page = runpy.run_path(str(ROOT / "docs" / "hooks.py"))["notebook_page"]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_print_what_they_show(path: Path, page: Page) -> None:
+    """Somebody who runs a notebook would see an error, or another output than the one stored."""
+    (page.folder.parent / "tests").symlink_to(ROOT / "tests")
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    page.update = bool(os.environ.get("UPDATE_PAGES"))
+    for cell in notebook["cells"]:
+        if page.update and cell["cell_type"] == "code":
+            cell["outputs"] = [{"name": "stdout", "output_type": "stream", "text": ["?\n"]}]
+        shown = notebook_page({"cells": [cell]})
+        executed = page.execute(shown)
+        if page.update and cell["cell_type"] == "code":
+            output = executed.rpartition("```text\n")[2].rpartition("```")[0]
+            if cell["source"][0].startswith("!"):
+                output = executed.split("\n", 2)[2].rpartition("```")[0]
+            cell["outputs"][0]["text"] = output.splitlines(keepends=True)
+            cell["outputs"] = cell["outputs"] if output else []
+    if page.update:
+        text = json.dumps(notebook, indent=1, ensure_ascii=False)
+        path.write_text(f"{text}\n", encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -183,29 +215,103 @@ def test_the_site_asks_nobody_for_anything(site: Path) -> None:
             assert not re.search(r"url\([\"']?https?:|@import [\"']https?:", text), file
 
 
+# What people type, and the pages of which one must be among the first results.
+SEARCHES = {
+    "over-tuned": {"report"},
+    "--primary": {"statements", "report", "validate", "faq"},
+    "cite": {"paper", "faq"},
+    "wilcoxon": {"ttest", "faq"},
+    "significance": {"ttest", "faq"},
+    "glossary": {"glossary"},
+    "timeout": {"faq", "statements", "import"},
+    "unknown": {"faq", "report"},
+}
+
+
 @pytest.mark.skipif(
     CHROMIUM is None and not os.environ.get("CI"),
     reason="Chromium is not there: apt-get install chromium",
 )
 def test_the_site_is_searched_without_a_server(site: Path) -> None:
-    """Somebody who opens the site from a folder would have a search box that finds nothing."""
-    found = []
+    """Somebody who opens the site from a folder would have a search box that finds nothing, or not
+    the page that answers.
+    """
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = browser.new_context(offline=True).new_page()
-        for name in ("index.html", "how-to/irace.html"):
-            page.goto((site / name).as_uri())
-            asked = page.locator("input.md-search__input")
-            while not asked.is_visible():  # until the page listens
-                page.keyboard.press("/")
-                page.wait_for_timeout(100)
-            asked.press_sequentially("over-tuned")
-            first = page.locator(".md-search-result__item a").first
-            first.wait_for(state="visible")
-            found.append(urlparse(first.evaluate("link => link.href")).path)
+        page.goto((site / "quickstart" / "irace.html").as_uri())
+        box = page.locator("input.md-search__input")
+        while not box.is_visible():  # until the page listens
+            page.keyboard.press("/")
+            page.wait_for_timeout(100)
+        for words, answers in SEARCHES.items():
+            box.fill("")
+            page.locator(".md-search-result__item").first.wait_for(state="detached")
+            box.press_sequentially(words)
+            results = page.locator(".md-search-result__item a")
+            results.first.wait_for(state="visible")
+            links = results.evaluate_all("links => links.slice(0, 8).map(link => link.href)")
+            found = {Path(urlparse(link).path).stem for link in links}
+            assert answers & found, f"{words}: {sorted(found)}"
         browser.close()
-    assert len(found) == 2
-    assert all("tuned" in Path(each).read_text() for each in found)
+
+
+def test_navigation_has_the_titles_of_pages() -> None:
+    """A reader who clicks on a name would arrive at a page with another one."""
+    nav = re.findall(
+        r"- (.+): (\S+\.md)$", (ROOT / "mkdocs.yml").read_text().split("\nnav:")[1], re.MULTILINE
+    )
+    assert len(nav) > 30
+    for label, name in nav:
+        root, book = ROOT / f"{Path(name).stem.upper()}.md", ROOT / name.replace(".md", ".ipynb")
+        text = next(p for p in (root, book, ROOT / "docs" / name) if p.exists()).read_text()
+        text = notebook_page(json.loads(text)) if book.exists() else text
+        assert re.search(r"^# (.+)$", text, re.MULTILINE)[1] == label  # type: ignore[index]
+
+
+# The terms of a report that readers look up; at most 25.
+TERMS_SHOWN = [
+    "configuration",
+    "instance",
+    "run",
+    "cost",
+    "range",
+    "incumbent",
+    "default",
+    "training-cost",
+    "true-cost",
+    "test-cost",
+    "standard-error",
+    "within",
+    "across",
+    "not-solved",
+    "censored",
+    "proposed",
+    "raced",
+    "selection-error",
+    "optimism",
+    "over-tuning",
+    "interval",
+    "guaranteed",
+    "approximate",
+    "delta",
+    "over-even",
+]
+
+
+def test_the_glossary_is_that_of_the_report() -> None:
+    """The site and the report would explain a term differently."""
+    from truecost.show.glossary import TERMS
+
+    assert len(TERMS_SHOWN) <= 25
+    words = sorted((TERMS[key] for key in TERMS_SHOWN), key=lambda term: term.name.casefold())
+    entries = "\n\n".join(f"**{name}**\n:   {explanation}" for name, explanation in words)
+    page = ROOT / "docs" / "glossary.md"
+    head, _, shown = page.read_text().partition("\n\n**")
+    if os.environ.get("UPDATE_PAGES"):
+        page.write_text(f"{head}\n\n{entries}\n")
+        shown = entries[2:] + "\n"
+    assert shown == entries[2:] + "\n"
 
 
 def test_the_site_has_every_command_and_option(site: Path) -> None:
@@ -232,8 +338,8 @@ def test_the_site_says_what_tests_run(site: Path) -> None:
     """Readers would be sent the commands that make the tests' files, or not be told what nobody has
     run.
     """
-    assert "rwriter" in (ROOT / "docs" / "how-to" / "irace.md").read_text()
-    assert "rwriter" not in (site / "how-to" / "irace.html").read_text()
+    assert "rwriter" in (ROOT / "docs" / "quickstart" / "irace.md").read_text()
+    assert "rwriter" not in (site / "quickstart" / "irace.html").read_text()
     assert (site / "how-to" / "slurm.html").read_text().count(
         "Not executed by the tests: needs a SLURM cluster"
     ) == 3

@@ -51,7 +51,7 @@ EVERYWHERE = {
 
 @pytest.mark.parametrize("command", EVERYWHERE)
 def test_examples_go_by_their_names(command: str, tmp_path: Path) -> None:
-    """A command would look for a file of that name, where docs/examples.md says that every one
+    """A command would look for a file of that name, where docs/import.md says that every one
     takes examples.
     """
     ended = run(*command.split(), "clasp", *EVERYWHERE[command], "--json", cwd=tmp_path)

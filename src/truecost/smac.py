@@ -1,7 +1,7 @@
 """An intensifier for SMAC3 that gives configurations as many runs as they are worth, and learns
 that while configuring.
 
-Needs SMAC3: pip install 'truecost[smac]'. docs/smac.md has an example.
+Needs SMAC3: pip install 'truecost[smac]'. docs/how-to/sizes.md has an example.
 """
 
 import math

@@ -2,7 +2,7 @@
 `truecost gather`.
 
 Each is an npz file beside a JSON file that says how it was made: the scenario file, the solver's
-version, the machine, the command, the limits. docs/examples.md says more.
+version, the machine, the command, the limits. docs/import.md lists them.
 """
 
 import json

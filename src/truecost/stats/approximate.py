@@ -7,7 +7,7 @@ and empirical likelihood covered no better. Two conditions keep the worst cases 
 least; and where runs time out, discordant timeouts, those of exactly one of the two, on at least 5
 instances and at most n − 5; for the ratio also timeouts of the first, the divisor, on 5. Without
 them there is a reason instead of an interval. There is no other look that helps: samples that seem
-clean are the ones that missed the rare timeout. docs/confidence.md has the measured coverage.
+clean are the ones that missed the rare timeout. bench/RESULTS.md has the measured coverage.
 """
 
 import math
