@@ -8,13 +8,13 @@ import numpy as np
 
 from truecost.judge.costs import instance_means
 from truecost.judge.refusal import Refusal
+from truecost.judge.sampling import read_sample
 from truecost.matrix import CostMatrix
 from truecost.matrix.families import candidates
 from truecost.stats import quantities
 from truecost.stats.folds import FoldInterval, corrected_t
 from truecost.stats.grouping import Alike, NestedComponents, alike, nested_components
 from truecost.stats.limits import limit
-from truecost.stats.sample import Ends, Sample
 
 Grade = Literal["better", "worse", "open"]
 # Fewer instances than this cannot show whether groups of them are alike.
@@ -71,8 +71,8 @@ def family_results(
     results = []
     for name in names:
         places = rng.permutation(np.flatnonzero(both & (labels == name)))
-        ends = [Ends(lower=pair.costs[i, places], upper=pair.most[i, places]) for i in range(2)]
-        sample = Sample.of(*ends, low=pair.low, high=pair.high)
+        part_runs = pair.select(instances=[pair.instances[i] for i in places])
+        sample = read_sample(part_runs, timed=False)
         lower = upper = None
         if quantities.DIFFERENCE.refusal(sample) is None:
             lower, upper = (
@@ -80,7 +80,7 @@ def family_results(
                 for side in ("lower", "upper")
             )
         own, other = (float(row.mean()) for row in instance_means(pair)[0][:, places])
-        wins = quantities.win_shares(*sample.ranks).pick("lower")
+        wins = quantities.WINS.numbers(sample, "lower")
         results.append(
             FamilyResult(
                 family=name,
@@ -88,7 +88,7 @@ def family_results(
                 observed=own - other,
                 lower=lower,
                 upper=upper,
-                wins=float(wins.mean()),
+                wins=wins.observed(),
             )
         )
     return tuple(sorted(results, key=lambda result: -result.instances))

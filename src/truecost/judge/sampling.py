@@ -32,10 +32,10 @@ from truecost.matrix import CostMatrix
 from truecost.runs import Status
 from truecost.stats import approximate
 from truecost.stats.approximate import Approximate
-from truecost.stats.assumptions import SAMPLED
+from truecost.stats.assumptions import SAMPLED, SEEDS
 from truecost.stats.grouping import codes_of
 from truecost.stats.inversion import ANYTIME, ONE, Look, planned, recorded_plan
-from truecost.stats.limits import limit
+from truecost.stats.limits import limit, seeds_assumed
 from truecost.stats.quantities import DIFFERENCE, MEAN, Quantity
 from truecost.stats.sample import Design, Ends, Sample, opposite
 
@@ -109,7 +109,11 @@ def _state(
         instances=one.instances,
         method=one.method,
         condition=evidence.condition,
-        assumptions=evidence.assumptions,
+        assumptions=tuple(
+            seeds_assumed(quantity, sample) if line == SEEDS else line
+            for line in evidence.assumptions
+        ),
+        same_seed=quantity.pairs and sample.same_seed,
     )
 
 
@@ -231,6 +235,7 @@ def read_sample(runs: CostMatrix, *, timed: bool, design: Design = INDEPENDENT) 
         solved=solved,
         # A utility says itself what a failed run is worth.
         failed=tuple(failed) if runs.utility is None else None,
+        seeds=None if runs.seeds is None else tuple(runs.seeds),
         low=runs.low,
         high=runs.high,
         design=design,

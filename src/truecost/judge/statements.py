@@ -64,6 +64,8 @@ class Statement(Assuming):
         What nobody has said of these runs and the statement needs; None where the log says all.
     assumptions
         What it needs to be true.
+    same_seed
+        Whether it is about runs of the two with the same seed: there are no others.
     """
 
     quantity: str
@@ -85,6 +87,7 @@ class Statement(Assuming):
     method: str
     condition: str | None
     assumptions: tuple[str, ...]
+    same_seed: bool = False
 
     @property
     def grade(self) -> Grade | None:

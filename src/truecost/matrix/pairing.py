@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from truecost.errors import InputError
 from truecost.matrix.cost_matrix import CostMatrix
 from truecost.matrix.imported import Import
-from truecost.runs import NO_STATUS, Trajectory
+from truecost.runs import NO_SEED, NO_STATUS, Trajectory
 
 
 def paired(old: Import, new: Import, names: Sequence[str | None], labels: Sequence[str]) -> Import:
@@ -47,18 +47,14 @@ def paired(old: Import, new: Import, names: Sequence[str | None], labels: Sequen
         log.matrix.select(configurations=[name], instances=common)
         for log, name in zip(logs, picked, strict=True)
     ]
-    deepest = max(row.shape[2] for row in rows)
-    statuses = None
-    known = [row.statuses for row in rows if row.statuses is not None]
-    if len(known) == len(rows):
-        statuses = np.concatenate([_deep(cells, deepest, NO_STATUS) for cells in known])
     matrix = CostMatrix(
-        np.concatenate([_deep(row.costs, deepest, np.nan) for row in rows]),
+        _joined([row.costs for row in rows], np.nan),
         called,
         common,
         low,
         high,
-        statuses=statuses,
+        statuses=_joined([row.statuses for row in rows], NO_STATUS),
+        seeds=_joined([row.seeds for row in rows], NO_SEED),
         cutoff=rows[0].cutoff,
         utility=rows[0].utility,
         families=rows[0].families or rows[1].families,
@@ -139,6 +135,14 @@ def _trajectory(old: Trajectory, new: Trajectory, called: Sequence[str]) -> Traj
     )
 
 
-def _deep(cells: NDArray[Any], runs: int, missing: float) -> NDArray[Any]:
-    """Cells with room for this many runs."""
-    return np.pad(cells, ((0, 0), (0, 0), (0, runs - cells.shape[2])), constant_values=missing)
+def _joined(rows: Sequence[NDArray[Any] | None], missing: float) -> NDArray[Any] | None:
+    """The runs of both, with room for those of the one that has more; None unless both have some."""
+    known = [row for row in rows if row is not None]
+    if len(known) < len(rows):
+        return None
+    most = max(row.shape[2] for row in known)
+    pad = [((0, 0), (0, 0), (0, most - row.shape[2])) for row in known]
+    cells = [
+        np.pad(row, room, constant_values=missing) for row, room in zip(known, pad, strict=True)
+    ]
+    return np.concatenate(cells)

@@ -157,7 +157,8 @@ def e_value(
 
 def assumptions_of(quantity: Quantity, sample: Sample, look: Look, method: str) -> tuple[str, ...]:
     """What a limit needs to be true."""
-    lines = [*assumptions.SAMPLED[sample.design.kind, sample.design.unit], assumptions.SEEDS]
+    lines = [*assumptions.SAMPLED[sample.design.kind, sample.design.unit]]
+    lines.append(seeds_assumed(quantity, sample))
     lines += [assumptions.COUNTS, assumptions.FIXED, assumptions.ASKED]
     if math.isfinite(sample.high - sample.low):
         lines.append(assumptions.RANGE)
@@ -171,6 +172,15 @@ def assumptions_of(quantity: Quantity, sample: Sample, look: Look, method: str) 
         free = look.kind == "one" and method in ORDER_FREE
         lines.append(assumptions.CAPPED if free else assumptions.CAPS_BEFOREHAND)
     return tuple(lines)
+
+
+def seeds_assumed(quantity: Quantity, sample: Sample) -> str:
+    """What a limit assumes of seeds: where single runs are compared, which ones."""
+    if not quantity.pairs:
+        return assumptions.SEEDS
+    if sample.same_seed:
+        return assumptions.SAME_SEED
+    return assumptions.DIFFERENT_SEEDS if sample.common_seeds else assumptions.SEPARATE_SEEDS
 
 
 ORDERS = {

@@ -64,9 +64,7 @@ def quantile_sequence(
 def ratios(first: ArrayLike | Ends, second: ArrayLike | Ends, resolution: float) -> Ends:
     """Second over first, of all pairs of runs of each instance on which both have some: (n, pairs).
 
-    A timeout of the first makes it 0 for sure, also where both timed out; a timeout of the second
-    leaves it at least the cutoff over the first. Times below the resolution of the clock count as
-    the resolution.
+    See `truecost.stats.quantities.time_ratios`: two infinite times tie.
     """
     return quantities.time_ratios(*Sample.of(first, second).times, resolution=resolution)
 

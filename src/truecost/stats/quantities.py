@@ -13,14 +13,19 @@ Where a sample cannot say anything of it, it has a reason instead. To add one, a
 | ratio of means | u(second)/u(first) | r · first − second, for every r |
 | solved share | P(solved) | share of its runs that are solved |
 | difference of solved shares | P(first solved) − P(second solved) | difference of those shares |
-| wins | P(first < second) + ½ P(tie) | share of its pairs of runs, ties half; failed runs lose |
+| wins | P(first < second) + ½ P(tie) | share of its pairs of runs, ties half |
 | quantile | inf{t : P(cost ≤ t) ≥ p} | share of its runs that cost at most t, for every t |
 | speed-up | the median of second/first | share of its pairs that are at least r, for every r |
 | utility | E[utility] | mean utility of its runs |
+
+Wins and speed-ups compare runs with independent seeds; where two configurations were run with the
+same seeds, pairs with one seed are left out, and with one run each the quantity is about runs with
+the same seed (`Sample.pairs`). In both a failed run loses against every solved one and ties with
+every other failed one.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -34,6 +39,7 @@ from truecost.stats.utility import Utility
 from truecost.stats.variance import run_means
 
 FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -52,6 +58,8 @@ class Quantity:
         Of two configurations: the value of two that are alike; None of one alone.
     refusal
         Why a sample says nothing of it; None where it does.
+    pairs
+        Whether it compares single runs of two configurations.
     show
         What `plan` takes to forecast it, with a value as an example unless `even` is meant; empty
         where it is not forecast.
@@ -62,6 +70,7 @@ class Quantity:
     numbers: Callable[[Sample, Side], MeanOf | QuantileOf | RatioOf]
     even: float | None = None
     refusal: Callable[[Sample], str | None] = lambda sample: None  # noqa: ARG005
+    pairs: bool = False
     show: str = ""
 
 
@@ -102,7 +111,7 @@ def _solved_differences(sample: Sample, side: Side) -> MeanOf:
 
 
 def _wins(sample: Sample, side: Side) -> MeanOf:
-    return MeanOf(values=win_shares(*sample.ranks).pick(side)[:, 0])
+    return MeanOf(values=win_shares(*sample.ranks, sample.pairs).pick(side)[:, 0])
 
 
 # ---- why a sample says nothing -------------------------------------------------------------------
@@ -163,7 +172,7 @@ SOLVED_DIFFERENCE: Final = Quantity(
     refusal=_solved_unknown,
     show="solved-more",
 )
-WINS: Final = Quantity(name="wins", side="lower", even=0.5, numbers=_wins, show="wins")
+WINS: Final = Quantity(name="wins", side="lower", even=0.5, numbers=_wins, pairs=True, show="wins")
 
 
 def quantile(share: float, name: str = "quantile") -> Quantity:
@@ -181,8 +190,10 @@ def speed_up(share: float = 0.5, resolution: float = 0.01) -> Quantity:
     """
 
     def numbers(sample: Sample, side: Side) -> QuantileOf:
-        pairs = time_ratios(*sample.times, resolution=resolution)
-        return QuantileOf(values=pairs.pick(side), share=share)
+        ratios = time_ratios(
+            *sample.times, resolution=resolution, pairs=sample.pairs, failed=sample.failed
+        )
+        return QuantileOf(values=ratios.pick(side), share=share)
 
     return Quantity(
         name="speed-up",
@@ -190,6 +201,7 @@ def speed_up(share: float = 0.5, resolution: float = 0.01) -> Quantity:
         even=1.0,
         numbers=numbers,
         refusal=_not_times,
+        pairs=True,
         show="speed-up=1.5",
     )
 
@@ -214,49 +226,67 @@ SHOWABLE: Final = {
 }
 
 
-def win_shares(first: Ends, second: Ends) -> Ends:
-    """Of each unit the share of pairs of runs in which the first costs less, ties half: (n, 1).
+def win_shares(first: Ends, second: Ends, pairs: BoolArray | None = None) -> Ends:
+    """Of each unit the share of its pairs of runs in which the first costs less, ties half: (n, 1).
 
-    All pairs count, so that numbers of runs may differ. The lower ends are the wins that are sure,
-    the upper ones those possible.
+    The lower ends are the wins that are sure, the upper ones those possible. All pairs count, so
+    that numbers of runs may differ, or those in `pairs`, (n, R, R').
     """
-    sure = _beaten(first.upper, second.lower)
-    censored = first.censored or second.censored
-    return Ends(lower=sure, upper=_beaten(first.lower, second.upper) if censored else sure)
+    if pairs is None:
+        pairs = _both(first, second)
+
+    def shares(one: FloatArray, two: FloatArray, unknown: float) -> FloatArray:
+        ours, theirs = one[:, :, np.newaxis], two[:, np.newaxis]
+        points = np.where(pairs, (ours < theirs) + 0.5 * (ours == theirs), 0.0).sum(axis=(1, 2))
+        counts = pairs.sum(axis=(1, 2))
+        return np.where(counts, points / np.maximum(counts, 1), unknown)[:, np.newaxis]
+
+    sure = shares(first.upper, second.lower, 0.0)
+    if not (first.censored or second.censored) and pairs.any(axis=(1, 2)).all():
+        return Ends(lower=sure, upper=sure)
+    return Ends(lower=sure, upper=shares(first.lower, second.upper, 1.0))
 
 
-def time_ratios(first: Ends, second: Ends, *, resolution: float) -> Ends:
-    """Second over first, of all pairs of runs of each unit: (n, pairs).
+def time_ratios(
+    first: Ends,
+    second: Ends,
+    *,
+    resolution: float,
+    pairs: BoolArray | None = None,
+    failed: Sequence[BoolArray] | None = None,
+) -> Ends:
+    """Second over first, of all pairs of runs of each unit, or of those in `pairs`: (n, pairs).
 
-    A timeout of the first makes it 0 for sure, also where both timed out; a timeout of the second
-    leaves it at least the cutoff over the first. Times below the resolution of the clock count as
-    the resolution.
+    Of two that `failed`, or took infinitely long, it is 1. A timeout of the first alone makes it 0 for sure, one of the
+    second leaves it at least the cutoff over the first; of two that were stopped nothing is known.
+    Times below the resolution of the clock count as the resolution.
     """
     if not 0 < resolution < math.inf:
         raise InputError(f"Expected the clock's resolution to be above 0, got {resolution}.")
+    if pairs is None:
+        pairs = _both(first, second)
     one, two = (ends.map(lambda end: np.maximum(end, resolution)) for ends in (first, second))
-    with np.errstate(invalid="ignore"):
-        lower, upper = (
-            (above[:, np.newaxis, :] / below[:, :, np.newaxis]).reshape(len(above), -1)
-            for above, below in ((two.lower, one.upper), (two.upper, one.lower))
-        )
-    missing = np.isnan(two.lower[:, np.newaxis, :] + one.lower[:, :, np.newaxis])
-    both = ~missing.reshape(lower.shape)
-    # inf/inf: nobody knows, so anything is possible.
-    return Ends(
-        lower=np.where(both & np.isnan(lower), 0.0, lower),
-        upper=np.where(both & np.isnan(upper), np.inf, upper),
-    )
+    lost = [np.isinf(first.lower), np.isinf(second.lower)]
+    if failed is not None:
+        lost = [endless | mask for endless, mask in zip(lost, failed, strict=True)]
+    tied = lost[0][:, :, np.newaxis] & lost[1][:, np.newaxis]
+    # A unit without a pair keeps one of which nothing is known.
+    empty = ~pairs.any(axis=(1, 2))
+    ends = []
+    for above, below, unknown in ((two.lower, one.upper, 0.0), (two.upper, one.lower, np.inf)):
+        with np.errstate(invalid="ignore"):
+            ratios = above[:, np.newaxis] / below[:, :, np.newaxis]
+        ratios = np.where(tied, 1.0, np.where(np.isnan(ratios), unknown, ratios))
+        ratios = np.where(pairs, ratios, np.nan)
+        ratios[empty, 0, 0] = unknown
+        ends.append(ratios.reshape(len(ratios), -1))
+    return Ends(lower=ends[0], upper=ends[1])
 
 
-def _beaten(one: FloatArray, two: FloatArray) -> FloatArray:
-    """The share of pairs in which the first is less, ties half: (n, 1)."""
-    score, pairs = np.zeros(len(one)), np.zeros(len(one))
-    for a in one.T:
-        for b in two.T:
-            score += (a < b) + 0.5 * (a == b)
-            pairs += ~(np.isnan(a) | np.isnan(b))
-    return np.asarray((score / pairs)[:, np.newaxis])
+def _both(first: Ends, second: Ends) -> BoolArray:
+    """All pairs of runs, (n, R, R')."""
+    one, two = (~np.isnan(ends.lower) for ends in (first, second))
+    return np.asarray(one[:, :, np.newaxis] & two[:, np.newaxis])
 
 
 def _solved(sample: Sample) -> tuple[Ends, ...]:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
+from truecost.runs import NO_SEED
 from truecost.stats import ordering
 from truecost.stats.random import Rng, generator
 from truecost.stats.variance import run_means
@@ -198,6 +199,9 @@ class Sample:
     failed
         Which runs were not solved, and lose against every solved one whatever they are charged;
         None where costs alone decide.
+    seeds
+        Of each run, `NO_SEED` where there is none; None where nobody knows, and all seeds are taken
+        for different ones.
     low, high
         The range of a cost; infinite where it is not known.
     design
@@ -220,6 +224,7 @@ class Sample:
     times: tuple[Ends, ...]
     solved: tuple[Ends, ...] | None = None
     failed: tuple[BoolArray, ...] | None = None
+    seeds: tuple[IntArray, ...] | None = None
     low: float = -math.inf
     high: float = math.inf
     design: Design = Design()
@@ -288,6 +293,38 @@ class Sample:
             for each, failed in zip(self.costs, self.failed, strict=True)
         )
 
+    @property
+    def pairs(self) -> BoolArray:
+        """Which pairs of runs of the two configurations are compared, (n, R, R').
+
+        Two runs with the same seed are not independent, so they are left out where every unit has
+        other pairs. Else all pairs are those with the same seed, which is another quantity. A unit
+        that has no pair of the kind in question has none here.
+        """
+        same, apart = self._pairs_by_seed()
+        return same if self.same_seed else apart
+
+    @property
+    def same_seed(self) -> bool:
+        """Whether `pairs` are those with the same seed, as with one run each; seeds alone decide."""
+        same, apart = (pairs.any(axis=(1, 2)) for pairs in self._pairs_by_seed())
+        return bool(same.all() and not apart.all())
+
+    @property
+    def common_seeds(self) -> bool:
+        """Whether some runs of the two configurations have the same seed."""
+        return bool(self._pairs_by_seed()[0].any())
+
+    def _pairs_by_seed(self) -> tuple[BoolArray, BoolArray]:
+        """The pairs of runs with the same seed, and the others."""
+        first, second = (~np.isnan(ends.lower) for ends in self.costs)
+        runs = np.asarray(first[:, :, np.newaxis] & second[:, np.newaxis])
+        if self.seeds is None:
+            return np.zeros_like(runs), runs
+        one, two = (seeds[:, :, np.newaxis] for seeds in self.seeds)
+        same = runs & (one == two.transpose(0, 2, 1)) & (one != NO_SEED)
+        return same, runs & ~same
+
     def means(self, place: int, side: Side) -> FloatArray:
         """The unit means of one configuration by the end that is safe for this side."""
         means, _ = run_means(self.costs[place].pick(side))
@@ -305,16 +342,15 @@ class Sample:
         return replace(shuffled, order="drawn" if rng is None else "seeded")
 
     def __getitem__(self, units: BoolArray | IntArray) -> "Sample":
-        costs = tuple(each[units] for each in self.costs)
-        times = costs if self.times is self.costs else tuple(each[units] for each in self.times)
-        solved = None if self.solved is None else tuple(each[units] for each in self.solved)
-        failed = None if self.failed is None else tuple(each[units] for each in self.failed)
+        costs = tuple(ends[units] for ends in self.costs)
+        times = costs if self.times is self.costs else tuple(ends[units] for ends in self.times)
         return replace(
             self,
             costs=costs,
             times=times,
-            solved=solved,
-            failed=failed,
+            solved=None if self.solved is None else tuple(ends[units] for ends in self.solved),
+            failed=None if self.failed is None else tuple(mask[units] for mask in self.failed),
+            seeds=None if self.seeds is None else tuple(row[units] for row in self.seeds),
             design=self.design[units],
         )
 

@@ -5,7 +5,7 @@ from hashlib import sha256
 from truecost.judge.assessment import Assessment
 from truecost.show.blocks import Commands, Section
 from truecost.show.document.context import Context, called
-from truecost.show.document.wording import WORDS
+from truecost.show.document.wording import WORDS, words_of
 from truecost.show.numbers import confidence, counted
 
 BIBTEX = """@software{{truecost, title = {{truecost}}, author = {{{{The truecost authors}}}}, \
@@ -36,7 +36,7 @@ def paper_sentence(assessment: Assessment, context: Context, version: str) -> st
     if statement is None:
         reason = assessment.no_certificate or "no statement is available"
         return f"No guarantee can be given for {context.name}: {reason} ({end})."
-    words = WORDS[statement.quantity]
+    words = words_of(statement)
     upper = statement.side == "upper"
     limit = words.most(statement.limit) if upper else words.least(statement.limit)
     whose = called(assessment, statement.configuration)

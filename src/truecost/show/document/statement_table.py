@@ -7,7 +7,7 @@ from truecost.judge.assessment import Assessment
 from truecost.judge.statements import Statement
 from truecost.show.blocks import Block, Cell, Column, Section, Table, Text, Tone
 from truecost.show.document.context import called, opening
-from truecost.show.document.wording import WORDS
+from truecost.show.document.wording import WORDS, words_of
 from truecost.show.numbers import confidence, number, percent, signed
 
 GRADES: Final[dict[str | None, tuple[str, Tone]]] = {
@@ -120,7 +120,7 @@ def _approximate(assessment: Assessment) -> list[Block]:
 
 def _row(statement: Statement, utility: str | None) -> tuple[Cell, ...]:
     """Return the row of a statement, with the limit of the side that shows something."""
-    words, quantity = WORDS[statement.quantity], statement.quantity
+    words, quantity = words_of(statement), statement.quantity
     worse = statement.grade == "worse" and statement.opposite is not None
     limit = statement.opposite if worse and statement.opposite is not None else statement.limit
     upper = (statement.side == "upper") != worse

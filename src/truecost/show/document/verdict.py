@@ -17,6 +17,7 @@ from truecost.runs import NO_INSTANCE
 from truecost.show.blocks import Fact, Figure, Tone
 from truecost.show.document.about import in_a_line
 from truecost.show.document.context import Context, called, drawing, opening, sure
+from truecost.show.document.wording import with_seed
 from truecost.show.numbers import (
     at_least,
     at_most,
@@ -126,9 +127,15 @@ def _effect(assessment: Assessment, context: Context, criterion: str) -> tuple[s
     comparison, wins = assessment.comparison, assessment.wins
     if criterion == "wins":
         if wins is not None and wins.limit > 0.5:
-            return "better", f"it wins at least {share_at_least(wins.limit)} of the runs"
+            return (
+                "better",
+                f"it wins at least {share_at_least(wins.limit)} of the runs{with_seed(wins)}",
+            )
         if wins is not None and wins.opposite is not None and wins.opposite < 0.5:
-            return "worse", f"it wins at most {share_at_most(wins.opposite)} of the runs"
+            return (
+                "worse",
+                f"it wins at most {share_at_most(wins.opposite)} of the runs{with_seed(wins)}",
+            )
     elif comparison is not None and comparison.upper is not None and comparison.lower is not None:
         utility = assessment.log.utility is not None
         what = "expected utility" if utility else "mean cost"

@@ -8,6 +8,7 @@ from truecost.show.blocks import Block, Cell, Column, Document, Section, Table, 
 from truecost.show.document.context import Context, opening, sure
 from truecost.show.document.runs import left_out
 from truecost.show.document.statement_table import what_is_shown
+from truecost.show.document.wording import with_seed
 from truecost.show.numbers import (
     at_least,
     at_most,
@@ -58,11 +59,11 @@ def _verdict(assessment: Assessment, comparison: Comparison, context: Context) -
     if assessment.primary == "wins" and wins is not None:
         lower, upper = wins.limit, 1.0 if wins.opposite is None else wins.opposite
         if wins.grade == "better":
-            return f"{certain}, {new} wins at least {share_at_least(lower)} of new runs."
+            return f"{certain}, {new} wins at least {share_at_least(lower)} of new runs{with_seed(wins)}."
         if wins.grade == "worse":
-            return f"{certain}, {new} wins at most {share_at_most(upper)} of new runs."
+            return f"{certain}, {new} wins at most {share_at_most(upper)} of new runs{with_seed(wins)}."
         return (
-            f"{new} wins between {share_at_least(lower)} and {share_at_most(upper)} of new runs "
+            f"{new} wins between {share_at_least(lower)} and {share_at_most(upper)} of new runs{with_seed(wins)} "
             f"against {old} ({both})."
         )
     if comparison.lower is None or comparison.upper is None:

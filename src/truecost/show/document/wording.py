@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from truecost.judge.statements import Statement
 from truecost.show.numbers import (
     at_least,
     at_most,
@@ -74,3 +75,16 @@ WORDS: Final = {
         signed,
     ),
 }
+
+
+def words_of(statement: Statement) -> Wording:
+    """Return the words for a statement's quantity, which say where runs had the same seed."""
+    words = WORDS[statement.quantity]
+    return (
+        words._replace(label=f"{words.label}, with the same seed") if statement.same_seed else words
+    )
+
+
+def with_seed(statement: Statement) -> str:
+    """Return what to add to "of the runs" where only runs with the same seed were compared."""
+    return " with the same seed" if statement.same_seed else ""
