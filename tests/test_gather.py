@@ -17,7 +17,7 @@ import scenarios
 from commands import Ended, run
 from starting import Starter
 
-from truecost import InputError, Journal, Scenario, Status, gather
+from truecost import InputError, Journal, Scenario, Status, gather, import_runs
 from truecost.campaigns.campaign import Progress
 from truecost.campaigns.gather import design_of, forecast, tasks
 from truecost.matrix import provenance
@@ -503,6 +503,27 @@ def test_irace_target_runners(tmp_path: Path) -> None:
         assert (status, seconds) == (Status.SOLVED, 0.5)
         assert value == len("--" + names[name]) + seed % 10
         assert seed == scenario.run_seed(instance, number)
+
+
+def test_separate_seeds(tmp_path: Path) -> None:
+    """`seeds = "separate"` would give configurations the same seeds, or journals of common seeds
+    would be continued with others.
+    """
+    path = scenarios.write(tmp_path)
+    sizes = {"configurations": 3, "instances": 2, "runs": 2, "pin": False}
+    gather(Scenario.read(path), tmp_path / "common.db", **sizes)
+    path.write_text('seeds = "separate"\n' + path.read_text())
+    scenario = Scenario.read(path)
+    gather(scenario, tmp_path / "separate.db", **sizes)
+    common, separate = (
+        import_runs(tmp_path / name).matrix.seeds for name in ("common.db", "separate.db")
+    )
+    assert common is not None
+    assert separate is not None
+    assert np.unique(common).size == 4
+    assert np.unique(separate).size == 12
+    with pytest.raises(InputError, match="seeds"):
+        gather(scenario, tmp_path / "common.db", **sizes)
 
 
 def test_info_while_it_is_written(starter: Starter, tmp_path: Path) -> None:

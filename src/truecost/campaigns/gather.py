@@ -87,12 +87,13 @@ def design_of(
 def tasks(scenario: Scenario, design: RunDesign, done: np.ndarray) -> Iterator[Task]:
     """The runs of a design that are not done, in S* order."""
     for number, place, configuration in np.argwhere(~done).tolist():
-        instance = design.instances[place]
+        instance, who = design.instances[place], design.configurations[configuration]
+        drawn = f"{instance.name} of {who.name}" if scenario.separate_seeds else instance.name
         yield Task(
-            configuration=design.configurations[configuration],
+            configuration=who,
             instance=instance,
             number=number,
-            seed=scenario.run_seed(instance.name, number),
+            seed=scenario.run_seed(drawn, number),
         )
 
 

@@ -52,6 +52,7 @@ class _File(TomlTable):
 
     name: str
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
+    seeds: Literal["common", "separate"] = "common"
     target: Target
     answer: AnswerFormat | None = None
     space: _SpaceTable
@@ -81,6 +82,8 @@ class Scenario:
         are asked for.
     families
         Whether instances have families, so that these are run one after the other.
+    separate_seeds
+        Whether `gather` draws seeds for each configuration, instead of the same for all.
     """
 
     path: Path
@@ -96,6 +99,7 @@ class Scenario:
     generator: tuple[str, ...] | None = None
     endless: bool = False
     families: bool = False
+    separate_seeds: bool = False
 
     @property
     def folder(self) -> Path:
@@ -135,6 +139,7 @@ class Scenario:
             **({} if self.default is None else {"default": self.default}),
             "limits": self.limits.model_dump(mode="json"),
             **({} if self.generator is None else {"generator": list(self.generator)}),
+            **({"seeds": "separate"} if self.separate_seeds else {}),
         }
 
     def _programs(self) -> dict[str, str]:
@@ -267,6 +272,7 @@ def _from_file(file: _File, path: Path) -> Scenario:
         generator=file.instances.generator,
         endless=file.instances.generator is not None and file.instances.count is None,
         families=file.instances.families is not None,
+        separate_seeds=file.seeds == "separate",
     )
     _check_target(scenario)
     _check_reports(scenario)
