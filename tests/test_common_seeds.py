@@ -15,6 +15,7 @@ from truecost.matrix.pairing import paired
 from truecost.runs import NO_SEED, Trajectory
 from truecost.stats import quantities
 from truecost.stats.assumptions import DIFFERENT_SEEDS, SAME_SEED, SEEDS, SEPARATE_SEEDS
+from truecost.stats.inversion import QuantileOf
 from truecost.stats.limits import limit
 from truecost.stats.sample import Ends, Sample
 
@@ -134,7 +135,7 @@ def test_a_unit_without_pairs_of_its_kind_counts_against_the_limit() -> None:
     costs = np.array([[[1.0], [1.0]], [[2.0], [2.0]]])
     seeds = np.array([[[7], [8]], [[7], [9]]])
     sample = replace(Sample.of(*costs), seeds=tuple(seeds))
-    wins = quantities.win_shares(*sample.costs, sample.pairs)
+    wins = quantities.win_shares(*sample.costs, pairs=sample.pairs)
     assert wins.lower.ravel().tolist() == [0.0, 1.0]
     assert wins.upper.ravel().tolist() == [1.0, 1.0]
     ratios = quantities.time_ratios(*sample.times, resolution=0.01, pairs=sample.pairs)
@@ -148,7 +149,7 @@ def test_speed_ups_leave_out_pairs_with_one_seed() -> None:
     seeds = np.array([[[1, 2]], [[1, 2]]])
     sample = replace(Sample.of(*costs), seeds=tuple(seeds))
     ratios = quantities.speed_up().numbers(sample, "lower")
-    assert isinstance(ratios, quantities.QuantileOf)
+    assert isinstance(ratios, QuantileOf)
     assert sorted(ratios.values[~np.isnan(ratios.values)].tolist()) == [0.2, 20.0]
 
 
@@ -179,7 +180,7 @@ def test_compared_versions_keep_their_seeds() -> None:
         )
         for k in range(2)
     ]
-    both = paired(*logs, [None, None], ["old.csv", "new.csv"]).matrix
+    both = paired(logs[0], logs[1], [None, None], ["old.csv", "new.csv"]).matrix
     assert both.seeds is not None
     assert (both.seeds[0, :, 1] == NO_SEED).all()
     assert (both.seeds[1] == seeds[1]).all()

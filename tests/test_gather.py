@@ -510,7 +510,7 @@ def test_separate_seeds(tmp_path: Path) -> None:
     would be continued with others.
     """
     path = scenarios.write(tmp_path)
-    sizes = {"configurations": 3, "instances": 2, "runs": 2, "pin": False}
+    sizes: dict[str, Any] = {"configurations": 3, "instances": 2, "runs": 2, "pin": False}
     gather(Scenario.read(path), tmp_path / "common.db", **sizes)
     path.write_text('seeds = "separate"\n' + path.read_text())
     scenario = Scenario.read(path)

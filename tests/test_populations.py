@@ -4,9 +4,8 @@ the counting itself notices a wrong rule.
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
 
-from bench.populations.__main__ import count
+from bench.populations.__main__ import BADGE, count, rejected, sharpness
 from bench.populations.sources import Population, Truth, made_up
 from bench.populations.ways import WAYS
 
@@ -19,16 +18,9 @@ CELLS = [
     ("rare timeouts", "tuned, tested on 50"),
     ("nested", "27 families of 10"),
     ("nested", "30 of a benchmark of 40"),
+    ("lognormal 1", "fixed, 40 with common seeds"),
+    ("0/1", "4 seeds on 10 instances"),
 ]
-
-
-def rejected(counts: dict[str, list[int]], delta: float) -> list[str]:
-    """The statements that were wrong more often than δ by more than chance."""
-    return [
-        kind
-        for kind, (made, missed) in counts.items()
-        if binomtest(missed, made, delta, alternative="greater").pvalue < 1e-4
-    ]
 
 
 @pytest.mark.parametrize(("population", "way"), CELLS)
@@ -37,6 +29,16 @@ def test_statements_hold_as_often_as_they_say(population: str, way: str) -> None
     counts = count(POPULATIONS[population], WAYS[way], 0.2, TRIALS, set())
     assert counts["cost"][0] == TRIALS
     assert rejected(counts, 0.2) == []
+    assert counts[BADGE][0] > 10
+
+
+def test_sharpness_is_counted_where_it_is_true() -> None:
+    """Power would be counted for configurations that are no better, or widths against nothing."""
+    cell = sharpness(POPULATIONS["lognormal 1"], WAYS["fixed, 30"], 0.2, 20)
+    assert cell["shown"]["mean"][0] == 20
+    assert cell["shown"]["wins"][1] > 10
+    assert 0.3 < cell["widths"]["cost"] < 1.0
+    assert 0.3 < cell["widths"]["difference"] < 1.0
 
 
 def test_counting_notices_the_wrong_unit() -> None:

@@ -1,8 +1,8 @@
-"""The populations: examples, tables of others where they are beside the repository, made-up ones."""
+"""The populations: examples, made-up ones, and tables of others."""
 
 import csv
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +13,15 @@ from truecost.matrix import CostMatrix
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-# Files of others, beside the repository; passed over where they are not.
-BESIDE = Path(__file__).parents[3] / "shared" / "data"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Population:
-    """Costs (M, P, R) of configurations on all instances there are, and the family of each."""
+    """Costs (M, P, R) of configurations on all instances there are, and the family of each.
+
+    Configuration 0 is the default. `improvable` says that comparisons with one fixed beforehand
+    take the best one, not one that is no better.
+    """
 
     name: str
     costs: FloatArray
@@ -27,6 +29,7 @@ class Population:
     high: float
     cutoff: float | None = None
     families: IntArray | None = None
+    improvable: bool = False
 
     def draw(
         self,
@@ -37,14 +40,18 @@ class Population:
         *,
         prefix: str = "i",
         sort: bool = False,
+        common_seeds: bool = False,
     ) -> CostMatrix:
         """A matrix of some configurations on instances drawn with replacement, or on given ones;
-        each run with a seed of its own, sorted by the first configuration's cost if asked for.
+        each run with a seed of its own, or one that all configurations have in common; sorted by
+        the first configuration's cost if asked for.
         """
         if isinstance(instances, int):
             instances = rng.integers(self.costs.shape[1], size=instances)
         shape = (len(configurations), instances.size, runs)
         seeds = rng.integers(self.costs.shape[2], size=shape)
+        if common_seeds:
+            seeds[:] = seeds[0]
         costs = np.take_along_axis(self.costs[configurations][:, instances], seeds, axis=2)
         if sort:
             costs = costs[:, np.argsort(costs[0].mean(axis=1), kind="stable")]
@@ -56,7 +63,17 @@ class Population:
             self.low,
             self.high,
             cutoff=self.cutoff,
+            seeds=np.arange(costs[0].size).reshape(1, *shape[1:]).repeat(shape[0], axis=0)
+            if common_seeds
+            else None,
         )
+
+    def with_better(self) -> "Population":
+        """The same with a default that three in four configurations beat on average."""
+        order = self.costs.mean(axis=(1, 2)).argsort()
+        default = order[3 * order.size // 4]
+        places = [default, *(place for place in range(order.size) if place != default)]
+        return replace(self, costs=self.costs[places], improvable=True)
 
     def equal(self) -> "Population":
         """The same instances with the same costs for every configuration, shuffled on each instance:
@@ -66,8 +83,7 @@ class Population:
         m, p, r = self.costs.shape
         mixed = self.costs.transpose(1, 0, 2).reshape(p, m * r)
         costs = np.stack([rng.permuted(mixed, axis=1) for _ in range(min(m, 20))])
-        changes = {"name": f"{self.name}, all equal", "costs": costs}
-        return Population(**{**self.__dict__, **changes})
+        return replace(self, name=f"{self.name}, all equal", costs=costs)
 
 
 class Truth:
@@ -102,27 +118,23 @@ class Truth:
         two = self.population.costs[int(default)][:, np.newaxis]
         return float(((one < two) + 0.5 * (one == two)).mean(axis=(1, 2)) @ self.weights)
 
-    def speed_up(self, name: str, default: str) -> tuple[float, float]:
-        """The least and the largest median of default over configuration; timeouts are longer than
-        any other run, and of two the ratio is unknown.
+    def speed_up(self, name: str, default: str) -> float:
+        """The median of default over configuration; timeouts are longer than any other run, and two
+        tie.
         """
         cutoff = self.population.cutoff or np.inf
         one = np.maximum(self.population.costs[int(name)][:, :, np.newaxis], 0.01)
         two = np.maximum(self.population.costs[int(default)][:, np.newaxis], 0.01)
         with np.errstate(invalid="ignore"):
             ratios = np.where(two >= cutoff, np.inf, two) / np.where(one >= cutoff, np.inf, one)
+        values = np.where(np.isnan(ratios), 1.0, ratios).ravel()
         weights = np.broadcast_to(self.weights[:, None, None] / ratios[0].size, ratios.shape)
-        medians = []
-        for unknown in (0.0, np.inf):
-            values = np.where(np.isnan(ratios), unknown, ratios).ravel()
-            order = values.argsort()
-            place = np.searchsorted(weights.ravel()[order].cumsum(), 0.5 - 1e-9)
-            medians.append(float(values[order][place]))
-        return medians[0], medians[1]
+        order = values.argsort()
+        return float(values[order][np.searchsorted(weights.ravel()[order].cumsum(), 0.5 - 1e-9)])
 
 
-def populations() -> Iterator[Population]:
-    """All that are available here."""
+def populations(data: Path) -> Iterator[Population]:
+    """All that are available: examples, made-up ones, and those with files in a folder."""
     for name in ("clasp", "kissat", "lkh", "kissat-large"):
         matrix = truecost.load_example(name)
         top = float(matrix.high)
@@ -134,7 +146,7 @@ def populations() -> Iterator[Population]:
         if name == "kissat":
             yield example.equal()
     yield from made_up()
-    yield from beside()
+    yield from of_others(data)
 
 
 def made_up() -> Iterator[Population]:
@@ -173,9 +185,9 @@ def made_up() -> Iterator[Population]:
     yield Population(name="nested", costs=nested, low=0.0, high=1.0, families=families)
 
 
-def beside() -> Iterator[Population]:
-    """SAT Competitions and ASlib scenarios, where they are beside the repository."""
-    table, labels = BESIDE / "sat" / "sat2020-par2.csv", BESIDE / "sat" / "sat2020-families.csv"
+def of_others(data: Path) -> Iterator[Population]:
+    """SAT Competitions and ASlib scenarios, where the folder has them."""
+    table, labels = data / "sat" / "sat2020-par2.csv", data / "sat" / "sat2020-families.csv"
     if table.exists():
         with table.open() as file:
             head, *rows = list(csv.reader(file))
@@ -192,14 +204,14 @@ def beside() -> Iterator[Population]:
             cutoff=5_000.0,
             families=np.array([codes[family[name]] for name in names]),
         )
-    table = BESIDE / "sat" / "main2023.csv"
+    table = data / "sat" / "main2023.csv"
     if table.exists():
         with table.open() as file:
             head, *rows = list(csv.reader(file))
         cells = [[float(cell) for cell in row[1 : len(head)]] for row in rows]
         costs = np.array(cells).T[:, :, np.newaxis]
         yield Population(name="SAT 2023", costs=costs, low=0.0, high=10_000.0, cutoff=5_000.0)
-    for folder in sorted((BESIDE / "aslib").glob("*/")):
+    for folder in sorted((data / "aslib").glob("*/")):
         matrix = truecost.import_runs(folder).matrix
         whole = ~np.isnan(matrix.costs).any(axis=(0, 2))
         yield Population(

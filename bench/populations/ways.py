@@ -53,8 +53,12 @@ def some(population: Population, rng: np.random.Generator, most: int) -> list[in
 
 
 def best_two(population: Population, rng: np.random.Generator) -> list[int]:
-    """The default and a configuration that is no better: a statement that it is would be false."""
+    """The default and a configuration that is no better: a statement that it is would be false. Of
+    an improvable population, the best one.
+    """
     means = population.costs.mean(axis=(1, 2))
+    if population.improvable:
+        return [0, int(means.argmin())]
     worse = np.flatnonzero(means >= means[0])[1:] if len(means) > 1 else np.array([0])
     closest = worse[np.argsort(means[worse])[:3]] if worse.size else np.array([len(means) - 1])
     return [0, int(rng.choice(closest))]
@@ -241,12 +245,39 @@ def benchmark(
     yield Look(runs=runs, asked=asked, weights=weights)
 
 
+def common_seeds(population: Population, rng: np.random.Generator, *, n: int) -> Iterator[Look]:
+    """One configuration, fixed beforehand, and the default with the same two seeds."""
+    pair = best_two(population, rng)
+    runs = population.draw(rng, pair, n, 2, common_seeds=True)
+    asked = {"default": "0", "configuration": str(pair[1]), "chosen": "before", "raced": False}
+    yield Look(runs=runs, asked=asked)
+
+
+def seeds(
+    population: Population, rng: np.random.Generator, *, size: int, runs: int
+) -> Iterator[Look]:
+    """So many fixed instances, with new seeds."""
+    members = np.linspace(0, population.costs.shape[1] - 1, size).astype(int)
+    pair = best_two(population, rng)
+    asked = {
+        "default": "0",
+        "configuration": str(pair[1]),
+        "chosen": "before",
+        "raced": False,
+        "sampled": "seed",
+    }
+    weights = np.zeros(population.costs.shape[1])
+    np.add.at(weights, members, 1 / size)
+    yield Look(runs=population.draw(rng, pair, members, runs), asked=asked, weights=weights)
+
+
 WAYS: dict[str, Way] = {
     "random list, 50": partial(whole_list, n=50),
     "on part, 50": partial(on_part, n=50),
     "race, 60": partial(race, n=60),
     "fixed, 30": partial(fixed, n=30),
     "fixed, 30 sorted": partial(fixed, n=30, sort=True),
+    "fixed, 40 with common seeds": partial(common_seeds, n=40),
     "tuned, tested on 50": partial(tuned, n=50),
     "tuned, sorted test of 20": partial(tuned, n=20, sort=True),
     "test watched to 60": partial(watched, n=60),
@@ -257,9 +288,19 @@ WAYS: dict[str, Way] = {
     "27 families of 10, list": partial(
         families, number=27, each=10, sampled="family", chosen="from-list"
     ),
-    # What happens without: this one is expected to fail where families matter.
     "27 families of 10, as instances": partial(families, number=27, each=10, sampled="instance"),
     "a mix of 6 families of 12": partial(mixed, each=12),
     "30 of a benchmark of 40": partial(benchmark, size=40, n=30),
     "all of a benchmark of 40": partial(benchmark, size=40, n=40),
+    "40 seeds on 1 instance": partial(seeds, size=1, runs=40),
+    "4 seeds on 10 instances": partial(seeds, size=10, runs=4),
 }
+# Ways that take several looks or many draws of labels: they get a part of the trials.
+SLOW = {
+    "test watched to 60": 0.25,
+    "unfinished, then 100": 0.25,
+    "plan grown to 200": 0.5,
+    "a mix of 6 families of 12": 0.25,
+}
+# Expected to fail where families matter.
+WRONG = "27 families of 10, as instances"

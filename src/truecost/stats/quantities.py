@@ -111,7 +111,7 @@ def _solved_differences(sample: Sample, side: Side) -> MeanOf:
 
 
 def _wins(sample: Sample, side: Side) -> MeanOf:
-    return MeanOf(values=win_shares(*sample.ranks, sample.pairs).pick(side)[:, 0])
+    return MeanOf(values=win_shares(*sample.ranks, pairs=sample.pairs).pick(side)[:, 0])
 
 
 # ---- why a sample says nothing -------------------------------------------------------------------
@@ -226,7 +226,7 @@ SHOWABLE: Final = {
 }
 
 
-def win_shares(first: Ends, second: Ends, pairs: BoolArray | None = None) -> Ends:
+def win_shares(first: Ends, second: Ends, *, pairs: BoolArray | None = None) -> Ends:
     """Of each unit the share of its pairs of runs in which the first costs less, ties half: (n, 1).
 
     The lower ends are the wins that are sure, the upper ones those possible. All pairs count, so
