@@ -108,6 +108,29 @@ def export(
         _prepare(folder, builtin, _generated(text, builtin, size, count, seed, instances))
         return folder / "scenario.toml"
     _prepare(folder, builtin, text)
+    names = _write_instances(folder, builtin, recipe, count, seed, progress)
+    lines = ["instance", *names]
+    if builtin.suffix == ".tsp":
+        paths, store = [folder / instance for instance in names], folder / "references.csv"
+        references = tsp.references(paths, store, workers=workers, progress=progress)
+        lines = ["instance,specifics,agreeing"]
+        lines += [
+            f"{instance},{reference.length},{reference.agreeing}"
+            for instance, reference in zip(names, references, strict=True)
+        ]
+    _write(folder / "instances.csv", "\n".join([*lines, ""]))
+    return folder / "scenario.toml"
+
+
+def _write_instances(
+    folder: Path,
+    builtin: Builtin,
+    recipe: Size,
+    count: int,
+    seed: int,
+    progress: Callable[[str, int, int], None] | None,
+) -> list[str]:
+    """Write the instances that are missing; return the names of all, relative to the folder."""
     (folder / "instances").mkdir(exist_ok=True)
     names = [
         f"instances/{recipe.kind}-{seed}-{number:04d}{builtin.suffix}"
@@ -122,17 +145,7 @@ def export(
             _write(path, recipe.make(rng, path.stem))
         if progress is not None:
             progress("instances", number, count)
-    lines = ["instance", *names]
-    if builtin.suffix == ".tsp":
-        paths, store = [folder / instance for instance in names], folder / "references.csv"
-        references = tsp.references(paths, store, workers=workers, progress=progress)
-        lines = ["instance,specifics,agreeing"]
-        lines += [
-            f"{instance},{reference.length},{reference.agreeing}"
-            for instance, reference in zip(names, references, strict=True)
-        ]
-    _write(folder / "instances.csv", "\n".join([*lines, ""]))
-    return folder / "scenario.toml"
+    return names
 
 
 def _generated(
