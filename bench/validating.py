@@ -10,6 +10,7 @@ import numpy as np
 
 from truecost.race.stopping import OFTEN, PILOT, StoppingRule
 from truecost.stats import forecast, scanning
+from truecost.stats.quantities import WINS
 
 DELTA, SIMULATIONS = 0.05, 100
 
@@ -62,7 +63,9 @@ def _fixed(share: float, rng: np.random.Generator) -> int:
 def _validated(share: float, budget: int, rng: np.random.Generator) -> tuple[str, int]:
     won = rng.random(budget) < share
     costs = np.stack([1.0 - won, won], axis=-1)[np.newaxis]
-    rule = StoppingRule(rounds=1, planned=budget, delta=DELTA, primary="wins", low=0.0, high=1.0)
+    rule = StoppingRule(
+        rounds=1, planned=budget, delta=DELTA, quantity=WINS, threshold=0.5, low=0.0, high=1.0
+    )
     # What is shown once stays shown: when it was first is found by halving.
     few, shown = 0, budget
     while shown - few > 1:

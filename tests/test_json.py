@@ -60,7 +60,11 @@ def check(line: str, printed: str) -> None:
         "certify kissat",
         "certify table.csv",
         "info lkh",
+        "info gather.db",
         "info search.db",
+        "watch gather.db",
+        "watch search.db",
+        "watch validation.db",
         "report table.csv --splits 20",
         "bound lkh",
         "bound --within 1 --across 2 --instances 9 --high 5 --epsilon 1",
@@ -84,7 +88,8 @@ def test_outputs_keep_to_the_schema(
     rows = [f"{c},i{i},{(3 * c + i) % 7}" for c in range(3) for i in range(9)]
     Path("table.csv").write_text("\n".join(["configuration,instance,cost", *rows]) + "\n")
     journals = Path(__file__).parent / "data" / "journals"
-    Path("search.db").write_bytes(next(iter(sorted(journals.glob("*.db")))).read_bytes())
+    for kind in ("gather", "search", "validation"):
+        Path(f"{kind}.db").write_bytes((journals / f"{kind}.db").read_bytes())
     ended = run(*line.split(), "--json")
     assert ended.returncode in (0, 1), ended.stderr
     check(line, ended.stdout)

@@ -33,11 +33,13 @@ from truecost.campaigns.validate import Validated, validate
 from truecost.journal.validationlog import import_of
 from truecost.judge.assessment import AUDITED
 from truecost.judge.looks import of_round
-from truecost.race.stopping import HOPELESS, StoppingRule
+from truecost.race.stopping import HOPELESS, StoppingRule, criterion
 from truecost.running.instances import prepare
+from truecost.runs import Status, Watched
 from truecost.stats import forecast, scanning
 from truecost.stats.forecast import Goal
 from truecost.stats.inversion import PLANNED_BETS
+from truecost.stats.quantities import DIFFERENCE
 
 HERE = Path(__file__).parent
 DATA = HERE / "data"
@@ -76,6 +78,12 @@ def go(here: Scenario, **options: Any) -> Validated:
     return validate(validations.log(winner, default), here, asked.pop("journal", "v.db"), **asked)
 
 
+def mean_rule(**changed: Any) -> StoppingRule:
+    """A rule about the difference of means, one run on an instance, costs from 0."""
+    usual = {"rounds": 1, "quantity": DIFFERENCE, "threshold": 0.0, "low": 0.0}
+    return StoppingRule(**{**usual, **changed})
+
+
 def test_it_stops_when_it_is_shown(here: Scenario) -> None:
     """A clear winner would take the whole budget, or be told otherwise than its journal tells it."""
     told: list[Progress] = []
@@ -84,11 +92,14 @@ def test_it_stops_when_it_is_shown(here: Scenario) -> None:
     assert found.shown
     assert found.stop.runs == 2 * found.stop.instances < 50
     assert told[-1].estimate < -10
-    assert (told[-1].primary, told[-1].budget.amount) == ("mean", 100)
+    assert (told[-1].quantity, told[-1].budget.amount) == ("difference", 100)
+    # The limits of the last look, and how all runs ended.
+    assert told[-1].interval[0] < told[-1].estimate < told[-1].interval[1] < 0
+    assert told[-1].outcomes == {Status.SOLVED: found.runs}
     # From the journal alone, the same.
     again = assess(import_runs("v.db"))
     assert said(replace(found, assessment=again)) == said(found)
-    assert again.trajectory.watched == (1, "mean", 50)
+    assert again.trajectory.watched == Watched(1, "mean", 50)
     comparison = again.comparison
     assert comparison is not None
     assert comparison.upper is not None
@@ -99,7 +110,7 @@ def test_it_stops_when_it_is_shown(here: Scenario) -> None:
     test = import_runs("v.db").test
     assert test is not None
     assert len(test.instances) == found.stop.instances
-    rule = StoppingRule(rounds=1, planned=50, delta=0.05, primary="mean", low=0, high=110)
+    rule = mean_rule(planned=50, delta=0.05, high=110)
     costs = test.costs.transpose(2, 1, 0)
     looks = [rule.decide(costs, pairs, 10) for pairs in range(1, found.stop.instances + 1)]
     assert [look and look.why for look in looks] == [*[None] * (len(looks) - 1), "better"]
@@ -594,8 +605,9 @@ def test_a_winner_that_is_none(draw: Callable[..., Any], primary: Any) -> None:
     delta.
     """
     rng, simulations, instances, delta = np.random.default_rng(17), 2000, 150, 0.1
-    rule = StoppingRule(
-        rounds=1, planned=instances, delta=delta, primary=primary, low=0.0, high=10.0
+    quantity, threshold = criterion(primary)
+    rule = mean_rule(
+        planned=instances, delta=delta, high=10.0, quantity=quantity, threshold=threshold
     )
     shown = 0
     for costs in draw(rng, (simulations, 1, instances, 2)):
@@ -612,7 +624,7 @@ def test_looks_after_every_instance_are_one_look() -> None:
     """
     rng, rows = np.random.default_rng(3), []
     for costs in _timeouts(rng, (30, 1, 60, 2)):
-        rule = StoppingRule(rounds=1, planned=40, delta=0.3, primary="mean", low=0.0, high=10.0)
+        rule = mean_rule(planned=40, delta=0.3, high=10.0)
         looks = [
             forecast.is_shown(rule.goal(costs, pairs), 0.3, planned=40) for pairs in range(1, 61)
         ]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from truecost.errors import InputError
 
@@ -159,15 +159,25 @@ class Step(NamedTuple):
 
 
 class Watched(NamedTuple):
-    """Test runs that were looked at instance by instance; what was fixed beforehand.
+    """Test runs of a validation; what was fixed beforehand.
 
-    The most runs on an instance there were to be, what was to decide, and for how many instances
-    the limits were planned.
+    The most runs on an instance, what was to decide (with a margin of non-inferiority, if any), for
+    how many sampling units limits were planned, and what statements are about, as
+    `truecost.judge.scope` has it.
     """
 
     rounds: int
     primary: str
     planned: int
+    margin: str | None = None
+    sampled: Literal["instance", "family"] = "instance"
+    about: Literal["new", "these"] = "new"
+    population: int | None = None
+
+    @property
+    def usual(self) -> bool:
+        """Whether statements are about new instances like these."""
+        return (self.sampled, self.about) == ("instance", "new")
 
 
 class RunPlan(NamedTuple):

@@ -4,9 +4,10 @@ they are, and when a first look says that the scenario is wrong.
 
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Literal, TypedDict
@@ -45,8 +46,10 @@ class Progress:
     configurations, instances
         How many a search has proposed, and on how many instances a validation has compared.
     incumbent, estimate, standard_error
-        Of a search: its incumbent, and the training cost of that. Of a validation: the mean
-        difference to the default, or the share of wins, as `primary` says.
+        Of a search: its incumbent, and the training cost of that. Of a validation the estimate of
+        what decides, a `quantity`, and its `interval`: limits that hold at all times.
+    outcomes
+        How the runs ended, those of earlier calls among them.
     """
 
     phase: Literal["runs", "pilot", "training", "held out", "validation"]
@@ -60,7 +63,9 @@ class Progress:
     incumbent: str | None = None
     estimate: float = float("nan")
     standard_error: float = float("nan")
-    primary: str = ""
+    interval: tuple[float, float] = (float("nan"), float("nan"))
+    quantity: str = ""
+    outcomes: Mapping[Status, int] = field(default_factory=dict)
 
     @property
     def share(self) -> float:
@@ -150,7 +155,18 @@ class Campaign:
 
     def make(self, tasks: Iterable[Task], take: Callable[[list[Finished]], None]) -> None:
         """Have these runs made; `take` gets them as they are written down."""
-        self.collector.collect(tasks, take)
+        # Those of the journal are counted before the first new one is written.
+        outcomes = self._outcomes
+
+        def counted(finished: list[Finished]) -> None:
+            outcomes.update(run.outcome.status for run in finished)
+            take(finished)
+
+        self.collector.collect(tasks, counted)
+
+    @cached_property
+    def _outcomes(self) -> Counter[Status]:
+        return Counter(map(Status, self.book.table().status.tolist() if self.watched else ()))
 
     def refuse_failures(self) -> None:
         """Refuse a scenario of which no run ever came through, though the runs were too few to say
@@ -167,7 +183,7 @@ class Campaign:
     def report(self, progress: Progress) -> None:
         """Say how far it is."""
         if self._progress is not None:
-            self._progress(progress)
+            self._progress(replace(progress, outcomes=dict(self._outcomes)))
 
 
 class Collector:

@@ -1,17 +1,20 @@
 """Who is validated against whom, on which instances."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from truecost.errors import InputError
 from truecost.judge.evidence import incumbent_of
+from truecost.matrix.families import FAMILY, FOLDER, families_of
 from truecost.matrix.imported import Import
 from truecost.running.instances import matching, numbered
 from truecost.running.scenario import Scenario
 from truecost.runs import Instance
 from truecost.space.space import Configuration
+
+Families = str | Path | Mapping[str, str]
 
 
 class Contestant(NamedTuple):
@@ -30,15 +33,19 @@ class Entry:
     winner, default
         The two.
     instances
-        Those that the log has no runs on, in the order of use.
+        Those to run on, in the order of use: fresh ones, each family's together where families are
+        sampled; for statements about these instances all of them.
     used
-        How many were left out since it has.
+        How many were left out, since the log has runs on them or on their families.
+    trained
+        Where families are sampled: the family of each instance of the log.
     """
 
     winner: Contestant
     default: Contestant
     instances: tuple[Instance, ...]
     used: int
+    trained: tuple[str, ...] | None = None
 
 
 def entry_of(
@@ -48,20 +55,58 @@ def entry_of(
     instances: str | Sequence[Instance] | None = None,
     configuration: str | None = None,
     default: str | None = None,
+    sampled: str | None = None,
+    about: str | None = None,
+    families: Families | None = None,
 ) -> Entry:
-    """Who is validated against whom, on which instances, or why that cannot be."""
+    """Who is validated against whom, on which instances, or why that cannot be.
+
+    Parameters are those of `truecost.validate`.
+    """
     winner, rival = contestants_of(log, scenario, configuration=configuration, default=default)
     given = numbered(matching(instances, Path.cwd())) if isinstance(instances, str) else instances
-    found: Sequence[Instance] = scenario.instances
+    candidates: Sequence[Instance] = scenario.instances
     if given is not None:
-        # In an order of chance: bets on instances sorted by size would not hold.
-        found = sorted(given, key=scenario.order)
-    fresh = unseen(found, log, [Path.cwd(), scenario.folder])
+        # In a random order: bets on instances sorted by size would not hold.
+        candidates = sorted(given, key=scenario.order)
+    fresh = list(candidates)
+    if about != "these":
+        fresh = unseen(candidates, log, [Path.cwd(), scenario.folder])
+    trained = None
+    if sampled == "family":
+        fresh, trained = _labelled(log, fresh, families)
+        by_family = replace(scenario, families=True).order
+        fresh = sorted(
+            (each for each in fresh if each.extras[FAMILY] not in trained), key=by_family
+        )
     if not fresh:
         raise InputError(
-            f"expected `instances` that the search never saw, got {len(found):,} and all of them are in the log."
+            f"expected `instances` that the search never saw, got {len(candidates):,} and all of "
+            f"them are {'of families ' if sampled == 'family' else ''}in the log."
         )
-    return Entry(winner=winner, default=rival, instances=tuple(fresh), used=len(found) - len(fresh))
+    used = len(candidates) - len(fresh)
+    return Entry(winner=winner, default=rival, instances=tuple(fresh), used=used, trained=trained)
+
+
+def _labelled(
+    log: Import, fresh: Sequence[Instance], families: Families | None
+) -> tuple[list[Instance], tuple[str, ...]]:
+    """The instances, each with its family, and the family of each instance of the log."""
+    if families is None:
+        if not all(FAMILY in each.extras for each in fresh) or log.matrix.families is None:
+            raise InputError(
+                "expected the `families` of the instances, of the log's and of those to run on: a "
+                "csv file with instance and family, 'folder', or a regular expression over the "
+                "names."
+            )
+        return list(fresh), log.matrix.families
+    labels = families_of([each.name for each in fresh], families)
+    pairs = zip(fresh, labels, strict=True)
+    named = [replace(each, extras={**each.extras, FAMILY: label}) for each, label in pairs]
+    used = log.matrix.instances
+    if families == FOLDER and len({Path(name).parent for name in used}) == 1:
+        return named, tuple(Path(name).parent.name or "." for name in used)
+    return named, families_of(used, families)
 
 
 def contestants_of(

@@ -1,21 +1,23 @@
-"""The winner of a search and its default on instances the search never saw, until what is to be
-shown is shown.
+"""The winner of a search and its default on instances the search never saw, until the comparison is
+decided.
 
 Both run on the same instances, each with seeds of its own, in S* order: round by round, instance by
-instance. After every instance the statement that decides is looked at, by limits that hold at all
-times, so that one may stop as soon as it is shown, or shown false, and it stays as sure as it says.
-It also stops where the budget is spent, where instances are used up, and where the rest of the
-budget hardly has a chance to show it any more: the last is a forecast.
+instance, where families are sampled family by family. After every unit the statement that decides
+is looked at, by limits that hold at all times; so it may stop as soon as the statement is shown, or
+shown false. It also stops where the budget is spent, where instances are used up, and where the
+rest of the budget hardly has a chance to show it: the last is a forecast. Statements about these
+very instances take one look, after a number of runs that was fixed beforehand.
 
-What is decided rests on the runs in their order and on nothing else. A validation that was killed
-goes the same way again, and one that stopped for want of budget may go on with a larger one.
+Decisions depend on the runs in their order and on nothing else. A killed validation takes the same
+path again, and one that ran out of budget may continue with a larger one.
 """
 
 import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from pathlib import Path
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +25,7 @@ from numpy.typing import NDArray
 from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Execution, Progress
 from truecost.campaigns.doubts import doubts
-from truecost.campaigns.entry import Entry, entry_of
+from truecost.campaigns.entry import Entry, Families, entry_of
 from truecost.errors import InputError
 from truecost.journal import validationlog
 from truecost.journal.journal import Journal, RunDesign, refuse_changes
@@ -31,36 +33,39 @@ from truecost.journal.table import RunTable
 from truecost.journal.validationlog import Stop, Terms
 from truecost.judge.assess import assess
 from truecost.judge.assessment import Assessment
+from truecost.judge.margin import Margin, NonInferiority
 from truecost.judge.question import Primary
 from truecost.matrix import CostMatrix
+from truecost.matrix.families import FAMILY
 from truecost.matrix.imported import Import
-from truecost.race.stopping import StoppingRule
 from truecost.running.pools.task import Finished, Task
 from truecost.running.scenario import Scenario
 from truecost.runs import NO_SEED, NO_STATUS, Instance, Status, Trajectory
+from truecost.stats.grouping import codes_of
 
 # Most runs of each on an instance, where nobody says and the budget allows more than one.
 RUNS = 5
-# For so many instances, at most, limits are planned where the budget is one of time; more may come.
+# For so many units, at most, limits are planned where the budget is one of time; more may come.
 PLANNED = 100
+SCOPES = (("instance", "new"), ("family", "new"), ("instance", "these"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validated:
-    """What a validation came to.
+    """The result of a validation.
 
     Attributes
     ----------
     entry
         Who, against whom, on what.
     assessment
-        What may be said: of the log, with these runs as its test runs.
+        What can be claimed: about the log, with these runs as its test runs.
     stop
         Where and why it ended.
     runs, cpu, spent
         Runs in all and their CPU seconds; what of the budget they took.
     notes
-        What should make one doubt, each in a sentence.
+        Reasons for doubt, each in a sentence.
     """
 
     scenario: str
@@ -74,8 +79,50 @@ class Validated:
 
     @property
     def shown(self) -> bool:
-        """Whether the winner is shown to be better than the default."""
-        return self.assessment.better
+        """Whether the winner is shown to be better than the default; with a margin, whether it is
+        shown to be at most the margin worse.
+        """
+        answer = self.assessment.beside.non_inferiority
+        if answer is None:
+            return self.assessment.better
+        return isinstance(answer, NonInferiority) and answer.shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Request:
+    """What decides and what statements are about, as asked for; None is as before, or the usual."""
+
+    runs: int | None
+    delta: float
+    primary: Primary | None
+    margin: str | None
+    sampled: str | None
+    about: str | None
+    population: int | None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.delta < 1:
+            raise InputError(f"expected delta between 0 and 1, got {self.delta:g}.")
+        if self.primary not in (None, "mean", "wins"):
+            raise InputError(f"expected `primary` to be mean or wins, got {self.primary!r}.")
+        if self.runs is not None and self.runs < 1:
+            raise InputError(f"expected at least 1 of `runs` on an instance, got {self.runs}.")
+        if (self.sampled or "instance", self.about or "new") not in SCOPES:
+            raise InputError(
+                "expected `sampled` and `about` of a validation to be instance and new, family and "
+                f"new, or instance and these; got {self.sampled or 'instance'} and "
+                f"{self.about or 'new'}."
+            )
+        if self.population is not None and self.about != "these":
+            raise InputError("expected a `population` only with `about` these.")
+        if self.margin is not None and self.primary == "wins":
+            raise InputError("expected no `margin` with wins as `primary`: it is one of mean cost.")
+
+    def like(self, before: Terms | None) -> "_Request":
+        """The same with the scope of a validation that was begun before, where none is asked for."""
+        if before is None or (self.sampled, self.about) != (None, None):
+            return self
+        return replace(self, sampled=before.sampled, about=before.about)
 
 
 def validate(
@@ -90,19 +137,24 @@ def validate(
     runs: int | None = None,
     delta: float = 0.05,
     primary: Primary | None = None,
+    margin: str | None = None,
+    sampled: Literal["instance", "family"] | None = None,
+    about: Literal["new", "these"] | None = None,
+    population: int | None = None,
+    families: Families | None = None,
     **execution: Unpack[Execution],
 ) -> Validated:
-    """Run the winner and the default on instances the log knows nothing of, until what is to be
-    shown is shown.
+    """Run the winner and the default on instances the log has no runs on, until the comparison is
+    decided.
 
     Parameters
     ----------
     log
-        Where winner, default and their parameters come from: what `import_runs` found.
+        Where winner, default and their parameters come from: what `import_runs` returned.
     scenario
         How they are run. Its metric says what a run costs, and must be the log's.
     journal
-        Where runs are kept. A validation that is there goes on; one that is finished is only told
+        Where runs are kept. An unfinished validation continues; a finished one is just reported
         again.
     instances
         A pattern of files from here; instances themselves; None takes those of the scenario. What
@@ -111,30 +163,50 @@ def validate(
         Their names in the log, where not what it says. The scenario's default where it says
         nothing.
     budget
-        `"2h"`, `"500runs"`; None goes on with the last one.
+        `"2h"`, `"500runs"`; None takes the last one.
     runs
-        Most runs of each on an instance: by default 5, and fewer where the budget does not reach so
-        far.
+        Most runs of each on an instance: by default 5, and fewer where the budget does not allow
+        it.
     delta, primary
         As in `assess`.
+    margin
+        `"5%"` or `"0.1"`: stop when it is shown that the winner costs at most this much more than
+        the default.
+    sampled, about, population
+        What statements are about. Family: whole families in random order, all given instances of
+        each; families that were trained on are left out. About these: the expected cost over seeds
+        on this benchmark of `population` instances, all given ones by default; one look, at the
+        number of runs that the budget fixes.
+    families
+        The family of each instance, as in `import_runs`, where log and scenario do not say.
     execution
         As in `gather`.
     """
-    if not 0 < delta < 1:
-        raise InputError(f"expected delta between 0 and 1, got {delta:g}.")
-    if primary not in (None, "mean", "wins"):
-        raise InputError(f"expected `primary` to be mean or wins, got {primary!r}.")
-    if runs is not None and runs < 1:
-        raise InputError(f"expected at least 1 of `runs` on an instance, got {runs}.")
+    asked = Budget.parse(budget) if isinstance(budget, str) else budget
+    if asked is not None and asked.unit == "runs" and asked.amount < 2:
+        raise InputError(f"expected a `budget` for 2 runs at least, got {asked}.")
+    request = _Request(
+        runs=runs,
+        delta=delta,
+        primary=primary,
+        margin=margin,
+        sampled=sampled,
+        about=about,
+        population=population,
+    ).like(_begun(journal))
     read = (
         log if isinstance(log, Import) else Import(kind="matrix", matrix=log, trajectory=_UNKNOWN)
     )
     entry = entry_of(
-        read, scenario, instances=instances, configuration=configuration, default=default
+        read,
+        scenario,
+        instances=instances,
+        configuration=configuration,
+        default=default,
+        sampled=request.sampled,
+        about=request.about,
+        families=families,
     )
-    asked = Budget.parse(budget) if isinstance(budget, str) else budget
-    if asked is not None and asked.unit == "runs" and asked.amount < 2:
-        raise InputError(f"expected a `budget` for 2 runs at least, got {asked}.")
     training = _training(read, scenario, entry)
     with Campaign(scenario, journal, "validate", **execution) as campaign:
         book = campaign.book
@@ -145,16 +217,18 @@ def validate(
             raise InputError(
                 "expected a `budget` for a new validation, 2h or 500runs for instance, got none."
             )
-        entry = replace(entry, instances=_in_order(book, entry))
         terms = validationlog.terms_of(book)
+        entry = replace(entry, instances=_in_order(book, entry, terms))
+        now = _terms(scenario, entry, asked, request)
         if terms is None:
-            workers = campaign.pool.workers
-            terms = _terms(scenario, entry, asked, runs, delta, primary, workers)
+            terms = replace(now, workers=campaign.pool.workers)
             trajectory = replace(
                 read.trajectory, incumbent=entry.winner.name, default=entry.default.name
             )
             validationlog.agree(book, terms, training, trajectory)
-        _check_terms(book, terms, scenario, entry, runs, delta, primary)
+        _check_terms(book, terms, now, request)
+        if terms.about == "these":
+            entry = replace(entry, instances=entry.instances[: terms.planned])
         design = RunDesign(
             configurations=(entry.winner.configuration, entry.default.configuration),
             instances=entry.instances,
@@ -167,6 +241,7 @@ def validate(
             campaign.refuse_failures()
         assert watch.stop is not None  # noqa: S101 - tasks end only so
         validationlog.note_stop(book, watch.stop)
+        table = book.table()
         return Validated(
             scenario=scenario.name,
             entry=entry,
@@ -175,11 +250,16 @@ def validate(
             runs=watch.done,
             cpu=watch.cpu,
             spent=watch.spent(watch.stop.runs // 2),
-            notes=(
-                *_crashes(book.table()),
-                *doubts(book.table(), book.machines(), scenario.metric),
-            ),
+            notes=(*_crashes(table), *doubts(table, book.machines(), scenario.metric)),
         )
+
+
+def _begun(journal: str | os.PathLike[str]) -> Terms | None:
+    """What an earlier call fixed in this journal."""
+    if not Path(journal).is_file():
+        return None
+    with Journal.read(journal) as book:
+        return validationlog.terms_of(book) if book.kind == "validate" else None
 
 
 def _crashes(table: RunTable) -> list[str]:
@@ -207,9 +287,10 @@ def _training(log: Import, scenario: Scenario, entry: Entry) -> CostMatrix:
         )
     if known or (seen < low).any() or (seen > high).any():
         raise InputError(
-            f"{scenario.path}: expected the metric of the log, whose costs are {seen.min():g} to {seen.max():g} in "
-            f"[{matrix.low:g}, {matrix.high:g}], got one with costs in [{low:g}, {high:g}]: change [metric], or say what "
-            "the log's costs are (`low`, `high`, `cutoff`, `par`)."
+            f"{scenario.path}: expected the metric of the log, whose costs are {seen.min():g} to "
+            f"{seen.max():g} in [{matrix.low:g}, {matrix.high:g}], got one with costs in "
+            f"[{low:g}, {high:g}]: change [metric] (if validate wrote the file, remove it: it is "
+            "written again), or say what the log's costs are (`low`, `high`, `cutoff`, `par`)."
         )
     new = [
         each.name
@@ -229,94 +310,144 @@ def _training(log: Import, scenario: Scenario, entry: Entry) -> CostMatrix:
         statuses=padded(matrix.statuses, NO_STATUS),
         seeds=padded(matrix.seeds, NO_SEED),
         utility=utility,
+        families=matrix.families if entry.trained is None else entry.trained,
     )
 
 
-def _in_order(book: Journal, entry: Entry) -> tuple[Instance, ...]:
-    """The instances in the order in which they were used before, new ones last."""
+def _in_order(book: Journal, entry: Entry, terms: Terms | None) -> tuple[Instance, ...]:
+    """The instances in the order in which they were used before, new ones last; of families that
+    were used before, none is added.
+    """
     named = {each.name: each for each in entry.instances}
     before = book.order()
     if missing := [name for name in before if name not in named]:
         raise InputError(
-            f"{book.path}: expected the instances the validation was begun with, and {missing[0]!r} is not there."
+            f"{book.path}: expected the instances the validation was begun with, and "
+            f"{missing[0]!r} is not there."
         )
-    return (*(named.pop(name) for name in before), *named.values())
+    known = [named.pop(name) for name in before]
+    rest = list(named.values())
+    if terms is not None and terms.sampled == "family":
+        families = {each.extras[FAMILY] for each in known}
+        rest = [each for each in rest if each.extras[FAMILY] not in families]
+    return (*known, *rest)
 
 
-def _terms(
-    scenario: Scenario,
-    entry: Entry,
-    budget: Budget,
-    runs: int | None,
-    delta: float,
-    primary: Primary | None,
-    workers: int,
-) -> Terms:
+def _terms(scenario: Scenario, entry: Entry, budget: Budget, asked: _Request) -> Terms:
+    """What a validation with this request fixes beforehand, but for the number of workers."""
+    these, runs, number = asked.about == "these", asked.runs, len(entry.instances)
+    if these and (budget.unit != "runs" or scenario.endless):
+        raise InputError(
+            "expected a list of instances and a `budget` in runs, 400runs for instance: for "
+            "statements about these instances the number of runs is fixed beforehand."
+        )
     if runs is None:
         # Looks at rounds that the budget never reaches would cost a part of delta for nothing.
-        rounds = budget.amount / (2 * len(entry.instances)) if budget.unit == "runs" else math.inf
+        rounds = budget.amount / (2 * number) if budget.unit == "runs" else math.inf
         runs = int(min(RUNS, max(1, rounds))) if not scenario.endless else 1
     # Nobody knows yet how many a budget of time is good for.
-    planned = int(budget.amount // 2) if budget.unit == "runs" else PLANNED
-    known = bool(np.isfinite(scenario.metric.range()).all())
-    if primary == "mean" and not known:
+    pairs = int(budget.amount // 2) if budget.unit == "runs" else math.inf
+    if these:
+        pairs = pairs // runs
+    units = np.arange(1, number + 1)
+    if asked.sampled == "family":
+        # Whole families: after how many instances each of them ends.
+        codes = codes_of([each.extras[FAMILY] for each in entry.instances])
+        units = np.append(np.flatnonzero(np.diff(codes)) + 1, number)
+    planned = int((units <= pairs).sum())
+    if not planned:
         raise InputError(
-            "expected low and high in [metric], which a limit of the mean needs, or wins as `primary`."
+            f"expected a `budget` for the {2 * units[0] * (runs if these else 1)} runs of the first "
+            f"{'family' if asked.sampled == 'family' else 'instance'} at least, got {budget}."
         )
     return Terms(
         winner=entry.winner.configuration.name,
         default=entry.default.configuration.name,
         names={each.configuration.name: each.name for each in (entry.winner, entry.default)},
         runs=runs,
-        planned=max(1, min(len(entry.instances), planned)),
-        delta=delta,
-        primary=primary or ("mean" if known else "wins"),
-        workers=workers,
+        planned=planned if budget.unit == "runs" else min(planned, PLANNED),
+        delta=asked.delta,
+        primary=_primary(scenario, asked),
+        workers=1,
         metric=scenario.metric.model_dump_json(),
         used=entry.used,
+        margin=asked.margin,
+        sampled="family" if asked.sampled == "family" else "instance",
+        about="these" if these else "new",
+        population=_population(asked.population, number) if these else None,
     )
 
 
-def _check_terms(
-    book: Journal,
-    terms: Terms,
-    scenario: Scenario,
-    entry: Entry,
-    runs: int | None,
-    delta: float,
-    primary: Primary | None,
-) -> None:
+def _population(given: int | None, instances: int) -> int:
+    if given is not None and given < instances:
+        raise InputError(
+            f"expected a `population` of at least the {instances:,} instances to run on, got {given:,}."
+        )
+    return given or instances
+
+
+def _primary(scenario: Scenario, asked: _Request) -> Primary:
+    """What decides; refused where the cost range does not allow it."""
+    low, high = scenario.metric.range()
+    known = bool(np.isfinite([low, high]).all())
+    if not known and (asked.primary == "mean" or asked.margin is not None):
+        raise InputError(
+            "expected low and high in [metric], which a limit of the mean needs, or wins as `primary`."
+        )
+    if asked.margin is not None:
+        margin = Margin.parse(asked.margin)
+        if margin.kind == "ratio" and (low < 0 or scenario.metric.kind == "utility"):
+            raise InputError(
+                "expected a `margin` in units of cost, 0.1 for instance: a share of the default's "
+                "cost needs costs from 0."
+            )
+        if margin.kind == "difference" and margin.value >= high - low:
+            raise InputError(
+                f"expected a `margin` below {high - low:g}, the range of the cost, got {margin}."
+            )
+    return asked.primary or ("mean" if known else "wins")
+
+
+def _check_terms(book: Journal, terms: Terms, now: Terms, asked: _Request) -> None:
     """Whether what is asked for is what was fixed before the first run."""
-    given = [
-        ("the winner", entry.winner.configuration.name, terms.winner),
-        ("the default", entry.default.configuration.name, terms.default),
-        ("runs on an instance:", runs, terms.runs),
-        ("delta", delta, terms.delta),
-        ("what decides:", primary, terms.primary),
-        ("the metric", scenario.metric.model_dump_json(), terms.metric),
+    names = {
+        "winner": "the winner",
+        "default": "the default",
+        "delta": "delta",
+        "metric": "the metric",
+        "sampled": "sampled:",
+        "about": "about:",
+    }
+    given = [(what, getattr(now, name), getattr(terms, name)) for name, what in names.items()]
+    given += [
+        ("runs on an instance:", asked.runs, terms.runs),
+        ("what decides:", asked.primary, terms.primary),
+        ("the margin", asked.margin, terms.margin),
     ]
+    if terms.about == "these":
+        # Runs were planned for one look; with more of them there would be a second one.
+        given += [
+            ("how many instances:", now.planned, terms.planned),
+            ("the population", now.population, terms.population),
+        ]
     refuse_changes(book, "validation", given, "it must not be changed once costs were seen")
 
 
 class _Watch:
-    """Looks at the runs in their order, and says when to stop; `stop` is None as long as it goes
-    on.
-    """
+    """Looks at the runs in their order and decides when to stop; `stop` is None until then."""
 
     def __init__(self, campaign: Campaign, design: RunDesign, terms: Terms, budget: Budget) -> None:
         scenario, book = campaign.scenario, campaign.book
         self._campaign, self._scenario = campaign, scenario
         self._design, self._terms, self._budget = design, terms, budget
         low, high = scenario.metric.range()
-        self._rule = StoppingRule(
-            rounds=design.runs,
-            planned=terms.planned,
-            delta=terms.delta,
-            primary=terms.primary,
-            low=low,
-            high=high,
-            seed=scenario.seed,
+        labels = (
+            [each.extras[FAMILY] for each in design.instances]
+            if terms.sampled == "family"
+            else None
         )
+        self._rule = validationlog.rule_of(terms, low, high, labels, scenario.seed)
+        self._ends = self._rule.ends(len(design.instances))
         self._where = {
             (configuration.name, instance.name): (i, c)
             for c, configuration in enumerate(design.configurations)
@@ -331,11 +462,11 @@ class _Watch:
             table.status, table.cpu, table.wall, table.time, table.value
         )
         for place, cost in enumerate(costs.tolist()):
-            name, instance = (
+            cell = (
                 table.configurations[table.configuration[place]],
                 table.instances[table.instance[place]],
+                int(table.number[place]),
             )
-            cell = (name, instance, int(table.number[place]))
             self._enter(*cell, cost, float(table.wall[place]), float(table.cpu[place]))
         self._look()
 
@@ -345,10 +476,8 @@ class _Watch:
         for number, instance, configuration in np.argwhere(np.isnan(self._costs)):
             if self.stop is not None or number * self._costs.shape[1] + instance >= most:
                 return
-            chosen, who = (
-                self._design.instances[instance],
-                self._design.configurations[configuration],
-            )
+            chosen = self._design.instances[instance]
+            who = self._design.configurations[configuration]
             # Seeds of its own for each of the two: what is shown speaks of independent runs.
             seed = self._scenario.run_seed(f"{chosen.name} of {who.name}", int(number))
             yield Task(configuration=who, instance=chosen, number=int(number), seed=seed)
@@ -367,10 +496,8 @@ class _Watch:
             cell = (each.task.configuration.name, each.task.instance.name, each.task.number)
             self._enter(*cell, float(costs[0]), outcome.wall, outcome.cpu)
         self._look()
-        if self._campaign.watched and self._pairs:
-            share = float(self._rule.goal(self._costs, self._pairs).values.mean())
-            low, high = self._scenario.metric.range()
-            lead = share if self._terms.primary == "wins" else (1 - 2 * share) * (high - low)
+        if self._campaign.watched:
+            state = self._rule.state(self._costs, self._pairs)
             self._campaign.report(
                 Progress(
                     phase="validation",
@@ -380,8 +507,9 @@ class _Watch:
                     cpu=self.cpu,
                     workers=self._campaign.pool.workers,
                     instances=min(self._pairs, self._costs.shape[1]),
-                    estimate=lead,
-                    primary=self._terms.primary,
+                    estimate=state.observed,
+                    interval=(state.lower, state.upper),
+                    quantity=self._rule.quantity.name,
                 )
             )
 
@@ -400,9 +528,9 @@ class _Watch:
             self._costs[number, i, c], self._wall[number, i, c] = cost, wall
 
     def _most(self) -> int:
-        """No more pairs than this with a budget of runs."""
-        total = self._design.runs * self._costs.shape[1]
-        return min(total, int(self._budget.amount // 2)) if self._budget.unit == "runs" else total
+        """No more pairs than this with a budget of runs: up to a place where it may stop."""
+        pairs = self._budget.amount // 2 if self._budget.unit == "runs" else math.inf
+        return int(self._ends[self._ends <= pairs].max(initial=0))
 
     def _look(self) -> None:
         """Go through the pairs that are complete and not looked at yet."""

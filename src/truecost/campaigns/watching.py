@@ -12,21 +12,22 @@ from typing import Any
 
 import numpy as np
 
+from truecost.errors import InputError
 from truecost.journal import searchlog, validationlog
 from truecost.journal.file import SEARCHES
 from truecost.journal.journal import Journal
 from truecost.journal.table import RunTable
 from truecost.judge import looks
+from truecost.race.stopping import criterion
 from truecost.runs import Status
-from truecost.stats import limits
-from truecost.stats.inversion import planned
-from truecost.stats.quantities import DIFFERENCE, WINS
-from truecost.stats.sample import Sample
+from truecost.stats import forecast
 
 # A picture of the runs there are has at most so many rows and columns.
 CELLS = 120
 # Points of a line: each is a limit of its own.
 POINTS = 60
+# No forecast from fewer sampling units.
+FEWEST = 5
 
 
 def state_of(journal: Journal) -> dict[str, Any]:
@@ -133,41 +134,56 @@ def _validation(journal: Journal) -> dict[str, Any]:
     terms, stop = validationlog.terms_of(journal), validationlog.stop_of(journal)
     if terms is None:
         return {"share": None, "instances": 0}
-    log = validationlog.import_of(journal)
-    test, names = log.test, [terms.names[terms.winner], terms.names[terms.default]]
+    quantity, threshold = criterion(terms.primary, terms.margin)
     state: dict[str, Any] = {
-        "share": None,
-        "primary": terms.primary,
+        "share": 0.0,
+        "quantity": quantity.name,
+        "side": quantity.side,
+        "threshold": threshold,
+        "margin": terms.margin,
         "delta": terms.delta,
+        "sampled": terms.sampled,
+        "planned_units": terms.planned,
         "stopped": None if stop is None else stop.why,
         "instances": 0,
+        "limits": [],
     }
+    try:
+        test = validationlog.import_of(journal).test
+    except InputError:
+        return state  # no run yet, or no whole family
+    names = [terms.names[terms.winner], terms.names[terms.default]]
     if test is None or not set(names) <= set(test.configurations):
         return state
-    pair = test.select(configurations=names)
+    costs = test.select(configurations=names).costs.transpose(2, 1, 0)
     # The first round in its order, as far as both are finished: later rounds are looked at whole.
-    first = pair.costs[:, :, :1]
-    complete = ~np.isnan(first).any(axis=(0, 2))
-    number = int(np.argmin(complete)) if not complete.all() else complete.size
+    finished = ~np.isnan(costs[0]).any(axis=1)
+    number = int(np.argmin(np.append(finished, False)))
     if not number:
         return state
-    quantity = WINS if terms.primary == "wins" else DIFFERENCE
-    part, look = terms.delta * looks.of_round(1, terms.runs), planned(terms.planned)
+    families = None if terms.sampled == "instance" else test.families
+    rule = validationlog.rule_of(terms, test.low, test.high, families)
+    if rule.one_look:
+        sizes = [] if stop is None else [terms.runs * number]
+        units = number
+    else:
+        costs, ends = costs[:1], rule.ends(costs.shape[1])
+        sizes, units = ends[ends <= number].tolist(), int((ends <= number).sum())
+        sizes = [sizes[k] for k in np.unique(np.linspace(0, units - 1, POINTS).astype(int))]
     lines, best = [], -math.inf if quantity.side == "lower" else math.inf
-    for size in np.unique(np.linspace(1, number, min(number, POINTS)).astype(int)).tolist():
-        sample = Sample.of(first[0, :size], first[1, :size], low=pair.low, high=pair.high)
-        found = limits.limit(quantity, sample, quantity.side, part, look)
+    for size in sizes:
+        look = rule.state(costs, size)
         # What was ruled out at an earlier look stays ruled out.
-        best = (max if quantity.side == "lower" else min)(best, found.value)
-        lines.append({"instances": size, "limit": best, "observed": found.observed})
-    return state | {
-        "instances": number,
-        "planned_instances": terms.planned,
-        "share": min(1.0, number / terms.planned),
-        "threshold": quantity.even,
-        "side": quantity.side,
-        "limits": lines,
-    }
+        best = max(best, look.lower) if quantity.side == "lower" else min(best, look.upper)
+        instances = min(size, number)
+        lines.append({"instances": instances, "limit": best, "observed": look.observed})
+    chance = None
+    if stop is None and not rule.one_look and units >= FEWEST and terms.planned > units:
+        part = terms.delta * looks.of_round(1, terms.runs)
+        more, goal = terms.planned - units, rule.goal(costs, sizes[-1])
+        chance = forecast.chance_to_show(goal, more, part, planned=terms.planned)
+    share = min(1.0, units / terms.planned)
+    return state | {"instances": number, "share": share, "limits": lines, "chance": chance}
 
 
 def as_json(state: dict[str, Any]) -> bytes:

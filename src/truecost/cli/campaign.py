@@ -77,6 +77,13 @@ def _stopped_by_signals() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
+def outcomes(now: "Progress") -> str:
+    """How the runs ended: "40 solved, 2 timeout"."""
+    return ", ".join(
+        f"{number:,} {status.label}" for status, number in sorted(now.outcomes.items())
+    )
+
+
 @contextmanager
 def campaign(
     pool: Pool,
@@ -100,7 +107,9 @@ def campaign(
                     count=now.runs,
                     total=int(now.budget.amount) if now.budget.unit == "runs" else None,
                     cpu=now.cpu,
-                    note="" if note is None else note(now),
+                    note=" · ".join(
+                        part for part in (note(now) if note else "", outcomes(now)) if part
+                    ),
                 )
 
             yield {

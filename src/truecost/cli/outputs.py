@@ -120,7 +120,7 @@ def _parts() -> dict[str, Any]:
         ),
         "whole_list": record(WholeList) | refusal,
         "non_inferiority": record(NonInferiority) | refusal | None,
-        "realised": list[record(Statement)],  # type: ignore[misc]
+        "realised": list[record(Statement, title="Realised")],  # type: ignore[misc]
         "folds": record(FoldInterval) | refusal | None,
         "approximate": list[record(Approximate)],  # type: ignore[misc]
         "optimism": record(
@@ -220,7 +220,54 @@ def _campaigns() -> dict[str, dict[str, Any]]:
             ),
         },
         "validate": {"journal": str, "report": str, "validation": validation},
+        "watch": _watch(),
     }
+
+
+def _watch() -> dict[str, Any]:
+    """A snapshot of a campaign; which keys there are depends on its kind."""
+    step = keys(
+        "IncumbentStep",
+        runs=(int | None, "After how many runs."),
+        configuration=(str, "Its name."),
+        training_cost=(float | None, "Of all its runs so far."),
+    )
+    point = keys(
+        "LimitPoint",
+        instances=(int, "After how many instances."),
+        limit=(float, "Valid at every look."),
+        observed=(float, "The quantity in the runs."),
+    )
+    snapshot: dict[str, Any] = keys(
+        "Watched",
+        kind=(str, "gather, configure, validate or explain."),
+        scenario=(str | None, "The name of the scenario."),
+        runs=(int, "How many runs were made."),
+        outcomes=(dict[str, int], "How many runs have each status."),
+        last_run=(str | None, "When the last run ended."),
+        runs_per_minute=(float | None, "Between the first and the last run."),
+        share=(float | None, "Of plan or budget that is done."),
+        planned=(float | None, "How many runs are planned."),
+        size=(list[int], "Configurations, instances and runs of the plan."),
+        filled=(list[list[float]], "The share of runs made, by blocks of the matrix."),
+        configurations=(int, "How many were proposed."),
+        sources=(dict[str, int], "How many proposals come from where."),
+        incumbents=(list[step], "Incumbents over time."),  # type: ignore[valid-type]
+        default=(str | None, "The default configuration."),
+        default_cost=(float | None, "Its mean training cost."),
+        quantity=(str, "What decides a validation."),
+        side=(str, "lower or upper: which limit decides."),
+        threshold=(float, "What that limit has to pass."),
+        margin=(str | None, "The margin that was asked for."),
+        delta=(float, "The error probability."),
+        sampled=(str, "instance or family."),
+        planned_units=(int, "For how many of these limits are planned."),
+        stopped=(str | None, "Why it stopped."),
+        instances=(int, "How many instances both have runs on."),
+        limits=(list[point], "The limit after each look."),  # type: ignore[valid-type]
+        chance=(float | None, "A forecast: the chance to show it with what is planned."),
+    ).__annotations__
+    return snapshot
 
 
 def _scenarios() -> dict[str, dict[str, Any]]:
@@ -485,6 +532,7 @@ def commands() -> dict[str, tuple[dict[str, Any], frozenset[str]]]:
         "configure": (campaigns["configure"] | about(*AUDITED), frozenset()),
         "explain": (explained, frozenset(explained)),
         "validate": (validated | several, frozenset(validated | several)),
+        "watch": (campaigns["watch"], frozenset(campaigns["watch"])),
         "import": (_import(), frozenset()),
         "demo": (
             {"matrices": list[solver], "claims": dict[str, dict[str, str]]},  # type: ignore[valid-type]

@@ -4,9 +4,13 @@
 """
 
 import json
+import re
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +20,7 @@ from truecost.cli.meanings import MEANINGS
 from truecost.cli.outputs import commands
 from truecost.cli.printing import SCHEMA
 from truecost.cli.records import typed
+from truecost.judge.assessment import AUDITED
 
 
 @cache
@@ -28,9 +33,8 @@ def schema() -> dict[str, Any]:
         definitions |= made.pop("$defs", {})
         made["properties"] = {"schema": {"const": SCHEMA}} | made["properties"]
         made["required"] = ["schema", *(key for key in made["required"] if key not in optional)]
-        for key, text in MEANINGS.items():
-            if key in made["properties"]:
-                made["properties"][key].setdefault("description", text)
+        for key, part in made["properties"].items():
+            part.setdefault("description", MEANINGS.get(key, ""))
         definitions[_title(command)] = made
     for definition in definitions.values():
         if definition.get("type") == "object" and "properties" in definition:
@@ -62,38 +66,86 @@ def _nullable(part: Any) -> Any:
     return made | {"type": ["number", "null"]} if part.get("type") == "number" else made
 
 
+# Keys that many commands have, by what the page calls them.
+GROUPS = {
+    "*about runs*": ("runs", "chosen", "asked", "scope", "incumbent", "default"),
+    "*audited*": AUDITED,
+}
 HEAD = """# JSON
 
-Every command that prints numbers has `--json`. The names are those of the tables, the options and
-the Python records. All digits are printed; a number that is not finite is `null`. `"schema"` counts
-the changes that break programs: keys may be added without a new number, never renamed or removed.
+Every command that prints numbers has `--json`. Names are those of tables, options and Python
+records. All digits are printed; a number that is not finite is `null`. `"schema"` counts the changes
+that break programs: keys may be added without a new number, never renamed or removed.
 
-[truecost.schema.json](truecost.schema.json) is the JSON Schema of everything below. Both files are
-generated from the records: `python -m truecost.cli.schema docs/reference`.
+[truecost.schema.json](truecost.schema.json) is the JSON Schema. Both files are generated:
+`python -m truecost.cli.schema docs/reference`.
 """
 
 
 def page() -> str:
-    """The reference page: every key of every command."""
-    definitions = schema()["$defs"]
-    lines = [HEAD, "## Commands"]
-    ordered = sorted(definitions, key=lambda name: (not name.startswith("truecost-"), name))
-    for name in ordered:
-        if "properties" not in definitions[name]:
-            continue
-        if not name.startswith("truecost-") and "## Objects" not in lines:
-            lines += ["", "## Objects"]
-        lines += ["", f"### {name}", "", *_table(definitions[name])]
+    """The reference page: the keys of every command, each key explained once, and the objects."""
+    definitions = {name: part for name, part in schema()["$defs"].items() if "properties" in part}
+    prefix = _title("")
+    known: dict[tuple[str, str], list[str]] = {}
+    lines = [HEAD, "## Commands", "", "A key in parentheses may be missing.", ""]
+    lines += ["command|keys", "---|---"]
+    lines += [f"{group}|{', '.join(members)}" for group, members in GROUPS.items()]
+    listed: dict[str, list[str]] = {}
+    for name, definition in definitions.items():
+        if name.startswith(prefix):
+            command = name.removeprefix(prefix).replace("-", " ")
+            rows = {k: _row(part) for k, part in definition["properties"].items() if k != "schema"}
+            text = _keys_of(list(rows), definition["required"])
+            listed.setdefault(text, []).append(command)
+            for key, row in rows.items():
+                known.setdefault((key, row), []).append(command)
+    lines += [f"{', '.join(names)}|{text}" for text, names in listed.items()]
+    lines += ["", "## Keys of commands", ""]
+    several = Counter(key for key, _ in known)
+    lines += _table(
+        (f"`{key}`" + (f" ({', '.join(names)})" if several[key] > 1 else ""), row)
+        for (key, row), names in sorted(known.items())
+    )
+    lines += ["", "## Objects", "", "Keys without a line are explained above."]
+    printed = set(known)
+    for name in sorted(name for name in definitions if not name.startswith(prefix)):
+        rows = {key: _row(part) for key, part in definitions[name]["properties"].items()}
+        new = {key: row for key, row in rows.items() if (key, row) not in printed}
+        lines += ["", f"### {name}", ""]
+        if repeated := [key for key in rows if key not in new]:
+            lines += [_keys_of(repeated, repeated), ""]
+        if new:
+            lines += _table((f"`{key}`", row) for key, row in new.items())
+        printed |= set(new.items())
     return "\n".join(lines) + "\n"
 
 
-def _table(definition: dict[str, Any]) -> Iterator[str]:
-    yield "| key | type | meaning |"
-    yield "| --- | --- | --- |"
-    for key, part in definition["properties"].items():
-        missing = "" if key in definition.get("required", ()) else " (may be missing)"
-        meaning = part.get("description", "").replace("|", "\\|")
-        yield f"| `{key}`{missing} | {_type(part)} | {meaning} |"
+def _keys_of(names: list[str], required: list[str]) -> str:
+    """The keys of a command, groups of them by their names."""
+    for group, members in GROUPS.items():
+        if set(members) <= set(names):
+            names = [group, *(key for key in names if key not in members)]
+            required = [*required, group] if set(members) <= set(required) else required
+    return ", ".join(key if key in required else f"({key})" for key in names)
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> list[str]:
+    """A table of keys, types and meanings; keys that follow each other with one meaning share a
+    row, and a meaning stands only once.
+    """
+    lines, meanings = ["key|type|meaning", "---|---|---"], {""}
+    for row, group in groupby(rows, key=itemgetter(1)):
+        kind, _, meaning = row.partition("|")
+        again = meaning in meanings
+        lines.append(f"{', '.join(key for key, _ in group)}|{kind}|{'' if again else meaning}")
+        meanings.add(meaning)
+    return lines
+
+
+def _row(part: dict[str, Any]) -> str:
+    """Type and meaning, in its first sentence."""
+    meaning = re.split(r"(?<=[.;]) ", part.get("description", ""))[0].rstrip(".;")
+    return f"{_type(part)}|{meaning}"
 
 
 def _type(part: dict[str, Any]) -> str:

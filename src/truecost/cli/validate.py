@@ -1,8 +1,10 @@
 """`truecost validate`."""
 
+import math
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,12 +17,16 @@ from truecost.cli.options import (
     BUDGET,
     JOURNAL,
     RUNS,
+    About,
     Delta,
     Json,
+    Margin,
     Pool,
+    Population,
     PrimaryCriterion,
     Question,
     Quiet,
+    Sampled,
     Unit,
     option,
     out_option,
@@ -84,6 +90,10 @@ def validate(
     ] = None,
     delta: Delta = 0.05,
     primary: PrimaryCriterion = None,
+    margin: Margin = None,
+    sampled: Sampled = None,
+    about: About = None,
+    population: Population = None,
     dry_run: Annotated[bool, option("Only say what would be run.", "--dry-run")] = False,
     out: Annotated[Path | None, out_option("the report, NAME-validate.html if not given")] = None,
     unit: Unit = None,
@@ -96,13 +106,14 @@ def validate(
     """Run the winner of a search and its default on instances the search never saw, until the
     comparison is decided.
 
-    Both run on the same instances, one after the other. It stops when the winner is shown to be
-    better, shown to be worse, or can hardly be shown to be better with what is left of the budget.
-    The confidence level accounts for checking after every instance.
+    It stops when the winner is shown to be better (with --margin: at most that much worse), shown
+    to be worse, or can hardly be shown to be better with what is left of the budget. The confidence
+    level accounts for checking after every instance. With --sampled family it checks after every
+    family; with --about these only once, at the end.
 
     Several logs of one search have several winners: each is validated with its share of delta.
 
-    Exit code 0: shown to be better. 1: not shown. Rerun the same command to resume.
+    Exit code 0: shown. 1: not shown. Rerun the same command to resume.
     """
     from truecost.campaigns import validate as validating
     from truecost.campaigns.entry import entry_of
@@ -112,6 +123,8 @@ def validate(
         raise InputError(
             "Expected `configuration` once or twice, the winner and what it is compared with."
         )
+    # Families of fresh instances and of the log's are told apart together, further below.
+    families, source = source.families, replace(source, families=None)
     searches = searches_of(source, others)
     log = source.read() if searches is None else searches.log
     name = f"{source.stem}-validate" if journal is None else str(journal.with_suffix(""))
@@ -124,7 +137,7 @@ def validate(
     folders: tuple[Path, ...] = ()
     named_by_log = scenario is None
     if scenario is None:
-        made = _from_log(source, log, Path(f"{source.stem}-validate"), instances)
+        made = _from_log(source, log, Path(name), instances)
         scenario, deterministic, folders = made.path, made.deterministic, made.folders
         if named["default"] is None and log.trajectory.default is None:
             named["default"] = made.default
@@ -137,7 +150,13 @@ def validate(
     # Each winner may be wrongly called better, so they share the error probability.
     share = delta / len(winners)
     entries = _numbered(winners, path, page)
-    asked: dict[str, Any] = {"instances": fresh or instances, "default": named["default"]}
+    asked: dict[str, Any] = {
+        "instances": fresh or instances,
+        "default": named["default"],
+        "sampled": None if sampled is None else sampled.value,
+        "about": None if about is None else about.value,
+        "families": families,
+    }
     if dry_run or not (quiet or json):
         for winner, place, _ in entries:
             _announce(read, entry_of(log, read, configuration=winner, **asked), place, budget)
@@ -158,14 +177,16 @@ def validate(
                 runs=1 if runs_each is None and deterministic else runs_each,
                 delta=share,
                 primary=None if primary is None else primary.value,
+                margin=margin,
+                population=population,
                 **execution,
             )
         from truecost.show.report import write_page
 
-        about = context(Source(runs=place), Question(delta=share, primary=primary), unit=unit)
+        page_of = context(Source(runs=place), Question(delta=share, primary=primary), unit=unit)
         with steps("the report", quiet=quiet) as tell:
-            document = write_page(validated.assessment, report, about, tell)
-        results.append((validated, place, report, document, about.command("audit") or ""))
+            document = write_page(validated.assessment, report, page_of, tell)
+        results.append((validated, place, report, document, page_of.command("audit") or ""))
     answer(
         json,
         lambda: _all_data(results, share),
@@ -247,20 +268,23 @@ def _announce(scenario: "Scenario", entry: "Entry", path: Path, budget: str | No
         print_line(f"{role}: configuration {contestant.name}: {words}", wrap=False)
     target = shlex.join(scenario.target.command or [scenario.target.function or ""])
     print_line(f"Target, from {scenario.path}: {target}", wrap=False)
-    left_out = (
-        f"{entry.used:,} left out, since the log has runs on them"
-        if entry.used
-        else "none of them is in the log"
-    )
-    print_line(f"Instances: {len(entry.instances):,} to run on; {left_out}.")
+    size, left_out = f"{len(entry.instances):,}", "none of them is in the log"
+    if entry.trained is not None:
+        families = {instance.extras["family"] for instance in entry.instances}
+        size += f" of {len(families):,} families"
+    if entry.used:
+        where = "them" if entry.trained is None else "their families"
+        left_out = f"{entry.used:,} left out, since the log has runs on {where}"
+    print_line(f"Instances: {size} to run on; {left_out}.")
     print_line(f"Budget: {budget or 'as before'}. Journal: {path}", wrap=False)
 
 
 def _state(now: "Progress") -> str:
-    """The lead so far."""
-    wins = now.primary == "wins"
-    lead = f"wins {now.estimate:.0%}" if wins else f"mean difference {number(now.estimate)}"
-    return f"{now.instances:,} instances: {lead} so far"
+    """What decides, with its limits: they hold at all times, so they may be watched."""
+    if math.isnan(now.estimate):
+        return f"{now.instances:,} instances"
+    low, high = map(number, now.interval)
+    return f"{now.instances:,} instances: {now.quantity} {number(now.estimate)} ({low} to {high})"
 
 
 def _data(validated: "Validated", path: Path, page: Path) -> dict[str, Any]:
@@ -304,11 +328,14 @@ def ended(validated: "Validated") -> str:
     reasons: dict[str, str] = {
         "better": "the winner is shown to be better",
         "worse": "the winner is shown to be worse",
+        "within margin": "the winner is shown to be within the margin",
+        "beyond margin": "the winner is shown to be worse than the margin allows",
         "forecast": f"the rest of the budget has a chance of {chance} to show it",
         "budget": f"the budget of {budget} is spent",
         "instances": "all instances are used",
     }
-    return (
-        f"Stopped after {stop.runs:,} runs on {stop.instances:,} new instances: "
-        f"{reasons[stop.why]}."
-    )
+    scope = validated.assessment.scope
+    where = f"{stop.instances:,} {'' if scope.about == 'these' else 'new '}instances"
+    if scope.sampled == "family":
+        where += f" of {scope.units:,} families"
+    return f"Stopped after {stop.runs:,} runs on {where}: {reasons[stop.why]}."

@@ -5,13 +5,14 @@ import time
 import webbrowser
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
+from json import loads
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from truecost.cli.options import option
-from truecost.cli.printing import print_line
+from truecost.cli.options import Json, option
+from truecost.cli.printing import print_json, print_line
 from truecost.errors import InputError, TruecostError
 
 HOST = "127.0.0.1"
@@ -31,14 +32,19 @@ def watch(
     browser: Annotated[
         bool, option("Whether to open a browser.", "--browser/--no-browser")
     ] = False,
+    json: Json = False,
 ) -> None:
     """Follow a journal in a browser while `gather`, `configure`, `validate` or `explain` writes it.
 
     Serves a page on this machine only, which reads the journal every few seconds and never writes.
-    Every limit it shows is valid at every look. Ctrl-C ends it; the campaign goes on.
+    Every limit it shows is valid at every look. Ctrl-C ends it; the campaign goes on. With --json
+    one snapshot is printed instead.
     """
     states = States(journal)
-    states.read()
+    snapshot = states.read()
+    if json:
+        print_json(loads(snapshot))
+        return
     try:
         server = ThreadingHTTPServer((HOST, port), _handler(states))
     except OSError as error:

@@ -13,7 +13,7 @@ import os
 import re
 import sqlite3
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, get_args
@@ -775,10 +775,10 @@ class Journal:
             seeds=seeds,
             cutoff=metric.cutoff if metric.kind == "par" else None,
             utility=None if metric.kind != "utility" else str(metric.worth()),
-            families=self._families([table.instances[place] for place in present[1]]),
+            families=self.families([table.instances[place] for place in present[1]]),
         )
 
-    def _families(self, instances: list[str]) -> list[str] | None:
+    def families(self, instances: Sequence[str]) -> list[str] | None:
         """The family of each instance, where all have one."""
         rows = self._connection.execute("SELECT name, extras FROM instances WHERE extras <> '{}'")
         try:

@@ -1,13 +1,12 @@
 """What the journal of a validation has beyond its runs: who is compared, what was fixed beforehand,
 the log, the end.
 
-The runs of the log are kept in it too: what training looked like and what came out then stand
-together, and the journal says by itself what `truecost validate` said of it.
+It keeps the runs of the log too, so that the journal alone gives the report of the validation.
 """
 
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -18,8 +17,9 @@ from truecost.journal.metric import Metric
 from truecost.journal.table import STOPPED
 from truecost.matrix import CostMatrix, provenance
 from truecost.matrix.imported import Import
-from truecost.race.stopping import Why
+from truecost.race.stopping import StoppingRule, Why, criterion
 from truecost.runs import Trajectory, Watched
+from truecost.stats.grouping import codes_of
 
 TERMS, LOG = "validation", "log"
 
@@ -31,17 +31,19 @@ class Terms:
     Parameters
     ----------
     winner, default
-        The two, as the journal names them; `names` says what the log calls them.
+        The two, as the journal names them; `names` has their names in the log.
     runs, planned
-        Most runs of each on an instance; and for how many instances limits are planned.
-    delta, primary
-        What decides, and with which probability it may be wrong.
+        Most runs of each on an instance; and for how many sampling units limits are planned.
+    delta, primary, margin
+        The error probability, and what decides.
     workers
         How many there were at the beginning, for budgets of time.
     metric
         As JSON.
     used
         How many instances were left out, since the log has runs on them.
+    sampled, about, population
+        What statements are about; see `truecost.judge.scope`. Journals of 0.2 have the default.
     """
 
     winner: str
@@ -54,12 +56,14 @@ class Terms:
     workers: int
     metric: str
     used: int
+    margin: str | None = None
+    sampled: Literal["instance", "family"] = "instance"
+    about: Literal["new", "these"] = "new"
+    population: int | None = None
 
 
 class Stop(NamedTuple):
-    """Where a validation ended: the runs that count, on so many instances, and why; with the budget
-    it had by then.
-    """
+    """Where a validation ended: the runs that count, their instances, why, and the budget."""
 
     runs: int
     instances: int
@@ -85,11 +89,34 @@ def terms_of(journal: Journal) -> Terms | None:
         return None
     try:
         stored = json.loads(text)
-        return Terms(**{field.name: stored[field.name] for field in fields(Terms)})
-    except (ValueError, KeyError, TypeError) as error:
+        known = {field.name for field in fields(Terms)} & set(stored)
+        return Terms(**{name: stored[name] for name in known})
+    except (ValueError, TypeError) as error:
         raise InputError(
             f"{journal.path}: expected the terms of a validation, and they cannot be read ({error})."
         ) from error
+
+
+def rule_of(
+    terms: Terms, low: float, high: float, families: Sequence[str] | None = None, seed: int = 0
+) -> StoppingRule:
+    """The rule that decides when to stop; with the family of each instance where families are the
+    sampling units.
+    """
+    quantity, threshold = criterion(terms.primary, terms.margin)
+    return StoppingRule(
+        rounds=terms.runs,
+        planned=terms.planned,
+        delta=terms.delta,
+        quantity=quantity,
+        threshold=threshold,
+        low=low,
+        high=high,
+        margin=terms.margin is not None,
+        families=None if families is None else codes_of(families),
+        one_look=terms.about == "these",
+        seed=seed,
+    )
 
 
 def note_stop(journal: Journal, stop: Stop) -> None:
@@ -116,16 +143,25 @@ def import_of(journal: Journal, metric: Metric | None = None) -> Import:
         file.write_bytes(content)
         training, trajectory = CostMatrix.load(file), provenance.read(file)
     table = journal.table()
-    found = journal.matrix(metric, table=table)
-    names = terms.names
-    test = found.replace(configurations=[names[name] for name in found.configurations])
+    fresh, names = journal.matrix(metric, table=table), terms.names
+    test = fresh.replace(configurations=[names[name] for name in fresh.configurations])
+    if terms.sampled == "family":
+        test = _whole_families(journal, test)
     stop, late = stop_of(journal), int(table.ahead.sum())
     reason = (
         "finished before a slower run that was begun earlier"
         if stop is None
         else "finished after it had stopped"
     )
-    watched = Watched(terms.runs, terms.primary, terms.planned)
+    watched = Watched(
+        terms.runs,
+        terms.primary,
+        terms.planned,
+        terms.margin,
+        terms.sampled,
+        terms.about,
+        terms.population,
+    )
     return Import(
         kind="journal",
         matrix=training,
@@ -137,3 +173,19 @@ def import_of(journal: Journal, metric: Metric | None = None) -> Import:
             f"{terms.used:,} instances were left out of the validation: the log has runs on them.",
         ),
     )
+
+
+def _whole_families(journal: Journal, test: CostMatrix) -> CostMatrix:
+    """The runs on families whose instances all have runs of both: when to stop inside a family may
+    have depended on costs.
+    """
+    order = journal.order()
+    labels = journal.families(order) or ()
+    both = (test.counts() > 0).sum(axis=0) == 2
+    done = {name for name, complete in zip(test.instances, both, strict=True) if complete}
+    pairs = list(zip(order, labels, strict=True))
+    unfinished = {family for name, family in pairs if name not in done}
+    kept = [name for name, family in pairs if family not in unfinished]
+    if not kept:
+        raise InputError(f"{journal.path}: expected a whole family with runs, got none yet.")
+    return test.select(instances=kept)

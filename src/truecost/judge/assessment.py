@@ -128,9 +128,10 @@ class Assessment(Spoken):
     @cached_property
     def scope(self) -> Scope:
         """What was sampled, and what statements are about."""
-        asked = self.asked
+        asked, watched = self.asked, self.trajectory.watched
+        validated = self.test is not None and watched is not None and not watched.usual
         return scope_of(
-            self.log.matrix,
+            self.test if validated and self.test is not None else self.log.matrix,
             sampled=asked.sampled,
             about=asked.about,
             population=asked.population,

@@ -344,6 +344,13 @@ def _on_test(
     claim = f"{name} was chosen before any of the test costs was seen"
     runs, share = test.select(instances=new), 1.0
     watched = None if trajectory is None else trajectory.watched
+    if watched is not None and watched.about == "these":
+        due, made = watched.planned * watched.rounds, int(runs.counts().min(axis=0).sum())
+        if made < due:
+            return Refusal(f"{ONE_LOOK_ONLY}: {due:,} of each are planned, and {made:,} are made")
+        return Evidence(
+            runs, name, "test", 1, 1.0, False, None, _assumed(claim, False, runs, scope)
+        )
     if watched is not None:
         lines = (*sampled_assumptions(scope), SEEDS, RANGE, WATCHED, claim)
         return Evidence(

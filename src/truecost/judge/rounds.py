@@ -43,7 +43,8 @@ def in_rounds(evidence: Evidence, names: Sequence[str]) -> Rounds | Refusal:
                 "instances"
             )
     length = int(used.all(axis=0).sum())
-    if evidence.scope.sampled == "family":
+    # A validation stops at whole families, and its journal tells where these end.
+    if evidence.scope.sampled == "family" and evidence.rounds is None:
         whole = _whole_families(runs, length)
         if isinstance(whole, Refusal):
             return whole

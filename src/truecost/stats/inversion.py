@@ -293,24 +293,21 @@ class RatioOf:
 
     def method(self, look: Look) -> str:
         """What a limit is called by."""
-        if look.kind == "one":
-            return look.method
-        return RECORDED_BETS if look.kind == "recorded" else ANYTIME_BETS
+        return look.method if look.kind == "one" else _NAMES[look.kind]
 
     def limit(self, side: Side, target: float, look: Look) -> FloatArray:
         """The limit; anytime after each unit."""
         pair = (self.first, self.second) if side == "lower" else (self.second, self.first)
-        if look.kind in ("one", "recorded"):
-            plans = np.array(look.plans or (self.first.size,), dtype=np.int64)
-            shares = ledger.SHARES if look.kind == "recorded" else ledger.FINAL
+        if look.kind != "anytime":
+            horizon = (look.planned,) if look.kind == "planned" else look.plans
+            plans = np.array(horizon or (self.first.size,), dtype=np.int64)
+            shares = _CAPITAL[look.kind]
             values = np.asarray(
                 scanning.ratio_recorded(*pair, self.low, self.high, target, plans, shares)
             )
         else:
             values = np.asarray(scanning.ratio_sequence(*pair, self.low, self.high, target))
-        if side == "upper":
-            values = _quotient(np.ones_like(values), values)
-        return values[-1] if look.kind == "planned" else values
+        return values if side == "lower" else _quotient(np.ones_like(values), values)
 
     def observed(self) -> float:
         """The ratio in the sample; NaN for 0/0."""
@@ -386,6 +383,8 @@ _LOWER: dict[str, Callable[[FloatArray, float], FloatArray]] = {
     "clopper-pearson": _binomial,
 }
 _NAMES = {"anytime": ANYTIME_BETS, "planned": PLANNED_BETS, "recorded": RECORDED_BETS}
+# How the capital of a ratio's bets starts; see `ledger`.
+_CAPITAL = {"one": ledger.FINAL, "recorded": ledger.SHARES, "planned": ledger.WATCHED}
 _SEQUENCES: dict[str, Callable[[FloatArray, float], FloatArray]] = {
     "betting": betting.plug_in_lower_sequence,
     "empirical-bernstein": betting.bernstein_lower_sequence,

@@ -49,6 +49,8 @@ SHARES = np.array([0.05, 0.9, 0.05])
 """How the capital starts: in the sequence, in the first plan, in all of its extensions together."""
 FINAL = np.array([0.0, 1.0, 0.0])
 """All of it in a plan that was announced as final before the first look."""
+WATCHED = np.array([0.5, 0.5, 0.0])
+"""Halves in the sequence and in a plan that is watched: what `betting.watched_lower` starts with."""
 SEQUENCE = np.array([1.0, 0.0, 0.0])
 """All of it in a sequence of which no end is known."""
 
