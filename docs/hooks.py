@@ -76,6 +76,18 @@ def on_post_build(config: MkDocsConfig) -> None:
     for script in Path(config.site_dir).glob("assets/javascripts/bundle.*.js*"):
         text = script.read_text()
         script.write_text(re.sub(r"https://unpkg\.com/[\w@./-]*", "", text))
+    for script in site.glob("assets/javascripts/workers/search.*.js"):
+        # A word after dashes would be excluded: people search for --primary.
+        text, count = re.subn(
+            r"(\w+)\.trim\(\)\.split\(/\"",
+            r'\1.replace(/(^|\\s)-+(?=\\w)/g,"$1").trim().split(/"',
+            script.read_text(),
+        )
+        if not count:
+            log.warning(
+                "%s: the search would not find options; its script has changed", script.name
+            )
+        script.write_text(text)
 
 
 def mathml(latex: str, block: bool, where: str) -> str:
@@ -195,7 +207,7 @@ def notebook_page(notebook: dict[str, Any]) -> str:
         source = "".join(cell["source"])
         output = "".join(line for each in cell.get("outputs", []) for line in each["text"])
         if cell["cell_type"] == "markdown":
-            parts.append(source)
+            parts.append(source.replace("](../docs/", "](../"))
         elif source.startswith("!"):
             parts.append(f"```console\n$ {source[1:]}\n{output}```")
         else:
