@@ -269,6 +269,32 @@ def test_navigation_has_the_titles_of_pages() -> None:
         assert re.search(r"^# (.+)$", text, re.MULTILINE)[1] == label  # type: ignore[index]
 
 
+def test_numbers_in_the_text_are_those_of_the_examples() -> None:
+    """A sentence would tell another number than the commands, figures and other pages."""
+    import truecost
+    from truecost.show.numbers import at_least, at_most, share_at_least
+
+    assessment = truecost.assess(truecost.import_runs("kissat"))
+    limits = {each.quantity: each.limit for each in assessment.statements}
+    wins = f"at least {share_at_least(limits['wins'])}"
+    mean = at_most(limits["mean"])
+    expected = {
+        "statements.md": [
+            f"At least {share_at_least(limits['solved share'])} of runs are solved",
+            f"running time is at most {at_most(limits['median'])} s",
+            f"beats the default in {wins} of runs",
+            f"median speed-up is at least {at_least(limits['speed-up'])}",
+            f"mean cost is at most {mean} s",
+        ],
+        "guarantees.md": [f"the mean cost is at most {mean} s"],
+        "how-to/paper.md": [f"wins {wins} of runs"],
+    }
+    for name, sentences in expected.items():
+        text = " ".join((ROOT / "docs" / name).read_text().split())
+        for sentence in sentences:
+            assert sentence in text, f"{name}: {sentence}"
+
+
 # The terms of a report that readers look up; at most 25.
 TERMS_SHOWN = [
     "configuration",
