@@ -480,7 +480,7 @@ def test_units_stand_at_the_axes() -> None:
         ),
         (
             figures.paired_differences_chart(paired_data(matrix, names[0], names[1]), unit=unit),
-            f"cost of the incumbent − cost of the default ({unit})",
+            f"cost of the winner − cost of the default ({unit})",
         ),
         (
             figures.plan_curve_chart(figures.plan_curve_data(recommended), unit=unit),

@@ -20,21 +20,15 @@ from truecost.show.blocks import Document, Section
 from truecost.show.glossary import TERMS
 from truecost.show.saving import bundle, script_json, specification
 from truecost.show.text import visible
-from truecost.show.theme import AMBER, BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SAND, SOFT, Chart
+from truecost.show.theme import BLACK, PALETTE, SOFT, Chart
 
 # A chart's colours become variables of the style sheet, with a light and a dark value each.
 COLOURS = {
     BLACK: "var(--ink)",
-    BLUE: "var(--blue)",
-    ORANGE: "var(--orange)",
-    GREEN: "var(--green)",
-    GREY: "var(--grey)",
-    PURPLE: "var(--purple)",
-    AMBER: "var(--amber)",
-    SAND: "var(--sand)",
     SOFT: "var(--soft)",
     "#999999": "var(--edge)",
     "#e6e6e6": "var(--line)",
+    **{light: f"var(--{name})" for name, (light, _) in PALETTE.items()},
 }
 _PLAIN: dict[str, Any] = {
     # The element around the chart has the text for screen readers.
@@ -70,7 +64,7 @@ def page(document: Document) -> str:
             document=document,
             sections=sections,
             mark=MARKS.get(document.tone, "?"),
-            style=_resource("report.css"),
+            style=style_sheet(),
             scripts=scripts,
             hashes=" ".join(map(_hash, scripts)),
             charts=script_json({name: in_page(spec) for name, spec in specs.items()}),
@@ -88,6 +82,13 @@ def fragment(what: Document | Sequence[Section]) -> str:
         .get_template("fragment.html.j2")
         .render(document=document, sections=_shown(sections))
     )
+
+
+def style_sheet() -> str:
+    """Return the page's style sheet, with the colours of the charts."""
+    pairs = PALETTE.items()
+    colours = "".join(f"--{name}:light-dark({light},{dark});" for name, (light, dark) in pairs)
+    return f":root{{{colours}}}\n{_resource('report.css')}"
 
 
 def _shown(sections: Sequence[Section]) -> list[Section]:

@@ -1,8 +1,9 @@
 """One look for all figures: colours for the colour-blind, dashes and shapes for print in grey."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple, ParamSpec, TypeAlias
 
 import altair as alt
@@ -20,9 +21,19 @@ Chart: TypeAlias = (
 
 P = ParamSpec("P")
 
-# Okabe and Ito's colours; wherever two share a figure, each has its own dash and shape as well.
-BLUE, ORANGE, GREEN, GREY, BLACK = "#0072B2", "#D55E00", "#009E73", "#767676", "#000000"
-PURPLE, AMBER, SAND, SOFT = "#CC79A7", "#E69F00", "#F0C987", "#555555"
+# Colours for the colour-blind after Okabe and Ito, on a light and on a dark page; marks have a
+# contrast of 3 or more with either. Wherever two share a figure, dash and shape differ as well.
+PALETTE = {
+    "blue": ("#0072b2", "#4fb0ea"),
+    "orange": ("#d55e00", "#f5873a"),
+    "green": ("#009e73", "#33c79a"),
+    "grey": ("#767676", "#9299a3"),
+    "purple": ("#b8608f", "#e09cc2"),
+    "amber": ("#b57a00", "#f0b840"),
+    "sand": ("#a88b5c", "#c99f5c"),
+}
+BLUE, ORANGE, GREEN, GREY, PURPLE, AMBER, SAND = (light for light, _ in PALETTE.values())
+BLACK, SOFT = "#000000", "#555555"
 SOLID, DASHED, DOTTED, DASH_DOTTED = [1, 0], [7, 3], [2, 2], [8, 3, 2, 3]
 # Reversed, from light (cheap) to dark (expensive): lightness alone conveys the order.
 COSTS = "viridis"
@@ -143,6 +154,24 @@ class Series:
         self._looks, self._field = looks, field
         self.names = [look.label for look in looks.values()]
 
+    @classmethod
+    def plain(
+        cls,
+        labels: Iterable[str],
+        looks: Iterable[tuple[str, Sequence[int]]],
+        others: Mapping[str, Style] | None = None,
+    ) -> "Series":
+        """Return series called by their names, with colours and dashes in this order; then others."""
+        pairs = zip(dict.fromkeys(labels), looks, strict=False)
+        named = {label: Style(label, color, dash) for label, (color, dash) in pairs}
+        return cls({**named, **(others or {})})
+
+    def present(self, names: Iterable[str]) -> "Series":
+        """Return only those of these series that are drawn: a legend names no others."""
+        drawn = set(names)
+        looks = {name: look for name, look in self._looks.items() if name in drawn}
+        return Series(looks, self._field)
+
     def labels(self, names: str) -> pl.Expr:
         """Return the column of labels, computed from the column of names."""
         labels = {name: look.label for name, look in self._looks.items()}
@@ -185,19 +214,97 @@ def whole_ticks(last: int) -> list[int]:
     return list(range(step, last + 1, step))
 
 
-def axis(values: Sequence[float], *, log: bool) -> tuple[alt.Scale, alt.Axis]:
-    """Return scale and axis that fit these values; ticks at 1, 2, 5 or at powers of 10."""
+class Fit(NamedTuple):
+    """A scale and its axis."""
+
+    scale: alt.Scale
+    axis: alt.Axis
+
+    @property
+    def ends(self) -> list[float]:
+        """Where the scale begins and ends."""
+        return list(self.scale.to_dict()["domain"])
+
+    def x(self, field: str, *title: str) -> alt.X:
+        """Return the horizontal channel of a field of numbers; one layer has the title of all."""
+        titles: dict[str, Any] = {"title": title[0]} if title else {}
+        return alt.X(f"{field}:Q", scale=self.scale, axis=self.axis, **titles)
+
+    def y(self, field: str, *title: str) -> alt.Y:
+        """Return the vertical channel of a field of numbers; one layer has the title of all."""
+        titles: dict[str, Any] = {"title": title[0]} if title else {}
+        return alt.Y(f"{field}:Q", scale=self.scale, axis=self.axis, **titles)
+
+
+SHARES = Fit(alt.Scale(domain=[0, 1]), alt.Axis(format="%"))
+# Ticks of a logarithmic axis, in units of a power of ten: the fewest that give four or more.
+LOG_TICKS = (
+    (1,),
+    (1, 3),
+    (1, 2, 5),
+    (1, 1.5, 2, 3, 4, 5, 7),
+    tuple(n / 10 for n in range(10, 100)),
+)
+
+
+def axis(values: Iterable[float], *, log: bool | None = None) -> Fit:
+    """Return scale and axis that fit these values, logarithmic by default if all are positive."""
+    values = list(values) or [1.0]
     low, high = min(values), max(values)
-    if not log:
+    if not (low > 0 if log is None else log):
         # A mean error of 0 up to Monte Carlo noise does not open a range below 0.
         low = 0.0 if -0.02 * high < low < 0.5 * high else low
         room = 0.05 * (high - low) or 1.0
         domain = [low - (room if low else 0), high + room]
-        return alt.Scale(domain=domain, nice=False), alt.Axis(tickCount=6)
+        return Fit(alt.Scale(domain=domain, nice=False), alt.Axis(tickCount=6))
     low, high = low / 1.1, high * 1.1
-    steps = (1, 2, 5) if high / low < 200 else (1,)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    ticks = [step * 10.0**power for power in powers for step in steps]
-    ticks = [tick for tick in ticks if low <= tick <= high]
+    for steps in LOG_TICKS:
+        ticks = [float(f"{step}e{power}") for power in powers for step in steps]
+        ticks = [tick for tick in ticks if low <= tick <= high]
+        if len(ticks) > 3:
+            break
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
-    return scale, alt.Axis(values=ticks, format=",~g")
+    return Fit(scale, alt.Axis(values=ticks, format=",~g", labelOverlap="greedy"))
+
+
+def diagonal(fit: Fit) -> alt.Chart:
+    """Return the line on which both axes have the same value."""
+    line = plot(pl.DataFrame({"x": fit.ends, "y": fit.ends}))
+    line = line.mark_line(color=BLACK, strokeDash=[4, 3], strokeWidth=1, clip=True)
+    drawn: alt.Chart = line.encode(x=fit.x("x"), y=fit.y("y"))
+    return drawn
+
+
+def curves(
+    table: pl.DataFrame,
+    x: alt.X,
+    y: alt.Y,
+    series: "Series",
+    tooltip: list[alt.Tooltip],
+    **line: Any,
+) -> list[alt.Chart]:
+    """Return the lines of some series, and invisible points that carry the tooltips."""
+    base = plot(table).encode(x=x, y=y, color=series.color(symbolType="stroke", symbolSize=400))
+    lines = base.mark_line(strokeWidth=2, **line).encode(strokeDash=series.dash())
+    return [lines, base.mark_point(**UNSEEN).encode(tooltip=tooltip)]
+
+
+def intervals(
+    base: alt.Chart, fit: Fit, fields: str, title: str, shape: Any = None
+) -> list[alt.Chart]:
+    """Return a line from the first to the last of three fields, and a point at the middle one."""
+    low, middle, high = fields.split()
+    shapes = {} if shape is None else {"shape": shape}
+    lines = base.mark_rule(strokeWidth=1.5).encode(x=fit.x(low, title), x2=alt.X2(f"{high}:Q"))
+    points = base.mark_point(filled=True, opacity=1, size=60)
+    return [lines, points.encode(x=fit.x(middle, title), **shapes)]
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return names without the folder and the ending that all of them share."""
+    folders = {name.rpartition("/")[0] for name in names}
+    endings = {PurePosixPath(name).suffix for name in names}
+    folder = f"{folders.pop()}/" if len(folders) == 1 else ""
+    ending = endings.pop() if len(endings) == 1 else ""
+    return [name.removeprefix(folder).removesuffix(ending) for name in names]

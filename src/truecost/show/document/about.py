@@ -215,7 +215,10 @@ def _whole_list(assessment: Assessment, context: Context) -> Iterator[Block]:
         "costs": costs.training,
         "standard_errors": costs.standard_error,
         "may_be_best": sets.may_be_best,
-        "tags": {} if default is None else {default: "default"},
+        "tags": {
+            **({} if default is None else {default: "default"}),
+            assessment.incumbent: "winner",
+        },
     }
     note = f"Blue: may be the best, with {level} confidence that the truly best one is among them."
     draw = drawing("ranking", lambda: inputs, unit=context.unit)

@@ -8,18 +8,19 @@ from truecost.show.document.context import Context, called
 from truecost.show.document.wording import WORDS, words_of
 from truecost.show.numbers import confidence, counted
 
-BIBTEX = """@software{{truecost, title = {{truecost}}, author = {{{{The truecost authors}}}}, \
-version = {{{version}}}, year = {{2026}}}}
-@inproceedings{{liu2020performance, title = {{On Performance Estimation in Automatic Algorithm \
-Configuration}}, author = {{Liu, Shengcai and Tang, Ke and Lei, Yunwen and Yao, Xin}}, \
-booktitle = {{Proceedings of the AAAI Conference on Artificial Intelligence}}, year = {{2020}}}}"""
+SOFTWARE = """@software{{truecost, title = {{truecost}}, author = {{{{The truecost authors}}}}, \
+version = {{{version}}}, year = {{2026}}}}"""
+PAPER = """@inproceedings{liu2020performance, title = {On Performance Estimation in Automatic Algorithm \
+Configuration}, author = {Liu, Shengcai and Tang, Ke and Lei, Yunwen and Yao, Xin}, \
+booktitle = {Proceedings of the AAAI Conference on Artificial Intelligence}, year = {2020}}"""
 
 
 def citation(assessment: Assessment, context: Context, version: str) -> Section:
     """Return the sentence and the references."""
     lines = (
         (paper_sentence(assessment, context, version), "a sentence for the results section"),
-        (BIBTEX.format(version=version), "BibTeX of truecost and of the paper behind it"),
+        (SOFTWARE.format(version=version), "BibTeX of truecost"),
+        (PAPER, "BibTeX of the paper behind it"),
     )
     lead = "A sentence with the numbers a reviewer asks for, and the references."
     return Section("paper", "For a paper", lead, (Commands(lines, "To copy"),), folded=True)

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from truecost.judge.assessment import Assessment
+from truecost.judge.band import CostBand, cost_band
+from truecost.judge.refusal import Refusal
 from truecost.judge.statements import Comparison
 from truecost.matrix import CostMatrix
 from truecost.show.blocks import Block, Figure, Fold
 from truecost.show.document.context import Context, drawing
-from truecost.show.document.wording import WORDS
 
-# Quantiles of cost by the name of their quantity.
-QUANTILES = {"median": 0.5, "nine in ten": 0.9}
+# Distributions of fewer instances show nothing.
+FEWEST_INSTANCES = 5
 # Means of a matrix that a page carries.
 MOST_CELLS = 20_000
 # Configurations of a performance profile besides winner and default.
@@ -47,14 +48,13 @@ def more_figures(assessment: Assessment, comparison: Comparison, context: Contex
     runs, unit = assessment.compared, context.unit
     pair = {"winner": comparison.configuration, "default": comparison.default}
     both = {"matrix": runs, "configurations": pair}
-    guarantees = _guarantees(assessment, comparison)
     cheapest = "Dotted: the cheapest configuration of each instance, chosen with hindsight."
     blocks: list[Block] = [
         Figure(
             "ecdf",
             "Runs finished within a cost",
             (cheapest,),
-            drawing("ecdf", lambda: both, guarantees=guarantees, unit=unit),
+            drawing("ecdf", lambda: both, band=_band(assessment, comparison), unit=unit),
             where="page",
         ),
         Figure(
@@ -98,23 +98,13 @@ def _profiled(assessment: Assessment, pair: dict[str, str]) -> dict[str, str] | 
     return {**pair, **{name: name for name in others[:OTHERS] if name not in pair}}
 
 
-def _guarantees(assessment: Assessment, comparison: Comparison) -> list[tuple[float, float, str]]:
-    """Return guaranteed points of the winner's ECDF: (cost, share, text)."""
-    points = []
-    matrix = assessment.matrix
-    cutoff = matrix.high if matrix.cutoff is None else matrix.cutoff
-    for statement in assessment.statements:
-        same = statement.configuration == comparison.configuration
-        if not same or statement.condition is not None or not math.isfinite(statement.limit):
-            continue
-        words = WORDS[statement.quantity]
-        if statement.quantity in QUANTILES:
-            text = f"{words.label} at most {words.most(statement.limit)}"
-            points.append((statement.limit, QUANTILES[statement.quantity], text))
-        elif statement.quantity == "solved share" and math.isfinite(cutoff):
-            text = f"{words.label} at least {words.least(statement.limit)}"
-            points.append((cutoff, statement.limit, text))
-    return points
+def _band(assessment: Assessment, comparison: Comparison) -> CostBand | None:
+    """Return the guaranteed band of the winner's costs, if there is one without a condition."""
+    evidence = assessment.evidence
+    if evidence is None or evidence.configuration != comparison.configuration:
+        return None
+    band = cost_band(evidence, assessment.asked)
+    return None if isinstance(band, Refusal) or evidence.condition is not None else band
 
 
 def pairs(assessment: Assessment) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from truecost.judge.optimism import Point
 from truecost.judge.statements import Comparison
 from truecost.show.blocks import Block, Cell, Column, Fact, Facts, Figure, Section, Table, Text
 from truecost.show.document.context import Context, called, drawing, opening
-from truecost.show.document.field_figures import more_figures, scatter
+from truecost.show.document.field_figures import FEWEST_INSTANCES, more_figures, scatter
 from truecost.show.document.verdict import difference, hidden, in_training, shown_percent, true_cost
 from truecost.show.numbers import confidence, counted, limits, number, percent, signed
 
@@ -96,7 +96,8 @@ def _along(assessment: Assessment, context: Context) -> list[Block]:
     total = counted(len(points), "incumbent")
     title = f"{len(kept)} of {total} over time" if len(kept) < len(points) else f"{total} over time"
     table = Table("along", title, columns, tuple(map(_row, kept)))
-    note = "Training and test cost of every incumbent."
+    tested = any(math.isfinite(point.true) for point in points)
+    note = f"Training {'and test ' if tested else ''}cost of every incumbent."
     inputs = {"over_tuning": assessment.over_tuning}
     draw = drawing("overtuning_along", lambda: inputs, unit=context.unit)
     return [table, Figure("along", "Incumbents over time", (note,), draw, where="page")]
@@ -160,7 +161,7 @@ def instance_by_instance(assessment: Assessment, context: Context) -> Section | 
     )
     if rows:
         blocks.append(Table("deciding", "Instances with the largest differences", columns, rows))
-    if comparison.instances > 1:
+    if comparison.instances >= FEWEST_INSTANCES:
         blocks.append(more_figures(assessment, comparison, context))
     return Section("default", title, lead, tuple(blocks))
 

@@ -131,11 +131,14 @@ def sizes_of(assessment: Assessment) -> str:
     runs = int(assessment.costs.runs.sum())
     if assessment.log.matrix.instances == (NO_INSTANCE,):
         return f"{counted(runs, 'run')} of {counted(shape[0], names[0])}, without instances"
+    families = ""
+    if assessment.scope.sampled == "family" and recorded.families is not None:
+        shape = recorded.shape
+        families = f" of {len(set(recorded.families)):,} families"
     if runs == math.prod(shape):
-        return " × ".join(map(counted, shape, names))
-    return (
-        f"{counted(runs, 'run')} of {counted(shape[0], names[0])} on {counted(shape[1], names[1])}"
-    )
+        return " × ".join(map(counted, shape, names)) + families
+    where = counted(shape[1], names[1]) + families
+    return f"{counted(runs, 'run')} of {counted(shape[0], names[0])} on {where}"
 
 
 def how_read(assessment: Assessment) -> Section | None:

@@ -353,7 +353,10 @@ def at_a_glance(assessment: Assessment, context: Context) -> Figure | None:
         return {"training": training, "errors": errors, **finite}
 
     draw = drawing("glance", inputs, delta=assessment.asked.delta, unit=context.unit)
-    note = "Thin lines: ± 2 standard errors over instances. Bar: up to the guaranteed limit."
+    note = "Thin lines: ± 2 standard errors over instances."
+    certificate = assessment.certificate
+    if certificate is not None and certificate.configuration == assessment.incumbent:
+        note += " Bar: up to the guaranteed limit." if certificate.condition is None else ""
     return Figure("glance", "What the winner costs", (note,), draw)
 
 

@@ -10,7 +10,7 @@ import polars as pl
 from truecost.matrix import CostMatrix
 from truecost.show import theme
 from truecost.show.figures.pairs import common_runs, family_of
-from truecost.show.theme import Chart, Series, Style, axis, labelled, tip
+from truecost.show.theme import Chart, Series, axis, labelled, tip
 
 # Groups that are shown, those with the largest differences first.
 MOST_GROUPS = 30
@@ -61,19 +61,19 @@ def boxes_data(
 @theme.figure
 def boxes_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     """Boxes from quartile to quartile, the median as a tick, whiskers to the extremes."""
-    labels = data["series"].unique(maintain_order=True).to_list()
     colors = (theme.BLUE, theme.ORANGE, theme.GREEN, theme.PURPLE)
-    looks = zip(labels, colors, strict=False)
-    series = Series({label: Style(label, color) for label, color in looks})
-    costs = [*data["low"], *data["high"]]
-    scale, ticks = axis(costs, log=min(costs) > 0)
-    table = data.with_columns(series.labels("series"))
-    single = data["group"].n_unique() == 1
-    row = "series" if single else "group"
-    order = table[row].unique(maintain_order=True).to_list()
+    series = Series.plain(data["series"], [(color, theme.SOLID) for color in colors])
+    fit = axis([*data["low"], *data["high"]])
+    groups = data["group"].unique(maintain_order=True).to_list()
+    names = dict(zip(groups, theme.short_names(groups), strict=True))
+    table = data.with_columns(series.labels("series"), row=pl.col("group").replace_strict(names))
+    single = len(groups) == 1
+    row, order = ("series", series.names) if single else ("row", list(names.values()))
     y = alt.Y(f"{row}:N", title=None, sort=order, axis=alt.Axis(labelLimit=180))
-    offset: dict[str, Any] = {} if single else {"yOffset": alt.YOffset("series:N", sort=labels)}
-    x_title = labelled("cost", unit)
+    offset: dict[str, Any] = {}
+    if not single:
+        offset["yOffset"] = alt.YOffset("series:N", sort=series.names)
+    title = labelled("cost", unit)
     tooltip = [
         *([] if single else [tip("group:N")]),
         tip("series:N", "configuration"),
@@ -81,19 +81,17 @@ def boxes_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
         tip("runs:Q", "runs", ",d"),
     ]
     base = theme.plot(table).encode(y=y, tooltip=tooltip, **offset)
-    low, high = (
-        alt.X(f"{end}:Q", title=x_title, scale=scale, axis=ticks) for end in ("low", "lower")
-    )
-    color = series.color()
+    color = series.color() if not single else series.color().legend(None)
+    base = base.encode(color=color)
     thickness = 18 if single else 7
-    whiskers = base.mark_rule(strokeWidth=1).encode(x=low, x2=alt.X2("high:Q"), color=color)
-    boxes = base.mark_bar(size=thickness, opacity=0.6)
-    boxes = boxes.encode(x=high, x2=alt.X2("upper:Q"), color=color)
-    medians = base.mark_tick(color=theme.BLACK, thickness=2, size=thickness)
-    medians = medians.encode(x=alt.X("median:Q", title=x_title, scale=scale, axis=ticks))
+    whiskers = base.mark_rule(strokeWidth=1).encode(x=fit.x("low", title), x2=alt.X2("high:Q"))
+    boxes = base.mark_bar(size=thickness).encode(x=fit.x("lower", title), x2=alt.X2("upper:Q"))
+    medians = base.mark_tick(thickness=2, size=thickness + 4).encode(
+        x=fit.x("median", title), color=alt.ColorValue(theme.BLACK)
+    )
     note = "Boxes are quartiles, ticks medians, whiskers extremes."
     if not single:
         note += " Largest differences first."
     height = (40 if single else 22) * len(order)
-    title = theme.heading("Spread of costs", note)
-    return alt.layer(whiskers, boxes, medians).properties(width=560, height=height, title=title)
+    heading = theme.heading("Spread of costs", note)
+    return alt.layer(whiskers, boxes, medians).properties(width=560, height=height, title=heading)

@@ -1,14 +1,17 @@
 """How many runs finish within a cost: the ECDF, and the same data as a cactus plot."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from math import inf
 
 import altair as alt
 import numpy as np
 import polars as pl
 
+from truecost.judge.band import CostBand
 from truecost.matrix import CostMatrix
 from truecost.show import theme
 from truecost.show.figures.pairs import common_runs
+from truecost.show.numbers import confidence
 from truecost.show.theme import Chart, Series, Style, axis, labelled, tip
 
 BEST = "virtual best"
@@ -76,79 +79,59 @@ def _steps(label: str, costs: np.ndarray, limit: float) -> pl.DataFrame:
 
 
 @theme.figure
-def ecdf_chart(
-    data: pl.DataFrame,
-    *,
-    guarantees: Sequence[tuple[float, float, str]] = (),
-    unit: str = "cost",
-) -> Chart:
-    """Share of runs within a cost; diamonds are guaranteed: (cost, share, text)."""
+def ecdf_chart(data: pl.DataFrame, *, band: CostBand | None = None, unit: str = "cost") -> Chart:
+    """Share of runs within a cost; the winner's distribution lies in the shaded band."""
     series = _series(data)
-    costs = [*data["cost"], *(cost for cost, _, _ in guarantees)] or [1.0]
-    scale, ticks = axis(costs, log=min(costs) > 0)
-    last = scale.to_dict()["domain"][1]
+    ends = [] if band is None else [cost for cost in (*band.lower, *band.upper) if 0 < cost < inf]
+    fit = axis([*data["cost"], *ends])
+    first, last = fit.ends
     # Every curve continues to the right edge.
-    ends = data.group_by("series", maintain_order=True).last().with_columns(cost=pl.lit(last))
-    table = pl.concat([data, ends.select(data.columns)]).with_columns(series.labels("series"))
-    x = alt.X("cost:Q", title=labelled("cost", unit), scale=scale, axis=ticks)
-    y_axis, y_scale = alt.Axis(format="%"), alt.Scale(domain=[0, 1])
-    y = alt.Y("share:Q", title="share of runs solved", axis=y_axis, scale=y_scale)
-    base = theme.plot(table).encode(x=x, y=y)
-    color = series.color(symbolType="stroke", symbolSize=400)
-    lines = base.mark_line(strokeWidth=2, interpolate="step-after", clip=True)
-    lines = lines.encode(color=color, strokeDash=series.dash())
-    points = base.mark_point(**theme.UNSEEN).encode(tooltip=_tooltip(unit))
-    layers = [lines, points]
-    if guarantees:
-        rows = pl.DataFrame(list(guarantees), schema=["cost", "share", "text"], orient="row")
-        marks = theme.plot(rows).encode(x=x, y=y, tooltip=[tip("text:N", "guaranteed")])
-        layers.append(
-            marks.mark_point(
-                shape="diamond",
-                filled=True,
-                size=110,
-                opacity=1,
-                color=theme.GREEN,
-                stroke=theme.BLACK,
-                strokeWidth=1,
-            )
+    rest = data.group_by("series", maintain_order=True).last().with_columns(cost=pl.lit(last))
+    table = pl.concat([data, rest.select(data.columns)]).with_columns(series.labels("series"))
+    x, y = fit.x("cost", labelled("cost", unit)), theme.SHARES.y("share", "share of runs solved")
+    line = {"interpolate": "step-after", "clip": True}
+    layers = theme.curves(table, x, y, series, _tooltip(unit), **line)
+    note = f"{data['runs'][0]:,} runs of each on common instances." if data.height else "No runs."
+    if band is not None:
+        area = theme.plot(_band_steps(band, first, last))
+        area = area.mark_area(color=theme.BLUE, opacity=0.18, interpolate="step-after", clip=True)
+        layers.insert(0, area.encode(x=x, y=theme.SHARES.y("low"), y2=alt.Y2("high:Q")))
+        note += (
+            f" Shaded: guaranteed for the winner, {confidence(band.delta)} for all costs at once."
         )
-    note = f"{data['runs'][0]:,} runs of each on common instances" if data.height else "No runs"
-    note += "; diamonds are guaranteed for the winner." if guarantees else "."
     title = theme.heading("How many runs finish within a cost (ECDF)", note)
     return alt.layer(*layers).properties(**theme.SIZE, title=title)
+
+
+def _band_steps(band: CostBand, first: float, last: float) -> pl.DataFrame:
+    """Return the ends of the band, from the left to the right edge of the figure."""
+    costs = sorted({first, last, *(c for c in (*band.lower, *band.upper) if first < c < last)})
+    ends = [band.at(cost) for cost in costs]
+    return pl.DataFrame(
+        {"cost": costs, "low": [low for low, _ in ends], "high": [high for _, high in ends]}
+    )
 
 
 @theme.figure
 def cactus_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     """Cost against the number of runs solved within it: the lower and longer, the better."""
-    series = _series(data)
-    costs = [*data["cost"]] or [1.0]
-    scale, ticks = axis(costs, log=min(costs) > 0)
-    most = int(max([*data["runs"], 1]))
-    x_scale = alt.Scale(domain=[0, most], nice=False)
-    x_axis = alt.Axis(values=theme.whole_ticks(most), format=",d")
-    base = theme.plot(data.with_columns(series.labels("series"))).encode(
-        x=alt.X("solved:Q", title="runs solved", scale=x_scale, axis=x_axis),
-        y=alt.Y("cost:Q", title=labelled("cost", unit), scale=scale, axis=ticks),
-    )
-    color = series.color(symbolType="stroke", symbolSize=400)
-    lines = base.mark_line(strokeWidth=2, interpolate="step-before")
-    lines = lines.encode(color=color, strokeDash=series.dash())
-    points = base.mark_point(**theme.UNSEEN).encode(tooltip=_tooltip(unit))
+    series, most = _series(data), int(max([*data["runs"], 1]))
+    runs = alt.Scale(domain=[0, most], nice=False)
+    ticks = alt.Axis(values=theme.whole_ticks(most), format=",d")
+    x = theme.Fit(runs, ticks).x("solved", "runs solved")
+    y = axis(data["cost"]).y("cost", labelled("cost", unit))
+    table = data.with_columns(series.labels("series"))
+    lines = theme.curves(table, x, y, series, _tooltip(unit), interpolate="step-before")
     title = theme.heading("Runs solved within a cost (cactus plot)", f"{most:,} runs of each.")
-    return alt.layer(lines, points).properties(**theme.SIZE, title=title)
+    return alt.layer(*lines).properties(**theme.SIZE, title=title)
 
 
 def _series(data: pl.DataFrame) -> Series:
-    labels = data["series"].unique(maintain_order=True).to_list()
-    looks = {
-        label: Style(label, color, dash)
-        for label, (color, dash) in zip(labels, LOOKS, strict=False)
-    }
-    if BEST in looks:
-        looks[BEST] = Style(f"{BEST} of all configurations", theme.GREY, theme.DOTTED)
-    return Series(looks)
+    configurations = [
+        label for label in data["series"].unique(maintain_order=True) if label != BEST
+    ]
+    best = {BEST: Style(f"{BEST} of all configurations", theme.GREY, theme.DOTTED)}
+    return Series.plain(configurations, LOOKS, best if BEST in data["series"] else {})
 
 
 def _tooltip(unit: str) -> list[alt.Tooltip]:

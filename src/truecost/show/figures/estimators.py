@@ -59,22 +59,22 @@ def estimators_chart(data: pl.DataFrame, *, unit: str = "cost", columns: int = 3
 
 
 def _panel(data: pl.DataFrame, unit: str, remark: str, width: int, height: int) -> Chart:
-    present = {name: look for name, look in ESTIMATORS.items() if name in data["estimator"]}
-    series = Series(present)
+    present = [name for name in ESTIMATORS if name in data["estimator"]]
+    series = Series(ESTIMATORS).present(present)
     # Side by side, so that no bar covers another.
     shift = {name: 0.05 * (place - (len(present) - 1) / 2) for place, name in enumerate(present)}
     x = pl.col("ratio") + pl.col("estimator").replace_strict(shift, return_dtype=pl.Float64)
     shown = data.with_columns(series.labels("estimator"), x=x)
     x_scale = alt.Scale(domain=[0, 1.05 * max(data["ratio"].to_list())], nice=False)
-    y_scale, y_axis = axis([*data["low"], *data["high"]], log=False)
+    fit = axis([*data["low"], *data["high"]], log=False)
     x_title, x_axis = "N/K, runs for each training instance", alt.Axis(tickCount=5)
     base = theme.plot().encode(
         x=alt.X("x:Q", title=x_title, scale=x_scale, axis=x_axis),
         color=series.color(symbolStrokeWidth=0),
     )
-    y = alt.Y("error:Q", title=labelled("absolute error", unit), scale=y_scale, axis=y_axis)
+    y = fit.y("error", labelled("absolute error", unit))
     bars = base.mark_rule(strokeWidth=1, opacity=0.6)
-    bars = bars.encode(y=alt.Y("low:Q", scale=y_scale), y2=alt.Y2("high:Q"))
+    bars = bars.encode(y=fit.y("low"), y2=alt.Y2("high:Q"))
     lines = base.mark_line(strokeWidth=1.5).encode(y=y, strokeDash=series.dash(legend=None))
     points = base.mark_point(filled=True, opacity=1, size=width / 8 + 5).encode(
         y=y,

@@ -13,8 +13,8 @@ from truecost.show.theme import Chart, Series, Style, axis, labelled, tip
 GRADES = Series(
     {
         "better": Style("shown better", theme.BLUE),
-        "worse": Style("shown worse", theme.AMBER),
-        "open": Style("undecided", theme.GREY),
+        "worse": Style("shown worse", theme.AMBER, shape="square"),
+        "open": Style("undecided", theme.GREY, shape="diamond"),
     }
 )
 
@@ -54,14 +54,15 @@ def families_data(results: Sequence[FamilyResult]) -> pl.DataFrame:
 @theme.figure
 def families_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     """A point and its limits for each family; left of 0 the winner costs less."""
-    table = data.with_columns(GRADES.labels("grade"))
+    grades = GRADES.present(data["grade"])
     ends = [value for name in ("observed", "lower", "upper") for value in data[name].drop_nulls()]
-    scale, ticks = axis([*ends, 0.0], log=False)
+    fit = axis([*ends, 0.0], log=False)
     rows = alt.Axis(labelLimit=220, grid=False)
     title = labelled("difference of mean costs, winner − default", unit)
+    table = data.with_columns(grades.labels("grade"))
     base = theme.plot(table).encode(
         y=alt.Y("family:N", title=None, sort=data["family"].to_list(), axis=rows),
-        color=GRADES.color(),
+        color=grades.color(),
         tooltip=[
             tip("family:N"),
             tip("instances:Q", "instances", ",d"),
@@ -71,13 +72,10 @@ def families_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
             tip("wins:Q", "share of runs won"),
         ],
     )
-    lower = alt.X("lower:Q", title=title, scale=scale, axis=ticks)
-    bars = base.mark_rule(strokeWidth=1.5).encode(x=lower, x2=alt.X2("upper:Q"))
-    points = base.mark_point(filled=True, opacity=1, size=55).encode(
-        x=alt.X("observed:Q", title=title, scale=scale, axis=ticks)
-    )
-    zero = theme.plot(pl.DataFrame({"at": [0.0]}))
-    line = zero.mark_rule(strokeDash=[4, 4]).encode(x=alt.X("at:Q", scale=scale, axis=ticks))
+    marks = theme.intervals(base, fit, "lower observed upper", title, grades.shape())
+    zero = theme.plot(pl.DataFrame({"at": [0.0]})).mark_rule(strokeDash=[4, 4])
     heading = theme.heading("Family by family", "Limits hold for all families at once.")
     height = max(60, 17 * data.height)
-    return alt.layer(line, bars, points).properties(width=480, height=height, title=heading)
+    return alt.layer(zero.encode(x=fit.x("at")), *marks).properties(
+        width=480, height=height, title=heading
+    )

@@ -52,13 +52,7 @@ def overtuning_data(split: "OneSplit") -> pl.DataFrame:
 @theme.figure
 def overtuning_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     """A panel for every N; configurations above the diagonal looked too good in training."""
-    costs = [*data["training"], *data["test"]]
-    scale, ticks = axis(costs, log=min(costs) > 0)
-    ends = scale.to_dict()["domain"]
-    diagonal = theme.plot(pl.DataFrame({"x": ends, "y": ends})).mark_line(
-        color=theme.BLACK, strokeDash=[4, 3], strokeWidth=1
-    )
-    diagonal = diagonal.encode(x=alt.X("x:Q", scale=scale), y=alt.Y("y:Q", scale=scale))
+    fit = axis([*data["training"], *data["test"]])
     x_title, y_title = (
         labelled(what, unit) for what in ("training cost", "cost on the test instances")
     )
@@ -70,8 +64,8 @@ def overtuning_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
         winner = part.filter(pl.col("mark") == "winner").row(0, named=True)
         points = theme.plot(part.with_columns(MARKS.labels("mark")))
         points = points.mark_point(filled=True, opacity=1).encode(
-            x=alt.X("training:Q", title=x_title, scale=scale, axis=ticks),
-            y=alt.Y("test:Q", title=y_title, scale=scale, axis=ticks),
+            x=fit.x("training", x_title),
+            y=fit.y("test", y_title),
             color=MARKS.color(),
             shape=MARKS.shape(),
             size=alt.Size("what:N", scale=sizes, sort=MARKS.names),
@@ -87,5 +81,6 @@ def overtuning_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
             f"Winner: training {number(winner['training'])}, test {number(winner['test'])}; "
             f"lowest test cost {number(min(part['test']))}",
         )
-        panels.append(alt.layer(diagonal, points).properties(width=300, height=300, title=title))
+        both = alt.layer(theme.diagonal(fit), points)
+        panels.append(both.properties(width=300, height=300, title=title))
     return alt.hconcat(*panels)

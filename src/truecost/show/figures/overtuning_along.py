@@ -66,8 +66,8 @@ def overtuning_along_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     tested = data["true"].drop_nulls().len() > 0
     x, end = _time_axis(data, counted)
     costs = [*data["training"].drop_nulls(), *data["true"].drop_nulls()]
-    y_scale, y_axis = axis(costs, log=False)
-    y = alt.Y("cost:Q", title=labelled("cost", unit), scale=y_scale, axis=y_axis)
+    fit = axis(costs, log=False)
+    y = fit.y("cost", labelled("cost", unit))
     at = pl.col("runs" if counted else "step").cast(pl.Float64)
     shown = data.with_columns(at=at).unpivot(
         ["training", "true"],
@@ -75,8 +75,10 @@ def overtuning_along_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
         variable_name="which",
         value_name="cost",
     )
-    shown = shown.with_columns(SERIES.labels("which")).drop_nulls("cost")
-    base = theme.plot(shown).encode(x=x, y=y, color=SERIES.color(symbolStrokeWidth=0))
+    shown = shown.drop_nulls("cost")
+    series = SERIES.present(shown["which"])
+    shown = shown.with_columns(series.labels("which"))
+    base = theme.plot(shown).encode(x=x, y=y, color=series.color(symbolStrokeWidth=0))
     # An incumbent stays until the next one; the last one until the end of the figure.
     last = shown.filter(pl.col("step") == data.height).with_columns(at=pl.lit(end))
     lines = base.properties(data=theme.records(pl.concat([shown, last])))
@@ -85,7 +87,7 @@ def overtuning_along_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     gaps = gaps.rename({gaps.columns[0]: "at"})
     gaps = pl.concat([gaps, gaps.tail(1).with_columns(at=pl.lit(end))])
     area = theme.plot(gaps).mark_area(color=theme.GREY, opacity=0.2, interpolate="step-after")
-    area = area.encode(x=x, y=alt.Y("training:Q", scale=y_scale), y2=alt.Y2("true:Q"))
+    area = area.encode(x=x, y=fit.y("training"), y2=alt.Y2("true:Q"))
     tooltip = [
         tip("configuration:N", "incumbent"),
         tip("step:Q", "its place in their order", ""),
@@ -94,7 +96,7 @@ def overtuning_along_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
         tip("cost:Q", labelled("cost", unit)),
     ]
     optimism = tip("gap:Q", "optimism: test − training cost")
-    dots = base.mark_point(filled=True, opacity=1, size=50).encode(shape=SERIES.shape())
+    dots = base.mark_point(filled=True, opacity=1, size=50).encode(shape=series.shape())
     # Only incumbents with test runs have an optimism to show.
     points = [
         dots.transform_filter("isValid(datum.gap)").encode(tooltip=[*tooltip, optimism]),
@@ -109,7 +111,7 @@ def overtuning_along_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     }
     best = theme.plot(shown.filter(pl.col("best") & (pl.col("which") == "true")))
     best = best.mark_point(**ring).encode(x=x, y=y, tooltip=[*tooltip, optimism])
-    layers = [lines.encode(strokeDash=SERIES.dash()), *points]
+    layers = [lines.encode(strokeDash=series.dash()), *points]
     if tested:
         layers = [area, *layers, best]
     title = theme.heading("Incumbents over time", *_notes(data, tested))
@@ -126,9 +128,7 @@ def _time_axis(data: pl.DataFrame, counted: bool) -> tuple[alt.X, float]:
     first, last = float(data["runs"].to_list()[0]), float(max(data["runs"].to_list()))
     log = 0 < 20 * first < last
     end = 1.25 * last if log else last + (0.08 * (last - first) or 1.0)
-    scale, ticks = axis([first, end], log=log)
-    title = "runs finished when it became the incumbent"
-    return alt.X("at:Q", title=title, scale=scale, axis=ticks), end
+    return axis([first, end], log=log).x("at", "runs finished when it became the incumbent"), end
 
 
 def _notes(data: pl.DataFrame, tested: bool) -> list[str]:

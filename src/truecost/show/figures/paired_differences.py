@@ -13,7 +13,7 @@ from truecost.show.theme import Chart, Series, Style, labelled, tip
 
 SIDES = Series(
     {
-        "incumbent": Style("the incumbent costs less", theme.BLUE),
+        "incumbent": Style("the winner costs less", theme.BLUE),
         "default": Style("the default costs less", theme.AMBER),
         "neither": Style("both cost the same", theme.GREY),
     }
@@ -109,7 +109,7 @@ def paired_differences_chart(
     thinned = f" {data.height:,} of them are shown." if data.height < size else ""
     title = theme.heading(
         f"{one['incumbent']} against {one['default']}, instance by instance",
-        f"The incumbent costs less on {one['gains']:,} and more on {one['losses']:,} of {size:,} "
+        f"The winner costs less on {one['gains']:,} and more on {one['losses']:,} of {size:,} "
         f"instances.{thinned}",
         f"{', '.join(lines)}.",
     )
@@ -125,15 +125,16 @@ def _bars(data: pl.DataFrame, x_scale: alt.Scale, y_scale: alt.Scale, unit: str)
     places = data["place"].to_numpy()
     edges = np.concatenate([[0.5], (places[:-1] + places[1:]) / 2, [size + 0.5]])
     columns = ("place", "instance", "incumbent_cost", "default_cost", "difference")
+    sides = SIDES.present(data["better"])
     table = data.select(
         *columns,
-        SIDES.labels("better"),
+        sides.labels("better"),
         pl.Series("left", edges[:-1]),
         pl.Series("right", edges[1:]),
         zero=0.0,
     )
-    x_title = "instances, from the largest gain to the largest loss of the incumbent"
-    y_title = labelled("cost of the incumbent − cost of the default", unit)
+    x_title = "instances, from the largest gain to the largest loss of the winner"
+    y_title = labelled("cost of the winner − cost of the default", unit)
     x_axis = alt.Axis(grid=False, values=theme.whole_ticks(size), format=",d")
     # Descriptions for screen readers in 500 bars would be most of the file: the page has a table.
     bars: alt.Chart = (
@@ -144,12 +145,12 @@ def _bars(data: pl.DataFrame, x_scale: alt.Scale, y_scale: alt.Scale, unit: str)
             x2=alt.X2("right:Q"),
             y=alt.Y("zero:Q", title=y_title, scale=y_scale, axis=alt.Axis(tickCount=6)),
             y2=alt.Y2("difference:Q"),
-            color=SIDES.color(),
+            color=sides.color(),
             tooltip=[
                 tip("instance:N"),
-                tip("incumbent_cost:Q", "incumbent: mean cost of its runs there"),
+                tip("incumbent_cost:Q", "winner: mean cost of its runs there"),
                 tip("default_cost:Q", "default: mean cost of its runs there"),
-                tip("difference:Q", labelled("incumbent − default", unit)),
+                tip("difference:Q", labelled("winner − default", unit)),
                 tip("place:Q", "place, by the difference", ",d"),
             ],
         )

@@ -10,7 +10,7 @@ from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.show import theme
 from truecost.show.figures.pairs import common_runs
-from truecost.show.theme import Chart, Series, Style, axis, tip
+from truecost.show.theme import Chart, Series, axis, tip
 
 LOOKS = (
     (theme.BLUE, theme.SOLID),
@@ -58,27 +58,21 @@ def performance_profile_data(matrix: CostMatrix, configurations: Mapping[str, st
 @theme.figure
 def performance_profile_chart(data: pl.DataFrame) -> Chart:
     """Share of instances against the factor; the higher the better."""
-    labels = data["series"].unique(maintain_order=True).to_list()
-    looks = zip(labels, LOOKS, strict=False)
-    series = Series({label: Style(label, color, dash) for label, (color, dash) in looks})
-    last = max(2.0, *data["factor"].to_list())
-    scale, ticks = axis([1.0, last], log=True)
-    scale = alt.Scale(type="log", domain=[1, 1.1 * last], nice=False)
+    series = Series.plain(data["series"], LOOKS)
+    last = 1.1 * max(2.0, *data["factor"])
     ends = data.group_by("series", maintain_order=True).last()
-    ends = ends.with_columns(factor=pl.lit(1.1 * last)).select(data.columns)
+    ends = ends.with_columns(factor=pl.lit(last)).select(data.columns)
     table = pl.concat([data, ends]).with_columns(series.labels("series"))
-    y_axis, y_scale = alt.Axis(format="%"), alt.Scale(domain=[0, 1])
-    x_title = "factor of the best cost on an instance"
-    base = theme.plot(table).encode(
-        x=alt.X("factor:Q", title=x_title, scale=scale, axis=ticks),
-        y=alt.Y("share:Q", title="share of instances", axis=y_axis, scale=y_scale),
+    scale = alt.Scale(type="log", domain=[1, last], nice=False)
+    x = (
+        axis([1.0, last])
+        ._replace(scale=scale)
+        .x("factor", "factor of the best cost on an instance")
     )
-    color = series.color(symbolType="stroke", symbolSize=400)
-    lines = base.mark_line(strokeWidth=2, interpolate="step-after", clip=True)
-    lines = lines.encode(color=color, strokeDash=series.dash())
     share = tip("share:Q", "share of instances within it", ".1%")
     tooltip = [tip("series:N", "configuration"), tip("factor:Q", "factor"), share]
-    points = base.mark_point(**theme.UNSEEN).encode(tooltip=tooltip)
+    y = theme.SHARES.y("share", "share of instances")
+    lines = theme.curves(table, x, y, series, tooltip, interpolate="step-after", clip=True)
     note = "Share of instances on which a configuration is within a factor of the cheapest of these"
     title = theme.heading("Performance profile", note)
-    return alt.layer(lines, points).properties(**theme.SIZE, title=title)
+    return alt.layer(*lines).properties(**theme.SIZE, title=title)

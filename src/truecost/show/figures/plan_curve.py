@@ -74,7 +74,7 @@ def _panel(data: pl.DataFrame, column: str, title: str, tooltip: list[alt.Toolti
     y_scale, y_axis = alt.Scale(domain=[0, 1.1 * high or 1.0]), alt.Axis(tickCount=6)
     if 0 < LARGE * low < high:
         y_scale = alt.Scale(type="log", domain=[low / 2, 1.1 * high], nice=False)
-        y_axis = axis([low / 2, high], log=True)[1]
+        y_axis = axis([low / 2, high]).axis
     span = math.log(max(sizes) / min(sizes)) or 1.0
     room = math.exp(0.08 * span)
     x_scale = alt.Scale(type="log", domain=[min(sizes) / room, room * max(sizes)], nice=False)

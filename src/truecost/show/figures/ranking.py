@@ -15,7 +15,7 @@ MARKS = Series(
     {
         "best": Style("may be the best", theme.BLUE),
         "other": Style("shown not to be the best", theme.GREY, shape="square"),
-        "unknown": Style("training cost ± 2 standard errors", theme.BLUE),
+        "unknown": Style("unknown", theme.BLUE),
     }
 )
 
@@ -32,7 +32,7 @@ def ranking_data(
     """Training costs of the best configurations ± 2 standard errors.
 
     `may_be_best` are the names that cannot be excluded as the best; None if unknown. `tags` are
-    written behind names.
+    written before names.
 
     Returns
     -------
@@ -51,7 +51,8 @@ def ranking_data(
         name, cost = configurations[place], float(values[place])
         spread = 2 * float(errors[place]) if np.isfinite(errors[place]) else 0.0
         mark = "unknown" if may_be_best is None else "best" if name in may_be_best else "other"
-        label = f"{name} ({tags[name]})" if tags and name in tags else name
+        # The role comes first: long names are cut.
+        label = f"{tags[name]}: {name}" if tags and name in tags else name
         rows.append((ranks[place], name, label, cost, cost - spread, cost + spread, mark))
     names = ["rank", "configuration", "label", "cost", "low", "high", "mark"]
     return pl.DataFrame(rows, schema=names, orient="row")
@@ -60,10 +61,9 @@ def ranking_data(
 @theme.figure
 def ranking_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     """A row for every configuration: its training cost with two standard errors either way."""
-    present = set(data["mark"])
-    table = data.with_columns(MARKS.labels("mark"))
-    scale, ticks = axis([*data["low"], *data["high"]], log=False)
-    rows = alt.Axis(labelLimit=220, grid=False)
+    series = MARKS.present(data["mark"])
+    table = data.with_columns(series.labels("mark"))
+    rows = alt.Axis(labelLimit=260, grid=False)
     y = alt.Y("label:N", title=None, sort=data["label"].to_list(), axis=rows)
     title = labelled("training cost", unit)
     tooltip = [
@@ -73,15 +73,13 @@ def ranking_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
         tip("low:Q", "− 2 standard errors"),
         tip("high:Q", "+ 2 standard errors"),
     ]
-    color = MARKS.color() if "unknown" not in present else MARKS.color().legend(None)
+    color, shape = series.color(), series.shape()
+    if "unknown" in data["mark"]:
+        color, shape = color.legend(None), shape.legend(None)
     base = theme.plot(table).encode(y=y, color=color, tooltip=tooltip)
-    low = alt.X("low:Q", title=title, scale=scale, axis=ticks)
-    bars = base.mark_rule(strokeWidth=1.5).encode(x=low, x2=alt.X2("high:Q"))
-    shape = MARKS.shape() if "unknown" not in present else alt.ShapeValue("circle")
-    points = base.mark_point(filled=True, opacity=1, size=55).encode(
-        x=alt.X("cost:Q", title=title, scale=scale, axis=ticks), shape=shape
-    )
+    fit = axis([*data["low"], *data["high"]], log=False)
+    marks = theme.intervals(base, fit, "low cost high", title, shape)
     note = "Training cost ± 2 standard errors over instances; the winner's is biased low."
     heading = theme.heading("The best configurations", note)
     height = max(60, 17 * data.height)
-    return alt.layer(bars, points).properties(width=480, height=height, title=heading)
+    return alt.layer(*marks).properties(width=480, height=height, title=heading)

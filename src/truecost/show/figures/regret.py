@@ -57,15 +57,14 @@ def regret_data(replay: Replay) -> pl.DataFrame:
 @theme.figure
 def regret_chart(data: pl.DataFrame) -> Chart:
     """A panel for every budget, a row for every rule: no mark covers another; lower is better."""
-    present = {rule: style for rule, style in RULES.items() if rule in data["rule"]}
-    series = Series(present, field="rule")
-    x_scale, x_axis = axis([0.0, *data["low"], *data["high"]], log=False)
+    series = Series(RULES, field="rule").present(data["rule"])
+    fit = axis([0.0, *data["low"], *data["high"]], log=False)
     color, shape = series.color().legend(None), series.shape().legend(None)
     panels = []
     for place, budget in enumerate(data["budget"].unique(maintain_order=True).sort()):
         rows = alt.Axis(labels=place == 0, ticks=False, domain=False, labelLimit=200, grid=True)
         base = theme.plot(data.filter(pl.col("budget") == budget)).encode(
-            y=alt.Y("rule:N", title=None, sort=list(present), axis=rows),
+            y=alt.Y("rule:N", title=None, sort=series.names, axis=rows),
             color=color,
             tooltip=[
                 tip("rule:N"),
@@ -75,13 +74,9 @@ def regret_chart(data: pl.DataFrame) -> Chart:
                 tip("standard_error:Q", "standard error over repetitions", ".2~g"),
             ],
         )
-        low = alt.X("low:Q", title="mean test regret", scale=x_scale, axis=x_axis)
-        bars = base.mark_rule(strokeWidth=2).encode(x=low, x2=alt.X2("high:Q"))
-        points = base.mark_point(filled=True, opacity=1, size=80)
-        middle = alt.X("regret:Q", title="mean test regret", scale=x_scale, axis=x_axis)
-        points = points.encode(x=middle, shape=shape)
+        marks = theme.intervals(base, fit, "low regret high", "mean test regret", shape)
         title = alt.TitleParams(f"budget {percent(budget)}", fontSize=12)
-        panels.append(alt.layer(bars, points).properties(width=190, height=190, title=title))
+        panels.append(alt.layer(*marks).properties(width=190, height=190, title=title))
     title = theme.heading(
         "What the rules chose, judged on instances they did not see",
         f"Mean over {data['repetitions'][0]:,} repetitions ± 1 standard error; 0 is the best "

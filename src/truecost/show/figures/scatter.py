@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import altair as alt
 import numpy as np
@@ -21,8 +20,25 @@ SIDES = Series(
         "neither": Style("equal", theme.GREY, shape="diamond"),
     }
 )
-# Families with a colour of their own, the largest first; the others share one.
-MOST_FAMILIES = 7
+# The looks of the largest families; the others share one.
+FAMILY_COLOURS = (
+    theme.BLUE,
+    theme.ORANGE,
+    theme.GREEN,
+    theme.PURPLE,
+    theme.AMBER,
+    theme.BLACK,
+    theme.SAND,
+)
+FAMILY_SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-right",
+)
 
 
 def scatter_data(
@@ -73,18 +89,13 @@ def scatter_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     Costs at or above the cutoff lie on the rim; colours are families if they are known.
     """
     limit = data["limit"][0]
-    costs = [*data["x"], *data["y"]]
-    log = min(costs) > 0
-    scale, ticks = axis(costs, log=log)
-    ends = scale.to_dict()["domain"]
-    line = theme.plot(pl.DataFrame({"x": ends, "y": ends}))
-    line = line.mark_line(color=theme.BLACK, strokeDash=[4, 3], strokeWidth=1, clip=True)
-    layers = [line.encode(x=alt.X("x:Q", scale=scale), y=alt.Y("y:Q", scale=scale))]
+    fit = axis([*data["x"], *data["y"]])
+    layers = [theme.diagonal(fit)]
     if limit is not None and data["unsolved"].any():
-        rim = theme.plot(pl.DataFrame({"limit": [limit]}))
-        style: dict[str, Any] = {"color": theme.GREY, "strokeWidth": 1}
-        layers.append(rim.mark_rule(**style).encode(x=alt.X("limit:Q", scale=scale)))
-        layers.append(rim.mark_rule(**style).encode(y=alt.Y("limit:Q", scale=scale)))
+        rim = theme.plot(pl.DataFrame({"limit": [limit]})).mark_rule(
+            color=theme.GREY, strokeWidth=1
+        )
+        layers += [rim.encode(x=fit.x("limit")), rim.encode(y=fit.y("limit"))]
     known = data["family"].null_count() < data.height
     table, color, shape = _colours(data, known)
     x_title, y_title = (labelled(f"{what}: cost", unit) for what in ("default", "winner"))
@@ -93,8 +104,8 @@ def scatter_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     points = theme.plot(table).mark_point(filled=True, size=45).add_params(chosen)
     points = points.encode(
         opacity=alt.condition(chosen, alt.value(0.85), alt.value(0.08)),
-        x=alt.X("x:Q", title=x_title, scale=scale, axis=ticks),
-        y=alt.Y("y:Q", title=y_title, scale=scale, axis=ticks),
+        x=fit.x("x", x_title),
+        y=fit.y("y", y_title),
         color=color,
         shape=shape,
         tooltip=[
@@ -117,23 +128,16 @@ def scatter_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
 def _colours(data: pl.DataFrame, known: bool) -> tuple[pl.DataFrame, alt.Color, alt.Shape]:
     """Colour by family if known, else by the cheaper configuration."""
     if not known:
-        return data.with_columns(SIDES.labels("better")), SIDES.color(), SIDES.shape()
+        series = SIDES.present(data["better"])
+        return data.with_columns(series.labels("better")), series.color(), series.shape()
     sizes = data["family"].value_counts(sort=True)["family"].to_list()
-    colors = (
-        theme.BLUE,
-        theme.ORANGE,
-        theme.GREEN,
-        theme.PURPLE,
-        theme.AMBER,
-        theme.BLACK,
-        theme.SAND,
-    )
-    shapes = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
-    named = dict(zip(sizes[:MOST_FAMILIES], zip(colors, shapes, strict=True), strict=False))
-    looks = {name: Style(name, color, shape=shape) for name, (color, shape) in named.items()}
-    if len(sizes) > MOST_FAMILIES:
-        looks["…"] = Style(f"{len(sizes) - MOST_FAMILIES} other families", theme.GREY)
+    looks = {
+        name: Style(name, color, shape=shape)
+        for name, color, shape in zip(sizes, FAMILY_COLOURS, FAMILY_SHAPES, strict=False)
+    }
+    key = pl.when(pl.col("family").is_in(list(looks))).then("family").otherwise(pl.lit("…"))
+    if len(sizes) > len(looks):
+        looks["…"] = Style(f"{len(sizes) - len(looks)} other families", theme.GREY)
     series = Series(looks)
-    key = pl.when(pl.col("family").is_in(list(named))).then("family").otherwise(pl.lit("…"))
     table = data.with_columns(key=key).with_columns(series.labels("key"))
     return table, series.color(columns=2), series.shape()

@@ -44,11 +44,11 @@ def panel(
     series = Series(looks)
     errors = data["error"].drop_nulls().to_list() or [0.0]
     # Powers are straight lines on two logarithmic scales; with one configuration the error is 0.
-    x_scale, x_axis = axis(data["value"].to_list(), log=True)
-    y_scale, y_axis = axis(errors, log=against != "m" and min(errors) > 0)
+    x = axis(data["value"], log=True).x("value", SWEPT[against])
+    vertical = axis(errors, log=against != "m" and min(errors) > 0)
     base = theme.plot(data.with_columns(series.labels("series"))).encode(
-        x=alt.X("value:Q", title=SWEPT[against], scale=x_scale, axis=x_axis),
-        y=alt.Y("error:Q", title=y, scale=y_scale, axis=y_axis),
+        x=x,
+        y=vertical.y("error", y),
         color=series.color(symbolType="stroke", symbolSize=400),
     )
     lines = base.mark_line(strokeWidth=2, clip=True).encode(strokeDash=series.dash())

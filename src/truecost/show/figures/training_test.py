@@ -28,16 +28,11 @@ def training_test_data(searches: Iterable[tuple[str, float, float]]) -> pl.DataF
 @theme.figure
 def training_test_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     """A point for every search; above the diagonal, training was too optimistic."""
-    costs = [*data["training"], *data["test"]]
-    scale, ticks = axis(costs, log=min(costs) > 0)
-    ends = scale.to_dict()["domain"]
-    line = theme.plot(pl.DataFrame({"x": ends, "y": ends}))
-    line = line.mark_line(color=theme.BLACK, strokeDash=[4, 3], strokeWidth=1)
-    line = line.encode(x=alt.X("x:Q", scale=scale), y=alt.Y("y:Q", scale=scale))
+    fit = axis([*data["training"], *data["test"]])
     x_title, y_title = (labelled(what, unit) for what in ("training cost", "test cost"))
     base = theme.plot(data).encode(
-        x=alt.X("training:Q", title=x_title, scale=scale, axis=ticks),
-        y=alt.Y("test:Q", title=y_title, scale=scale, axis=ticks),
+        x=fit.x("training", x_title),
+        y=fit.y("test", y_title),
         tooltip=[
             tip("search:N"),
             tip("training:Q", x_title),
@@ -50,4 +45,6 @@ def training_test_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     above = int((data["optimism"] > 0).sum())
     note = f"{above:,} of {data.height:,} winners cost more on test runs than in training"
     title = theme.heading("Winners of several searches", note)
-    return alt.layer(line, points, names).properties(width=360, height=360, title=title)
+    return alt.layer(theme.diagonal(fit), points, names).properties(
+        width=360, height=360, title=title
+    )

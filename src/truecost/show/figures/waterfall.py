@@ -38,37 +38,25 @@ def waterfall_data(
     """
     if not steps:
         raise InputError("Expected at least one step from the default to the winner, got none.")
-    rows = [_row(0, "default", "total", 0.0, default_cost, 0.0, 0.0)]
+    rows = [("default", "total", 0.0, default_cost, 0.0, 0.0)]
     before = default_cost
     for label, cost, error in steps:
         kind = "gain" if cost <= before else "loss"
-        rows.append(_row(len(rows), label, kind, before, cost, before - cost, error))
+        rows.append((label, kind, before, cost, before - cost, error))
         before = cost
-    rows.append(_row(len(rows), "simplified", "total", 0.0, before, 0.0, 0.0))
-    rows.append(_row(len(rows), "winner", "total", 0.0, winner_cost, 0.0, 0.0))
-    return pl.DataFrame(rows)
+    rows.append(("simplified", "total", 0.0, before, 0.0, 0.0))
+    rows.append(("winner", "total", 0.0, winner_cost, 0.0, 0.0))
+    names = ["label", "kind", "start", "stop", "gained", "standard_error"]
+    table = pl.DataFrame(rows, schema=names, orient="row").with_row_index("place")
+    return table.with_columns(pl.col("place").cast(pl.Int64), after="stop")
 
 
-def _row(
-    place: int, label: str, kind: str, start: float, stop: float, gained: float, error: float
-) -> dict[str, object]:
-    return {
-        "place": place,
-        "label": label,
-        "kind": kind,
-        "start": start,
-        "stop": stop,
-        "after": stop,
-        "gained": gained,
-        "standard_error": error,
-    }
-
-
+@theme.figure
 def waterfall_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     """Bars from cost to cost, the default first, the simplified configuration and the winner last."""
-    order = data["label"].to_list()
+    order, series = data["label"].to_list(), BARS.present(data["kind"])
     bars = (
-        theme.plot(data.with_columns(BARS.labels("kind")))
+        theme.plot(data.with_columns(series.labels("kind")))
         .mark_bar()
         .encode(
             y=alt.Y("label:N", sort=order, title=None, axis=alt.Axis(labelLimit=260)),
@@ -78,7 +66,7 @@ def waterfall_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
                 axis=alt.Axis(tickCount=6),
             ),
             x2=alt.X2("stop:Q"),
-            color=BARS.color(title=None, orient="bottom"),
+            color=series.color(),
             tooltip=[
                 tip("label:N", "change"),
                 tip("after:Q", "cost after it"),
@@ -88,6 +76,6 @@ def waterfall_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
         )
     )
     chart: alt.Chart = bars.properties(
-        width=520, height=alt.Step(22), title="What each change gains"
+        width=520, height=22 * data.height, title="What each change gains"
     )
     return chart
