@@ -1,16 +1,31 @@
-"""The pictures of statements.md, from the example kissat: `python docs/pictures.py`."""
+"""Draw every picture of the documentation: `python -m docs.pictures`.
 
+With `--quick`, all but the figures of the paper's experiments. A test compares the data and
+specifications of the pictures with those noted in assets/pictures.json.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+from unittest.mock import patch
 
 import altair as alt
 import numpy as np
 import polars as pl
 
-from truecost import Utility, import_runs, load_example
+from truecost import Assessment, Utility, import_runs, load_example, reproduce
 from truecost.examples import path_of
-from truecost.show.figures import save
+from truecost.show import figures
 from truecost.show.numbers import at_least, at_most, share_at_least
+from truecost.show.saving import render, specification
 from truecost.show.theme import (
     BLACK,
     BLUE,
@@ -24,14 +39,17 @@ from truecost.show.theme import (
     records,
     themed,
 )
-from truecost.verbs import assess
+from truecost.verbs import assess, report
 
-FOLDER = Path(__file__).parent / "assets"
+DOCS = Path(__file__).parent
+FOLDER = DOCS / "assets"
+DIGESTS = FOLDER / "pictures.json"
+UNIT = alt.Scale(domain=[0, 1])
 SIZE = {"width": 520, "height": 200}
 
 
 def rises(values: np.ndarray, end: float) -> pl.DataFrame:
-    """The share of values that are at most so large, as steps."""
+    """Return the share of values up to each of them, as steps."""
     seen = np.sort(values[values <= end])
     return pl.DataFrame(
         {
@@ -44,172 +62,146 @@ def rises(values: np.ndarray, end: float) -> pl.DataFrame:
 def marked(
     table: pl.DataFrame, x: alt.X, y: alt.Y, align: Literal["left", "right"] = "left"
 ) -> alt.LayerChart:
-    """Points with words beside them."""
+    """Return points with words beside them."""
     points = alt.Chart(records(table)).encode(x=x, y=y)
     dot = points.mark_point(color=BLACK, filled=True, size=80, shape="diamond", opacity=1)
     beside = points.mark_text(align=align, dx=10 if align == "left" else -10, dy=12, fontSize=12)
-    made: alt.LayerChart = dot + beside.encode(text="said:N")
-    return made
+    both: alt.LayerChart = dot + beside.encode(text="said:N")
+    return both
 
 
-def draw() -> dict[str, Chart]:
-    """All pictures by their names."""
+@cache
+def judged() -> Assessment:
+    """Return kissat's winner against its default."""
     matrix = load_example("kissat")
-    found = assess(matrix, default=matrix.configurations[0], chosen="from-list")
-    said = {each.quantity: each for each in found.statements}
-    cutoff = matrix.high / 10
+    return assess(matrix, default=matrix.configurations[0], chosen="from-list")
+
+
+def costs_of_both() -> tuple[np.ndarray, np.ndarray, float]:
+    """Return the costs of winner and default, and the cutoff."""
+    assessment = judged()
+    matrix = assessment.matrix
     winner, default = (
         matrix.costs[matrix.configurations.index(name)]
-        for name in (found.incumbent, matrix.configurations[0])
+        for name in (assessment.incumbent, matrix.configurations[0])
     )
+    return winner, default, matrix.high / 10
+
+
+def shares() -> Chart:
+    """Draw the median and the share of solved runs on the distribution of running times."""
+    winner, default, cutoff = costs_of_both()
+    stated = {statement.quantity: statement for statement in judged().statements}
     x = alt.X("at:Q", title="running time, s", scale=alt.Scale(domain=[0, 1.02 * cutoff]))
-    y = alt.Y(
-        "share:Q", title="share of runs", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])
-    )
+    y = alt.Y("share:Q", title="share of runs", axis=alt.Axis(format="%"), scale=UNIT)
     lines = [
-        alt.Chart(records(rises(each.ravel(), cutoff)))
+        alt.Chart(records(rises(costs.ravel(), cutoff)))
         .mark_line(interpolate="step-after", color=color, strokeDash=dash)
         .encode(x=x, y=y)
-        for each, color, dash in ((winner, BLUE, SOLID), (default, ORANGE, DASHED))
+        for costs, color, dash in ((winner, BLUE, SOLID), (default, ORANGE, DASHED))
     ]
-    half, solved = said["median"], said["solved share"]
-    points = pl.DataFrame(
-        {
-            "at": [half.limit, cutoff],
-            "share": [0.5, solved.limit],
-            "said": [
-                f"half of all runs: at most {at_most(half.limit)} s",
-                f"solved: at least {share_at_least(solved.limit)}",
-            ],
-        }
-    )
-    made = {
-        "statement-shares": lines[0]
-        + lines[1]
-        + marked(points[:1], x, y)
-        + marked(points[1:], x, y, align="right")
-    }
-    slower = (
-        np.where(default[:, np.newaxis, :] > cutoff, cutoff, default[:, np.newaxis, :])
-        / winner[:, :, np.newaxis]
-    )
-    ratio = np.where(winner[:, :, np.newaxis] > cutoff, 0.01, slower).ravel()
+    half, solved = stated["median"].limit, stated["solved share"].limit
+    texts = [
+        f"half of all runs: at most {at_most(half)} s",
+        f"solved: at least {share_at_least(solved)}",
+    ]
+    points = pl.DataFrame({"at": [half, cutoff], "share": [0.5, solved], "said": texts})
+    labels = marked(points[:1], x, y) + marked(points[1:], x, y, align="right")
+    return (lines[0] + lines[1] + labels).properties(**SIZE)
+
+
+def wins() -> Chart:
+    """Draw the share of wins and the median speed-up on the distribution of speed-ups."""
+    winner, default, cutoff = costs_of_both()
+    stated = {statement.quantity: statement for statement in judged().statements}
+    pairs = np.minimum(default[:, np.newaxis, :], cutoff) / winner[:, :, np.newaxis]
+    ratio = np.where(winner[:, :, np.newaxis] > cutoff, 0.01, pairs).ravel()
     places = np.geomspace(0.1, 60, 200)
     table = pl.DataFrame({"at": places, "share": [(ratio >= place).mean() for place in places]})
-    x = alt.X(
-        "at:Q", title="times faster than the default", scale=alt.Scale(type="log", domain=[0.1, 60])
-    )
-    y = alt.Y(
-        "share:Q",
-        title="share of pairs of runs",
-        axis=alt.Axis(format="%"),
-        scale=alt.Scale(domain=[0, 1]),
-    )
-    wins, faster = said["wins"], said["speed-up"]
-    points = pl.DataFrame(
-        {
-            "at": [1.0, faster.limit],
-            "share": [wins.limit, 0.5],
-            "said": [
-                f"wins: at least {share_at_least(wins.limit)}",
-                f"in the median at least {at_least(faster.limit)} times",
-            ],
-        }
-    )
-    even = (
-        alt.Chart(records(pl.DataFrame({"at": [1.0]})))
-        .mark_rule(color=GREY, strokeDash=DOTTED)
-        .encode(x=x)
-    )
-    line = alt.Chart(records(table)).mark_line(color=BLUE).encode(x=x, y=y)
-    made["statement-wins"] = even + line + marked(points, x, y, align="right")
-    assert found.certificate is not None  # noqa: S101 - a list with a known range
-    assert found.width is not None  # noqa: S101
-    ends = [
-        found.certificate.estimate,
-        found.certificate.estimate + found.width.rest,
-        found.certificate.upper,
+    scale = alt.Scale(type="log", domain=[0.1, 60])
+    x = alt.X("at:Q", title="times faster than the default", scale=scale)
+    y = alt.Y("share:Q", title="share of pairs of runs", axis=alt.Axis(format="%"), scale=UNIT)
+    won, faster = stated["wins"].limit, stated["speed-up"].limit
+    texts = [
+        f"wins: at least {share_at_least(won)}",
+        f"in the median at least {at_least(faster)} times",
     ]
-    parts = pl.DataFrame(
-        {
-            "from": [0.0, *ends[:2]],
-            "to": ends,
-            "what": [
-                "mean of the runs seen",
-                "spread that was seen",
-                "what 50 instances cannot rule out",
-            ],
-        }
-    )
-    color = alt.Color(
-        "what:N",
-        sort=None,
-        scale=alt.Scale(domain=parts["what"].to_list(), range=[BLUE, GREY, ORANGE]),
-    )
-    bar = (
-        alt.Chart(records(parts))
-        .mark_bar(size=40)
-        .encode(x=alt.X("from:Q", title="mean cost, PAR10 s"), x2="to:Q", color=color)
-    )
-    made["statement-mean"] = bar.properties(width=520, height=70)
+    points = pl.DataFrame({"at": [1.0, faster], "share": [won, 0.5], "said": texts})
+    even = alt.Chart(records(pl.DataFrame({"at": [1.0]})))
+    even = even.mark_rule(color=GREY, strokeDash=DOTTED).encode(x=x)
+    line = alt.Chart(records(table)).mark_line(color=BLUE).encode(x=x, y=y)
+    return (even + line + marked(points, x, y, align="right")).properties(**SIZE)
+
+
+def mean() -> Chart:
+    """Draw what the limit of the mean is made of."""
+    assessment = judged()
+    assert assessment.certificate is not None  # noqa: S101 - a list with a known range
+    assert assessment.width is not None  # noqa: S101
+    estimate, upper = assessment.certificate.estimate, assessment.certificate.upper
+    ends = [0.0, estimate, estimate + assessment.width.rest, upper]
+    names = ["mean of the observed runs", "observed spread", "what 50 instances cannot rule out"]
+    parts = pl.DataFrame({"from": ends[:-1], "to": ends[1:], "what": names})
+    scale = alt.Scale(domain=names, range=[BLUE, GREY, ORANGE])
+    bars = alt.Chart(records(parts)).mark_bar(size=40)
+    x = alt.X("from:Q", title="mean cost, PAR10 s")
+    color = alt.Color("what:N", sort=None, scale=scale)
+    return bars.encode(x=x, x2="to:Q", color=color).properties(width=520, height=70)
+
+
+def utility() -> Chart:
+    """Draw four utilities."""
     times = np.linspace(0, 240, 241)
     kinds = ("step=60", "linear=120", "half-life=60", "log-laplace=60,1")
     frames = [
         pl.DataFrame({"at": times, "worth": Utility.parse(kind).of(times), "what": kind})
         for kind in kinds
     ]
-    color = alt.Color(
-        "what:N", sort=kinds, scale=alt.Scale(domain=kinds, range=[BLACK, ORANGE, BLUE, GREY])
-    )
-    dash = alt.StrokeDash(
-        "what:N",
-        sort=kinds,
-        scale=alt.Scale(domain=kinds, range=[SOLID, DASHED, DOTTED, DASH_DOTTED]),
-    )
+    colors = alt.Scale(domain=kinds, range=[BLACK, ORANGE, BLUE, GREY])
+    dashes = alt.Scale(domain=kinds, range=[SOLID, DASHED, DOTTED, DASH_DOTTED])
     curve = alt.Chart(records(pl.concat(frames))).mark_line(strokeWidth=2)
-    made["statement-utility"] = curve.encode(
+    curve = curve.encode(
         x=alt.X("at:Q", title="running time, s"),
-        y=alt.Y("worth:Q", title="what it is worth"),
-        color=color,
-        strokeDash=dash,
+        y=alt.Y("worth:Q", title="utility"),
+        color=alt.Color("what:N", sort=kinds, scale=colors),
+        strokeDash=alt.StrokeDash("what:N", sort=kinds, scale=dashes),
     )
-    return {
-        name: chart if name == "statement-mean" else chart.properties(**SIZE)
-        for name, chart in made.items()
-    }
+    return curve.properties(**SIZE)
+
+
+STATEMENTS = {"shares": shares, "wins": wins, "mean": mean, "utility": utility}
 
 
 def which() -> str:
     """Which statement answers which question, with what it says of kissat's winner: one picture, as
     SVG.
     """
-    matrix = load_example("kissat")
-    found = assess(matrix, default=matrix.configurations[0], chosen="from-list")
+    assessment = judged()
     useful = assess(import_runs(path_of("kissat"), utility="half-life=0.1"), chosen="from-list")
-    said = {each.quantity: each.limit for each in found.statements}
-    assert found.certificate is not None  # noqa: S101 - a list with a known range
+    limits = {statement.quantity: statement.limit for statement in assessment.statements}
+    assert assessment.certificate is not None  # noqa: S101 - a list with a known range
     assert useful.comparison is not None  # noqa: S101
     assert useful.comparison.upper is not None  # noqa: S101
     rows = [
         (
             "Which one do I take for the next instance?",
             "wins",
-            f"wins at least {share_at_least(said['wins'])} of new runs",
+            f"wins at least {share_at_least(limits['wins'])} of new runs",
         ),
         (
             "How many times faster is it, typically?",
             "speed-up",
-            f"at least {at_least(said['speed-up'])} times, in the median",
+            f"at least {at_least(limits['speed-up'])} times, in the median",
         ),
         (
             "Do runs finish in time?",
             "solved share",
-            f"at least {share_at_least(said['solved share'])} are solved",
+            f"at least {share_at_least(limits['solved share'])} are solved",
         ),
         (
             "How long do I wait for most runs?",
             "quantiles",
-            f"half of all runs: at most {at_most(said['median'])} s",
+            f"half of all runs: at most {at_most(limits['median'])} s",
         ),
         (
             "Is a late answer worth less?",
@@ -219,7 +211,7 @@ def which() -> str:
         (
             "What does it cost in sum, in CPU hours?",
             "mean cost *",
-            f"at most {at_most(found.certificate.upper)} PAR10 s",
+            f"at most {at_most(assessment.certificate.upper)} PAR10 s",
         ),
     ]
     heads = ("You ask", "you want", "it says of kissat\u2019s winner, 95 % sure")
@@ -269,8 +261,93 @@ def boxes(rows: list[tuple[str, str, str]], heads: tuple[str, str, str], footnot
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n{paper}\n<g {style}>\n{body}\n</g>\n</svg>\n'
 
 
+def gallery() -> dict[str, dict[str, Any]]:
+    """Execute the code of gallery.md; return the specification of each figure it saves."""
+    page = (DOCS / "gallery.md").read_text()
+    specs: dict[str, dict[str, Any]] = {}
+
+    def keep(chart: Chart, path: str) -> None:
+        specs[path] = specification(chart)
+
+    with patch.object(figures, "save", keep), redirect_stdout(None):
+        exec("".join(re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)), {})  # noqa: S102
+    return specs
+
+
+def first_screen() -> dict[str, Any]:
+    """Return what the picture of a report shows."""
+    page = report("kissat", name="kissat", unit="PAR10 s")
+    texts = [page.title, page.subtitle, page.badge, page.verdict, page.more]
+    assert page.picture is not None  # noqa: S101 - kissat's costs are known
+    shown = [[fact.label, fact.shown, fact.note] for fact in page.key]
+    return {"texts": texts, "facts": shown, "chart": specification(page.picture.chart)}
+
+
+def photograph(path: Path) -> None:
+    """Take a picture of the first screen of kissat's report, in Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    with TemporaryDirectory() as folder, sync_playwright() as playwright:
+        page = Path(folder) / "page.html"
+        report("kissat", page, name="kissat", unit="PAR10 s")
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        window = browser.new_page(viewport={"width": 1120, "height": 800}, color_scheme="light")
+        window.goto(page.as_uri())
+        window.wait_for_selector("html[data-ready]")
+        window.screenshot(path=path)
+        browser.close()
+
+
+def experiments(folder: Path) -> None:
+    """Draw the figures of the paper's experiments, which take a minute or two."""
+    with TemporaryDirectory() as results:
+        reproduce(
+            load_example("kissat"), out=results, unit="PAR10 s", name="kissat", formats=["svg"]
+        )
+        for name in ("uniform-error", "bounds", "estimators"):
+            shutil.copy(Path(results) / "figures" / f"{name}.svg", folder)
+    picture = folder / "regret.svg"
+    truecost = Path(sys.executable).with_name("truecost")
+    command = [truecost, "experiment", "configure", "kissat", "--figure", picture]
+    subprocess.run(command, check=True)  # noqa: S603 - our own command
+
+
+def digest(spec: object) -> str:
+    """Return a digest of data and specification, the same on every machine."""
+    text = json.dumps(spec, sort_keys=True)
+    # The last digits of a number differ between processors.
+    rounded = re.sub(r"-?\d+\.\d+(?:e-?\d+)?", lambda match: f"{float(match[0]):.5g}", text)
+    return sha256(rounded.encode()).hexdigest()[:16]
+
+
+def drawn() -> dict[str, dict[str, Any]]:
+    """Return the specification of every picture that is quickly drawn, by its file."""
+    specs = {f"gallery/{name}": spec for name, spec in gallery().items()}
+    specs["over-tuning.svg"] = specs["gallery/split.svg"]
+    for name, draw in STATEMENTS.items():
+        specs[f"statement-{name}.svg"] = specification(themed(draw()))
+    return specs
+
+
+def texts() -> dict[str, str]:
+    """Return the pictures that are made of text, by their files."""
+    return {"statement-which.svg": which(), "about.svg": about()}
+
+
+def main() -> None:
+    """Draw everything, and note what was drawn."""
+    specs = drawn()
+    for name, spec in specs.items():
+        (FOLDER / name).write_bytes(render(spec, Path(name).suffix.removeprefix(".")))
+    for name, text in texts().items():
+        (FOLDER / name).write_text(text)
+    photograph(FOLDER / "report.png")
+    if "--quick" not in sys.argv:
+        experiments(FOLDER / "gallery")
+    digests = {name: digest(spec) for name, spec in {**specs, "report.png": first_screen()}.items()}
+    DIGESTS.write_text(json.dumps(digests, indent=1, sort_keys=True) + "\n")
+
+
 if __name__ == "__main__":
-    (FOLDER / "statement-which.svg").write_text(which())
-    (FOLDER / "about.svg").write_text(about())
-    for name, chart in draw().items():
-        save(themed(chart), FOLDER / f"{name}.svg")
+    main()

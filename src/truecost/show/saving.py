@@ -175,15 +175,24 @@ def render(spec: dict[str, Any], kind: Format) -> bytes:
         page = _PAGE.format(bundle=bundle(), spec=script_json(spec), options=script_json(_OPTIONS))
         return page.encode()
     # No address is allowed: nothing is fetched even if a specification asks for it.
+    options: dict[str, Any] = {"vl_version": VEGA_LITE, "allowed_base_urls": []}
+    spec = _seen(spec)
     if kind == "png":
-        return vl_convert.vegalite_to_png(
-            spec, vl_version=VEGA_LITE, scale=SCALE, allowed_base_urls=[]
-        )
+        return vl_convert.vegalite_to_png(spec, scale=SCALE, **options)
     if kind == "pdf":
-        return vl_convert.vegalite_to_pdf(spec, vl_version=VEGA_LITE, allowed_base_urls=[])
-    return _numbered(
-        vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE, allowed_base_urls=[])
-    ).encode()
+        return vl_convert.vegalite_to_pdf(spec, **options)
+    return _numbered(vl_convert.vegalite_to_svg(spec, **options)).encode()
+
+
+def _seen(spec: dict[str, Any]) -> dict[str, Any]:
+    """Leave out marks that nobody sees and that only carry tooltips: most of a picture's size."""
+    parts = {kind: [_seen(part) for part in spec[kind]] for kind in PANELS if kind in spec}
+    if "layer" in spec:
+        opacity = [(layer.get("mark") or {}).get("opacity") for layer in spec["layer"]]
+        parts["layer"] = [
+            _seen(layer) for layer, seen in zip(spec["layer"], opacity, strict=True) if seen != 0
+        ]
+    return {**spec, **parts}
 
 
 def specification(chart: Chart, *, validate: bool = True) -> dict[str, Any]:

@@ -23,6 +23,7 @@ P = ParamSpec("P")
 
 # Colours for the colour-blind after Okabe and Ito, on a light and on a dark page; marks have a
 # contrast of 3 or more with either. Wherever two share a figure, dash and shape differ as well.
+# Sand fills what is left of a bar: its contrast is with the blue beside it.
 PALETTE = {
     "blue": ("#0072b2", "#4fb0ea"),
     "orange": ("#d55e00", "#f5873a"),
@@ -30,9 +31,10 @@ PALETTE = {
     "grey": ("#767676", "#9299a3"),
     "purple": ("#b8608f", "#e09cc2"),
     "amber": ("#b57a00", "#f0b840"),
-    "sand": ("#a88b5c", "#c99f5c"),
+    "brown": ("#8a6d3b", "#c99f5c"),
+    "sand": ("#f3e3c3", "#453c2c"),
 }
-BLUE, ORANGE, GREEN, GREY, PURPLE, AMBER, SAND = (light for light, _ in PALETTE.values())
+BLUE, ORANGE, GREEN, GREY, PURPLE, AMBER, BROWN, SAND = (light for light, _ in PALETTE.values())
 BLACK, SOFT = "#000000", "#555555"
 SOLID, DASHED, DOTTED, DASH_DOTTED = [1, 0], [7, 3], [2, 2], [8, 3, 2, 3]
 # Reversed, from light (cheap) to dark (expensive): lightness alone conveys the order.
@@ -237,7 +239,7 @@ class Fit(NamedTuple):
 
 
 SHARES = Fit(alt.Scale(domain=[0, 1]), alt.Axis(format="%"))
-# Ticks of a logarithmic axis, in units of a power of ten: the fewest that give four or more.
+# Ticks of a logarithmic axis, in units of a power of ten: the fewest that give three or more.
 LOG_TICKS = (
     (1,),
     (1, 3),
@@ -262,7 +264,7 @@ def axis(values: Iterable[float], *, log: bool | None = None) -> Fit:
     for steps in LOG_TICKS:
         ticks = [float(f"{step}e{power}") for power in powers for step in steps]
         ticks = [tick for tick in ticks if low <= tick <= high]
-        if len(ticks) > 3:
+        if len(ticks) > 2:
             break
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
     return Fit(scale, alt.Axis(values=ticks, format=",~g", labelOverlap="greedy"))

@@ -135,10 +135,10 @@ def sizes_of(assessment: Assessment) -> str:
     if assessment.scope.sampled == "family" and recorded.families is not None:
         shape = recorded.shape
         families = f" of {len(set(recorded.families)):,} families"
+    configurations, instances, repeats = map(counted, shape, names)
     if runs == math.prod(shape):
-        return " × ".join(map(counted, shape, names)) + families
-    where = counted(shape[1], names[1]) + families
-    return f"{counted(runs, 'run')} of {counted(shape[0], names[0])} on {where}"
+        return f"{configurations} × {instances}{families} × {repeats}"
+    return f"{counted(runs, 'run')} of {configurations} on {instances}{families}"
 
 
 def how_read(assessment: Assessment) -> Section | None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import altair as alt
 import polars as pl
@@ -75,7 +76,7 @@ def glance_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost")
     end = limited.mark_tick(thickness=3, size=16, opacity=1).encode(x=fit.x("upper", title))
     marks = theme.intervals(base, fit, "low cost high", title, series.shape().legend(None))
     # A number stands above its mark.
-    above = {"dy": -12, "fontSize": 12, "color": theme.BLACK}
+    above: dict[str, Any] = {"dy": -12, "fontSize": 12, "color": theme.BLACK}
     cost = base.mark_text(**above).encode(x=fit.x("cost", title), text="shown:N")
     most = limited.mark_text(**above, align="right").encode(x=fit.x("upper", title), text="limit:N")
     texts = [words.encode(color=alt.ColorValue(theme.BLACK)) for words in (cost, most)]

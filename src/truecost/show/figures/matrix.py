@@ -103,7 +103,7 @@ def matrix_chart(data: MatrixPicture, *, unit: str = "cost") -> Chart:
         title=labelled("mean cost", unit, *(["logarithmic"] if log else [])),
         orient="right",
         gradientLength=min(200, max(80, side * height - 80)),
-        format=",~g",
+        format=",.3~r",
     )
     scale: dict[str, Any] = {"type": "log" if log else "linear", "scheme": theme.COSTS}
     color = alt.Color("cost:Q", scale=alt.Scale(**scale, reverse=True), legend=legend)

@@ -28,7 +28,7 @@ FAMILY_COLOURS = (
     theme.PURPLE,
     theme.AMBER,
     theme.BLACK,
-    theme.SAND,
+    theme.BROWN,
 )
 FAMILY_SHAPES = (
     "circle",

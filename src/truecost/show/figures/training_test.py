@@ -9,6 +9,8 @@ from truecost.errors import InputError
 from truecost.show import theme
 from truecost.show.theme import Chart, axis, labelled, tip
 
+MOST_NAMES = 5
+
 
 def training_test_data(searches: Iterable[tuple[str, float, float]]) -> pl.DataFrame:
     """Training and test cost of the winner of each search: (name, training, test).
@@ -42,9 +44,11 @@ def training_test_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     )
     points = base.mark_point(filled=True, opacity=1, size=70, color=theme.BLUE)
     names = base.mark_text(align="left", dx=8, fontSize=11).encode(text="search:N")
+    # The names of more would cover each other; tooltips have them all.
+    named = [names] if data.height <= MOST_NAMES else []
     above = int((data["optimism"] > 0).sum())
     note = f"{above:,} of {data.height:,} winners cost more on test runs than in training"
     title = theme.heading("Winners of several searches", note)
-    return alt.layer(theme.diagonal(fit), points, names).properties(
+    return alt.layer(theme.diagonal(fit), points, *named).properties(
         width=360, height=360, title=title
     )
