@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT / "docs"))
 
-from docs import pictures  # noqa: E402
+import pictures  # noqa: E402
 
 REDRAW = "stale: python -m docs.pictures --quick"
 # Drawn from experiments that take minutes.
