@@ -47,7 +47,8 @@ clean:
 .venv/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("truecost needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; try: make PYTHON=python3.12")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet -e .
+# Python compiles what it imports; compiling everything takes longer than the demo.
+	$(BIN)/python -m pip install --quiet --no-compile -e .
 	@touch $@
 
 .venv/.tools: .venv/.installed

@@ -30,13 +30,17 @@ FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages whose source is not in docs: files of the root, and notebooks."""
+    """Add the pages whose source is not in docs: files of the root, notebooks, llms.txt."""
     for name, page in ROOT_PAGES.items():
         text = Path(config.config_file_path).with_name(name).read_text().replace("](docs/", "](")
         files.append(File.generated(config, page, content=text))
     for path in sorted(Path(config.config_file_path).parent.glob("notebooks/*.ipynb")):
         text = notebook_page(json.loads(path.read_text(encoding="utf-8")))
         files.append(File.generated(config, f"notebooks/{path.stem}.md", content=text))
+    overview = Path(config.config_file_path).with_name("llms.txt")
+    if overview.exists():
+        text = re.sub(r"\]\(docs/(.*?)\.md\)", r"](\1.html)", overview.read_text())
+        files.append(File.generated(config, "llms.txt", content=text.replace("](docs/", "](")))
     return files
 
 
