@@ -295,6 +295,19 @@ def test_numbers_in_the_text_are_those_of_the_examples() -> None:
             assert sentence in text, f"{name}: {sentence}"
 
 
+def test_the_page_on_reports_has_every_badge() -> None:
+    """A reader would look for the words of a badge in vain."""
+    source = (ROOT / "src" / "truecost" / "show" / "document" / "verdict.py").read_text()
+    start = source.index("def judged(")
+    badges = re.findall(
+        r'return "\w+", f?"([^"{]+)', source[start : source.index("\ndef ", start + 1)]
+    )
+    text = (ROOT / "docs" / "report.md").read_text()
+    assert len(badges) > 5
+    for badge in badges:
+        assert badge.strip() in text or badge == "The default itself", badge
+
+
 # The terms of a report that readers look up; at most 25.
 TERMS_SHOWN = [
     "configuration",
