@@ -35,7 +35,7 @@ docs: .venv/.tools
 
 # Outputs and pictures of the pages and notebooks, made again.
 pages: .venv/.compiled
-	$(BIN)/python docs/pictures.py
+	$(BIN)/python -m docs.pictures
 	UPDATE_PAGES=1 $(BIN)/python -m pytest tests/test_docs.py -k "every_block or notebooks or glossary"
 
 bench: .venv/.tools
