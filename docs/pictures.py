@@ -137,9 +137,9 @@ def mean() -> Chart:
     """Draw what the limit of the mean is made of."""
     assessment = judged()
     assert assessment.certificate is not None  # noqa: S101 - a list with a known range
-    assert assessment.width is not None  # noqa: S101
+    assert assessment.beside.width is not None  # noqa: S101
     estimate, upper = assessment.certificate.estimate, assessment.certificate.upper
-    ends = [0.0, estimate, estimate + assessment.width.rest, upper]
+    ends = [0.0, estimate, estimate + assessment.beside.width.rest, upper]
     names = ["mean of the observed runs", "observed spread", "what 50 instances cannot rule out"]
     parts = pl.DataFrame({"from": ends[:-1], "to": ends[1:], "what": names})
     scale = alt.Scale(domain=names, range=[BLUE, GREY, ORANGE])

@@ -91,7 +91,7 @@ def test_statements_hold_where_over_tuning_was_planted(way: str) -> None:
         missed += found.certificate.upper < true
         # All are equally good: whoever is called better is a false alarm.
         alarms += found.better
-        promising += found.costs.training[found.own] < 0.8 * true
+        promising += found.costs.training[found.place] < 0.8 * true
     assert promising > REPETITIONS / 2
     for count in (missed, alarms):
         assert binomtest(count, REPETITIONS, delta, alternative="greater").pvalue > LUCK
@@ -477,8 +477,12 @@ def test_what_decides_alone_is_named() -> None:
     """
     plain = by_hand([[1.0, 1.2, 0.9, 25.0], [2, 2, 2, 2]], high=100)
     found = assess(plain, configuration="a", trajectory=ADAPTIVE)
-    assert found.heaviest is not None
-    assert (found.heaviest.on, found.heaviest.instance, found.heaviest.cost) == (
+    assert found.beside.heaviest is not None
+    assert (
+        found.beside.heaviest.on,
+        found.beside.heaviest.instance,
+        found.beside.heaviest.cost,
+    ) == (
         "training",
         "i3",
         25,
@@ -487,9 +491,9 @@ def test_what_decides_alone_is_named() -> None:
         "One instance alone, i3 with 25.0, accounts for 89 % of its training cost."
         in audited(found, Context()).more
     )
-    assert assess(plain, configuration="b").heaviest is None
+    assert assess(plain, configuration="b").beside.heaviest is None
     test = CostMatrix(np.array([[1.0, 1.0, 90.0]]), ["a"], ["t0", "t1", "t2"], 0, 100)
-    on_test = assess(plain, configuration="a", test=test).heaviest
+    on_test = assess(plain, configuration="a", test=test).beside.heaviest
     assert on_test is not None
     assert (on_test.on, on_test.instance) == ("test", "t2")
 

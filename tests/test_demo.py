@@ -41,7 +41,7 @@ def test_the_summary_is_what_the_package_says(shown: tuple[Path, str]) -> None:
         columns = r"\w+ +(≥ \S+ %|not shown) +(\S+) +(\S+) +≈ (\S+) +≤ (\S+)"
         wins, default, training, true, certified = re.findall(columns, line)[0]
         assert float(default) == pytest.approx(judged.true_cost(str(judged.default)), rel=0.005)
-        assert float(training) == pytest.approx(judged.costs.training[judged.own], rel=0.005)
+        assert float(training) == pytest.approx(judged.costs.training[judged.place], rel=0.005)
         assert float(true) == pytest.approx(judged.optimism.true_cost, rel=0.005)
         assert 0 <= float(certified) - judged.certificate.upper < 0.01 * judged.certificate.upper
         assert judged.wins is not None

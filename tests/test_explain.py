@@ -74,7 +74,7 @@ def test_the_whole_study(tmp_path: Path) -> None:
     assert found.runs <= 900
     assert found.held_out == 20
     assert found.against_default is not None
-    assert found.against_default.asked.delta == 0.025
+    assert found.against_default.question.delta == 0.025
     assert found.against_default.better
     assert found.most_more is not None
     assert 0 <= found.most_more < 1

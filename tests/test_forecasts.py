@@ -6,7 +6,7 @@ import pytest
 from truecost.errors import InputError
 from truecost.judge.assess import assess
 from truecost.judge.assessment import Assessment
-from truecost.judge.outlook import CHEAPER, reach_of
+from truecost.judge.outlook import CHEAPER
 from truecost.matrix import CostMatrix
 from truecost.runs import Trajectory
 
@@ -49,16 +49,15 @@ def test_forecasts_of_a_list_use_held_out_instances() -> None:
         reach = assessment.forecast("mean")
         honest += (reach.forecast.instances or 10**9) <= 500
         assert reach.forecast.pilot == 25
-        own = reach_of(
+        fixed = assess(
             assessment.matrix,
-            assessment.incumbent,
-            "c0",
-            "mean",
-            selected="no",
-            delta=0.05,
-            seed=1,
+            configuration=assessment.incumbent,
+            default="c0",
+            chosen="before",
+            rng=1,
         )
-        flattered += (own.forecast.instances or 10**9) <= 500
+        observed = fixed.forecast("mean")
+        flattered += (observed.forecast.instances or 10**9) <= 500
     assert flattered >= 25
     # What is left is the luck of the default, which no choice has made.
     assert honest <= 12

@@ -121,10 +121,10 @@ def test_a_real_run_is_audited(smac_run: tuple[Path, Any]) -> None:
             of_instances.setdefault(key.instance, []).append(value.cost)
     plain = float(np.mean([np.mean(costs) for costs in of_instances.values()]))
     if len(of_instances) == len(log.matrix.instances):
-        assert found.costs.training[found.own] == pytest.approx(plain)
+        assert found.costs.training[found.place] == pytest.approx(plain)
     tested = assess(log, test=renamed(log.matrix), splits=200)
     assert tested.certificate is not None
-    assert tested.optimism.true_cost == pytest.approx(found.costs.training[found.own])
+    assert tested.optimism.true_cost == pytest.approx(found.costs.training[found.place])
     assert tested.certificate.estimate == pytest.approx(plain)
 
 

@@ -59,7 +59,7 @@ def upper(log: Import, *, test: Import | CostMatrix | None = None, **asked: Any)
     """The limit of the mean of the configuration asked for."""
     assessment = assess(log, test=test, delta=DELTA, **asked)
     assert assessment.evidence is not None
-    statement = statements_of([MEAN], assessment.evidence, None, assessment.asked)["mean"]
+    statement = statements_of([MEAN], assessment.evidence, None, assessment.question)["mean"]
     assert isinstance(statement, Statement)
     return statement.limit
 
@@ -242,7 +242,7 @@ def test_the_order_comes_from_all_costs() -> None:
     seeds = set()
     for _ in range(5):
         test = CostMatrix(np.sort(rng.random((2, 9, 1))), ["c0", "c1"], [*"abcdefghi"], 0, 1)
-        seeds.add(assess(training, test=test).asked.seed)
+        seeds.add(assess(training, test=test).question.seed)
     assert len(seeds) == 5
     ones = np.sort(rng.integers(0, 2, (1, 30, 1)), axis=1).astype(float)
     matrix = CostMatrix(ones, ["c0"], [f"i{place}" for place in range(30)], 0, 1)
@@ -250,12 +250,12 @@ def test_the_order_comes_from_all_costs() -> None:
     kept = [log.trajectory_to_keep() for _ in range(2)]
     assert kept[0].order_seed != kept[1].order_seed
     chosen = [
-        assess(Import(kind="table", matrix=matrix, trajectory=trajectory)).asked.seed
+        assess(Import(kind="table", matrix=matrix, trajectory=trajectory)).question.seed
         for trajectory in kept
     ]
     assert chosen[0] != chosen[1]
     with_seeds = [matrix.replace(seeds=rng.integers(1 << 40, size=(1, 30, 1))) for _ in range(2)]
-    assert len({assess(each).asked.seed for each in with_seeds}) == 2
+    assert len({assess(each).question.seed for each in with_seeds}) == 2
 
 
 def test_sorted_zeros_and_ones() -> None:
@@ -266,7 +266,7 @@ def test_sorted_zeros_and_ones() -> None:
         matrix = CostMatrix(ones, ["c0"], [f"i{place}" for place in range(30)], 0, 1)
         assessment = assess(matrix, chosen="before", configuration="c0", delta=DELTA)
         assert assessment.evidence is not None
-        mean = statements_of([MEAN], assessment.evidence, None, assessment.asked)["mean"]
+        mean = statements_of([MEAN], assessment.evidence, None, assessment.question)["mean"]
         assert isinstance(mean, Statement)
         assert mean.method == "clopper-pearson"
         wrong += mean.limit < LATE

@@ -113,7 +113,7 @@ def test_the_page_says_what_the_assessment_knows() -> None:
     seen = facts(found)
     assert expected.certificate is not None
     assert expected.comparison is not None
-    assert seen["training-cost"] == expected.costs.training[expected.own]
+    assert seen["training-cost"] == expected.costs.training[expected.place]
     assert seen["true-cost"] == expected.optimism.true_cost
     assert seen["interval"] == expected.certificate.upper
     assert seen["difference"] == expected.comparison.observed
@@ -304,7 +304,7 @@ def test_how_many_instances_would_show_it_is_said_by_the_limits_of_the_verdict()
         f"{seen['instances']} new instances" in found.text
         or f"about {seen['instances']} instances would probably show" in found.text
     )
-    assert "A paired t-test needs about" in found.text
+    assert "A paired t-test would need about" in found.text
 
     def shown(instances: int) -> float:
         names, better = [f"i{i}" for i in range(instances)], 0

@@ -1,7 +1,7 @@
 """What is said of runs is true of these runs: one test for each sentence that was not."""
 
 import math
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,23 @@ import pytest
 import rwriter as r
 from commands import Run
 
-from truecost import Assessment, CostMatrix, assess, import_runs
+from truecost import Assessment, CostMatrix, assess, compare, import_runs
+from truecost.errors import InputError
 from truecost.judge.costs import costs_of
 from truecost.judge.refusal import Refusal
-from truecost.show.document import Context, audited
+from truecost.judge.statements import Statement
+from truecost.runs import Status, Trajectory
+from truecost.show.document import (
+    Context,
+    audited,
+    certificate_section,
+    compared,
+    in_short,
+    recommendation,
+)
+from truecost.show.document.next_steps import steps_of
+from truecost.show.document.wording import WORDS, Wording
+from truecost.stats import quantities
 
 NAN = math.nan
 DATA = Path(__file__).parent / "data"
@@ -356,7 +369,7 @@ def test_a_race_is_not_called_a_product() -> None:
 def test_the_first_screen_shows_the_corrected_difference() -> None:
     """The winner would be shown as cheaper than the default where it is expected to cost more."""
     assessment = assess("clasp")
-    comparison, expected = assessment.comparison, assessment.expected_difference
+    comparison, expected = assessment.comparison, assessment.beside.expected_difference
     assert comparison is not None
     assert expected is not None
     assert comparison.observed < 0 < expected
@@ -369,7 +382,7 @@ def test_the_first_screen_shows_the_corrected_difference() -> None:
     assert "corrected for the choice" in fact.note
     # What was fixed before any cost was seen needs no correction.
     fixed = assess("clasp", configuration=assessment.incumbent, chosen="before")
-    assert fixed.expected_difference is None
+    assert fixed.beside.expected_difference is None
     assert fixed.optimism.gap == 0
     assert "picked for its low" not in words_of(audited(fixed, Context()))
 
@@ -442,3 +455,380 @@ def test_forecasts_of_a_list_with_holes_take_complete_configurations() -> None:
     assert listed.outlook.reach
     for one, two in zip(listed.outlook.reach, both.outlook.reach, strict=True):
         assert one.forecast.observed == pytest.approx(two.forecast.observed, abs=0.05)
+
+
+# ---- who is meant, and where -----------------------------------------------------------------
+
+LIST: dict[str, Any] = {"default": "c0", "chosen": "from-list"}
+BEFORE: dict[str, Any] = {"default": "c0", "chosen": "before"}
+
+
+def lognormal(*shape: int, seed: int = 3) -> Any:
+    """Costs without any difference between configurations or instances."""
+    return np.random.default_rng(seed).lognormal(0.0, 1.0, shape)
+
+
+def test_a_default_among_equals_is_not_called_the_best() -> None:
+    """Configurations that all cost the same would be called worse than the default."""
+    text = said_of(matrix_of(np.full((4, 10, 2), 2.5)), default="c0")
+    assert "is still the best" not in text
+    assert "None of the 4 configurations has a lower training cost than the default" in text
+    assert "the default and the default" not in text.lower()
+
+
+def test_a_default_alone_has_no_rivals() -> None:
+    """One configuration would be called the winner over others that were never run."""
+    text = said_of(matrix_of(lognormal(1, 20, 2)), default="c0")
+    assert "Only the default has runs" in text
+    assert "tuned on" not in said_of(matrix_of(lognormal(1, 20, 2)), default="c0", chosen="before")
+
+
+def test_nobody_tunes_the_default() -> None:
+    """A default that happens to win would be suspected of being tuned on these instances."""
+    costs = lognormal(4, 20, 1)
+    costs[0] *= 0.9 * costs.mean(axis=1).min() / costs[0].mean()
+    text = said_of(matrix_of(costs), default="c0")
+    assert "it was tuned" not in text
+
+
+def test_wins_with_ties_are_no_majority_of_instances() -> None:
+    """11 wins, 13 ties and no loss would be called better on most instances."""
+    costs = np.zeros((2, 24, 1))
+    costs[0, :11] = 1.0
+    text = said_of(matrix_of(costs), configuration="c1", default="c0", chosen="before")
+    assert "most instances" not in text
+    assert "Wins more often than the default" in text
+    assert "on 11 of 24 training instances" in text
+
+
+def test_a_majority_just_above_half_is_not_rounded_to_half() -> None:
+    """A verdict of better would say that at least 50 % of the runs are won."""
+    costs = np.zeros((2, 1000, 1))
+    for wins in range(520, 560):
+        costs[0], costs[1] = 0.0, 1.0
+        costs[0, :wins], costs[1, :wins] = 1.0, 0.0
+        assessment = assess(matrix_of(costs), configuration="c1", primary="wins", **BEFORE)
+        assert assessment.wins is not None
+        if (limit := assessment.wins.limit) > 0.5:
+            break
+    assert limit < 0.51
+    assert "wins more than 50 % of the runs" in words_of(audited(assessment, Context()))
+
+
+def test_a_condition_does_not_turn_into_undecided() -> None:
+    """The table would call a line undecided that the headline calls better under a condition."""
+    costs = lognormal(2, 40, 1)
+    costs[1] = 0.3 * costs[0]
+    document = audited(assess(matrix_of(costs), default="c0"), Context())
+    assert document.badge == "Wins more often than the default, if not tuned on these"
+    assert document.tone == "open"
+    text = words_of(document)
+    assert "better, if so" in text
+    assert "If these configurations were not tuned on these instances, the winner (c1)" in text
+
+
+def test_a_condition_promises_nothing_that_is_undecided() -> None:
+    """The badge would say "only if not tuned on these" of what is not shown either way."""
+    document = audited(assess(matrix_of(lognormal(3, 12, 1)), default="c0"), Context())
+    assert document.badge == "Not shown to win more often"
+
+
+def test_the_part_that_chooses_is_explained() -> None:
+    """A table about another configuration than the winner would not say why."""
+    for seed in range(40):
+        matrix = matrix_of(lognormal(30, 12, 1, seed=seed))
+        assessment = assess(matrix, default="c0")
+        if assessment.statements[0].configuration not in (assessment.incumbent, "c0"):
+            break
+    name = assessment.statements[0].configuration
+    text = words_of(in_short(assessment, Context()))
+    assert f"Configuration {name} is the best on the random fifth of the instances" in text
+    assert "10 training instances not used to choose" in words_of(audited(assessment, Context()))
+
+
+def test_capped_runs_are_the_reason_not_a_race() -> None:
+    """Configurations with runs on all instances would be said to have them on different ones."""
+    costs = 10 * lognormal(3, 20, 1)
+    statuses = np.full(costs.shape, Status.SOLVED, dtype=np.int8)
+    statuses[:, ::5] = Status.CENSORED
+    matrix = matrix_of(costs).replace(statuses=statuses)
+    text = said_of(matrix, default="c0")
+    assert "runs were stopped at a cap" in text
+    assert "as in a race" not in text
+    training = assess(matrix, default="c0").optimism
+    low = next(f for f in audited(assess(matrix, default="c0"), Context()).key)
+    assert " to " in low.shown
+    if math.isfinite(training.true_cost):
+        assert "cost on new instances" in text
+
+
+def test_what_the_range_would_certify_is_not_asked_of_new_instances() -> None:
+    """Runs that only lack the metric's range would be called useless for a certificate."""
+    steps = steps_of(assess(matrix_of(lognormal(3, 20, 1)), **LIST))
+    assert steps[0].startswith("Give the metric's possible range")
+
+
+def test_all_runs_failing_is_no_reason_for_harder_instances() -> None:
+    """Harder instances would be advised where no run is solved."""
+    costs = np.full((3, 6, 1), 10.0)
+    statuses = np.full(costs.shape, Status.TIMEOUT, dtype=np.int8)
+    text = said_of(matrix_of(costs, 0, 10).replace(statuses=statuses), **LIST)
+    assert "Use easier instances" in text
+    assert "harder" not in text
+
+
+def test_forecasts_take_more_than_a_few_pairs() -> None:
+    """Two instances would promise that five new ones show a majority with > 99 %."""
+    costs = lognormal(2, 3, 1)
+    costs[1] = 0.5 * costs[0]
+    outlook = assess(matrix_of(costs, 0, 100), configuration="c1", **LIST).outlook
+    assert outlook.reach == ()
+    assert outlook.apart is None
+
+
+def test_needed_wins_do_not_shrink_with_a_small_pilot() -> None:
+    """Five instances, all won, would say that 41 instances show a true share of 55 %."""
+    costs = lognormal(3, 5, 1)
+    costs[1] = 0.1 * costs[0]
+    log = Trajectory(tool="irace 4", proposed="adaptively", default="c0", incumbent="c1")
+    matrix = matrix_of(costs)
+    outlook = assess(matrix, trajectory=log).outlook
+    assert [needed.effect for needed in outlook.assumed] == [0.55, 0.6, 0.7]
+    # A sign test at 5 % with 80 % power takes about 617, 154 and 37.
+    for needed, least in zip(outlook.assumed, (450, 110, 28), strict=True):
+        assert needed.instances is not None
+        assert needed.instances > least
+
+
+def test_the_primary_criterion_is_planned_for_first() -> None:
+    """The next step would be about wins where the verdict is about means."""
+    rng = np.random.default_rng(2)
+    costs = rng.uniform(1, 9, (2, 30, 1))
+    costs[1] -= 0.8
+    asked: dict[str, Any] = {"configuration": "c1", **BEFORE}
+    reach = assess(matrix_of(costs, 0, 10), **asked).outlook.reach
+    assert [item.what for item in reach] == ["mean", "wins"]
+    reach = assess(matrix_of(costs, 0, 10), primary="wins", **asked).outlook.reach
+    assert [item.what for item in reach] == ["wins", "mean"]
+
+
+@pytest.mark.parametrize("gain", [0.9, 5.0])
+def test_a_recommendation_says_how_sure_it_is(gain: float) -> None:
+    """A search would recommend what is not shown to be better without the default beside it."""
+    rng = np.random.default_rng(1)
+    test = rng.uniform(5.5, 9, (2, 20, 1))
+    test[1] -= gain
+    log = Trajectory(tool="truecost", proposed="adaptively", default="c0", incumbent="c1")
+    fresh = matrix_of(test, 0, 10).replace(instances=[f"t{k}" for k in range(20)])
+    trained = matrix_of(rng.uniform(1, 9, (2, 10, 1)), 0, 10)
+    assessment = assess(trained, test=fresh, trajectory=log)
+    context = Context(writer=lambda name, options: f"{name} {dict(options)}")
+    section = recommendation(assessment, context, "c1", 0.5, scenario="s.toml")
+    assert assessment.better == (gain > 1)
+    assert ("not shown to be better than the default (c0)" in section.lead) == (gain < 1)
+    assert bool(section.blocks) == (gain < 1)
+    if gain < 1:
+        means = test.mean(axis=(1, 2))
+        costs = f"the winner (c1) costs {means[1]:.3g} and the default (c0) {means[0]:.3g}"
+        assert costs in section.lead
+        needed = assessment.outlook.reach[0].forecast.instances
+        assert needed is not None
+        assert f"about {needed:,} new instances: {2 * needed:,} runs" in section.lead
+        assert f"'budget': '{2 * needed}runs', 'scenario': 's.toml'" in words_of(section)
+
+
+def test_a_limit_at_the_value_of_equals_shows_nothing() -> None:
+    """A configuration that may be exactly as good as the default would be called better or worse."""
+    costs = np.random.default_rng(2).uniform(1, 9, (2, 20, 1))
+    stated = assess(matrix_of(costs, 0, 10), configuration="c1", **BEFORE).paired
+    for name in ("wins", "difference"):
+        statement = stated[name]
+        assert isinstance(statement, Statement)
+        assert statement.even is not None
+        below, above = statement.even - 0.1, statement.even + 0.1
+        better, worse = (above, below) if statement.side == "lower" else (below, above)
+        for limit, opposite, grade in (
+            (statement.even, better, "open"),
+            (worse, statement.even, "open"),
+            (better, better, "better"),
+            (worse, worse, "worse"),
+        ):
+            changed = replace(statement, limit=limit, opposite=opposite)
+            assert changed.grade == changed.grade_if_met == grade
+            unsure = replace(changed, condition="nobody peeked")
+            assert (unsure.grade, unsure.grade_if_met) == ("open", grade)
+
+
+# ---- sampling units --------------------------------------------------------------------------
+
+
+def test_seeds_of_one_instance_are_called_seeds() -> None:
+    """Ten runs on one instance would be called ten instances of one family."""
+    text = said_of(matrix_of(lognormal(4, 1, 12)), configuration="c1", **LIST)
+    assert "12 training seeds" in text
+    assert "12 instances" not in text
+    assert "Family by family" not in text
+    assert "12 runs on 1 instance" in text
+
+
+def test_families_are_called_families() -> None:
+    """Twelve families of five instances would be called twelve instances."""
+    costs = lognormal(3, 60, 1)
+    matrix = matrix_of(costs, 0, 100).replace(families=[f"f{i // 5}" for i in range(60)])
+    assessment = assess(matrix, configuration="c1", sampled="family", **LIST)
+    document = audited(assessment, Context())
+    assert document.subtitle == "3 configurations × 60 instances of 12 families × 1 run"
+    text = words_of(document)
+    assert "12 training families" in text
+    assert "12 instances" not in text
+    # A paired t interval over instances is no interval for new families.
+    assert assessment.approximate == ()
+
+
+def test_new_seeds_are_not_judged_by_halves_of_the_instances() -> None:
+    """A benchmark would be promised the selection error of new instances for new seeds."""
+    assessment = assess(matrix_of(lognormal(8, 20, 2), 0, 100), about="these", **LIST)
+    text = words_of(audited(assessment, Context()))
+    assert math.isnan(assessment.optimism.true_cost)
+    assert "cost on held-out halves" not in text
+    assert "Add instances" not in text
+    assert assessment.beside.width is None
+    # All of it was run: nothing is left to be realised.
+    assert assessment.beside.realised == ()
+    asked = {"about": "these", "population": 40, **LIST}
+    assert assess(matrix_of(lognormal(8, 20, 2), 0, 100), **asked).beside.realised
+
+
+def test_folds_are_not_promised_a_certificate() -> None:
+    """New folds of the same data would be said to certify what folds cannot."""
+    matrix = matrix_of(lognormal(3, 10, 1), 0, 100)
+    folds = matrix.replace(instances=[f"cv/fold{k}" for k in range(10)])
+    document = audited(assess(folds, default="c0"), Context())
+    text = words_of(document)
+    assert document.subtitle == "3 configurations × 10 folds × 1 run"
+    assert "can certify" not in text
+    assert "with new seeds" not in text
+    assert "Use results on other data sets" in text
+
+
+def test_plain_means_do_not_pass_for_those_of_a_mix() -> None:
+    """The cost in the sampled proportions would be announced for another mix of the families."""
+    matrix = matrix_of(lognormal(3, 40, 1), 0, 100).replace(families=["A"] * 20 + ["B"] * 20)
+    assessment = assess(matrix, mix={"A": 0.9, "B": 0.1}, **LIST)
+    document = audited(assessment, Context())
+    assert math.isnan(assessment.optimism.true_cost)
+    assert "all instances weighted equally" in document.key[0].note
+    assert "expect about" not in words_of(document)
+
+
+@pytest.mark.parametrize(
+    ("asked", "phrase"),
+    [
+        ({}, "on new instances like these"),
+        (
+            {"sampled": "family"},
+            "on instances from new families, each family counted equally",
+        ),
+        ({"about": "these"}, "on this benchmark of 40 instances, with new seeds"),
+        ({"mix": {"A": 0.7, "B": 0.3}}, "on these families, if 70 % are A and 30 % are B"),
+        ({"sampled": "seed"}, "on these 40 instances, with new seeds"),
+    ],
+)
+def test_the_verdict_states_its_scope(asked: dict[str, Any], phrase: str) -> None:
+    """A reader would have to guess for which instances the verdict holds."""
+    matrix = matrix_of(lognormal(3, 40, 2), 0, 100).replace(families=["A"] * 20 + ["B"] * 20)
+    document = audited(assess(matrix, configuration="c1", **LIST, **asked), Context())
+    assert phrase in document.verdict
+
+
+@pytest.mark.parametrize(("sampled", "about"), [("seed", "new"), ("fold", "new")])
+def test_scopes_without_a_meaning_are_refused(sampled: Any, about: Any) -> None:
+    """A combination that no method covers would be answered."""
+    with pytest.raises(InputError, match="`sampled` and `about`"):
+        assess(matrix_of(lognormal(3, 10, 2), 0, 100), sampled=sampled, about=about, **LIST)
+
+
+# ---- scores ----------------------------------------------------------------------------------
+
+
+def scored(path: Path, maximise: bool = True, **options: Any) -> Any:
+    """A table of accuracies between 0 and 1, in which later configurations are better."""
+    rng = np.random.default_rng(4)
+    rows = ["configuration,instance,accuracy"]
+    for place in range(4):
+        scores = np.clip(rng.normal(0.6 + 0.05 * place, 0.05, 30), 0, 1)
+        rows += [f"c{place},i{k},{score:.4f}" for k, score in enumerate(scores)]
+    path.write_text("\n".join(rows) + "\n")
+    return import_runs(path, maximise=maximise, default="c0", **options)
+
+
+def test_scores_are_shown_as_scores(tmp_path: Path) -> None:
+    """An accuracy of 0.75 would be reported as a cost of −0.75, at most."""
+    log = scored(tmp_path / "runs.csv", low=0, high=1)
+    assessment = assess(log, chosen="from-list")
+    document = audited(assessment, Context())
+    text = words_of(document)
+    assert "scores 0.7" in document.more
+    assert "at least" in text
+    assert "mean score" in text
+    for wrong in (" costs 0", "mean cost", "training cost", "median cost", "solved", "−0.7"):
+        assert wrong not in text
+    # Every number in JSON is a cost, which is minus the score.
+    plain = assessment.to_dict("certificate")
+    assert plain["runs"]["maximised"] is True
+    assert -1 <= plain["certificate"]["limit"] <= 0
+    assert plain["incumbent"]["training_cost"] < 0
+
+
+def test_a_lower_limit_of_a_score_is_rounded_down(tmp_path: Path) -> None:
+    """A guaranteed score would be rounded up, beyond what is guaranteed."""
+    assessment = assess(scored(tmp_path / "runs.csv", low=0, high=1), chosen="from-list")
+    assert assessment.certificate is not None
+    lead = certificate_section(assessment, Context()).lead
+    shown = float(lead.rstrip(".").rpartition(" ")[2])
+    assert shown <= -assessment.certificate.upper < shown + 0.001
+
+
+def test_scores_stay_scores_in_a_file(tmp_path: Path) -> None:
+    """Scores that were saved as a matrix would come back as negative costs."""
+    log = scored(tmp_path / "runs.csv")
+    log.matrix.save(tmp_path / "runs.npz", trajectory=log.trajectory)
+    assert import_runs(tmp_path / "runs.npz").trajectory.maximised
+
+
+def test_compared_scores_stay_scores(tmp_path: Path) -> None:
+    """Two versions with accuracies would be compared by negative costs."""
+    log = scored(tmp_path / "runs.csv", low=0, high=1)
+    assessment = compare(log, log, names=("c0", "c3"))
+    document = compared(assessment, Context())
+    assert assessment.better
+    assert "the mean score of c3 on new instances like these is at least" in document.verdict
+    assert "above that of c0" in document.verdict
+    assert "−0." not in words_of(document)
+
+
+def test_a_new_statement_takes_a_quantity_and_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new statement would need changes in judge, in tables or in JSON besides its two files."""
+    quarter = quantities.quantile(0.25, "quarter")
+    monkeypatch.setattr(quantities, "ALONE", (*quantities.ALONE, quarter))
+    monkeypatch.setitem(WORDS, "quarter", Wording("lower quartile of cost"))
+    assessment = assess(matrix_of(lognormal(2, 40, 1), 0, 100), configuration="c1", **BEFORE)
+    text = words_of(audited(assessment, Context()))
+    assert "lower quartile of cost" in text
+    stated = {line["quantity"]: line for line in assessment.to_dict("statements")["statements"]}
+    assert stated["quarter"]["limit"] < stated["median"]["limit"]
+    assert "quarter" in assessment.to_frame()["quantity"].to_list()
+
+
+def test_one_look_at_capped_runs_takes_a_limit_that_no_cap_can_bend() -> None:
+    """Bets would be placed on runs whose caps later runs may have set, in one look at all."""
+    costs = np.random.default_rng(8).uniform(1, 9, (2, 30, 1))
+    statuses = np.full(costs.shape, Status.SOLVED, dtype=np.int8)
+    statuses[:, ::6] = Status.CENSORED
+    matrix = matrix_of(costs, 0, 10).replace(statuses=statuses)
+    for raced_, method in ((False, "hoeffding"), (True, "betting, at all times")):
+        assessment = assess(matrix, configuration="c1", raced=raced_, **BEFORE)
+        assert assessment.certificate is not None
+        assert assessment.certificate.method == method
+        assert assessment.comparison is not None
+        assert assessment.comparison.method == method

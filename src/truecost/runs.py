@@ -192,8 +192,8 @@ class RunPlan(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trajectory:
-    """Where configurations come from and which were taken for the best meanwhile: what a statement
-    about them rests on.
+    """Where configurations come from, and which were the best meanwhile: what decides which
+    statements can be made.
 
     Parameters
     ----------
@@ -222,6 +222,8 @@ class Trajectory:
         planned at first, and with each extension.
     order_seed
         A random number drawn when the runs were imported, before anybody looked at them.
+    maximised
+        Whether costs are minus a score, of which more is better.
     """
 
     tool: str
@@ -235,6 +237,7 @@ class Trajectory:
     looks: int = 0
     plans: tuple[RunPlan, ...] = ()
     order_seed: int | None = None
+    maximised: bool = False
 
     def __post_init__(self) -> None:
         if self.proposed not in PROPOSED:
@@ -245,8 +248,9 @@ class Trajectory:
             raise InputError(f"Expected the name of a tool, got {self.tool!r}.")
         if not (self.raced is None or isinstance(self.raced, bool)):
             raise InputError(f"Expected raced to be true, false or None, got {self.raced!r}.")
-        if not isinstance(self.unfinished, bool):
-            raise InputError(f"Expected unfinished to be true or false, got {self.unfinished!r}.")
+        for field in ("unfinished", "maximised"):
+            if not isinstance(value := getattr(self, field), bool):
+                raise InputError(f"Expected {field} to be true or false, got {value!r}.")
         numbers = (1, 1) if self.watched is None else (self.watched.rounds, self.watched.planned)
         if not all(type(number) is int and number >= 1 for number in numbers):
             raise InputError(

@@ -84,7 +84,7 @@ def configure(
         configured = configuring.configure(
             read, path, budget=asked, runs=runs, delta=delta, seed=seed, start=first, **execution
         )
-    answer(json, lambda: _data(configured, path), lambda: _print(configured, read, path))
+    answer(json, lambda: _data(configured, path), lambda: _print(configured, read, path, scenario))
 
 
 def _announce(scenario: "Scenario", path: Path, budget: "Budget", pool: Pool) -> None:
@@ -127,8 +127,9 @@ def _data(configured: "Configured", path: Path) -> dict[str, Any]:
     return {"journal": str(path), "search": search, **configured.assessment.to_dict(*AUDITED)}
 
 
-def _print(configured: "Configured", scenario: "Scenario", path: Path) -> None:
-    from truecost.show.document import Context, audited
+def _print(configured: "Configured", scenario: "Scenario", path: Path, file: object) -> None:
+    from truecost.cli.asking import context
+    from truecost.show.document import audited, recommendation
 
     capped = f", {configured.capped:,} of them stopped at a cap" if configured.capped else ""
     configurations = counted(configured.configurations, "configuration")
@@ -139,18 +140,23 @@ def _print(configured: "Configured", scenario: "Scenario", path: Path) -> None:
     print_line()
     _print_configuration(configured, scenario)
     assessment = configured.assessment
-    document = audited(assessment, Context(name=configured.scenario))
-    print_line(document.verdict, document.tone)
+    source, question = Source(runs=path), Question(delta=assessment.question.delta)
+    about = context(source, question)
+    name, seconds = configured.recommended.name, configured.cpu / max(configured.runs, 1)
+    use = recommendation(assessment, about, name, seconds, scenario=file)
+    print_line(use.lead, "good" if assessment.better else "open")
+    document = audited(assessment, about)
     print_line(document.more)
     print_line(next(section.lead for section in document.sections if section.name == "sure"))
     untested = configured.untested
     notes = [] if untested is None else [f"no held-out runs: {untested}."]
     for note in (*notes, *configured.notes):
         print_line(f"Doubtful: {note}", "open")
-    source, question = Source(runs=path), Question(delta=assessment.asked.delta)
     print_line("Next:")
-    for command in ("audit", "report"):
-        print_line(f"  {command_line(command, source, question)}", "strong", wrap=False)
+    lines = [line for block in use.blocks for line, _ in getattr(block, "commands", ())]
+    lines += [command_line(command, source, question) for command in ("audit", "report")]
+    for line in lines:
+        print_line(f"  {line}", "strong", wrap=False)
 
 
 def _print_configuration(configured: "Configured", scenario: "Scenario") -> None:
@@ -160,21 +166,7 @@ def _print_configuration(configured: "Configured", scenario: "Scenario") -> None
     recommended = configured.recommended
     if incumbent.name == default.name:
         print_line(f"Configuration {incumbent.name}: the default; nothing better was found.")
-    elif recommended.name == default.name:
-        tested = configured.assessment.tested
-        cost, default_cost = tested[incumbent.name], tested[default.name]
-        chance = (
-            ", which is within a standard error: chance may have done that"
-            if cost < default_cost
-            else ""
-        )
-        print_line(
-            f"Keep the default ({default.name}). On the held-out instances what the search chose, "
-            f"configuration {incumbent.name}, costs {number(cost)}; the default "
-            f"{number(default_cost)}{chance}.",
-            "open",
-        )
-    else:
+    elif recommended.name != default.name:
         rows = [
             [name, *(str(each.values.get(name, "–")) for each in (incumbent, default))]
             for name in dict.fromkeys((*incumbent.values, *default.values))

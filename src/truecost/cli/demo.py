@@ -172,7 +172,7 @@ def _summary(assessment: "Assessment") -> str:
     assert comparison is not None  # noqa: S101 - examples have a default
     true_cost, default = optimism.true_cost, _training(assessment, assessment.default)
     if _wins(assessment) is not None:
-        text = "better than the default on most instances. "
+        text = "wins more often than the default. "
     elif comparison.gains < comparison.losses and comparison.observed < 0:
         loses = f"loses on {comparison.losses} of {comparison.instances} instances"
         text = f"not shown to be better. It is cheaper than the default on average but {loses}. "

@@ -67,6 +67,7 @@ def _runs() -> dict[str, Any]:
         "low": (float, "The least cost the metric allows; null if unknown."),
         "high": (float, "The largest cost the metric allows; null if unknown."),
         "utility": (str | None, "Where costs are 1 − utility: which."),
+        "maximised": (bool, "Whether costs are minus a score: every cost here is, limits too."),
         "statuses": (dict[str, int] | None, "How many runs have each status."),
         "left_out": (dict[str, int], "How many runs were left out, by reason."),
         "notes": (list[str], "What was assumed or changed on the way."),
@@ -341,7 +342,7 @@ def _import() -> dict[str, Any]:
     size = {
         name: kind
         for name, kind in keys("Size", **_runs()).__annotations__.items()
-        if name not in ("kind", "missing_runs", "utility", "left_out", "notes")
+        if name not in ("kind", "missing_runs", "utility", "maximised", "left_out", "notes")
     }
     trajectory = keys(
         "Trajectory",

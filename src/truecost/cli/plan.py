@@ -221,6 +221,7 @@ def _plan(
 
 def _show(assessment: "Assessment", what: str, power: float, json: bool) -> None:
     from truecost.show.document import show_section
+    from truecost.show.document.context import scale_of
 
     forecast = assessment.forecast(what, power=power)
     comparison, default = assessment.comparison, assessment.default
@@ -234,6 +235,7 @@ def _show(assessment: "Assessment", what: str, power: float, json: bool) -> None
             f"configuration {name}",
             None if default is None else f"the default ({default})",
             float(counts[counts > 0].mean()),
+            scale_of(assessment),
         ),
     )
 
@@ -244,10 +246,10 @@ def _pilot(source: Source, assessment: "Assessment") -> "Pilot":
 
     matrix = assessment.matrix
     return Pilot(
-        components=assessment.costs.components[assessment.own],
+        components=assessment.costs.components[assessment.place],
         width=matrix.width if matrix.width < float("inf") else None,
         configuration=assessment.incumbent,
-        allocation=Allocation.of(matrix.counts()[assessment.own]),
+        allocation=Allocation.of(matrix.counts()[assessment.place]),
         names=matrix.instances,
         seconds=_seconds(source, assessment.incumbent),
     )

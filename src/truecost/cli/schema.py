@@ -77,6 +77,9 @@ Every command that prints numbers has `--json`. Names are those of tables, optio
 records. All digits are printed; a number that is not finite is `null`. `"schema"` counts the changes
 that break programs: keys may be added without a new number, never renamed or removed.
 
+Every cost is a cost, of which less is better. Where a score is maximised, `runs.maximised` is true
+and costs, limits and differences are those of minus the score; tables and sentences show the score.
+
 [truecost.schema.json](truecost.schema.json) is the JSON Schema. Both files are generated:
 `python -m truecost.cli.schema docs/reference`.
 """

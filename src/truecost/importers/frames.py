@@ -101,7 +101,8 @@ def runs_of(table: pl.DataFrame, options: Options) -> Import:
     if options.maximise:
         values, options = -values, flipped(options)
         table = table.drop("low", "high", strict=False)
-        notes.append(f"{columns['cost']} is maximised: costs are minus the {columns['cost']}.")
+        score = "score" if columns["cost"] == "cost" else columns["cost"]
+        notes.append(f"More {score} is better: as a cost, a run counts minus its {score}.")
     statuses, unfinished = _statuses(table)
     if (wrong := np.flatnonzero((statuses == Status.SOLVED) & ~np.isfinite(values))).size:
         raise InputError(
@@ -154,7 +155,7 @@ def runs_of(table: pl.DataFrame, options: Options) -> Import:
     return Import(
         kind="table",
         matrix=matrix,
-        trajectory=Trajectory(tool="table", default=default),
+        trajectory=Trajectory(tool="table", default=default, maximised=bool(options.maximise)),
         left_out=left_out,
         notes=(*notes, *charged.notes),
         columns=columns,

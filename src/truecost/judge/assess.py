@@ -54,7 +54,7 @@ def assess(
             f"{question.chosen}."
         )
     tested = test.trajectory if isinstance(test, Import) else None
-    assessment = Assessment(log=log, asked=question, test=used, tested_by=tested)
+    assessment = Assessment(log=log, question=question, test=used, tested_by=tested)
     if given is not None:
         check_names(given, assessment.incumbent)
     return assessment

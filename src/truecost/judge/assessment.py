@@ -1,27 +1,22 @@
-"""Everything that is said of a set of runs, computed once: whoever speaks of them takes the numbers
-from here.
-"""
+"""Everything claimed about a set of runs, computed once: all commands take their numbers from here."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
 from truecost.judge.costs import Costs, check_has_runs, check_names, costs_of
-from truecost.judge.evidence import (
-    Evidence,
-    fixed_before,
-    gather_evidence,
-    incumbent_of,
-)
-from truecost.judge.noise import Heaviest, Noise, Spread, heaviest_of, noise_of, spread_of
+from truecost.judge.evidence import Evidence, fixed_before, gather_evidence, incumbent_of
+from truecost.judge.noise import Noise, Spread, noise_of, spread_of
 from truecost.judge.optimism import Optimism, OverTuning, correction, optimism_of, over_tuning_of
+from truecost.judge.parts import AUDITED as AUDITED
+from truecost.judge.parts import Part as Part
 from truecost.judge.question import Primary, Question, Stream
 from truecost.judge.refusal import Refusal
 from truecost.judge.scope import Scope, fresh_instances, rows_of, scope_of, units_of
@@ -36,79 +31,38 @@ from truecost.judge.statements import (
 )
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
-from truecost.runs import Trajectory
+from truecost.runs import NO_STATUS, Status, Trajectory
 from truecost.stats.utility import Utility
 
-if TYPE_CHECKING:  # a part loads what it is computed with when it is asked for
+if TYPE_CHECKING:  # a part loads what computes it when it is first asked for
     import polars as pl
 
     from truecost.judge.beside import Beside
     from truecost.judge.bounds import PaperBounds
     from truecost.judge.outlook import Outlook, Reach, Selected
-    from truecost.paper.fit import Fit
-    from truecost.paper.one_split import OneSplit
     from truecost.stats.approximate import Approximate
-    from truecost.stats.confidence import UpperBySize
-    from truecost.stats.forecast import Width
+    from truecost.stats.quantities import Quantity
 
-# Fewer instances than this have no halves to speak of.
-FEWEST_TO_SWEEP = 8
 NO_PAIRS = Pairs((), *[np.empty(0)] * 4)
 FloatArray = NDArray[np.float64]
-Part = Literal[
-    "configurations",
-    "certificate",
-    "comparison",
-    "statements",
-    "refusals",
-    "shown_better",
-    "approximate",
-    "optimism",
-    "noise",
-    "over_tuning",
-    "bounds",
-    "outlook",
-    "families",
-    "whole_list",
-    "non_inferiority",
-    "realised",
-    "folds",
-]
-AUDITED: tuple[Part, ...] = (
-    "certificate",
-    "comparison",
-    "statements",
-    "refusals",
-    "shown_better",
-    "approximate",
-    "optimism",
-    "noise",
-    "over_tuning",
-    "families",
-    "whole_list",
-    "non_inferiority",
-    "realised",
-    "folds",
-)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Assessment(Spoken):
-    """Everything that is said of a set of runs. Parts are computed when first asked for.
+    """Everything claimed about a set of runs. Parts are computed when first asked for.
 
     Attributes
     ----------
     log
         The runs, and what is known of where they come from.
-    asked
+    question
         What was asked.
     test, tested_by
-        Runs on fresh instances, where there are some, and how they came about, where a log of their
-        own says so.
+        Runs on fresh instances, if there are any, and how they came about, if their log says so.
     """
 
     log: Import
-    asked: Question
+    question: Question
     test: CostMatrix | None
     tested_by: Trajectory | None = None
 
@@ -117,37 +71,41 @@ class Assessment(Spoken):
     def __post_init__(self) -> None:
         if self.log.utility is not None:
             Utility.parse(self.log.utility)
-        check_names(self.matrix, self.asked.default)
-        if self.asked.configuration is not None:
-            check_names(self.matrix, self.asked.configuration)
-            check_has_runs(self.matrix, self.asked.configuration)
-        if self.asked.chosen == "before":
-            fixed_before(self.matrix, self.asked.configuration)
+        check_names(self.matrix, self.question.default)
+        if self.question.configuration is not None:
+            check_has_runs(self.matrix, self.question.configuration)
+        if self.question.chosen == "before":
+            fixed_before(self.matrix, self.question.configuration)
         _ = self._test_rows  # which says what is missing
 
     @cached_property
     def scope(self) -> Scope:
         """What was sampled, and what statements are about."""
-        asked, watched = self.asked, self.trajectory.watched
-        validated = self.test is not None and watched is not None and not watched.usual
+        question, watched = self.question, self.trajectory.watched
+        validated = watched is not None and not watched.usual
         return scope_of(
             self.test if validated and self.test is not None else self.log.matrix,
-            sampled=asked.sampled,
-            about=asked.about,
-            population=asked.population,
-            mix=None if asked.mix is None else dict(asked.mix),
+            sampled=question.sampled,
+            about=question.about,
+            population=question.population,
+            mix=None if question.mix is None else dict(question.mix),
         )
 
     @cached_property
     def rows(self) -> CostMatrix:
         """The runs as samples take them: one row for each instance, or for each seed."""
-        return rows_of(self.log.matrix, self.scope)
+        return rows_of(self._unfailing(self.log.matrix), self.scope)
+
+    def _unfailing(self, runs: CostMatrix) -> CostMatrix:
+        """Runs whose worst score is no failure, unless statuses say how they ended."""
+        if not self.trajectory.maximised or runs.has_statuses:
+            return runs
+        ended = np.where(np.isnan(runs.costs), NO_STATUS, np.int8(Status.SOLVED)).astype(np.int8)
+        return runs.replace(statuses=ended)
 
     @cached_property
     def matrix(self) -> CostMatrix:
-        """The runs that were there when the configuration was chosen, one column for each sampling
-        unit: an instance, or what else was sampled.
-        """
+        """The training runs, one column for each sampling unit."""
         return units_of(self.rows, self.scope)
 
     @property
@@ -162,29 +120,21 @@ class Assessment(Spoken):
 
     @cached_property
     def incumbent(self) -> str:
-        """The configuration that was chosen: as asked, else the log's, else the one with the least
+        """The configuration that is judged: as asked, else the log's, else the one with the lowest
         training cost.
         """
-        return self.asked.configuration or incumbent_of(self.matrix, self.trajectory)
-
-    @cached_property
-    def winner_by_instances(self) -> str:
-        """The configuration that would be chosen if every instance had the same weight."""
-        return incumbent_of(self.log.matrix, self.trajectory)
+        return self.question.configuration or incumbent_of(self.matrix, self.trajectory)
 
     @cached_property
     def default(self) -> str | None:
-        """What it should be better than, where known."""
-        known = (
-            self.trajectory.default
-            if self.trajectory.default in self.matrix.configurations
-            else None
-        )
-        return self.asked.default or known
+        """What it should be better than, if known."""
+        logged = self.trajectory.default
+        known = logged if logged in self.matrix.configurations else None
+        return self.question.default or known
 
     @cached_property
-    def own(self) -> int:
-        """The place of the incumbent."""
+    def place(self) -> int:
+        """The row of the incumbent."""
         return self.matrix.configurations.index(self.incumbent)
 
     @property
@@ -192,14 +142,18 @@ class Assessment(Spoken):
         """Whether configurations were made from costs on these instances."""
         return self.trajectory.proposed == "adaptively"
 
+    @property
+    def scored(self) -> bool:
+        """Whether costs are minus a score, and nothing says which runs failed."""
+        return self.trajectory.maximised and not self.log.matrix.has_statuses
+
     @cached_property
     def fresh(self) -> CostMatrix | None:
-        """The test runs on instances that training has not seen; None without any."""
+        """The test runs on instances not used in training; None without any."""
         test = self._test_rows
-        new = [] if test is None else fresh_instances(self.rows, test, self.scope)
-        return (
-            units_of(test.select(instances=new), self.scope) if test is not None and new else None
-        )
+        if test is None or not (new := fresh_instances(self.rows, test, self.scope)):
+            return None
+        return units_of(test.select(instances=new), self.scope)
 
     @cached_property
     def _test_rows(self) -> CostMatrix | None:
@@ -207,11 +161,11 @@ class Assessment(Spoken):
             return None
         if self.scope.sampled == "family" and self.test.families is None:
             raise InputError("Expected the `families` of the test instances, and they have none.")
-        return rows_of(self.test, self.scope)
+        return rows_of(self._unfailing(self.test), self.scope)
 
     @cached_property
     def tested(self) -> Mapping[str, float]:
-        """Mean costs on test instances that training has not seen, of those that have runs there."""
+        """Mean costs of configurations with runs on fresh test instances."""
         if self.fresh is None:
             return {}
         means = zip(self.fresh.configurations, costs_of(self.fresh).training.tolist(), strict=True)
@@ -221,67 +175,47 @@ class Assessment(Spoken):
         """The estimate of a configuration's true cost; NaN is unknown."""
         if name in self.tested:
             return self.tested[name]
-        training = float(self.costs.training[self.matrix.configurations.index(name)])
         if name == self.incumbent:
             return self.optimism.true_cost
+        place = self.matrix.configurations.index(name)
+        training = float(self.costs.training[place])
         if name == self.default:
-            # It was there before any cost was seen: nothing was chosen by these.
-            return training
+            return training  # it was not chosen by these costs
         if self.adaptive:
             return math.nan
-        place = self.matrix.configurations.index(name)
         return training + correction(self.costs.compared, place, self.optimism.selection_error)
 
     @cached_property
     def optimism(self) -> Optimism:
         """What the incumbent's training cost hides."""
+        tuned = self.adaptive and self.incumbent != self.trajectory.default
+        # Splits of instances say nothing about new seeds on these same ones, nor about another mix.
+        fixed = self.scope.about == "these" and self.scope.unit == "instance"
         return optimism_of(
             self.costs,
-            self.own,
+            self.place,
             self.tested.get(self.incumbent, math.nan),
-            adaptive=self.adaptive and self.incumbent != self.trajectory.default,
-            fixed=self.asked.chosen == "before",
-            splits=self.asked.splits,
-            rng=self.asked.rng(Stream.SPLITS),
+            adaptive=tuned or fixed,
+            fixed=self.question.chosen == "before",
+            splits=self.question.splits,
+            rng=self.question.rng(Stream.SPLITS),
         )
-
-    @property
-    def expected_difference(self) -> float | None:
-        """The mean difference to the default on new instances: what was observed, corrected for the
-        choice; None where there is nothing to correct, or no telling by how much.
-        """
-        comparison, optimism = self.comparison, self.optimism
-        if comparison is None or comparison.on == "test" or optimism.source != "splits":
-            return None
-        part = isinstance(self.pair_evidence, Evidence) and self.pair_evidence.chosen == "on-part"
-        if part or comparison.configuration != self.incumbent or not math.isfinite(optimism.gap):
-            return None
-        return comparison.observed + optimism.gap
-
-    @cached_property
-    def heaviest(self) -> Heaviest | None:
-        """The instance that makes up most of the incumbent's mean cost, where one does: on test
-        runs if it has some.
-        """
-        if self.fresh is not None and self.incumbent in self.tested:
-            return heaviest_of(self.fresh, self.incumbent, "test")
-        return heaviest_of(self.matrix, self.incumbent, "training")
 
     @cached_property
     def over_tuning(self) -> OverTuning:
-        """Whether the search went past something better."""
+        """Whether an earlier incumbent was better."""
         names = self.matrix.configurations
         return over_tuning_of(self.costs, names, self.incumbent, self.trajectory, self.tested)
 
     @cached_property
     def noise(self) -> Noise:
         """Where the noise in the incumbent's training cost comes from."""
-        return noise_of(self.matrix, self.costs, self.own, self.asked.rng(Stream.NOISE))
+        return noise_of(self.matrix, self.costs, self.place, self.question.rng(Stream.NOISE))
 
     @cached_property
     def spread(self) -> Spread:
         """How the incumbent's runs were spread."""
-        return spread_of(self.matrix, self.costs, self.own)
+        return spread_of(self.matrix, self.costs, self.place)
 
     @cached_property
     def failed(self) -> FloatArray:
@@ -297,37 +231,36 @@ class Assessment(Spoken):
     @property
     def failed_known(self) -> bool:
         """Whether statuses, or the highest possible cost, tell which runs failed."""
-        return self.matrix.has_statuses or math.isfinite(self.matrix.high)
+        ranged = math.isfinite(self.matrix.high) and not self.scored
+        return self.log.matrix.has_statuses or ranged
 
-    # ---- what may be said ------------------------------------------------------------------------
+    # ---- what may be claimed ---------------------------------------------------------------------
 
     @cached_property
     def own_evidence(self) -> Evidence | Refusal:
-        """What statements about the configuration alone may use, or why nothing."""
+        """What statements about the configuration alone may use, or why there are none."""
         return self._gathered(self.incumbent)
 
     @cached_property
     def pair_evidence(self) -> Evidence | Refusal:
-        """What statements against the default may use, or why nothing."""
+        """What statements against the default may use, or why there are none."""
         return self._gathered(self.incumbent, *([] if self.default is None else [self.default]))
 
     def _gathered(self, *names: str) -> Evidence | Refusal:
         """Evidence on the first of these; from test runs only if all have some."""
-        test, asked_for = self._test_rows, self.asked.chosen in (None, "test")
-        missing = (
-            [] if test is None else [name for name in names if name not in test.configurations]
-        )
+        test = self._test_rows if self.question.chosen in (None, "test") else None
+        missing = [] if test is None else [n for n in names if n not in test.configurations]
         # Without a name on-part certifies the winner of the part that chooses, under its own name.
         evidence = gather_evidence(
             self.rows,
-            self.asked.configuration,
-            self.asked,
+            self.question.configuration,
+            self.question,
             self.trajectory,
-            test if asked_for and not missing else None,
+            None if missing else test,
             self.scope,
             self.tested_by,
         )
-        if isinstance(evidence, Evidence) or not (missing and asked_for):
+        if isinstance(evidence, Evidence) or not missing:
             return evidence
         lacking = " and ".join(
             "the default" if name == self.default else f"configuration {name}" for name in missing
@@ -337,23 +270,19 @@ class Assessment(Spoken):
 
     @property
     def evidence(self) -> Evidence | None:
-        """What the certificate was made from; None where there is none."""
+        """What the certificate was made from; None if there is none."""
         return None if isinstance(self.own_evidence, Refusal) else self.own_evidence
 
     @cached_property
-    def _alone(self) -> "Mapping[str, Statement | Refusal]":
-        """What may be said of the configuration by itself."""
-        from truecost.judge.sampling import statements_of
+    def _alone(self) -> Mapping[str, Statement | Refusal]:
+        """Statements about the configuration by itself."""
         from truecost.stats.quantities import ALONE
 
-        if isinstance(self.own_evidence, Refusal):
-            return {quantity.name: self.own_evidence for quantity in ALONE}
-        return statements_of(ALONE, self.own_evidence, None, self.asked)
+        return self._stated(ALONE, self.own_evidence)
 
     @cached_property
-    def paired(self) -> "Mapping[str, Statement | Refusal]":
-        """What may be said of it against the default."""
-        from truecost.judge.sampling import statements_of
+    def paired(self) -> Mapping[str, Statement | Refusal]:
+        """Statements about the configuration against the default."""
         from truecost.stats.quantities import PAIRED
 
         evidence, default = self.pair_evidence, self.default
@@ -361,22 +290,32 @@ class Assessment(Spoken):
             evidence = Refusal("no default is known")
         elif isinstance(evidence, Evidence) and evidence.configuration == default:
             evidence = Refusal(
-                "on the part of the instances that chooses, the default itself is the best"
+                f"the default is the best on the random fifth of the {self.scope.plural} that was "
+                "used to choose"
             )
+        return self._stated(PAIRED, evidence, default)
+
+    def _stated(
+        self, which: "Sequence[Quantity]", evidence: Evidence | Refusal, default: str | None = None
+    ) -> Mapping[str, Statement | Refusal]:
+        from truecost.judge.sampling import statements_of
+
         if isinstance(evidence, Refusal):
-            return {quantity.name: evidence for quantity in PAIRED}
-        return statements_of(PAIRED, evidence, default, self.asked)
+            return {quantity.name: evidence for quantity in which}
+        stated = statements_of(which, evidence, default, self.question)
+        if self.scored:
+            unknown = Refusal("scores do not say which runs were solved")
+            stated |= {name: unknown for name in stated if "solved" in name}
+        return stated
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
-        """Every guarantee there is, of one configuration: first of it alone, then against the
-        default.
-        """
-        own, pair = self.own_evidence, self.pair_evidence
+        """Every guarantee, about one configuration: first of it alone, then against the default."""
+        alone, pair = self.own_evidence, self.pair_evidence
         # One table speaks of one configuration: on-part may have another winner than the one with
         # test runs.
-        alike = isinstance(own, Refusal) or (
-            isinstance(pair, Evidence) and pair.configuration == own.configuration
+        alike = isinstance(alone, Refusal) or (
+            isinstance(pair, Evidence) and pair.configuration == alone.configuration
         )
         stated = [*self._alone.values(), *(self.paired.values() if alike else ())]
         return tuple(statement for statement in stated if isinstance(statement, Statement))
@@ -388,30 +327,26 @@ class Assessment(Spoken):
         return {name: item.reason for name, item in stated if isinstance(item, Refusal)}
 
     @cached_property
-    def _certified(self) -> Certificate | Refusal:
-        mean = self._alone["mean"]
-        return mean if isinstance(mean, Refusal) else Certificate.of(mean)
-
-    @property
     def certificate(self) -> Certificate | None:
         """What the true cost does not exceed; for on-part of the winner of the part that chooses."""
-        return None if isinstance(self._certified, Refusal) else self._certified
+        mean = self._alone["mean"]
+        return None if isinstance(mean, Refusal) else Certificate.of(mean)
 
     @property
     def no_certificate(self) -> str | None:
         """Why there is none."""
-        return self._certified.reason if isinstance(self._certified, Refusal) else None
+        mean = self._alone["mean"]
+        return mean.reason if isinstance(mean, Refusal) else None
 
     @cached_property
     def comparison(self) -> Comparison | None:
-        """The configuration against the default; None without a default, or where the incumbent is
-        the default.
-        """
+        """The configuration against the default; None without a default, or if it is the default."""
         if self.default is None or self.incumbent == self.default:
             return None
         evidence = self.pair_evidence
-        known = isinstance(evidence, Evidence) and evidence.configuration != self.default
-        used = evidence.against(self.default) if known and isinstance(evidence, Evidence) else None
+        used = None
+        if isinstance(evidence, Evidence) and evidence.configuration != self.default:
+            used = evidence.against(self.default)
         name = self.incumbent if used is None else used.configuration
         tested = used is not None and used.chosen == "test"
         if used is None and self.fresh is not None:
@@ -428,12 +363,12 @@ class Assessment(Spoken):
 
     @property
     def pairs(self) -> Pairs:
-        """The differences to the default that the comparison speaks of, instance by instance."""
+        """The differences to the default behind the comparison, instance by instance."""
         return NO_PAIRS if self.comparison is None else self.comparison.pairs
 
     @property
     def compared(self) -> CostMatrix:
-        """The runs that the comparison speaks of; without one, all."""
+        """The runs behind the comparison; without one, all."""
         comparison = self.comparison
         if comparison is None:
             return self.matrix
@@ -443,30 +378,14 @@ class Assessment(Spoken):
 
     @cached_property
     def approximate(self) -> "tuple[Approximate, ...]":
-        """What normal theory says of the means against the default: approximate, beside what is
-        guaranteed.
-        """
+        """Approximate intervals of the means against the default, by normal theory."""
         from truecost.judge.sampling import approximate_of
 
         evidence, default = self.pair_evidence, self.default
         if isinstance(evidence, Refusal) or default is None or default == evidence.configuration:
             return ()
-        return approximate_of(evidence, default, delta=self.asked.delta)
-
-    @cached_property
-    def width(self) -> "Width | None":
-        """Where the distance between the certificate's limit and its mean comes from; None without
-        one look at a range.
-        """
-        from truecost.stats import forecast
-
-        said, evidence = self.certificate, self.evidence
-        if said is None or evidence is None or evidence.at_all_times:
-            return None
-        low, high, delta = self.matrix.low, self.matrix.high, self.asked.delta * evidence.share
-        return forecast.width(
-            said.estimate, said.upper, low, high, instances=said.instances, delta=delta
-        )
+        delta = self.question.delta
+        return approximate_of(evidence, default, delta=delta, scored=self.scored)
 
     def forecast(self, what: str, *, power: float = 0.8) -> "Reach":
         """How many new instances would show a statement, "wins" or "speed-up=1.5" for instance, if
@@ -474,22 +393,11 @@ class Assessment(Spoken):
         """
         from truecost.judge.outlook import reach_of
 
-        name = self.incumbent if self.comparison is None else self.comparison.configuration
-        return reach_of(
-            self.compared,
-            name,
-            self.default,
-            what,
-            selected=self.selected,
-            delta=self.asked.delta,
-            power=power,
-            seed=self._forecasting,
-            scope=self.scope,
-        )
+        return reach_of(self, what, power=power)
 
     @property
     def selected(self) -> "Selected":
-        """Whether the runs that the comparison speaks of selected the configuration."""
+        """Whether the runs behind the comparison selected the configuration."""
         comparison = self.comparison
         evidence = self.own_evidence if comparison is None else comparison.evidence
         if comparison is not None and comparison.on == "test":
@@ -499,29 +407,35 @@ class Assessment(Spoken):
         listed = evidence.chosen in ("from-list", "weighted-list")
         return "from a list" if listed else "no"
 
-    @cached_property
-    def _forecasting(self) -> int:
-        return int(self.asked.rng(Stream.FORECASTS).integers(2**62))
-
     @property
     def wins(self) -> Statement | None:
-        """The statement of wins against the default, where there is one."""
-        return next((each for each in self.statements if each.quantity == "wins"), None)
+        """The statement of wins against the default, if there is one."""
+        return next((item for item in self.statements if item.quantity == "wins"), None)
 
     @property
     def primary(self) -> Primary:
         """Which statement decides whether it is better than the default."""
         watched = self.trajectory.watched
-        if self.asked.primary is None and watched is not None:
+        if self.question.primary is None and watched is not None:
             return "wins" if watched.primary == "wins" else "mean"
-        return self.asked.primary or ("mean" if math.isfinite(self.matrix.width) else "wins")
+        return self.question.primary or ("mean" if math.isfinite(self.matrix.width) else "wins")
 
     @property
     def grade(self) -> Grade:
         """Whether it is shown to be better or worse than the default, by the primary statement."""
-        if self.primary == "wins":
-            return (self.wins is not None and self.wins.grade) or "open"
-        return "open" if self.comparison is None else self.comparison.grade
+        statement = self.wins if self.primary == "wins" else self.comparison
+        return (statement is not None and statement.grade) or "open"
+
+    @property
+    def grade_if_met(self) -> Grade:
+        """The grade if the condition of the primary statement, if it has one, is met."""
+        statement = self.paired["wins" if self.primary == "wins" else "difference"]
+        return (isinstance(statement, Statement) and statement.grade_if_met) or "open"
+
+    @property
+    def better(self) -> bool:
+        """Whether it is shown to be better than the default, by the primary statement."""
+        return self.grade == "better"
 
     @cached_property
     def beside(self) -> "Beside":
@@ -530,18 +444,13 @@ class Assessment(Spoken):
 
         return Beside(assessment=self)
 
-    @property
-    def better(self) -> bool:
-        """Whether it is shown to be better than the default, by the primary statement."""
-        return self.grade == "better"
-
     @cached_property
     def bounds(self) -> "PaperBounds | Refusal":
         """The paper's bounds with estimated variances, or why there are none."""
         from truecost.judge.bounds import paper_bounds, subject_of
 
         try:
-            return paper_bounds(subject_of(self.matrix, self.incumbent), delta=self.asked.delta)
+            return paper_bounds(subject_of(self.matrix, self.incumbent), delta=self.question.delta)
         except InputError as error:
             return Refusal(str(error))
 
@@ -550,71 +459,12 @@ class Assessment(Spoken):
         """What it would take to know more."""
         from truecost.judge.outlook import outlook_of
 
-        return outlook_of(
-            self.matrix,
-            self.costs.components[self.own],
-            self.noise,
-            self.comparison,
-            self.compared,
-            None if self.wins is None else self.wins.grade,
-            selected=self.selected,
-            primary=self.primary,
-            delta=self.asked.delta,
-            seed=self._forecasting,
-            scope=self.scope,
-        )
+        return outlook_of(self)
 
-    @cached_property
-    def no_sweeps(self) -> str | None:
-        """Why errors against N and K cannot be had; None where they can."""
-        configurations, instances, _ = self.matrix.shape
-        if configurations < 2:
-            return "with one configuration nothing is chosen"
-        if instances < FEWEST_TO_SWEEP:
-            return f"that takes {FEWEST_TO_SWEEP} instances, and there {'is' if instances == 1 else 'are'} {instances}"
-        if self.matrix.counts().min() == 0:
-            return "some configurations have no run on some instances"
-        if self.censored.any():
-            return "some runs were stopped at a cap, and what they cost is not known"
-        if isinstance(self.bounds, Refusal):
-            return "within and across are not known for every configuration"
-        return None
+    # ---- in other forms --------------------------------------------------------------------------
 
-    @cached_property
-    def split(self) -> "OneSplit":
-        """Training and test costs of all configurations on one random split."""
-        from truecost.paper.one_split import one_split
-
-        return one_split(self.matrix, rng=self.asked.rng(Stream.ONE_SPLIT))
-
-    @cached_property
-    def limits_by_size(self) -> "UpperBySize":
-        """What more instances buy: limits from growing parts of the certificate's instances, in one
-        random order.
-        """
-        from truecost.judge.curves import limits_by_size
-
-        assert self.evidence is not None  # noqa: S101 - whoever asks has looked
-        return limits_by_size(self.evidence, self.asked.delta, self.asked.rng(Stream.SIZES))
-
-    @cached_property
-    def sweeps(self) -> "tuple[tuple[pl.DataFrame, ...], tuple[Fit, ...]]":
-        """Errors against N and K over random splits, and the curve of the selection error in each
-        table.
-        """
-        from truecost.judge.curves import sweeps
-
-        return sweeps(
-            self.matrix,
-            splits=self.asked.splits,
-            delta=self.asked.delta,
-            rng=lambda: self.asked.rng(Stream.SWEEPS),
-        )
-
-    def to_dict(self, *parts: "Part") -> dict[str, Any]:
-        """The assessment as plain data: who, what it costs, and the parts asked for; the same keys
-        whoever asks.
-        """
+    def to_dict(self, *parts: Part) -> dict[str, Any]:
+        """The assessment as plain data: who, what it costs, and the parts asked for."""
         from truecost.judge.parts import as_plain
 
         return as_plain(self, *parts)

@@ -1,15 +1,19 @@
-"""What stands beside the verdict: families, the whole list, a margin, a benchmark's results, folds.
+"""What stands beside the verdict: families, the whole list, a margin, a benchmark's results, folds,
+and what figures draw.
 
 Nothing here decides whether a configuration is better; each part is computed when first asked for.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from truecost.judge.evidence import incumbent_of
 from truecost.judge.families import FamilyResult, components, family_results, folds_of, likeness
 from truecost.judge.margin import Margin, NonInferiority, non_inferiority
+from truecost.judge.noise import Heaviest, heaviest_of
 from truecost.judge.question import Stream
 from truecost.judge.refusal import Refusal
 from truecost.judge.sampling import realised_of, shown_better
@@ -19,8 +23,14 @@ from truecost.stats.folds import FoldInterval
 from truecost.stats.grouping import Alike, NestedComponents
 from truecost.stats.quantities import DIFFERENCE, WINS
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a figure loads what computes it when it is drawn
+    import polars as pl
+
     from truecost.judge.assessment import Assessment
+    from truecost.paper.fit import Fit
+    from truecost.paper.one_split import OneSplit
+    from truecost.stats.confidence import UpperBySize
+    from truecost.stats.forecast import Width
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -39,9 +49,9 @@ class Beside:
         """Whether it costs at most the margin more than the default; None where no margin was
         given.
         """
-        if self.assessment.asked.margin is None:
+        if self.assessment.question.margin is None:
             return None
-        margin = Margin.parse(self.assessment.asked.margin)
+        margin = Margin.parse(self.assessment.question.margin)
         statement = self.assessment.paired[margin.quantity]
         if isinstance(statement, Refusal):
             return statement
@@ -56,9 +66,11 @@ class Beside:
         evidence, scope = self.assessment.pair_evidence, self.assessment.scope
         if (scope.sampled, scope.about) != ("instance", "these") or isinstance(evidence, Refusal):
             return ()
-        order = self.assessment.asked.rng(Stream.REALISED)
+        if scope.population == len(self.assessment.log.matrix.instances):
+            return ()  # all of it was run
+        order = self.assessment.question.rng(Stream.REALISED)
         return realised_of(
-            evidence, self.assessment.default, delta=self.assessment.asked.delta, order=order
+            evidence, self.assessment.default, delta=self.assessment.question.delta, order=order
         )
 
     @cached_property
@@ -66,7 +78,7 @@ class Beside:
         """Whether instances within a group are alike, where they are the sampling unit."""
         if not self.assessment.scope.usual:
             return None
-        rng = self.assessment.asked.rng(Stream.LIKENESS)
+        rng = self.assessment.question.rng(Stream.LIKENESS)
         return likeness(
             self.assessment.log.matrix, self.assessment.incumbent, self.assessment.default, rng
         )
@@ -77,6 +89,8 @@ class Beside:
         evidence, default = self.assessment.pair_evidence, self.assessment.default
         if isinstance(evidence, Refusal) or default is None or evidence.at_all_times:
             return ()
+        if self.assessment.scope.sampled == "seed":
+            return ()  # there the groups are the instances
         evidence = evidence.against(default)
         if evidence.configuration == default or evidence.runs.families is None:
             return ()
@@ -84,8 +98,8 @@ class Beside:
             evidence.runs,
             evidence.configuration,
             default,
-            delta=self.assessment.asked.delta * evidence.share,
-            rng=self.assessment.asked.rng(Stream.FAMILIES),
+            delta=self.assessment.question.delta * evidence.share,
+            rng=self.assessment.question.rng(Stream.FAMILIES),
         )
 
     @cached_property
@@ -103,7 +117,7 @@ class Beside:
         ):
             return {}
         return {
-            quantity.name: shown_better(quantity, evidence, default, self.assessment.asked)
+            quantity.name: shown_better(quantity, evidence, default, self.assessment.question)
             for quantity in (DIFFERENCE, WINS)
         }
 
@@ -112,7 +126,7 @@ class Beside:
         """Which of a list may be the best, and which are shown better or worse than the default."""
         if (
             self.assessment.trajectory.proposed != "beforehand"
-            and self.assessment.asked.chosen != "from-list"
+            and self.assessment.question.chosen != "from-list"
         ):
             return Refusal("nothing says that the list was fixed before any cost was seen")
         if isinstance(self.assessment.own_evidence, Refusal):
@@ -126,8 +140,8 @@ class Beside:
         return whole_list(
             self.assessment.matrix,
             self.assessment.default,
-            delta=self.assessment.asked.delta,
-            rng=self.assessment.asked.rng(Stream.WHOLE_LIST),
+            delta=self.assessment.question.delta,
+            rng=self.assessment.question.rng(Stream.WHOLE_LIST),
             random=self.assessment.log.kind == "journal"
             and self.assessment.trajectory.proposed == "beforehand",
         )
@@ -143,5 +157,100 @@ class Beside:
             self.assessment.matrix,
             self.assessment.incumbent,
             self.assessment.default,
-            delta=self.assessment.asked.delta,
+            delta=self.assessment.question.delta,
         )
+
+    @cached_property
+    def winner_by_instances(self) -> str:
+        """The configuration that would be chosen if every instance had the same weight."""
+        return incumbent_of(self.assessment.log.matrix, self.assessment.trajectory)
+
+    @cached_property
+    def width(self) -> "Width | None":
+        """Where the distance between the certificate's limit and its mean comes from; None without
+        one look at a sample of new units.
+        """
+        from truecost.stats import forecast
+
+        certificate, evidence = self.assessment.certificate, self.assessment.evidence
+        if certificate is None or evidence is None or evidence.at_all_times:
+            return None
+        if self.assessment.scope.about == "these" and self.assessment.scope.population != 1:
+            return None  # other instances cannot appear there
+        return forecast.width(
+            certificate.estimate,
+            certificate.upper,
+            self.assessment.matrix.low,
+            self.assessment.matrix.high,
+            instances=certificate.instances,
+            delta=self.assessment.question.delta * evidence.share,
+        )
+
+    @cached_property
+    def no_sweeps(self) -> str | None:
+        """Why errors against N and K cannot be had; None if they can."""
+        from truecost.judge.curves import no_sweeps
+
+        return no_sweeps(
+            self.assessment.matrix, known=not isinstance(self.assessment.bounds, Refusal)
+        )
+
+    @cached_property
+    def split(self) -> "OneSplit":
+        """Training and test costs of all configurations on one random split."""
+        from truecost.paper.one_split import one_split
+
+        return one_split(self.assessment.matrix, rng=self.assessment.question.rng(Stream.ONE_SPLIT))
+
+    @cached_property
+    def limits_by_size(self) -> "UpperBySize":
+        """What more instances buy: limits from growing parts of the certificate's instances, in one
+        random order.
+        """
+        from truecost.judge.curves import limits_by_size
+
+        assert self.assessment.evidence is not None  # noqa: S101 - whoever asks has looked
+        return limits_by_size(
+            self.assessment.evidence,
+            self.assessment.question.delta,
+            self.assessment.question.rng(Stream.SIZES),
+        )
+
+    @cached_property
+    def sweeps(self) -> "tuple[tuple[pl.DataFrame, ...], tuple[Fit, ...]]":
+        """Errors against N and K over random splits, and the curve of the selection error in each
+        table.
+        """
+        from truecost.judge.curves import sweeps
+
+        return sweeps(
+            self.assessment.matrix,
+            splits=self.assessment.question.splits,
+            delta=self.assessment.question.delta,
+            rng=lambda: self.assessment.question.rng(Stream.SWEEPS),
+        )
+
+    @property
+    def expected_difference(self) -> float | None:
+        """The mean difference to the default on new instances: the observed one, corrected for the
+        choice; None if there is nothing to correct, or the correction is unknown.
+        """
+        comparison, optimism = self.assessment.comparison, self.assessment.optimism
+        if comparison is None or comparison.on == "test" or optimism.source != "splits":
+            return None
+        evidence = self.assessment.pair_evidence
+        if not isinstance(evidence, Refusal) and evidence.chosen == "on-part":
+            return None
+        if comparison.configuration != self.assessment.incumbent or not math.isfinite(optimism.gap):
+            return None
+        return comparison.observed + optimism.gap
+
+    @cached_property
+    def heaviest(self) -> Heaviest | None:
+        """The instance that makes up most of the incumbent's mean cost, if one does: of its test
+        runs if it has some.
+        """
+        fresh, incumbent = self.assessment.fresh, self.assessment.incumbent
+        if fresh is not None and incumbent in self.assessment.tested:
+            return heaviest_of(fresh, incumbent, "test")
+        return heaviest_of(self.assessment.matrix, incumbent, "training")

@@ -20,7 +20,7 @@ from truecost.stats.variance import VarianceComponents, variance_components
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Subject:
-    """What the bounds speak of: all configurations with runs, one of them, `own`, above all, with
+    """What the bounds speak of: all configurations with runs, one of them, `place`, above all, with
     the mean of its runs.
     """
 
@@ -28,7 +28,7 @@ class Subject:
     sizes: AllocationSizes
     low: float
     high: float
-    own: int
+    place: int
     instances: int
     configuration: str | None = None
     mean_of_runs: float | None = None
@@ -81,7 +81,7 @@ def subject_of(matrix: CostMatrix, configuration: str) -> Subject:
     matrix = matrix.select(
         configurations=[name for name, has in zip(matrix.configurations, runs, strict=True) if has]
     )
-    own = matrix.configurations.index(configuration)
+    place = matrix.configurations.index(configuration)
     matrix.exact_costs()
     costs = training_cost(matrix)
     return Subject(
@@ -89,10 +89,10 @@ def subject_of(matrix: CostMatrix, configuration: str) -> Subject:
         sizes=AllocationSizes.of(matrix.counts()),
         low=matrix.low,
         high=matrix.high,
-        own=own,
-        instances=int(costs.instances[own]),
+        place=place,
+        instances=int(costs.instances[place]),
         configuration=configuration,
-        mean_of_runs=float(costs.cost[own]),
+        mean_of_runs=float(costs.cost[place]),
         seen=f" (seen in the log: {_outwards(matrix)})",
     )
 
@@ -122,7 +122,7 @@ def assumed_subject(
         sizes=even_sizes([runs or instances], instances),
         low=low,
         high=high,
-        own=0,
+        place=0,
         instances=instances,
     )
 
@@ -148,7 +148,7 @@ def paper_bounds(
             "paper's bounds need both."
         )
     width = subject.high - subject.low
-    components, sizes = subject.components[subject.own], subject.sizes[subject.own]
+    components, sizes = subject.components[subject.place], subject.sizes[subject.place]
     stated: dict[str, Any] = {"width": width, "delta": delta}
     every = {
         form: bounds.finite(
@@ -179,12 +179,12 @@ def paper_bounds(
         high=subject.high,
         configurations=m,
         configuration=subject.configuration,
-        runs=int(subject.sizes.runs[subject.own]),
+        runs=int(subject.sizes.runs[subject.place]),
         instances=subject.instances,
         mean_of_runs=subject.mean_of_runs,
         one={form: float(np.ravel(single(form=form).epsilon)[0]) for form in every},
         selected={
-            form: float(np.atleast_1d(each.epsilon)[subject.own]) for form, each in every.items()
+            form: float(np.atleast_1d(each.epsilon)[subject.place]) for form, each in every.items()
         },
         worst={form: float(np.max(each.epsilon)) for form, each in every.items()},
         true_cost_at_most=most,
@@ -201,7 +201,7 @@ def _space(
 ) -> dict[str, dict[str, Any]]:
     each = {
         form: bounds.infinite(
-            allocation=subject.sizes[subject.own],
+            allocation=subject.sizes[subject.place],
             components=subject.components,
             width=subject.high - subject.low,
             delta=delta,
@@ -219,7 +219,7 @@ def _space(
 
 
 def _inverse(subject: Subject, delta: float, configurations: int, epsilon: float) -> dict[str, Any]:
-    sizes = subject.sizes[subject.own]
+    sizes = subject.sizes[subject.place]
     finite = partial(bounds.finite, components=subject.components, width=subject.high - subject.low)
     every = partial(finite, delta=delta, configurations=configurations)
     per_instance = max(1, round(sizes.runs.item() / subject.instances))

@@ -15,10 +15,27 @@ from truecost.paper.bounds_observed import bounds_against_reality
 from truecost.paper.tables import sweep_table
 from truecost.stats import confidence
 
+# Fewer instances than this have no halves to speak of.
+FEWEST_TO_SWEEP = 8
 # More splits than this make a curve no smoother to the eye.
 MOST_SWEPT = 200
 # Points of a curve against N or K: all that are drawn.
 POINTS = 60
+
+
+def no_sweeps(matrix: CostMatrix, *, known: bool) -> str | None:
+    """Why errors against N and K cannot be had; None if they can. `known`: all variances are."""
+    configurations, instances, _ = matrix.shape
+    if configurations < 2:
+        return "with one configuration nothing is chosen"
+    if instances < FEWEST_TO_SWEEP:
+        verb = "is" if instances == 1 else "are"
+        return f"that takes {FEWEST_TO_SWEEP} instances, and there {verb} {instances}"
+    if matrix.counts().min() == 0:
+        return "some configurations have no run on some instances"
+    if matrix.censored.any():
+        return "some runs were stopped at a cap, and what they cost is not known"
+    return None if known else "within and across are not known for every configuration"
 
 
 def sweeps(

@@ -145,7 +145,7 @@ class Evidence(NamedTuple):
 def gather_evidence(
     matrix: CostMatrix,
     name: str | None,
-    asked: Question,
+    question: Question,
     trajectory: Trajectory | None,
     test: CostMatrix | None = None,
     scope: Scope = NEW_INSTANCES,
@@ -159,7 +159,7 @@ def gather_evidence(
         The runs that were there when it was chosen.
     name
         Whom the statement is about; None is the winner, for on-part that of the part that chooses.
-    asked, trajectory
+    question, trajectory
         How it was chosen.
     test, tested
         Runs on fresh instances, and how they came about, where a log says so; instances that are in
@@ -169,7 +169,7 @@ def gather_evidence(
     """
     if scope.sampled == "fold":
         return Refusal(NO_FOLDS)
-    evidence = _gathered(matrix, name, asked, trajectory, test, scope, tested)
+    evidence = _gathered(matrix, name, question, trajectory, test, scope, tested)
     if isinstance(evidence, Refusal):
         return evidence
     if evidence.at_all_times and scope.about == "these" and scope.units > 1:
@@ -182,7 +182,7 @@ def gather_evidence(
 def _gathered(
     matrix: CostMatrix,
     name: str | None,
-    asked: Question,
+    question: Question,
     trajectory: Trajectory | None,
     test: CostMatrix | None,
     scope: Scope,
@@ -190,7 +190,7 @@ def _gathered(
 ) -> Evidence | Refusal:
     units = units_of(matrix, scope)
     proposed = "unknown" if trajectory is None else trajectory.proposed
-    chosen = asked.chosen
+    chosen = question.chosen
     if test is not None and chosen in (None, "test"):
         winner = name or incumbent_of(units, trajectory)
         return _on_test(matrix, test, winner, trajectory, tested, scope)
@@ -210,20 +210,16 @@ def _gathered(
         listed = proposed == "beforehand" or scope.about == "these"
         chosen = "from-list" if listed else "on-part"
         condition = None if proposed == "beforehand" else NOT_TUNED
-    stopped = _at_all_times(matrix, asked, trajectory)
-    if (
-        stopped
-        and condition is None
-        and asked.raced is None
-        and (trajectory is None or _race_unknown(trajectory))
-    ):
+    stopped = _at_all_times(matrix, question, trajectory)
+    unknown = question.raced is None and (trajectory is None or _race_unknown(trajectory))
+    if stopped and condition is None and unknown:
         condition = UNSORTED
     # Units other than instances have no recorded order of their own.
     plans = trajectory.plans if trajectory is not None and scope.usual else ()
     if chosen == "on-part":
         if scope.about == "these":
             return Refusal(NO_PART)
-        return _on_part(matrix, name, stopped, asked.rng(Stream.PART), condition, scope, plans)
+        return _on_part(matrix, name, stopped, question.rng(Stream.PART), condition, scope, plans)
     if chosen == "before":
         name = fixed_before(matrix, name)
         if proposed == "adaptively" and trajectory is not None and name != trajectory.default:
@@ -234,41 +230,32 @@ def _gathered(
             return Refusal(
                 "a list is weighted by one look at instances on which all configurations were run"
             )
-        return _weighted(matrix, name, asked.rng(Stream.PART), scope, plans)
+        return _weighted(matrix, name, question.rng(Stream.PART), scope, plans)
     runs, m, share, claim = matrix, 1, 1.0, f"{name} was fixed before any of these costs was seen"
     extension = 0
     if chosen == "from-list":
         m = len(matrix.configurations)
         if plans:
             extension, m = looks.entered(matrix.configurations.index(name), plans)
-        m = max(m, asked.list_size or 0)
+        m = max(m, question.list_size or 0)
         share = looks.of_list(m)
         claim = f"the list of {m:,} configurations was fixed before any of these costs was seen"
     elif chosen == "progressive":
-        assert asked.fresh is not None  # noqa: S101 - the question has seen to it
-        assert asked.proposal is not None  # noqa: S101
+        assert question.fresh is not None  # noqa: S101 - the question has seen to it
+        assert question.proposal is not None  # noqa: S101
         runs, share, plans = (
-            matrix.select(instances=asked.fresh),
-            looks.of_number(asked.proposal),
+            matrix.select(instances=question.fresh),
+            looks.of_number(question.proposal),
             (),
         )
         runs = runs.select(instances=sorted(runs.instances, key=matrix.instances.index))
         claim = (
-            f"no cost on these instances had been seen when {name}, number {asked.proposal:,} of its search, was proposed, "
+            f"no cost on these instances had been seen when {name}, number {question.proposal:,} of its search, was proposed, "
             "and every number is certified once at most"
         )
-    return Evidence(
-        runs,
-        name,
-        chosen,
-        m,
-        share,
-        stopped,
-        condition,
-        _assumed(claim, stopped, runs, scope, plans),
-        plans=plans,
-        extension=extension,
-    )
+    assumed = _assumed(claim, stopped, runs, scope, plans)
+    evidence = Evidence(runs, name, chosen, m, share, stopped, condition, assumed)
+    return evidence._replace(plans=plans, extension=extension)
 
 
 def incumbent_of(matrix: CostMatrix, trajectory: Trajectory | None) -> str:
@@ -294,12 +281,16 @@ def _tool(trajectory: Trajectory | None) -> str:
     return "the search" if trajectory is None else trajectory.tool.partition(" ")[0]
 
 
-def _at_all_times(matrix: CostMatrix, asked: Question, trajectory: Trajectory | None) -> bool:
+def _at_all_times(matrix: CostMatrix, question: Question, trajectory: Trajectory | None) -> bool:
     """Whether the number of runs may have depended on costs, or more are on the way."""
     if trajectory is not None and trajectory.unfinished:
         return True
     raced = (
-        asked.raced if asked.raced is not None else None if trajectory is None else trajectory.raced
+        question.raced
+        if question.raced is not None
+        else None
+        if trajectory is None
+        else trajectory.raced
     )
     if raced is not None:
         return raced
@@ -329,7 +320,7 @@ def _on_test(
             f"[{test.low:g}, {test.high:g}]."
         )
     if test.utility != matrix.utility:
-        mine, theirs = (each.utility or "none" for each in (matrix, test))
+        mine, theirs = (runs.utility or "none" for runs in (matrix, test))
         raise InputError(
             f"Expected test runs with the utility of the others, {mine}, got {theirs}."
         )
@@ -371,18 +362,8 @@ def _on_test(
                 f"them, with {share:.1%} of delta"
             )
     assumed = _assumed(claim, stopped, runs, scope, plans)
-    return Evidence(
-        runs,
-        name,
-        "test",
-        1,
-        share,
-        stopped,
-        None,
-        assumed,
-        plans=plans,
-        extension=extension,
-    )
+    evidence = Evidence(runs, name, "test", 1, share, stopped, None, assumed)
+    return evidence._replace(plans=plans, extension=extension)
 
 
 def _kept(
@@ -405,21 +386,21 @@ def _on_part(
     scope: Scope,
     plans: tuple[RunPlan, ...],
 ) -> Evidence | Refusal:
-    if stopped:
-        return Refusal(
-            "configurations have runs on different instances, as after a race: which are left to choose from depended on "
-            "the instances that would have to judge. If costs did not decide that, say so (`raced=False`)"
-        )
     if matrix.censored.any():
         return Refusal(
-            "runs were stopped at a cap, which costs on the instances that would have to judge may have set: the part that "
-            "chooses would have seen them"
+            "runs were stopped at a cap that may depend on other instances, so no part of the "
+            "instances can choose independently of the others"
+        )
+    if stopped:
+        return Refusal(
+            "the number of runs may depend on costs, as in a race, so no part of the instances can "
+            "choose independently of the others. If it does not, say so (`raced=False`)"
         )
     units = units_of(matrix, scope)
     number = len(units.instances)
     if number < 2:
         return Refusal(
-            f"one part of the {scope.plural} chooses and the others judge, which takes two at least"
+            f"one part of the {scope.plural} chooses and the others judge, which takes at least two"
         )
     order, choosers = rng.permutation(number), units
     size = max(1, round(CHOOSING * number))
@@ -437,8 +418,8 @@ def _on_part(
     if name is not None and name != winner:
         matrix.select(configurations=[name])  # a name that is not there is another mistake
         return Refusal(
-            f"of these runs only the winner on a random fifth of the instances can be certified, which is {winner!r} and "
-            f"not {name!r}"
+            f"these runs can certify only the winner on a random fifth of the {scope.plural}, "
+            f"which is {winner!r}, not {name!r}"
         )
     judging = {units.instances[i] for i in second}
     owners = matrix.instances if units is matrix else matrix.families or ()
@@ -483,18 +464,9 @@ def _weighted(
         "random fifth of the instances, which judges nothing, gave each its share of delta"
     )
     place = matrix.configurations.index(name)
-    return Evidence(
-        runs,
-        name,
-        "weighted-list",
-        m,
-        float(weights[place]),
-        False,
-        None,
-        _assumed(claim, False, runs, scope, left),
-        plans=left,
-        weights=tuple(weights.tolist()),
-    )
+    share, assumed = float(weights[place]), _assumed(claim, False, runs, scope, left)
+    evidence = Evidence(runs, name, "weighted-list", m, share, False, None, assumed, plans=left)
+    return evidence._replace(weights=tuple(weights.tolist()))
 
 
 def _assumed(

@@ -93,15 +93,15 @@ def heaviest_of(runs: CostMatrix, name: str, on: Literal["test", "training"]) ->
     )
 
 
-def noise_of(matrix: CostMatrix, costs: Costs, own: int, rng: np.random.Generator) -> Noise:
+def noise_of(matrix: CostMatrix, costs: Costs, place: int, rng: np.random.Generator) -> Noise:
     """Of the configuration in this row."""
-    counts = matrix.counts()[own]
-    components = _components(costs, own)
+    counts = matrix.counts()[place]
+    components = _components(costs, place)
     used = counts[counts > 0]
     now, again = (_variance_of_mean(times * used, *components) for times in (1, 2))
     within, across, _ = components
-    bottleneck, share_low, share_high = _bottleneck(matrix, own, components, used, rng)
-    error = float(costs.standard_error[own])
+    bottleneck, share_low, share_high = _bottleneck(matrix, place, components, used, rng)
+    error = float(costs.standard_error[place])
     return Noise(
         within=within,
         across=across,
@@ -109,7 +109,7 @@ def noise_of(matrix: CostMatrix, costs: Costs, own: int, rng: np.random.Generato
         standard_error=error,
         same_instances_again=error * math.sqrt(again / now) if now > 0 else error,
         new_instances=error / math.sqrt(2),
-        constant=_constant(matrix, own),
+        constant=_constant(matrix, place),
         share_low=share_low,
         share_high=share_high,
     )
@@ -117,7 +117,7 @@ def noise_of(matrix: CostMatrix, costs: Costs, own: int, rng: np.random.Generato
 
 def _bottleneck(
     matrix: CostMatrix,
-    own: int,
+    place: int,
     components: tuple[float, float, float],
     used: NDArray[np.int64],
     rng: np.random.Generator,
@@ -126,7 +126,7 @@ def _bottleneck(
     within, across, _ = components
     if not within + across > 0:  # NaN as well
         return None, math.nan, math.nan
-    row = matrix.select(configurations=[matrix.configurations[own]])
+    row = matrix.select(configurations=[matrix.configurations[place]])
     parts = resampled_components(row, rng=rng, resamples=RESAMPLES)
     withins, acrosses = (np.maximum(part[:, 0], 0) for part in parts)
     known = withins + acrosses > 0
@@ -134,44 +134,44 @@ def _bottleneck(
     if known.sum() < AGREEING * RESAMPLES:
         return None, math.nan, math.nan
     low, high = np.quantile(acrosses / (withins + acrosses), [1 - AGREEING, AGREEING]).tolist()
-    each = float(np.mean(1 / used))
-    kind: Bottleneck = "runs" if within * each > across else "instances"
-    agree = float(np.mean((withins * each > acrosses) == (kind == "runs")))
+    per_run = float(np.mean(1 / used))
+    kind: Bottleneck = "runs" if within * per_run > across else "instances"
+    agree = float(np.mean((withins * per_run > acrosses) == (kind == "runs")))
     return kind if agree >= AGREEING else None, low, high
 
 
-def _constant(matrix: CostMatrix, own: int) -> bool:
+def _constant(matrix: CostMatrix, place: int) -> bool:
     """Whether its runs all cost the same, but for rounding; one alone tells nothing."""
-    costs = matrix.costs[own]
+    costs = matrix.costs[place]
     costs = costs[~np.isnan(costs)]
     return costs.size > 1 and bool(np.ptp(costs) <= NOTHING * np.abs(costs).max())
 
 
-def spread_of(matrix: CostMatrix, costs: Costs, own: int) -> Spread:
+def spread_of(matrix: CostMatrix, costs: Costs, place: int) -> Spread:
     """Of the runs in this row."""
     counts = matrix.counts()
-    runs = int(counts[own].sum())
-    components = _components(costs, own)
+    runs = int(counts[place].sum())
+    components = _components(costs, place)
     best = _variance_of_mean(even(runs, len(matrix.instances)).counts, *components)
-    paid = _variance_of_mean(counts[own], *components)
+    paid = _variance_of_mean(counts[place], *components)
     there = costs.there
     return Spread(
         runs=runs,
-        instances=int(there[own].sum()),
-        repeated=int((counts[own] > 1).sum()),
+        instances=int(there[place].sum()),
+        repeated=int((counts[place] > 1).sum()),
         never_used=tuple(
-            matrix.instances[i] for i in np.flatnonzero(there.any(axis=0) & ~there[own])
+            matrix.instances[i] for i in np.flatnonzero(there.any(axis=0) & ~there[place])
         ),
         variance_over_even=paid / best if best > 0 else math.nan,
-        on_other_instances=int((there != there[own]).any(axis=1).sum()),
+        on_other_instances=int((there != there[place]).any(axis=1).sum()),
     )
 
 
-def _components(costs: Costs, own: int) -> tuple[float, float, float]:
+def _components(costs: Costs, place: int) -> tuple[float, float, float]:
     """within, across and total of one configuration, 0 where they came out below."""
-    found = costs.components
+    parts = costs.components
     within, across, total = (
-        float(np.maximum(values[own], 0)) for values in (found.within, found.across, found.total)
+        float(np.maximum(values[place], 0)) for values in (parts.within, parts.across, parts.total)
     )
     return within, across, total
 

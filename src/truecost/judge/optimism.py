@@ -100,7 +100,7 @@ class OverTuning:
 
 def optimism_of(
     costs: Costs,
-    own: int,
+    place: int,
     test_cost: float,
     *,
     adaptive: bool,
@@ -108,11 +108,11 @@ def optimism_of(
     splits: int,
     rng: np.random.Generator,
 ) -> Optimism:
-    """Of the configuration in row `own`; `test_cost` is NaN where it has no test runs. `fixed`
+    """Of the configuration in row `place`; `test_cost` is NaN where it has no test runs. `fixed`
     before any cost was seen, nothing was chosen by its cost.
     """
     seen = selection_errors(costs, splits, rng)
-    training = float(costs.training[own])
+    training = float(costs.training[place])
     error = ALL_FOR_HALF * seen.error
     # What is a rounding of the costs' own size is nothing.
     scale = float(np.abs(costs.means).max(initial=0.0))
@@ -125,7 +125,7 @@ def optimism_of(
     true = {
         "test runs": test_cost,
         "fixed before": training,
-        "splits": training + correction(costs.compared, own, error),
+        "splits": training + correction(costs.compared, place, error),
         "unknown": math.nan,
     }[source]
     gap = true - training
@@ -222,14 +222,14 @@ def selection_errors(costs: Costs, splits: int, rng: np.random.Generator) -> Sel
     return SelectionError(_mean(errors), _mean(held_outs))
 
 
-def correction(costs: FloatArray, own: int, selection_error: float) -> float:
+def correction(costs: FloatArray, place: int, selection_error: float) -> float:
     """What selection took from a training cost: all of the error from the least one, nothing from
     one far above it.
     """
     least = float(np.min(costs))
-    if not costs[own] > least:
+    if not costs[place] > least:
         return selection_error
-    return max(0.0, least + selection_error - float(costs[own]))
+    return max(0.0, least + selection_error - float(costs[place]))
 
 
 def _mean(parts: list[FloatArray]) -> float:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from truecost.errors import InputError
 from truecost.judge.costs import instance_means
 from truecost.judge.noise import Noise
-from truecost.judge.question import Primary
+from truecost.judge.question import Primary, Stream
 from truecost.judge.refusal import Refusal
 from truecost.judge.sampling import read_sample
-from truecost.judge.scope import NEW_INSTANCES, Scope, sampling_design
-from truecost.judge.statements import Comparison, Grade
+from truecost.judge.scope import sampling_design
+from truecost.judge.statements import Comparison
 from truecost.matrix import CostMatrix
 from truecost.plan.power import Power, paired_differences, runs_to_tell_apart
 from truecost.plan.sizes import Recommendation, runs_needed
@@ -32,10 +32,15 @@ from truecost.stats.quantities import DIFFERENCE, SHOWABLE, WINS
 from truecost.stats.sample import Design
 from truecost.stats.variance import VarianceComponents, variance_components
 
+if TYPE_CHECKING:
+    from truecost.judge.assessment import Assessment
+
 FloatArray = NDArray[np.float64]
 # Whether the runs of a pilot selected the configuration that they are to speak of.
 Selected = Literal["no", "from a list", "tuned"]
 SPLITS = 40
+# Fewer common instances than this say nothing about the spread of differences.
+FEWEST = 8
 # True differences to plan for: cheaper on average by this share, or this share of runs won.
 CHEAPER = (0.05, 0.1, 0.2)
 WON = (0.55, 0.6, 0.7)
@@ -74,7 +79,7 @@ class Outlook:
         The standard error that is planned for, with as many digits as the plan takes.
     reach
         Statements that do not show the configuration better than the default yet, though it looks
-        so, and how many new instances would: the one that takes the fewest first.
+        so, and how many new instances would: the primary criterion first.
     apart
         What a paired t-test would take for it.
     assumed
@@ -89,40 +94,32 @@ class Outlook:
     assumed: tuple[Assumed, ...]
 
 
-def outlook_of(
-    matrix: CostMatrix,
-    components: VarianceComponents,
-    noise: Noise,
-    comparison: Comparison | None,
-    compared: CostMatrix,
-    wins: Grade | None,
-    *,
-    selected: Selected,
-    primary: Primary,
-    delta: float,
-    seed: int,
-    scope: Scope = NEW_INSTANCES,
-) -> Outlook:
-    """The outlook of the configuration with these components; `compared` has the comparison's runs,
-    `wins` is a grade.
-    """
-    open_one = comparison is not None and comparison.instances > 0 and comparison.grade == "open"
+def outlook_of(assessment: "Assessment") -> Outlook:
+    """The outlook of the incumbent."""
+    noise, comparison = assessment.noise, assessment.comparison
+    components = assessment.costs.components[assessment.place]
+    delta, width = assessment.question.delta, assessment.matrix.width
+    plan = _plan(components, noise, delta, width)
+    error = "" if isinstance(plan, Refusal) else _digits(plan, components, noise, delta, width)
+    selected = assessment.selected
     assumed: tuple[Assumed, ...] = ()
-    if comparison is not None and open_one and selected == "tuned":
+    if comparison is not None and comparison.instances and comparison.grade == "open":
         names = [comparison.configuration, comparison.default]
-        assumed = assumed_effects(
-            compared.select(configurations=names), primary, delta=delta, seed=seed
-        )
-    plan = _plan(components, noise, delta, matrix.width)
+        pair = assessment.compared.select(configurations=names)
+        if selected == "tuned" and assessment.scope.about == "new":
+            seed = _seed(assessment)
+            assumed = assumed_effects(pair, assessment.primary, delta=delta, seed=seed)
     return Outlook(
         plan=plan,
-        error=""
-        if isinstance(plan, Refusal)
-        else _digits(plan, components, noise, delta, matrix.width),
-        reach=_reach(compared, comparison, wins, selected, delta, seed, scope),
-        apart=_apart(matrix, comparison) if selected == "no" else None,
+        error=error,
+        reach=_reach(assessment),
+        apart=_apart(assessment.matrix, comparison) if selected == "no" else None,
         assumed=assumed,
     )
+
+
+def _seed(assessment: "Assessment") -> int:
+    return int(assessment.question.rng(Stream.FORECASTS).integers(2**62))
 
 
 def _plan(
@@ -170,23 +167,14 @@ def _digits(
     return repr(noise.standard_error / 2)
 
 
-def reach_of(
-    runs: CostMatrix,
-    configuration: str,
-    default: str | None,
-    what: str,
-    *,
-    selected: Selected,
-    delta: float,
-    power: float = 0.8,
-    seed: int,
-    scope: Scope = NEW_INSTANCES,
-) -> Reach:
-    """How many instances would show a statement, from these runs, of a pilot: "mean", "wins",
-    "wins=0.6", "speed-up=1.5" or "solved=0.95".
-
-    Where the configuration was selected from a list, `runs` are those of the whole list.
+def reach_of(assessment: "Assessment", what: str, *, power: float = 0.8) -> Reach:
+    """How many instances would show a statement, if they are like these: "mean", "wins", "wins=0.6",
+    "speed-up=1.5" or "solved=0.95".
     """
+    comparison, default = assessment.comparison, assessment.default
+    configuration = assessment.incumbent if comparison is None else comparison.configuration
+    runs, scope, selected = assessment.compared, assessment.scope, assessment.selected
+    seed = _seed(assessment)
     kind, _, text = what.partition("=")
     quantity = SHOWABLE.get(kind)
     try:
@@ -221,6 +209,7 @@ def reach_of(
     goal, pilot = goal_of(configuration), None
     if selected == "from a list" and goal.values.size == len(runs.instances):
         goal, pilot = _held_out(runs, default, goal, goal_of, seed), goal.values.size
+    delta = assessment.question.delta
     expected = forecast.instances_needed(goal, delta, power=power, rng=seed)
     return Reach(
         what, quantity.name, value, expected if pilot is None else replace(expected, pilot=pilot)
@@ -258,73 +247,60 @@ def _held_out(
 def assumed_effects(
     pair: CostMatrix, primary: Primary, *, delta: float, seed: int
 ) -> tuple[Assumed, ...]:
-    """What the primary statement would take if the true difference were one of several: the spread
-    of the differences is that of these runs, their mean is not.
+    """What the primary statement would take if the true difference were one of several.
+
+    Means have the spread of these runs around another mean; wins are taken as 0 or 1, which is
+    their largest spread.
     """
     quantity, effects = (WINS, WON) if primary == "wins" else (DIFFERENCE, CHEAPER)
     sample = read_sample(pair, timed=True)
     if quantity.refusal(sample) is not None:
         return ()
     goal = forecast.of(quantity, sample, quantity.even or 0.0)
+    if primary == "mean" and goal.values.size < FEWEST:
+        return ()
     needed = []
     for effect in effects:
-        mean = effect
-        if primary == "mean":
+        if primary == "wins":
+            shifted = (np.arange(100) < round(100 * effect)).astype(np.float64)
+        else:
             mean = 0.5 + effect * float(sample.means(1, "lower").mean()) / (2 * pair.width)
-        shifted = np.clip(goal.values - goal.values.mean() + mean, 0, 1)
+            shifted = np.clip(goal.values - goal.values.mean() + mean, 0, 1)
         outcome = forecast.instances_needed(replace(goal, values=shifted), delta, rng=seed)
         needed.append(Assumed(primary, effect, outcome.instances))
     return tuple(needed)
 
 
-def _reach(
-    runs: CostMatrix,
-    found: Comparison | None,
-    wins: Grade | None,
-    selected: Selected,
-    delta: float,
-    seed: int,
-    scope: Scope,
-) -> tuple[Reach, ...]:
-    """For the mean and for wins, where these are open and look good; on new instances, so that all
-    of delta is there.
+def _reach(assessment: "Assessment") -> tuple[Reach, ...]:
+    """For the primary criterion and then the other, where these are undecided and look good; on new
+    instances, so with all of delta.
     """
-    if found is None or not found.instances or selected == "tuned":
+    comparison, scope, selected = assessment.comparison, assessment.scope, assessment.selected
+    if comparison is None or comparison.instances < FEWEST or selected == "tuned":
         return ()
-    if selected == "from a list" and not scope.usual:
+    # New instances say nothing about these; a list of families has no halves.
+    if scope.about == "these" or (selected == "from a list" and not scope.usual):
         return ()
-    open_ones: list[Primary] = [] if wins not in (None, "open") else ["wins"]
-    open_ones += ["mean"] if found.grade == "open" and math.isfinite(runs.width) else []
-    made = [
-        reach_of(
-            runs,
-            found.configuration,
-            found.default,
-            kind,
-            selected=selected,
-            delta=delta,
-            seed=seed,
-            scope=scope,
-        )
-        for kind in open_ones
-    ]
-    likely = [each for each in made if each.forecast.observed > each.forecast.above]
-    return tuple(sorted(likely, key=lambda each: each.forecast.instances or math.inf))
+    undecided: list[Primary] = []
+    if assessment.wins is None or assessment.wins.grade == "open":
+        undecided.append("wins")
+    if comparison.grade == "open" and math.isfinite(assessment.compared.width):
+        undecided.append("mean")
+    made = [reach_of(assessment, kind) for kind in undecided]
+    likely = [reach for reach in made if reach.forecast.observed > reach.forecast.above]
+    return tuple(sorted(likely, key=lambda reach: reach.what != assessment.primary))
 
 
-def _apart(matrix: CostMatrix, found: Comparison | None) -> Power | None:
+def _apart(matrix: CostMatrix, comparison: Comparison | None) -> Power | None:
     """What it takes to tell the two apart, where nothing is shown yet."""
-    if (
-        found is None
-        or found.grade != "open"
-        or not found.observed
-        or not math.isfinite(found.observed)
-    ):
+    if comparison is None or comparison.instances < FEWEST or comparison.grade != "open":
+        return None
+    if not comparison.observed or not math.isfinite(comparison.observed):
         return None
     try:
-        differences = paired_differences(matrix, found.configuration, found.default)
+        differences = paired_differences(matrix, comparison.configuration, comparison.default)
         return runs_to_tell_apart(
-            components=variance_components(differences), difference=found.observed
+            components=variance_components(differences), difference=comparison.observed
         )
     except InputError:  # too few common instances, or a difference too small for any number of them
         return None

@@ -2,12 +2,33 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
-from truecost.judge.assessment import Assessment, Part
 from truecost.judge.refusal import Refusal
 from truecost.judge.statements import Comparison
 from truecost.runs import Status
+
+if TYPE_CHECKING:
+    from truecost.judge.assessment import Assessment
+
+Audited = Literal[
+    "certificate",
+    "comparison",
+    "statements",
+    "refusals",
+    "shown_better",
+    "approximate",
+    "optimism",
+    "noise",
+    "over_tuning",
+    "families",
+    "whole_list",
+    "non_inferiority",
+    "realised",
+    "folds",
+]
+Part = Literal[Audited, "configurations", "bounds", "outlook"]
+AUDITED: Final[tuple[Audited, ...]] = get_args(Audited)
 
 # What a comparison has, in this order.
 COMPARED: Final = (
@@ -33,7 +54,7 @@ COMPARED: Final = (
 )
 
 
-def as_plain(assessment: Assessment, *parts: Part) -> dict[str, Any]:
+def as_plain(assessment: "Assessment", *parts: Part) -> dict[str, Any]:
     """Who, what it costs, and the parts asked for."""
     matrix, trajectory = assessment.log.matrix, assessment.trajectory
     configurations, instances, runs_per_cell = matrix.shape
@@ -53,6 +74,7 @@ def as_plain(assessment: Assessment, *parts: Part) -> dict[str, Any]:
             "low": matrix.low,
             "high": matrix.high,
             "utility": assessment.log.utility,
+            "maximised": trajectory.maximised,
             "statuses": statuses,
             "left_out": dict(assessment.log.left_out),
             "notes": list(assessment.log.notes),
@@ -63,14 +85,14 @@ def as_plain(assessment: Assessment, *parts: Part) -> dict[str, Any]:
             "raced": trajectory.raced,
             "unfinished": trajectory.unfinished,
         },
-        "asked": asdict(assessment.asked),
+        "asked": asdict(assessment.question),
         "scope": {**asdict(assessment.scope), "phrase": assessment.scope.phrase},
         "incumbent": _entry(assessment, assessment.incumbent),
         "default": None if default is None else _entry(assessment, default),
     } | {part: PARTS[part](assessment) for part in parts}
 
 
-def _entry(assessment: Assessment, name: str) -> dict[str, Any]:
+def _entry(assessment: "Assessment", name: str) -> dict[str, Any]:
     return {
         **_counted(assessment, assessment.matrix.configurations.index(name)),
         "true_cost": assessment.true_cost(name),
@@ -79,7 +101,7 @@ def _entry(assessment: Assessment, name: str) -> dict[str, Any]:
     }
 
 
-def _counted(assessment: Assessment, place: int) -> dict[str, Any]:
+def _counted(assessment: "Assessment", place: int) -> dict[str, Any]:
     costs = assessment.costs
     return {
         "configuration": assessment.matrix.configurations[place],
@@ -92,7 +114,7 @@ def _counted(assessment: Assessment, place: int) -> dict[str, Any]:
     }
 
 
-def _source(assessment: Assessment, name: str) -> str:
+def _source(assessment: "Assessment", name: str) -> str:
     if name in assessment.tested:
         return "test runs"
     if name == assessment.default and name != assessment.incumbent:
@@ -100,7 +122,7 @@ def _source(assessment: Assessment, name: str) -> str:
     return assessment.optimism.source
 
 
-def _configurations(assessment: Assessment) -> list[dict[str, Any]]:
+def _configurations(assessment: "Assessment") -> list[dict[str, Any]]:
     costs = assessment.costs
     return [
         {
@@ -115,14 +137,14 @@ def _configurations(assessment: Assessment) -> list[dict[str, Any]]:
     ]
 
 
-def _certificate(assessment: Assessment) -> dict[str, Any]:
-    certificate, width = assessment.certificate, assessment.width
+def _certificate(assessment: "Assessment") -> dict[str, Any]:
+    certificate, width = assessment.certificate, assessment.beside.width
     if certificate is None:
         return {"reason": assessment.no_certificate}
     return {**asdict(certificate), "width": None if width is None else asdict(width)}
 
 
-def _comparison(assessment: Assessment) -> dict[str, Any] | None:
+def _comparison(assessment: "Assessment") -> dict[str, Any] | None:
     comparison: Comparison | None = assessment.comparison
     if comparison is None:
         return None
@@ -131,12 +153,12 @@ def _comparison(assessment: Assessment) -> dict[str, Any] | None:
     }
 
 
-def _statements(assessment: Assessment) -> list[dict[str, Any]]:
-    return [{**asdict(each), "grade": each.grade} for each in assessment.statements]
+def _statements(assessment: "Assessment") -> list[dict[str, Any]]:
+    return [{**asdict(line), "grade": line.grade} for line in assessment.statements]
 
 
-def _noise(assessment: Assessment) -> dict[str, Any]:
-    heaviest = assessment.heaviest
+def _noise(assessment: "Assessment") -> dict[str, Any]:
+    heaviest = assessment.beside.heaviest
     return {
         **asdict(assessment.noise),
         "spread": asdict(assessment.spread),
@@ -144,12 +166,12 @@ def _noise(assessment: Assessment) -> dict[str, Any]:
     }
 
 
-def _over_tuning(assessment: Assessment) -> dict[str, Any]:
+def _over_tuning(assessment: "Assessment") -> dict[str, Any]:
     along = [point._asdict() for point in assessment.over_tuning.along]
     return asdict(assessment.over_tuning) | {"along": along}
 
 
-def _outlook(assessment: Assessment) -> dict[str, Any]:
+def _outlook(assessment: "Assessment") -> dict[str, Any]:
     outlook = assessment.outlook
     plan: dict[str, Any] = (
         {"reason": outlook.plan.reason}
@@ -158,13 +180,13 @@ def _outlook(assessment: Assessment) -> dict[str, Any]:
     )
     return {
         "plan": plan,
-        "reach": [{"show": each.what, **asdict(each.forecast)} for each in outlook.reach],
+        "reach": [{"show": item.what, **asdict(item.forecast)} for item in outlook.reach],
         "assumed": [needed._asdict() for needed in outlook.assumed],
         "tell_apart": None if outlook.apart is None else asdict(outlook.apart),
     }
 
 
-def _families(assessment: Assessment) -> dict[str, Any]:
+def _families(assessment: "Assessment") -> dict[str, Any]:
     alike, families = assessment.beside.likeness, assessment.log.matrix.families
     nested = assessment.beside.components
     return {
@@ -181,15 +203,15 @@ def _or_none(record: Any) -> dict[str, Any] | None:
     return None if record is None else asdict(record)
 
 
-PARTS: Final[dict[Part, Callable[[Assessment], Any]]] = {
+PARTS: Final[dict[Part, Callable[["Assessment"], Any]]] = {
     "configurations": _configurations,
     "certificate": _certificate,
     "comparison": _comparison,
     "statements": _statements,
     "refusals": lambda assessment: dict(assessment.refusals),
-    "approximate": lambda assessment: [asdict(each) for each in assessment.approximate],
+    "approximate": lambda assessment: [asdict(interval) for interval in assessment.approximate],
     "optimism": lambda assessment: (
-        asdict(assessment.optimism) | {"expected_difference": assessment.expected_difference}
+        asdict(assessment.optimism) | {"expected_difference": assessment.beside.expected_difference}
     ),
     "noise": _noise,
     "over_tuning": _over_tuning,

@@ -16,7 +16,7 @@ Chosen = Literal["test", "before", "from-list", "weighted-list", "on-part", "pro
 
 
 class Stream(Enum):
-    """What random numbers are drawn for: each purpose has a stream of its own, told by its name."""
+    """What random numbers are drawn for; the name of a purpose seeds its stream."""
 
     PART = "the part of the instances that chooses"
     ORDER = "the order in which statements take the instances"
@@ -86,19 +86,11 @@ class Question:
     margin: str | None = None
 
     def __post_init__(self) -> None:
-        if self.chosen is not None and self.chosen not in get_args(Chosen):
-            raise InputError(
-                f"Expected `chosen` to be one of {', '.join(get_args(Chosen))}, got {self.chosen!r}."
-            )
-        if self.primary not in (None, *get_args(Primary)):
-            raise InputError(
-                f"Expected `primary` to be one of {', '.join(get_args(Primary))}, got {self.primary!r}."
-            )
-        for name, value, kind in (("sampled", self.sampled, Sampled), ("about", self.about, About)):
-            if value is not None and value not in get_args(kind):
-                raise InputError(
-                    f"Expected `{name}` to be one of {', '.join(get_args(kind))}, got {value!r}."
-                )
+        kinds = {"chosen": Chosen, "primary": Primary, "sampled": Sampled, "about": About}
+        for name, kind in kinds.items():
+            if (value := getattr(self, name)) is not None and value not in get_args(kind):
+                allowed = ", ".join(get_args(kind))
+                raise InputError(f"Expected `{name}` to be one of {allowed}, got {value!r}.")
         if self.margin is not None:
             Margin.parse(self.margin)
         if not 0 < self.delta < 1:
@@ -124,5 +116,5 @@ class Question:
             raise InputError("Expected `fresh` instances and a `proposal` for progressive only.")
 
     def rng(self, stream: Stream) -> np.random.Generator:
-        """A stream of its own for each purpose, so that no number depends on what else was drawn."""
+        """A separate stream for each purpose: no number depends on what else was drawn."""
         return np.random.default_rng([self.seed, crc32(stream.value.encode())])

@@ -59,19 +59,19 @@ def statements_of(
     which: Sequence[Quantity],
     evidence: Evidence,
     default: str | None,
-    asked: Question,
+    question: Question,
 ) -> dict[str, Statement | Refusal]:
     """Statements about the evidence's configuration, against a default where one is given, by the
     names of their quantities.
 
     All of them bet on the instances in one order.
     """
-    sampled = sample_of(evidence, default, asked.rng(Stream.ORDER))
+    sampled = sample_of(evidence, default, question.rng(Stream.ORDER))
     if isinstance(sampled, Refusal):
         return {quantity.name: sampled for quantity in which}
     evidence = evidence if default is None else evidence.against(default)
     return {
-        quantity.name: _state(quantity, evidence, sampled, default, asked.delta)
+        quantity.name: _state(quantity, evidence, sampled, default, question.delta)
         for quantity in which
     }
 
@@ -118,7 +118,7 @@ def _state(
 
 
 def shown_better(
-    quantity: Quantity, evidence: Evidence, default: str, asked: Question
+    quantity: Quantity, evidence: Evidence, default: str, question: Question
 ) -> dict[str, float]:
     """Every configuration of a list that is shown better than the default, with its limit.
 
@@ -129,8 +129,8 @@ def shown_better(
     for name in evidence.runs.configurations:
         if name == default:
             continue
-        own = evidence.of(name)
-        sampled = sample_of(own, default, asked.rng(Stream.ORDER))
+        listed = evidence.of(name)
+        sampled = sample_of(listed, default, question.rng(Stream.ORDER))
         if isinstance(sampled, Refusal) or quantity.refusal(sampled.sample) is not None:
             continue
         sample, look, part = sampled
@@ -138,7 +138,7 @@ def shown_better(
         # Most are not even better in what was seen, and limits take time.
         if sign * (quantity.numbers(sample, quantity.side).observed() - even) <= 0:
             continue
-        spent = min(asked.delta * own.against(default).share, MOST_DELTA) * part
+        spent = min(question.delta * listed.against(default).share, MOST_DELTA) * part
         value = limit(quantity, sample, quantity.side, spent, look).value
         if sign * (value - even) > 0:
             better[name] = value
@@ -249,13 +249,21 @@ def _ends(lower: FloatArray, upper: FloatArray) -> tuple[Ends, ...]:
     return tuple(Ends(lower=one, upper=two) for one, two in zip(lower, upper, strict=True))
 
 
-def approximate_of(evidence: Evidence, default: str, *, delta: float) -> tuple[Approximate, ...]:
+def approximate_of(
+    evidence: Evidence, default: str, *, delta: float, scored: bool = False
+) -> tuple[Approximate, ...]:
     """What normal theory says of the difference and the ratio of means: approximate, not
     guaranteed, and without a range.
 
-    Where delta is shared out among a list, so it is here. Nothing of a race, whose numbers of
-    instances depend on costs, and nothing where runs are censored.
+    Where delta is shared out among a list, so it is here. Nothing for a race, whose numbers of
+    instances depend on costs, nothing where runs are censored, and nothing for other sampling
+    units than independent instances, or seeds of one instance. The worst of `scored` runs is no
+    failure.
     """
+    if sampling_design(evidence.runs, evidence.scope).kind != "independent":
+        return ()
+    if evidence.scope.unit == "family":
+        return ()
     evidence = evidence.against(default)
     runs = evidence.runs.select(configurations=[evidence.configuration, default])
     both = (runs.counts() > 0).all(axis=0)
@@ -266,14 +274,15 @@ def approximate_of(evidence: Evidence, default: str, *, delta: float) -> tuple[A
         return ()  # what a failed run costs is not known, so no mean is
     (ours, theirs), late = runs.costs[:, both], failed[:, both]
     # Where runs can fail, a sample without failures is no better than one with too few of them.
-    watched = runs.utility is None and charged and (math.isfinite(runs.high) or failed.any())
-    asked: dict[str, Any] = {
+    can_fail = failed.any() or (math.isfinite(runs.high) and not scored)
+    watched = runs.utility is None and charged and can_fail
+    options: dict[str, Any] = {
         "delta": delta * evidence.share,
         "timeouts": tuple(late) if watched else None,
     }
-    made = [approximate.mean_difference(ours, theirs, **asked)]
+    made = [approximate.mean_difference(ours, theirs, **options)]
     if runs.utility is None and np.nanmin(runs.costs) >= 0:
-        made.append(approximate.mean_ratio(ours, theirs, **asked))
+        made.append(approximate.mean_ratio(ours, theirs, **options))
     return tuple(made)
 
 
@@ -299,10 +308,10 @@ def times_of(runs: CostMatrix, failed: NDArray[np.bool_]) -> list[Ends]:
     )
     return [
         Ends(
-            lower=np.where(lost, longest[:, np.newaxis], each),
-            upper=np.where(lost | stopped, np.inf, each),
+            lower=np.where(lost, longest[:, np.newaxis], cost),
+            upper=np.where(lost | stopped, np.inf, cost),
         )
-        for each, lost, stopped in zip(costs, failed, censored, strict=True)
+        for cost, lost, stopped in zip(costs, failed, censored, strict=True)
     ]
 
 

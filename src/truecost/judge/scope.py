@@ -98,6 +98,8 @@ class Scope:
     @property
     def fresh(self) -> str:
         """On what an estimate holds, in two or three words."""
+        if self.sampled == "fold":
+            return "on new folds of this data set"
         if self.about == "these" and self.sampled != "family":
             return "with new seeds"
         if self.about == "these":
@@ -105,9 +107,15 @@ class Scope:
         return f"on new {self.plural}"
 
     @property
+    def unit(self) -> str:
+        """What a sampling unit is called; a mix of given families is sampled by instances."""
+        mixed = (self.sampled, self.about) == ("family", "these")
+        return "instance" if mixed else self.sampled
+
+    @property
     def plural(self) -> str:
-        """What the sampling units are called."""
-        return "families" if self.sampled == "family" else f"{self.sampled}s"
+        """What sampling units are called."""
+        return "families" if self.unit == "family" else f"{self.unit}s"
 
     def least_limit(self, delta: float) -> float:
         """The part of the cost range below which no upper limit from this many units can be: a cost

@@ -1,9 +1,9 @@
-"""What may be said with a guarantee: quantities × evidence → statements.
+"""What may be claimed with a guarantee: quantities × evidence → statements.
 
-Which runs a statement uses and how much of δ it has is `truecost.judge.evidence`; the limits are
-those of `truecost.stats.limits`. Every limit is one-sided and has all of its δ: "at most" and "at
-least" are two statements, and of several statements one in 1/δ may be wrong. Which are made, and of
-which side, does not depend on what came out. Where one cannot be made there is a `Refusal`.
+`truecost.judge.evidence` decides which runs a statement uses and its share of δ;
+`truecost.stats.limits` computes the limits. Every limit is one-sided at its full level: "at most"
+and "at least" are two statements, and each may be wrong with probability δ. Which statements are
+made, and of which side, does not depend on the results. One that cannot be made is a `Refusal`.
 """
 
 import math
@@ -91,13 +91,16 @@ class Statement(Assuming):
 
     @property
     def grade(self) -> Grade | None:
-        """Against the default: whether it shows the configuration better, or worse; None of one
-        alone.
+        """Against the default: whether it shows the configuration better or worse; None for one
+        configuration alone.
         """
+        return "open" if self.condition and self.grade_if_met else self.grade_if_met
+
+    @property
+    def grade_if_met(self) -> Grade | None:
+        """The grade if the condition is met."""
         if self.even is None or self.opposite is None:
             return None
-        if self.condition is not None:
-            return "open"
         sign = 1 if self.side == "lower" else -1
         if sign * (self.limit - self.even) > 0:
             return "better"
@@ -105,11 +108,7 @@ class Statement(Assuming):
 
 
 class Spoken:
-    """What `str` and a notebook show of a record.
-
-    The words are loaded by name when first printed: no file of this folder knows the rooms that
-    show things.
-    """
+    """What `str` and a notebook show of a record; the words are loaded when first printed."""
 
     __slots__ = ()
 
@@ -129,7 +128,7 @@ class Certificate(Statement, Spoken):
     @classmethod
     def of(cls, statement: Statement) -> "Certificate":
         """A statement about the mean, under the names of a certificate."""
-        return cls(**{each.name: getattr(statement, each.name) for each in fields(statement)})
+        return cls(**{field.name: getattr(statement, field.name) for field in fields(statement)})
 
     @property
     def upper(self) -> float:
@@ -164,7 +163,7 @@ class Pairs(NamedTuple):
     """
 
     instances: tuple[str, ...]
-    own: FloatArray
+    winner: FloatArray
     default: FloatArray
     lower: FloatArray
     upper: FloatArray
@@ -172,7 +171,7 @@ class Pairs(NamedTuple):
     @property
     def differences(self) -> FloatArray:
         """Below 0 the configuration costs less."""
-        return self.own - self.default
+        return self.winner - self.default
 
     @property
     def sure(self) -> FloatArray:
@@ -211,27 +210,27 @@ class Comparison:
     @property
     def reason(self) -> str | None:
         """Why there are no limits."""
-        return self.statement.reason if isinstance(self.statement, Refusal) else None
+        return getattr(self.statement, "reason", None)
 
     @property
     def lower(self) -> float | None:
         """The lower limit of the difference of true costs, with all of delta."""
-        return None if isinstance(self.statement, Refusal) else self.statement.opposite
+        return getattr(self.statement, "opposite", None)
 
     @property
     def upper(self) -> float | None:
         """The upper limit, with all of delta."""
-        return None if isinstance(self.statement, Refusal) else self.statement.limit
+        return getattr(self.statement, "limit", None)
 
     @property
     def grade(self) -> Grade:
-        """Whether it is shown to be better, or worse; open else, and as long as a condition is."""
-        return "open" if isinstance(self.statement, Refusal) else self.statement.grade or "open"
+        """Whether it is shown to be better or worse; open otherwise, and under a condition."""
+        return getattr(self.statement, "grade", None) or "open"
 
     @property
     def method(self) -> str | None:
         """Of the limits."""
-        return None if isinstance(self.statement, Refusal) else self.statement.method
+        return getattr(self.statement, "method", None)
 
     @property
     def configurations(self) -> int:

@@ -125,6 +125,8 @@ def _range(old: CostMatrix, new: CostMatrix, labels: Sequence[str]) -> tuple[flo
 def _trajectory(old: Trajectory, new: Trajectory, called: Sequence[str]) -> Trajectory:
     """Where the two come from: fixed beforehand, unless a search tuned one on these instances."""
     tuned = next((each for each in (new, old) if each.proposed == "adaptively"), None)
+    if old.maximised != new.maximised:
+        raise InputError("Expected two costs or two scores to compare, got one of each.")
     base = Trajectory(tool="truecost compare", proposed="beforehand", raced=False)
     return replace(
         base if tuned is None else replace(tuned, steps=(), watched=None),
@@ -132,6 +134,7 @@ def _trajectory(old: Trajectory, new: Trajectory, called: Sequence[str]) -> Traj
         incumbent=called[1],
         raced=bool(old.raced or new.raced),
         unfinished=old.unfinished or new.unfinished,
+        maximised=new.maximised,
     )
 
 

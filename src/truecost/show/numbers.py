@@ -88,14 +88,21 @@ def share_at_most(share: float) -> str:
     return percent(math.ceil(100 * share) / 100)
 
 
+def percents(low: float, high: float) -> str:
+    """Write a range of shares; one number if both ends are written alike."""
+    first, second = percent(low), percent(high)
+    return first if first == second else f"{first} to {second}"
+
+
 def confidence(delta: float) -> str:
     """Write the confidence level of a statement with error probability delta: 0.05 is 95 %."""
     return f"{given(100 * (1 - delta))} %"
 
 
 def counted(count: int, what: str) -> str:
-    """Write a count of things: 1 run, 2 runs."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+    """Write a count of things: 1 run, 2 runs, 2 families."""
+    plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{count:,} {what if count == 1 else plural}"
 
 
 def duration(seconds: float) -> str:

@@ -54,7 +54,7 @@ def _read(path: Path, options: Options) -> Import:
     runtime = measure.lower() in ("runtime", "time") if kind is None else kind == "runtime"
     values = np.array([number_or_nan(value) for value in columns[measure]])
     notes = []
-    if (about("maximize") or "").lower() == "true":
+    if maximised := (about("maximize") or "").lower() == "true":
         values = -values
         notes.append(
             f"{measure} is to be maximised, so the cost is −{measure}: `low` and `high` are meant "
@@ -79,6 +79,7 @@ def _read(path: Path, options: Options) -> Import:
             proposed="beforehand",
             raced=False,
             default=options.default,
+            maximised=maximised,
         ),
         left_out={"no value though run status ok": int((~keep).sum())},
         notes=(*notes, *charged.notes),

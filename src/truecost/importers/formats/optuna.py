@@ -252,6 +252,7 @@ def _trajectory(
         default=default,
         incumbent=steps[-1].configurations[0] if steps else None,
         steps=tuple(steps),
+        maximised=maximised,
     )
 
 

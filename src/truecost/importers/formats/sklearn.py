@@ -96,6 +96,8 @@ def _read(source: Any, options: Options) -> Import:
             proposed="beforehand" if kind in FIXED else "unknown",
             raced=False if kind in FIXED else True if not keep.all() else None,
             incumbent=str(best),
+            # neg_mean_squared_error and the like are minus a cost.
+            maximised=not scorer.startswith("neg_"),
         ),
         parameters={str(place): _parameters(columns, int(place)) for place in np.flatnonzero(keep)},
         left_out={"fits with fewer resources": int((~keep).sum()) * len(folds)},

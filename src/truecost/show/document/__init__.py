@@ -9,14 +9,15 @@ from truecost.show.document.certificate import bounds_section, certificate_secti
 from truecost.show.document.citing import citation, digest
 from truecost.show.document.context import Context
 from truecost.show.document.field_figures import pairs
-from truecost.show.document.next_steps import next_step, what_next
+from truecost.show.document.key_numbers import at_a_glance, key
+from truecost.show.document.next_steps import next_step, recommendation, what_next
 from truecost.show.document.noise import how_noisy
 from truecost.show.document.over_tuning import instance_by_instance, over_tuned
 from truecost.show.document.parameters import configuration_section
 from truecost.show.document.planned import plan_section, power_section, show_section
 from truecost.show.document.runs import how_read, left_out, sizes_of, what_was_run
 from truecost.show.document.statement_table import what_is_shown
-from truecost.show.document.verdict import at_a_glance, beside, judged, key, verdict_of
+from truecost.show.document.verdict import beside, judged, verdict_of
 from truecost.show.document.versions import compared
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "in_short",
     "plan_section",
     "power_section",
+    "recommendation",
     "show_section",
     "what_was_run",
 ]
@@ -118,17 +120,17 @@ def _version() -> str:
 
 def methods(assessment: Assessment) -> Section:
     """Return what another person needs to reproduce the page."""
-    version, asked = _version(), assessment.asked
+    version, question = _version(), assessment.question
     facts = (
         Fact("version", version, version),
-        Fact("splits", asked.splits, f"{asked.splits:,}"),
-        Fact("seed", asked.seed, f"{asked.seed}"),
-        Fact("delta", asked.delta, f"{asked.delta:g}"),
+        Fact("splits", question.splits, f"{question.splits:,}"),
+        Fact("seed", question.seed, f"{question.seed}"),
+        Fact("delta", question.delta, f"{question.delta:g}"),
     )
     points = (
         "Training cost: the mean of a configuration's instance means; if configurations have runs "
         "on different instances, adjusted for instance difficulty by least squares.",
-        f"Corrected cost: {asked.splits:,} random splits of the instances into halves, each used "
+        f"Corrected cost: {question.splits:,} random splits of the instances into halves, each used "
         "both ways; held-out − training cost of the best on one half, divided by √2 because "
         "choosing on all instances errs less, is added to the training cost.",
         "Guarantees: betting on instance means (STaR-Bets), valid for any number of instances and "

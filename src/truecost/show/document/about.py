@@ -8,9 +8,17 @@ from truecost.judge.families import FamilyResult
 from truecost.judge.refusal import Refusal
 from truecost.matrix.families import NAME_PATTERN
 from truecost.show.blocks import Block, Cell, Column, Commands, Figure, Section, Table, Text, Tone
-from truecost.show.document.context import Context, called, drawing, opening, sure
+from truecost.show.document.context import (
+    Context,
+    axis,
+    called,
+    drawing,
+    opening,
+    scale_of,
+    sure,
+)
+from truecost.show.document.wording import Scale
 from truecost.show.numbers import (
-    at_most,
     confidence,
     counted,
     limits,
@@ -78,12 +86,11 @@ def between_families(assessment: Assessment) -> str:
     families, nested = assessment.log.matrix.families, assessment.beside.components
     if families is None:
         return ""
+    text = f"The instances are of {counted(len(set(families)), 'family')}"
     if nested is None:
-        return f"The instances are of {_families_of(len(set(families)))}."
-    return (
-        f"The instances are of {_families_of(len(set(families)))}: {percent(nested.between)} of the "
-        "variance between instance means lies between families."
-    )
+        return f"{text}."
+    share = percent(nested.between)
+    return f"{text}: {share} of the variance between instance means lies between families."
 
 
 def in_a_line(assessment: Assessment, context: Context) -> str:
@@ -100,32 +107,30 @@ def _by_family(results: tuple[FamilyResult, ...]) -> str:
         [result.family for result in results if result.grade == grade]
         for grade in ("better", "worse")
     )
-    found = f"better on {len(better)} of {len(results)} families"
-    return f"{found}, worse on {_names(tuple(worse), 0)}" if worse else found
+    if all(result.lower is None for result in results):
+        return "no limits, since the metric's possible range is unknown"
+    shown = f"better on {len(better)} of {counted(len(results), 'family')}"
+    return f"{shown}, worse on {_names(tuple(worse), 0)}" if worse else shown
 
 
 def _units(assessment: Assessment) -> Iterator[Block]:
     scope = assessment.scope
     if scope.sampled != "family" or scope.about != "new":
         return
-    share = share_at_most(scope.least_limit(assessment.asked.delta))
+    share = share_at_most(scope.least_limit(assessment.question.delta))
     yield Text(
-        f"With {_families_of(scope.units)} no upper limit can be below {share} of "
+        f"With {counted(scope.units, 'family')} no upper limit can be below {share} of "
         "the cost range; more instances of the same families do not change that.",
         aside=True,
     )
-    by_instances = assessment.winner_by_instances
-    if by_instances != assessment.incumbent and assessment.asked.configuration is None:
+    by_instances = assessment.beside.winner_by_instances
+    if by_instances != assessment.incumbent and assessment.question.configuration is None:
         winner = called(assessment, assessment.incumbent)
         yield Text(
-            f"{opening(winner)} has the lowest cost with equal weights for families; with equal "
-            f"weights for instances it would be {called(assessment, by_instances)}.",
+            f"{opening(winner)} is the best with equal weights for families; with equal weights for "
+            f"instances it would be {called(assessment, by_instances)}.",
             tone="open",
         )
-
-
-def _families_of(number: int) -> str:
-    return "1 family" if number == 1 else f"{number:,} families"
 
 
 def _likeness(assessment: Assessment, context: Context) -> Iterator[Block]:
@@ -145,24 +150,28 @@ def _margin(assessment: Assessment, context: Context) -> Iterator[Text]:
     if isinstance(answer, Refusal):
         yield Text(f"Whether it is within the margin cannot be tested: {answer.reason}.")
         return
-    winner, default = assessment.incumbent, assessment.default or ""
+    comparison, default = assessment.comparison, assessment.default or ""
+    winner = assessment.incumbent if comparison is None else comparison.configuration
     who, rival = called(assessment, winner), called(assessment, default)
     amount = answer.margin if "%" in answer.margin else context.cost(answer.margin)
-    claim = f"{who} costs at most {amount} more than {rival}"
-    shown = f"Shown {sure(assessment.asked.delta)}: {claim}."
+    scale = scale_of(assessment)
+    claim = f"{who} {scale.verb} at most {amount} {scale.more} than {rival}"
+    shown = f"Shown {sure(assessment.question.delta)}: {claim}."
     yield Text(
         shown if answer.shown else f"Not shown: that {claim}.", tone="good" if answer.shown else ""
     )
 
 
 def _realised(assessment: Assessment, context: Context) -> Iterator[Block]:
+    scale = scale_of(assessment)
     for statement in assessment.beside.realised:
-        value = context.cost(at_most(statement.limit))
         if statement.quantity == "difference":
-            value = context.cost(limits(statement.opposite or statement.limit, statement.limit))
-            text = f"the difference to the default will be {value}"
+            ends = scale.range(statement.opposite or statement.limit, statement.limit)
+            text = f"the difference to the default will be {context.cost(limits(*ends))}"
         else:
-            text = f"the mean cost of {called(assessment, statement.configuration)} will be at most {value}"
+            value = context.cost(scale.limit(statement.limit))
+            name = called(assessment, statement.configuration)
+            text = f"the {scale.mean} of {name} will be {value}"
         yield Text(
             f"Realised results, {statement.scope}: {text}. This describes one run of the benchmark "
             "and decides nothing: other seeds give other results.",
@@ -178,8 +187,11 @@ def _folds(assessment: Assessment, context: Context) -> Iterator[Block]:
         yield Text(opening(f"{interval.reason}."))
         return
     compared = assessment.default not in (None, assessment.incumbent)
-    what = "difference of mean costs, winner − default" if compared else "mean cost"
-    ends = context.cost(f"{signed(interval.lower)} to {signed(interval.upper)}")
+    scale = scale_of(assessment)
+    what = f"difference of {scale.mean}s, winner − default" if compared else scale.mean
+    write = signed if compared else number
+    low, high = map(write, scale.range(interval.lower, interval.upper))
+    ends = context.cost(f"{low} to {high}")
     yield Text(
         f"Approximately {percent(1 - interval.delta)}, not guaranteed: the {what} is {ends} "
         f"(corrected resampled t over {counted(interval.folds, 'fold')}, Nadeau and Bengio 2003)."
@@ -200,7 +212,8 @@ def _whole_list(assessment: Assessment, context: Context) -> Iterator[Block]:
     sentences = [f"With {level} confidence the truly best of the {many:,} is among {best}."]
     if assessment.default is not None:
         sentences.append(
-            f"Shown better than the default by mean cost: {_names(sets.better, many)}; "
+            f"Shown better than the default by {scale_of(assessment).mean}: "
+            f"{_names(sets.better, many)}; "
             f"shown worse: {_names(sets.worse, many)}. Each of the three sets holds at {level}."
         )
     if sets.best_share is not None:
@@ -221,7 +234,7 @@ def _whole_list(assessment: Assessment, context: Context) -> Iterator[Block]:
         },
     }
     note = f"Blue: may be the best, with {level} confidence that the truly best one is among them."
-    draw = drawing("ranking", lambda: inputs, unit=context.unit)
+    draw = drawing("ranking", lambda: inputs, unit=axis(assessment, context))
     yield Figure("ranking", "Which may be the best?", (note,), draw, where="page")
 
 
@@ -238,9 +251,12 @@ def _families(assessment: Assessment, context: Context) -> Iterator[Block]:
     results = assessment.beside.family_results
     if text := between_families(assessment):
         yield Text(text, aside=True)
-    if not results:
+    # One family is no table, and single instances are in the table of instances.
+    if len(results) < 2 or all(result.instances == 1 for result in results):
         return
-    level = confidence(assessment.asked.delta)
+    level, scale = confidence(assessment.question.delta), scale_of(assessment)
+    condition = getattr(assessment.pair_evidence, "condition", None)
+    condition = "" if condition is None else f", if {condition}"
     columns = (
         Column("family", "", numbers=False),
         Column("instances", ""),
@@ -249,24 +265,27 @@ def _families(assessment: Assessment, context: Context) -> Iterator[Block]:
         Column("runs won", ""),
         Column("", "", numbers=False),
     )
-    rows = tuple(_row(result, context) for result in results)
+    rows = tuple(_row(result, context, scale) for result in results)
     yield Text(
-        f"Family by family, winner − default: {_by_family(results)} ({level} for all families together)."
+        f"Family by family, winner − default: {_by_family(results)} ({level} for all families "
+        f"together{condition})."
     )
     yield Table("families", "", columns, rows, most=15)
     note = f"Lines are limits that hold for all families at once ({level})."
-    draw = drawing("families", lambda: {"results": results}, unit=context.unit)
+    unit = axis(assessment, context)
+    draw = drawing("families", lambda: {"results": results}, unit=unit)
     yield Figure("families", "Family by family", (note,), draw, where="page")
 
 
-def _row(result: FamilyResult, context: Context) -> tuple[Cell, ...]:
+def _row(result: FamilyResult, context: Context, scale: Scale) -> tuple[Cell, ...]:
     shown, tone = GRADES[result.grade]
     bounded = result.lower is not None and result.upper is not None
-    interval = limits(result.lower or 0.0, result.upper or 0.0) if bounded else "–"
+    ends = scale.range(result.lower or 0.0, result.upper or 0.0)
+    interval = limits(*ends) if bounded else "–"
     return (
         Cell(result.family, result.family),
         Cell(result.instances, str(result.instances)),
-        Cell(result.observed, context.cost(signed(result.observed))),
+        Cell(result.observed, context.cost(signed(scale.value(result.observed)))),
         Cell(result.upper or 0.0, interval),
         Cell(result.wins, percent(result.wins)),
         Cell(shown, shown, tone=tone),

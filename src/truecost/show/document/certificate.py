@@ -8,9 +8,21 @@ from truecost.judge.refusal import Refusal
 from truecost.judge.statements import Certificate
 from truecost.runs import NO_INSTANCE
 from truecost.show.blocks import Block, Cell, Column, Figure, Fold, Points, Section, Table, Text
-from truecost.show.document.context import Context, called, drawing, opening, sure
+from truecost.show.document.context import (
+    Context,
+    axis,
+    best_on_part,
+    called,
+    drawing,
+    mean_scale,
+    opening,
+    scale_of,
+    sure,
+    units,
+)
 from truecost.show.document.runs import left_out
 from truecost.show.document.verdict import certified
+from truecost.show.document.wording import COST
 from truecost.show.numbers import counted, ends, number, percent
 
 if TYPE_CHECKING:  # loads kernels
@@ -26,8 +38,8 @@ CHOSEN: Final = {
     "test": "From test runs",
     "before": "For a configuration fixed beforehand",
     "from-list": "For the best of a list",
-    "weighted-list": "Best of a list, whose shares of δ a fifth of the instances decided",
-    "on-part": "Chosen on a fifth of the instances, tested on the others",
+    "weighted-list": "Best of a list, whose shares of δ a fifth of the {units} decided",
+    "on-part": "Chosen on a fifth of the {units}, tested on the others",
     "progressive": "Proposed by a search, tested on instances unused until then",
 }
 # Above this probability "one in n" is not rare.
@@ -53,9 +65,16 @@ def certificate_section(
     assessment: Assessment, context: Context, *, alone: bool = False
 ) -> Section:
     """Return the certificate; `alone`, as `certify` prints it, with how the runs were read."""
-    notes = [Text(line, aside=True) for line in left_out(assessment)] if alone else []
-    blocks = (*_certificate(assessment, context), *notes)
-    return Section("sure", "", certificate_lead(assessment, context), blocks)
+    blocks = _certificate(assessment, context)
+    lead = certificate_lead(assessment, context)
+    if alone:
+        certificate, reason = assessment.certificate, assessment.no_certificate or ""
+        if ";" in reason:
+            lead, blocks = f"{lead[:-1]}; {reason.partition('; ')[2]}.", []
+        if certificate is not None and certificate.configuration != assessment.incumbent:
+            blocks.insert(0, Text(best_on_part(assessment, certificate.configuration)))
+        blocks += [Text(line, aside=True) for line in left_out(assessment)]
+    return Section("sure", "", lead, tuple(blocks))
 
 
 def certificate_lead(assessment: Assessment, context: Context) -> str:
@@ -63,68 +82,70 @@ def certificate_lead(assessment: Assessment, context: Context) -> str:
     certificate = assessment.certificate
     if certificate is None:
         name = called(assessment, assessment.incumbent)
-        return f"No guarantee for the mean cost of {name}: {assessment.no_certificate}."
+        # The advice after the semicolon is part of the next steps.
+        why = (assessment.no_certificate or "").partition(";")[0]
+        return f"No guarantee for the {mean_scale(assessment).mean} of {name}: {why}."
     name = called(assessment, certificate.configuration)
-    return f"{certified(certificate, context, name, assessment.log.utility)}."
+    return f"{certified(assessment, certificate, context, name)}."
 
 
 def of_certificate(certificate: Certificate, context: Context) -> Section:
     """Return a certificate on its own."""
-    lead = f"{certified(certificate, context, f'configuration {certificate.configuration}')}."
-    return Section("sure", "", lead, tuple(_basis(certificate, context)))
+    name = f"configuration {certificate.configuration}"
+    lead = f"{certified(None, certificate, context, name)}."
+    return Section("sure", "", lead, tuple(_basis(None, certificate, context)))
 
 
 def _certificate(assessment: Assessment, context: Context) -> list[Block]:
     certificate = assessment.certificate
     if certificate is None:
-        missing = "Runs on instances not used for tuning would allow a guarantee."
+        missing = "Runs on new instances would allow a guarantee."
         nowhere = assessment.log.matrix.instances == (NO_INSTANCE,)
-        known = nowhere or assessment.evidence is not None
+        folds = assessment.scope.sampled == "fold"
+        known = nowhere or folds or assessment.evidence is not None
         return [] if known else [Text(missing, aside=True)]
-    blocks: list[Block] = []
-    if certificate.configuration != assessment.incumbent:
-        tested = called(assessment, certificate.configuration)
-        best = called(assessment, assessment.incumbent)
-        blocks.append(
-            Text(
-                f"It is about {tested}, the best on the random fifth of the instances that was "
-                f"used to choose; {best} is the best on all of them."
-            )
-        )
-    basis, *others = _basis(certificate, context)
-    return [*blocks, basis, *_margin(assessment, context), *others]
+    basis, *others = _basis(assessment, certificate, context)
+    return [basis, *_margin(assessment, context), *others]
 
 
 def _margin(assessment: Assessment, context: Context) -> list[Block]:
     """Return where the distance between limit and mean comes from."""
-    width, certificate = assessment.width, assessment.certificate
+    width, certificate = assessment.beside.width, assessment.certificate
     if width is None or certificate is None or not width.total > 0:
         return []
-    highest = context.cost(number(assessment.matrix.high))
+    scale = scale_of(assessment)
+    worst = context.cost(number(scale.value(assessment.matrix.high)))
     share = f"one in {1 / width.chance:.0f}" if width.chance <= OFTEN else percent(width.chance)
+    plural = assessment.scope.plural
     cause = (
-        "Only more instances reduce that part."
+        f"Only more {plural} reduce that part."
         if width.unseen > width.rest
         else "The rest is the observed spread."
     )
     total, unseen = (context.cost(number(part)) for part in (width.total, width.unseen))
-    instances = counted(certificate.instances, "instance")
+    above, end = ("above", "maximum") if scale is COST else ("below", "minimum")
     text = (
-        f"The limit is {total} above the mean. {unseen} of that is unavoidable with {instances}: "
-        f"{share} could cost {highest}, the maximum, without appearing here. {cause}"
+        f"The limit is {total} {above} the mean. {unseen} of that is unavoidable with "
+        f"{units(assessment, certificate.instances)}: {share} could {scale.verb[:-1]} {worst}, the "
+        f"{end}, without appearing here. {cause}"
     )
     return [Text(text)]
 
 
-def _basis(certificate: Certificate, context: Context) -> list[Block]:
+def _basis(
+    assessment: Assessment | None, certificate: Certificate, context: Context
+) -> list[Block]:
     many = certificate.configurations
     corrected = f", with a multiple-testing correction for {many:,} configurations"
-    mean = context.cost(ends(certificate.lowest, certificate.estimate))
-    instances = counted(certificate.instances, "instance")
+    scale = COST if assessment is None else scale_of(assessment)
+    mean = context.cost(ends(*scale.range(certificate.lowest, certificate.estimate)))
+    unit = certificate.sampling_unit if assessment is None else assessment.scope.unit
+    plural = "families" if unit == "family" else f"{unit}s"
     blocks: list[Block] = [
         Text(
-            f"Mean cost on {instances}: {mean}. {CHOSEN[certificate.chosen]}"
-            f"{corrected if many > 1 else ''} ({certificate.method})."
+            f"Mean {scale.noun} on {counted(certificate.instances, unit)}: {mean}. "
+            f"{CHOSEN[certificate.chosen].format(units=plural)}{corrected if many > 1 else ''} "
+            f"({certificate.method})."
         )
     ]
     if certificate.condition is not None:
@@ -133,7 +154,7 @@ def _basis(certificate: Certificate, context: Context) -> list[Block]:
             remedy = (
                 "pass `raced` if so, or `raced=False` if the number of runs did not depend on costs"
             )
-        text = f"It is unknown whether {certificate.condition}; {remedy}."
+        text = f"Nothing says that {certificate.condition}; {remedy}."
         blocks.append(Text(text, tone="open"))
     return [*blocks, Fold("What are the assumptions?", (Points("", certificate.assumptions),))]
 
@@ -147,13 +168,13 @@ def _width(assessment: Assessment, context: Context) -> list[Block]:
         return []
 
     def inputs() -> dict[str, Any]:
-        limits = assessment.limits_by_size
+        limits = assessment.beside.limits_by_size
         parts = {name: getattr(limits, name) for name in ("instances", "estimate", "upper")}
         return {"configuration": evidence.configuration, **parts}
 
-    delta, unit = assessment.asked.delta, context.unit
+    delta, unit = assessment.question.delta, axis(assessment, context)
     draw = drawing("certificate_width", inputs, delta=delta, unit=unit)
-    note = f"Limit − mean on the first K of {counted(certificate.instances, 'instance')}."
+    note = f"Limit − mean on the first K of {units(assessment, certificate.instances)}."
     title = "What more instances buy"
     return [Figure("certificate-width", title, (note,), draw, where="page")]
 

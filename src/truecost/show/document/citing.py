@@ -4,8 +4,8 @@ from hashlib import sha256
 
 from truecost.judge.assessment import Assessment
 from truecost.show.blocks import Commands, Section
-from truecost.show.document.context import Context, called
-from truecost.show.document.wording import WORDS, words_of
+from truecost.show.document.context import Context, called, mean_scale, on_scale
+from truecost.show.document.wording import words_of
 from truecost.show.numbers import confidence, counted
 
 SOFTWARE = """@software{{truecost, title = {{truecost}}, author = {{{{The truecost authors}}}}, \
@@ -28,7 +28,7 @@ def citation(assessment: Assessment, context: Context, version: str) -> Section:
 
 def paper_sentence(assessment: Assessment, context: Context, version: str) -> str:
     """Return the primary result with n, method, δ, criterion, input and version."""
-    delta = assessment.asked.delta
+    delta = assessment.question.delta
     primary = "difference" if assessment.primary == "mean" else "wins"
     if assessment.comparison is None:
         primary = "mean"
@@ -37,22 +37,22 @@ def paper_sentence(assessment: Assessment, context: Context, version: str) -> st
     if statement is None:
         reason = assessment.no_certificate or "no statement is available"
         return f"No guarantee can be given for {context.name}: {reason} ({end})."
-    words = words_of(statement)
-    upper = statement.side == "upper"
-    limit = words.most(statement.limit) if upper else words.least(statement.limit)
+    words = words_of(statement, mean_scale(assessment))
+    upper, value, (_, observed_value) = on_scale(assessment, statement)
+    limit = words.most(value) if upper else words.least(value)
     whose = called(assessment, statement.configuration)
     against = ""
     if statement.default is not None:
         against = f" against {called(assessment, statement.default)}"
     result = f"{words.label} {'at most' if upper else 'at least'} {limit}"
-    observed = f"observed {words.value(statement.observed)}"
+    observed = f"observed {words.value(observed_value)}"
     many = statement.configurations
     corrected = f", Bonferroni correction over {many:,} configurations" if many > 1 else ""
     condition = "" if statement.condition is None else f", if {statement.condition}"
     return (
-        f"For {whose}{against} on {counted(statement.instances, 'instance')} of {context.name}, "
+        f"For {whose}{against} on {counted(statement.instances, assessment.scope.unit)} of {context.name}, "
         f"{result} ({observed}; {level} confidence, one-sided, {statement.method}{corrected}"
-        f"{condition}; primary criterion: {WORDS[primary].label}; {end})."
+        f"{condition}; primary criterion: {words.label}; {end})."
     )
 
 

@@ -5,11 +5,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from truecost.judge.assessment import Assessment
-from truecost.show.numbers import confidence
+from truecost.judge.statements import Statement
+from truecost.show.document.wording import COST, SCORE, UTILITY, Scale
+from truecost.show.numbers import confidence, counted
 
 if TYPE_CHECKING:
     from truecost.show.theme import Chart
 
+# Quantities in the unit of cost.
+COSTS = ("mean", "median", "nine in ten", "difference")
 # Writes a command to copy, from its name and its options; None if it cannot.
 Writer = Callable[[str, Mapping[str, object]], str | None]
 
@@ -37,13 +41,62 @@ class Context:
         return None if self.writer is None else self.writer(name, options)
 
 
+def scale_of(assessment: Assessment) -> Scale:
+    """Return how costs are shown."""
+    return SCORE if assessment.trajectory.maximised else COST
+
+
+def mean_scale(assessment: Assessment) -> Scale:
+    """Return how mean costs are shown; those of 1 − utility as utilities."""
+    return UTILITY if assessment.log.utility is not None else scale_of(assessment)
+
+
+def on_scale(
+    assessment: Assessment, statement: Statement, *, opposite: bool = False
+) -> tuple[bool, float, tuple[float, float]]:
+    """Return a limit as it is shown: whether it is an upper one, its value, and the observed range.
+
+    Of a utility, only means are shown as such.
+    """
+    limit = statement.opposite if opposite and statement.opposite is not None else statement.limit
+    upper = (statement.side == "upper") != opposite
+    low, high = sorted((statement.observed, statement.possible))
+    scale, quantity = mean_scale(assessment), statement.quantity
+    if scale is COST or quantity not in (COSTS if scale is SCORE else ("mean", "difference")):
+        return upper, limit, (low, high)
+    # Differences have no origin.
+    scale = scale._replace(origin=0.0) if quantity == "difference" else scale
+    return not upper, scale.value(limit), scale.range(low, high)
+
+
+def axis(assessment: Assessment, context: Context) -> str:
+    """Return the unit of cost for a figure, which draws costs also where sentences have scores."""
+    if not assessment.trajectory.maximised:
+        return context.unit
+    return f"−{'score' if context.unit == 'cost' else context.unit}"
+
+
+def units(assessment: Assessment, count: int, kind: str = "") -> str:
+    """Return a number of sampling units, such as "5 training instances"."""
+    return counted(count, f"{kind} {assessment.scope.unit}".strip())
+
+
 def called(assessment: Assessment, name: str) -> str:
     """Return a configuration's name with its role."""
     if name == assessment.default:
         return "the default" if name == "default" else f"the default ({name})"
-    if name == assessment.incumbent and assessment.asked.configuration is None:
+    if name == assessment.incumbent and assessment.question.configuration is None:
         return f"the winner ({name})"
     return f"configuration {name}"
+
+
+def best_on_part(assessment: Assessment, tested: str) -> str:
+    """Return why statements are about another configuration than the winner."""
+    best, units = called(assessment, assessment.incumbent), assessment.scope.plural
+    return (
+        f"{opening(called(assessment, tested))} is the best on the random fifth of the {units} that "
+        f"was used to choose; {best} is the best on all of them."
+    )
 
 
 def opening(sentence: str) -> str:

@@ -12,7 +12,7 @@ from truecost.judge.refusal import Refusal
 from truecost.judge.statements import Comparison
 from truecost.matrix import CostMatrix
 from truecost.show.blocks import Block, Figure, Fold
-from truecost.show.document.context import Context, drawing
+from truecost.show.document.context import Context, axis, drawing, scale_of
 
 # Distributions of fewer instances show nothing.
 FEWEST_INSTANCES = 5
@@ -31,8 +31,9 @@ def scatter(assessment: Assessment, comparison: Comparison, context: Context) ->
         "default": comparison.default,
         "families": _families_of(runs),
     }
-    note = "Each point is an instance: below the diagonal the winner costs less."
-    draw = drawing("scatter", lambda: inputs, unit=context.unit)
+    scale = scale_of(assessment)
+    note = f"Each point is an instance: below the diagonal the winner {scale.verb} {scale.less}."
+    draw = drawing("scatter", lambda: inputs, unit=axis(assessment, context))
     return Figure("scatter", "Winner against default", (note,), draw, wide=False, where="page")
 
 
@@ -45,15 +46,16 @@ def _families_of(matrix: CostMatrix) -> Mapping[str, str] | None:
 
 def more_figures(assessment: Assessment, comparison: Comparison, context: Context) -> Fold:
     """Return ECDF, cactus plot, performance profile and box plots of winner and default."""
-    runs, unit = assessment.compared, context.unit
+    runs, unit = assessment.compared, axis(assessment, context)
     pair = {"winner": comparison.configuration, "default": comparison.default}
     both = {"matrix": runs, "configurations": pair}
-    cheapest = "Dotted: the cheapest configuration of each instance, chosen with hindsight."
+    noun = scale_of(assessment).noun
+    best = "Dotted: the best configuration of each instance, chosen with hindsight."
     blocks: list[Block] = [
         Figure(
             "ecdf",
-            "Runs finished within a cost",
-            (cheapest,),
+            "Runs finished within a cost" if noun == "cost" else f"Distribution of {noun}s",
+            (best,),
             drawing("ecdf", lambda: both, band=_band(assessment, comparison), unit=unit),
             where="page",
         ),
@@ -66,7 +68,7 @@ def more_figures(assessment: Assessment, comparison: Comparison, context: Contex
         ),
         Figure(
             "boxes",
-            "Spread of costs",
+            f"Spread of {noun}s",
             ("Quartiles, medians and extremes.",),
             drawing("boxes", lambda: {**both, "families": _families_of(runs)}, unit=unit),
             where="page",
@@ -103,7 +105,7 @@ def _band(assessment: Assessment, comparison: Comparison) -> CostBand | None:
     evidence = assessment.evidence
     if evidence is None or evidence.configuration != comparison.configuration:
         return None
-    band = cost_band(evidence, assessment.asked)
+    band = cost_band(evidence, assessment.question)
     return None if isinstance(band, Refusal) or evidence.condition is not None else band
 
 
@@ -143,5 +145,5 @@ def ranking(assessment: Assessment, context: Context) -> Figure:
         return {"configurations": names, **errors, "tags": tags}
 
     note = "Bars are two standard errors either way; where they overlap, the order is uncertain."
-    draw = drawing("ranking", inputs, unit=context.unit)
+    draw = drawing("ranking", inputs, unit=axis(assessment, context))
     return Figure("ranking", "The best configurations", (note,), draw, where="page")

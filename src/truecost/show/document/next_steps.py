@@ -3,15 +3,25 @@
 import math
 
 from truecost.judge.assessment import Assessment
+from truecost.judge.evidence import UNSORTED
 from truecost.judge.refusal import Refusal
 from truecost.runs import NO_INSTANCE
 from truecost.show.blocks import Block, Commands, Fact, Facts, Figure, Fold, Points, Section, Text
-from truecost.show.document.context import Context, called, drawing, opening
+from truecost.show.document.context import (
+    Context,
+    axis,
+    called,
+    drawing,
+    mean_scale,
+    opening,
+    scale_of,
+)
 from truecost.show.document.noise import still
-from truecost.show.numbers import chance, counted, number, percent
+from truecost.show.document.verdict import against_default
+from truecost.show.numbers import chance, counted, duration, number, percent
 
 # The commands to copy, with their purposes.
-VALIDATE = "run both on new instances until decided (replace test/* by your files)"
+VALIDATE = "run winner and default on new instances until decided (replace test/* by your files)"
 FILL_IN = "writes scenario.toml: fill in its [target], which SMAC3 does not log; then"
 PLAN = "runs and instances that halve the standard error; takes prices and budgets, too"
 SHOW = "new instances needed to show it; also wins=0.6, speed-up=1.5, solved=0.95"
@@ -44,6 +54,61 @@ def next_step(assessment: Assessment, context: Context) -> Section:
     return Section("next", "What to do next", steps_of(assessment)[0], blocks)
 
 
+def recommendation(
+    assessment: Assessment, context: Context, name: str, seconds: float, **options: object
+) -> Section:
+    """Return how sure it is that what a search recommends is better than the default.
+
+    If it is not shown, with the costs of both and what a validation would cost; a run takes these
+    CPU `seconds`, and `options` are those of the command.
+    """
+    comparison, default = assessment.comparison, assessment.default
+    if comparison is None or default is None:
+        return Section("use", "", "Keep the default: the search found nothing better.", ())
+    winner, rival = called(assessment, comparison.configuration), called(assessment, default)
+    verdict = against_default(assessment, comparison, context)
+    use = f"Use {winner}." if name != default else f"Keep {rival}."
+    if assessment.grade == "better":
+        return Section("use", "", f"{use} {verdict}", ())
+    scale, costs = scale_of(assessment), ""
+    if {comparison.configuration, default} <= set(assessment.tested):
+        ours, theirs = (
+            context.cost(number(scale.value(assessment.tested[each])))
+            for each in (comparison.configuration, default)
+        )
+        where = counted(comparison.instances, "held-out instance")
+        costs = f" On {where}, {winner} {scale.verb} {ours} and {rival} {theirs}."
+    if assessment.grade == "worse":
+        return Section("use", "", f"{use} {verdict}{costs}", ())
+    reach = next(
+        (item for item in assessment.outlook.reach if item.what == assessment.primary), None
+    )
+    needed = None if reach is None else reach.forecast.instances
+    if needed is None:
+        few = counted(comparison.instances, "common instance")
+        price = (
+            f"{few} cannot say how many new ones would decide it; a validation stops once it is."
+        )
+        budget = "2h"
+    else:
+        time = duration(2 * needed * seconds)
+        price = (
+            f"To find out, run both on about {counted(needed, 'new instance')}: "
+            f"{counted(2 * needed, 'run')}, about {time} of CPU time."
+        )
+        budget = f"{2 * needed}runs"
+    safe = "" if name == default else f" Until then, {rival} is the safe choice."
+    use = (
+        f"Keep {rival}: {winner} is not shown to be better."
+        if name == default
+        else f"Use {winner}, though it is not shown to be better than {rival}."
+    )
+    lead = f"{use} {verdict}{costs} {price}{safe}"
+    command = context.command("validate", instances="test/*", budget=budget, **options)
+    blocks = () if command is None else (Commands(((command, VALIDATE),), title=""),)
+    return Section("use", "", lead, blocks)
+
+
 def _planned(assessment: Assessment, context: Context) -> list[Block]:
     outlook, noise = assessment.outlook, assessment.noise
     plan, half = outlook.plan, number(noise.standard_error / 2, 2)
@@ -58,7 +123,7 @@ def _planned(assessment: Assessment, context: Context) -> list[Block]:
         ]
     for reach in outlook.reach:
         needed = reach.forecast.instances
-        where = "on average" if reach.what == "mean" else "on most instances"
+        where = "on average" if reach.what == "mean" else "by wins"
         shown = "out of reach" if needed is None else f"{needed:,}"
         facts.append(Fact("shown-on", needed, shown, note=f"{where}; now {reach.forecast.pilot:,}"))
     if (test := outlook.apart) is not None:
@@ -70,13 +135,16 @@ def _planned(assessment: Assessment, context: Context) -> list[Block]:
         return [*blocks, Text(f"No plan for half of the error: {reason}.", aside=True)]
     note = f"All of these have a standard error of {half} or less."
     title = "Other numbers of instances for the same error"
-    draw = drawing("plan_curve", lambda: {"recommendation": plan}, unit=context.unit)
+    unit = axis(assessment, context)
+    draw = drawing("plan_curve", lambda: {"recommendation": plan}, unit=unit)
     return [*blocks, Figure("plan", title, (note,), draw, where="page")]
 
 
 def steps_of(assessment: Assessment) -> tuple[str, ...]:
     """Return advice, the most useful first."""
-    noise, steps = assessment.noise, []
+    steps, outlook = [], assessment.outlook
+    if assessment.comparison is not None and assessment.grade != "open":
+        steps.append("Nothing more is needed for this verdict.")
     if assessment.certificate is None:
         steps.append(_to_certify(assessment))
     if assessment.default is None:
@@ -84,62 +152,93 @@ def steps_of(assessment: Assessment) -> tuple[str, ...]:
             "Name the default configuration (`default`), if it has runs on these instances, to see "
             "what tuning gained."
         )
-    elif (
-        assessment.outlook.reach
-        or assessment.outlook.assumed
-        or assessment.outlook.apart is not None
-    ):
+    elif outlook.reach or outlook.assumed or outlook.apart is not None:
         steps.append(_to_show(assessment))
-    now, new, same = (
-        number(error, 2)
-        for error in (noise.standard_error, noise.new_instances, noise.same_instances_again)
-    )
-    if still(assessment):
-        steps.append("Use harder or more varied instances: on these, all runs cost the same.")
-    elif noise.bottleneck is None and math.isfinite(noise.share_low):
-        steps.append(
-            f"Add instances: doubling the runs on new ones cuts the standard error from {now} to "
-            f"{new}, whichever of seeds and instances matters more."
-        )
-    elif noise.bottleneck is None:
-        steps.append(
-            "Run some configurations twice on the same instances, to measure how much noise comes "
-            "from the seeds."
-        )
-    elif noise.bottleneck == "instances":
-        same = f"it stays {same}" if same == now else f"only to {same}"
-        steps.append(
-            f"Add instances, not seeds: doubling the runs on new instances cuts the standard error "
-            f"from {now} to {new}; on the same ones {same}."
-        )
-    else:
-        steps.append(
-            f"Add runs: doubling them cuts the standard error from {now} to {same} on the same "
-            f"instances, and to {new} on new ones."
-        )
+    if (condition := _condition(assessment)) is not None:
+        steps.append(condition)
+    if assessment.scope.sampled != "fold":
+        steps.append(_to_reduce_noise(assessment))
     excess = assessment.spread.variance_over_even
-    if excess > EVEN_ENOUGH:
+    if excess > EVEN_ENOUGH and assessment.scope.unit != "family":
         less = percent(1 - 1 / excess)
         steps.append(f"Spread the runs evenly: as many runs would have {less} less variance.")
     return tuple(steps)
 
 
+def _condition(assessment: Assessment) -> str | None:
+    """Return what the user may know and the runs do not say."""
+    evidence = assessment.own_evidence
+    if isinstance(evidence, Refusal) or evidence.condition is None:
+        return None
+    if evidence.condition == UNSORTED:
+        return (
+            "If the number of runs did not depend on costs, say so (`raced=False`); if it did, and "
+            "the instances are in random order, say that (`raced`)."
+        )
+    return (
+        "If these configurations were not tuned on these instances, say how they were chosen "
+        "(`chosen`): the condition is then dropped."
+    )
+
+
+def _to_reduce_noise(assessment: Assessment) -> str:
+    """Return what makes the estimated cost more precise."""
+    noise, scope = assessment.noise, assessment.scope
+    now, new, same = (
+        number(error, 2)
+        for error in (noise.standard_error, noise.new_instances, noise.same_instances_again)
+    )
+    if assessment.failed[assessment.place] == 1:
+        return "Use easier instances, or a larger cutoff: on these, all its runs fail."
+    if still(assessment):
+        incumbent = called(assessment, assessment.incumbent)
+        return f"Use more varied instances: on these, all runs of {incumbent} cost the same."
+    if scope.about == "these" and scope.sampled != "family":
+        return "Add seeds: statements about these instances get sharper with more runs on them."
+    if noise.bottleneck is None and math.isfinite(noise.share_low):
+        return (
+            f"Add {scope.plural}: doubling the runs on new ones cuts the standard error from {now} "
+            f"to {new}, whichever of seeds and {scope.plural} matters more."
+        )
+    if noise.bottleneck is None:
+        return (
+            "Run some configurations twice on the same instances, to measure how much noise comes "
+            "from the seeds."
+        )
+    if noise.bottleneck == "instances":
+        same = f"it stays {same}" if same == now else f"only to {same}"
+        return (
+            f"Add {scope.plural}, not {'instances' if scope.unit == 'family' else 'seeds'}: doubling "
+            f"the runs on new {scope.plural} cuts the standard error from {now} to {new}; on the "
+            f"same ones {same}."
+        )
+    return (
+        f"Add runs: doubling them cuts the standard error from {now} to {same} on the same "
+        f"{scope.plural}, and to {new} on new ones."
+    )
+
+
 def _to_certify(assessment: Assessment) -> str:
     """Return what a certificate needs: new instances, the default's test runs, or a cost range."""
     comparison, tested = assessment.comparison, assessment.optimism.source == "test runs"
-    incumbent = called(assessment, assessment.incumbent)
-    if tested and assessment.default is None:
-        return (
-            "Give the metric's possible range (`low` and `high`): the test runs can then certify "
-            "the mean cost."
-        )
+    incumbent, noun = called(assessment, assessment.incumbent), scale_of(assessment).noun
     if tested and comparison is not None and comparison.on == "training":
         default = called(assessment, comparison.default)
         return f"Run {default} on the test instances, too, to compare {incumbent} with it."
-    both = "" if assessment.default is None else " and the default"
-    if assessment.log.matrix.instances == (NO_INSTANCE,):
+    ranged = math.isfinite(assessment.matrix.width)
+    if not ranged and not isinstance(assessment.own_evidence, Refusal):
+        runs = "the test runs" if tested else "these runs"
+        return (
+            f"Give the metric's possible range (`low` and `high`): {runs} can then certify the mean "
+            f"{noun}."
+        )
+    if assessment.scope.sampled == "fold":
+        return "Use results on other data sets, or of each row of a test set, as instances."
+    rival = assessment.default not in (None, assessment.incumbent)
+    both = " and the default" if rival else ""
+    if assessment.log.matrix.instances == (NO_INSTANCE,) or assessment.scope.sampled == "seed":
         return f"Run {incumbent}{both} with seeds not used for tuning, if seeds matter."
-    return f"Run {incumbent}{both} on new instances, not used for tuning: only they can certify it."
+    return f"Run {incumbent}{both} on new {assessment.scope.plural}, not used for tuning: only they can certify it."
 
 
 def _to_show(assessment: Assessment) -> str:
@@ -147,39 +246,42 @@ def _to_show(assessment: Assessment) -> str:
     comparison = assessment.comparison
     assert comparison is not None  # noqa: S101 - without one there is nothing to show
     winner = called(assessment, comparison.configuration)
-    default, units = called(assessment, comparison.default), assessment.scope.plural
-    parts = []
+    default, scope = called(assessment, comparison.default), assessment.scope
+    scale, parts = mean_scale(assessment), []
     if needed_for := assessment.outlook.assumed:
         effects = " / ".join(f"{100 * needed.effect:.0f}" for needed in needed_for)
         sizes = " / ".join(
             f"over {MOST:,}" if needed.instances is None else f"{needed.instances:,}"
             for needed in needed_for
         )
+        sizes = sizes if "over" in sizes else f"about {sizes}"
         wins = needed_for[0].show == "wins"
-        truly = f"truly wins {effects} % of the runs" if wins else f"is truly {effects} % cheaper"
+        cheaper = "cheaper" if scale.sign > 0 else "better"
+        truly = f"truly wins {effects} % of the runs" if wins else f"is truly {effects} % {cheaper}"
         parts.append(
-            f"run both on new instances. If {winner} {truly}, about {sizes} instances are needed "
-            "to show it."
+            f"run both on new {scope.plural}. If {winner} {truly}, {sizes} {scope.plural} are "
+            f"needed to show it{' (fewer if there are ties)' if wins else ''}."
         )
     for place, (kind, _, _, forecast) in enumerate(assessment.outlook.reach):
-        lower = f"a lower mean cost of {winner} than of {default}"
-        goal = lower if kind == "mean" else f"that {winner} beats {default} on most instances"
+        lower = f"a {scale.lower} {scale.mean} of {winner} than of {default}"
+        goal = lower if kind == "mean" else f"that {winner} wins more often than {default}"
         if forecast.instances is None:
-            parts.append(f"{MOST:,} new {units} would probably not show {goal}.")
+            parts.append(f"{MOST:,} new {scope.plural} would probably not show {goal}.")
         elif place == 0:
-            needed = f"{forecast.instances:,} new {units}"
+            needed = counted(forecast.instances, f"new {scope.unit}")
             outcome = f"{chance(forecast.power)} to show {goal}"
             parts.append(
                 f"run both on about {needed}: {outcome}, if the difference is as estimated."
             )
         else:
-            needed = counted(forecast.instances, "instance")
+            needed = counted(forecast.instances, scope.unit)
             parts.append(f"about {needed} would probably show {goal}.")
     if (test := assessment.outlook.apart) is not None:
         size = f"{counted(test.instances, 'instance')} with {counted(test.runs_each, 'run')} each"
         parts.append(
-            f"a paired t-test needs about {size}, assuming normal differences and a configuration "
-            "fixed in advance."
+            f"a paired t-test would need about {size} to tell the two apart, if the true difference "
+            "is the observed one; it assumes normal differences and a configuration fixed in "
+            "advance."
         )
     return " ".join(map(opening, parts))
 

@@ -9,9 +9,9 @@ from truecost.judge.assessment import Assessment
 from truecost.judge.costs import NOTHING
 from truecost.runs import NO_INSTANCE
 from truecost.show.blocks import Block, Fact, Facts, Figure, Section, Text
-from truecost.show.document.context import Context, called, drawing
+from truecost.show.document.context import Context, axis, called, drawing, scale_of
 from truecost.show.document.runs import SINGLE
-from truecost.show.numbers import counted, number, percent
+from truecost.show.numbers import counted, number, percent, percents
 
 
 def how_noisy(assessment: Assessment, context: Context) -> Section:
@@ -34,13 +34,17 @@ def how_noisy(assessment: Assessment, context: Context) -> Section:
         Fact("never-used", unused, f"{unused:,}"),
     )
     blocks: list[Block] = [Facts(facts), *_shares(assessment, context)]
-    if censored := int(assessment.censored[assessment.own]):
+    if censored := int(assessment.censored[assessment.place]):
         runs = f"{counted(censored, 'run')} of it stopped at a cap"
-        charged = f"{runs} {'is' if censored == 1 else 'are'} charged the maximum here."
+        most = "maximum" if math.isfinite(assessment.matrix.high) else "largest cost seen"
+        charged = f"{runs} {'is' if censored == 1 else 'are'} charged the {most} here."
         blocks.append(Text(charged, aside=True))
     if spread.on_other_instances:
         other = counted(spread.on_other_instances, "configuration")
-        blocks.append(Text(f"{other} were run on different instances.", aside=True))
+        were = "was" if spread.on_other_instances == 1 else "were"
+        blocks.append(
+            Text(f"{other} {were} run on different {assessment.scope.plural}.", aside=True)
+        )
     lead = _lead(assessment, context)
     return Section("noise", "How noisy are the runs?", lead, tuple(blocks))
 
@@ -50,7 +54,8 @@ def _shares(assessment: Assessment, context: Context) -> list[Block]:
     within, across = components.within, components.across
     known = np.isfinite(within)
     if not known.any():
-        return [Text(SINGLE, aside=True)]
+        seeds = assessment.scope.sampled == "seed"
+        return [] if seeds else [Text(SINGLE, aside=True)]
     blocks: list[Block] = []
     scale = float(np.abs(assessment.costs.means).max())
     if (within[known] <= (NOTHING * scale) ** 2).all():
@@ -75,28 +80,35 @@ def _shares(assessment: Assessment, context: Context) -> list[Block]:
     note = "Each bar is a configuration: its variance, divided between seeds and instances."
     if left := int((~known).sum()):
         note += f" {counted(left, 'configuration')} with too few runs left out."
-    draw = drawing("variance_shares", inputs, unit=context.unit)
+    draw = drawing("variance_shares", inputs, unit=axis(assessment, context))
     return [*blocks, Figure("variance-shares", title, (note,), draw, where="page")]
 
 
 def _lead(assessment: Assessment, context: Context) -> str:
-    noise, spread = assessment.noise, assessment.spread
-    incumbent = called(assessment, assessment.incumbent)
-    on = f"{counted(spread.runs, 'run')} on {counted(spread.instances, 'instance')}"
+    noise, spread, scope = assessment.noise, assessment.spread, assessment.scope
+    incumbent, noun = called(assessment, assessment.incumbent), scale_of(assessment).noun
+    place = assessment.log.matrix.configurations.index(assessment.incumbent)
+    instances = int((assessment.log.matrix.counts()[place] > 0).sum())
+    unit = "fold" if scope.sampled == "fold" else "instance"
+    on = f"{counted(spread.runs, 'run')} on {counted(instances, unit)}"
+    if scope.unit == "family":
+        on += f" of {counted(spread.instances, 'family')}"
     if assessment.log.matrix.instances == (NO_INSTANCE,):
         on = counted(spread.runs, "run")
     if still(assessment):
         return f"All {on} of {incumbent} cost the same: there is no noise."
     what = "comes from" if assessment.costs.adjusted else "is the mean of"
-    start = f"The training cost of {incumbent} {what} {on}"
+    start = f"The training {noun} of {incumbent} {what} {on}"
     if not math.isfinite(noise.standard_error):
         return f"{start}; its standard error is unknown."
     error = f"{start}; its standard error is {context.cost(number(noise.standard_error, 2))}"
+    if scope.sampled == "seed":
+        return f"{error}, all from the seeds."
     if noise.bottleneck is None and math.isfinite(noise.share_low):
-        low, high = percent(noise.share_low), percent(noise.share_high)
+        shares = percents(noise.share_low, noise.share_high)
         return (
-            f"{error}. Whether seeds or instances matter more is unclear: {low} to {high} of a "
-            "run's variance is between instances."
+            f"{error}. Whether seeds or {scope.plural} matter more is unclear: {shares} of a run's "
+            f"variance is between {scope.plural}."
         )
     if noise.bottleneck is None:
         repeated = {0: "none of its instances has", 1: "only one of its instances has"}
@@ -104,8 +116,11 @@ def _lead(assessment: Assessment, context: Context) -> str:
         return f"{error}. How much of it comes from the seeds is unknown: {few} two runs."
     if noise.bottleneck == "instances":
         return (
-            f"{error}, mostly from the choice of instances: add instances; more seeds barely help."
+            f"{error}, mostly from the choice of {scope.plural}: add {scope.plural}; more "
+            f"{'instances of the same ones' if scope.unit == 'family' else 'seeds'} barely help."
         )
+    if scope.unit == "family":
+        return f"{error}, mostly from differences within families: more instances of them help."
     return f"{error}, mostly from the seeds: more runs on the same instances help as well."
 
 

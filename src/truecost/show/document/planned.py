@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from truecost.show.blocks import Block, Cell, Column, Section, Table, Text
 from truecost.show.document.context import Context, opening, sure
 from truecost.show.document.next_steps import MOST
-from truecost.show.document.wording import WORDS
+from truecost.show.document.wording import COST, Scale, wording
 from truecost.show.numbers import chance, counted, number, percent
 
 if TYPE_CHECKING:  # loads kernels
@@ -168,7 +168,9 @@ def power_section(
     return Section("apart", "", lead, (*blocks, *_caveat(power.caveat)))
 
 
-def show_section(reach: "Reach", who: str, default: str | None, runs: float) -> Section:
+def show_section(
+    reach: "Reach", who: str, default: str | None, runs: float, scale: Scale = COST
+) -> Section:
     """Return how many new instances would show a statement.
 
     `runs` is the number of runs of each configuration per instance of the pilot.
@@ -176,7 +178,7 @@ def show_section(reach: "Reach", who: str, default: str | None, runs: float) -> 
     forecast = reach.forecast
     kind, _, _ = reach.what.partition("=")
     above, pilot = percent(forecast.above), counted(forecast.pilot, "instance")
-    words = WORDS[reach.quantity]
+    words = wording(reach.quantity, scale)
     claim = words.claim.format(who=who, default=default, value=words.value(reach.value))
     power = chance(forecast.power)
     if forecast.observed <= forecast.above:

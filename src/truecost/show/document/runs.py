@@ -10,7 +10,7 @@ from truecost.matrix import CostMatrix
 from truecost.runs import NO_INSTANCE, NO_STATUS, Status
 from truecost.show.blocks import Block, Cell, Column, Fact, Facts, Figure, Section, Table, Text
 from truecost.show.document.about import between_families
-from truecost.show.document.context import Context, drawing
+from truecost.show.document.context import Context, axis, drawing, scale_of
 from truecost.show.document.field_figures import ranking
 from truecost.show.numbers import counted, ends, given, number, percent
 
@@ -29,7 +29,9 @@ def what_was_run(assessment: Assessment, context: Context, top: int = 10) -> Sec
     runs, censored = int(assessment.costs.runs.sum()), int(assessment.censored.sum())
     missing = matrix.costs.size - runs
     known = math.isfinite(matrix.width)
-    span = f"{matrix.low:,g} to {matrix.high:,g}" if known else "unknown"
+    scale = scale_of(assessment)
+    low, high = (given(end) for end in scale.range(matrix.low, matrix.high))
+    span = f"{low} to {high}" if known else "unknown"
     unit, ends_ = context.in_unit if known else "", [matrix.low, matrix.high]
     facts = (
         Fact("configuration", configurations, f"{configurations:,}", "configurations"),
@@ -38,10 +40,10 @@ def what_was_run(assessment: Assessment, context: Context, top: int = 10) -> Sec
         Fact("run", runs, f"{runs:,}", "runs"),
         Fact("missing", missing, f"{missing:,}" if missing else "none"),
         *([Fact("censored", censored, f"{censored:,}")] if censored else []),
-        Fact("range", ends_, span, unit=unit),
+        Fact("range", ends_, span, f"{scale.noun} range", unit),
     )
     order = {"matrix": matrix, "order": assessment.costs.order.tolist()}
-    draw = drawing("matrix", lambda: order, unit=context.unit)
+    draw = drawing("matrix", lambda: order, unit=axis(assessment, context))
     notes = tuple(_marks(assessment, missing))
     blocks: list[Block] = [Facts(facts, where="page"), Text(origin(assessment))]
     if assessment.log.utility is not None:
@@ -52,7 +54,8 @@ def what_was_run(assessment: Assessment, context: Context, top: int = 10) -> Sec
     blocks.append(_endings(assessment, runs))
     if (capped := stopped_early(matrix)) is not None:
         blocks.append(Text(capped))
-    blocks.append(Figure("matrix", "Every cost at a glance", notes, draw, wide=False))
+    title = f"Every {scale.noun} at a glance"
+    blocks.append(Figure("matrix", title, notes, draw, wide=False))
     # With guaranteed sets of the best, their own section has the ranking.
     unsure = isinstance(assessment.beside.whole_list, Refusal)
     if unsure and int(assessment.costs.ranked.sum()) > 1:
@@ -61,7 +64,7 @@ def what_was_run(assessment: Assessment, context: Context, top: int = 10) -> Sec
     blocks += [Text(text, aside=True) for text in _notes(assessment, top)]
     sizes = f"{counted(configurations, 'configuration')} on {counted(instances, 'instance')}"
     gaps = f"{missing:,} missing" if missing else "none missing"
-    costs = f"costs in [{matrix.low:g}, {matrix.high:g}]" if known else "cost range unknown"
+    costs = f"{scale.noun}s in [{low}, {high}]" if known else f"{scale.noun} range unknown"
     lead = f"{counted(runs, 'run')} of {sizes}, up to {each:,} each, {gaps}; {costs}."
     return Section("run", "What was run?", lead, tuple(blocks))
 
@@ -72,7 +75,7 @@ def _marks(assessment: Assessment, missing: int) -> list[str]:
     if missing:
         raced = ": a race stops those that fall behind" if assessment.trajectory.raced else ""
         notes.append(f"Grey cells have no run{raced}.")
-    if assessment.failed.any():
+    if assessment.failed.any() and assessment.failed_known:
         failed = "failed runs" if assessment.matrix.has_statuses else "runs with the highest cost"
         notes.append(f"White dots: {failed}.")
     if assessment.censored.any():
@@ -124,17 +127,15 @@ def worth(utility: str) -> str:
 
 def sizes_of(assessment: Assessment) -> str:
     """Return how many runs of what there are; a product only if it is their number."""
-    names = ("configuration", "instance", "run")
-    recorded = assessment.log.matrix
-    # The runs of a single instance are assessed as if each seed were an instance.
-    shape = (recorded if len(recorded.instances) == 1 else assessment.matrix).shape
+    fold = assessment.scope.sampled == "fold"
+    shape, names = assessment.log.matrix.shape, ("configuration", "instance", "run")
+    names = ("configuration", "fold", "run") if fold else names
     runs = int(assessment.costs.runs.sum())
     if assessment.log.matrix.instances == (NO_INSTANCE,):
         return f"{counted(runs, 'run')} of {counted(shape[0], names[0])}, without instances"
     families = ""
-    if assessment.scope.sampled == "family" and recorded.families is not None:
-        shape = recorded.shape
-        families = f" of {len(set(recorded.families)):,} families"
+    if assessment.scope.sampled == "family" and assessment.log.matrix.families is not None:
+        families = f" of {counted(len(set(assessment.log.matrix.families)), 'family')}"
     configurations, instances, repeats = map(counted, shape, names)
     if runs == math.prod(shape):
         return f"{configurations} × {instances}{families} × {repeats}"
@@ -189,7 +190,7 @@ def _endings(assessment: Assessment, runs: int) -> Block:
 
 
 def _configurations(assessment: Assessment, top: int) -> Table:
-    costs, failed = assessment.costs, assessment.failed
+    costs, failed, scale = assessment.costs, assessment.failed, scale_of(assessment)
     within, across = (np.maximum(v, 0) for v in (costs.components.within, costs.components.across))
     with np.errstate(invalid="ignore", divide="ignore"):
         share = within / (within + across)
@@ -210,20 +211,20 @@ def _configurations(assessment: Assessment, top: int) -> Table:
                 Cell(rank, f"{rank:,}") if costs.ranked[place] else Cell(math.nan, "–"),
                 Cell(name, name, tuple(tags)),
                 *([Cell(instances, f"{instances:,}")] if partial else []),
-                Cell(training, ends(costs.lowest[place], training, 4)),
+                Cell(training, ends(*scale.range(float(costs.lowest[place]), training), 4)),
                 *(Cell(float(v[place]), number(float(v[place]), digits)) for v, digits in values),
                 Cell(float(share[place]), percent(float(share[place]))),
                 Cell(float(failed[place]), percent(float(failed[place]), 1)),
             )
         )
     unsolved = Column("not solved", "not-solved")
-    if not assessment.matrix.has_statuses:
+    if not assessment.log.matrix.has_statuses:
         unsolved = Column("at highest cost", "at-highest")
     columns = (
         Column("", "rank"),
         Column("configuration", "configuration", numbers=False),
         *([Column("instances", "used")] if partial else []),
-        Column("training cost", "training-cost"),
+        Column(f"training {scale.noun}", "training-cost"),
         Column("s.e.", "standard-error"),
         Column("within", "within"),
         Column("across", "across"),
@@ -232,7 +233,8 @@ def _configurations(assessment: Assessment, top: int) -> Table:
     )
     if not assessment.failed_known:
         columns, rows = columns[:-1], [row[:-1] for row in rows]
-    title = "Configurations, the lowest training cost first"
+    best = "lowest" if scale.sign > 0 else "highest"
+    title = f"Configurations, the {best} training {scale.noun} first"
     return Table("configurations", title, columns, tuple(rows), top)
 
 
@@ -243,8 +245,8 @@ def _notes(assessment: Assessment, top: int) -> list[str]:
         notes.append(f"The {MOST_ROWS} best of {configurations:,} configurations are listed.")
     if costs.adjusted:
         notes.append(
-            "Configurations have runs on different instances: training costs are adjusted for "
-            "instance difficulty, as if all had been run on all."
+            f"Configurations have runs on different instances: training {scale_of(assessment).noun}s "
+            "are adjusted for instance difficulty, as if all had been run on all."
         )
     if assessment.censored.any():
         notes.append(

@@ -6,8 +6,8 @@ from typing import Final
 from truecost.judge.assessment import Assessment
 from truecost.judge.statements import Statement
 from truecost.show.blocks import Block, Cell, Column, Section, Table, Text, Tone
-from truecost.show.document.context import called, opening
-from truecost.show.document.wording import WORDS, words_of
+from truecost.show.document.context import best_on_part, called, mean_scale, on_scale, opening
+from truecost.show.document.wording import wording, words_of
 from truecost.show.numbers import confidence, number, percent, signed
 
 GRADES: Final[dict[str | None, tuple[str, Tone]]] = {
@@ -16,10 +16,11 @@ GRADES: Final[dict[str | None, tuple[str, Tone]]] = {
     "open": ("undecided", ""),
     None: ("", ""),
 }
+# Under a condition that nobody has confirmed.
+IF_SO: Final = {"better": "better, if so", "worse": "worse, if so"}
 # In place of a limit that says nothing, and the share below which it does not.
-FEW, UNSOLVED, NOTHING = ("too few instances", "too many unsolved runs", "nothing")
+UNSOLVED, NOTHING = ("too many unsolved runs", "nothing")
 LEAST: Final = 0.005
-UTILITY: Final = "difference of expected utilities, winner − default"
 NAME: Final = Column("", "", numbers=False)
 
 
@@ -28,31 +29,31 @@ def what_is_shown(assessment: Assessment) -> Section | None:
     statements, comparison = assessment.statements, assessment.comparison
     if not statements:
         return None
-    winner = statements[0].configuration
-    rows = [_row(statement, assessment.log.utility) for statement in statements]
+    rows = [_row(statement, assessment) for statement in statements]
     columns = (NAME, Column("observed", "observed"), Column("guaranteed", "guaranteed"), NAME)
     blocks: list[Block] = [Table("statements", "", columns, tuple(rows))]
     if comparison is not None:
         blocks.append(Text(_primary(assessment), aside=True))
     blocks += _whole_list(assessment)
     blocks += _approximate(assessment)
-    level = confidence(assessment.asked.delta)
-    where = "on new instances" if assessment.scope.usual else assessment.scope.phrase
-    lead = (
-        f"{called(assessment, winner)} {where}. Each line holds at {level}; not corrected "
-        "for reading several lines."
-    )
+    winner = statements[0].configuration
+    lead = f"{called(assessment, winner)} {assessment.scope.phrase}"
     # The condition of one line is a condition of all.
     condition = next((line.condition for line in statements if line.condition is not None), None)
-    lead = opening(lead if condition is None else f"if {condition}: {lead}")
+    lead = opening(f"{lead}{'' if condition is None else f', if {condition}'}.")
+    if winner != assessment.incumbent:
+        lead += f" {best_on_part(assessment, winner)}"
+    level = confidence(assessment.question.delta)
+    lead += f" Each line holds at {level}; not corrected for reading several lines."
     return Section("shown", "What is shown", lead, tuple(blocks))
 
 
 def _primary(assessment: Assessment) -> str:
-    mean = "mean cost" if assessment.log.utility is None else "expected utility"
-    criterion = mean if assessment.primary == "mean" else "share of runs won"
+    criterion = "share of runs won"
+    if assessment.primary == "mean":
+        criterion = mean_scale(assessment).mean
     origin = "truecost's default"
-    if assessment.asked.primary is not None:
+    if assessment.question.primary is not None:
         origin = "set with `primary`"
     elif assessment.trajectory.watched is not None:
         origin = "set when the validation started"
@@ -61,25 +62,27 @@ def _primary(assessment: Assessment) -> str:
 
 def _whole_list(assessment: Assessment) -> list[Block]:
     """Return how many of a list are shown better than the default, and which has the best limit."""
-    lines = []
-    for name, phrase in (
-        ("difference", "lower mean costs than"),
+    lines, scale = [], mean_scale(assessment)
+    for name, better in (
+        ("difference", f"to have a {scale.lower} {scale.mean} than"),
         ("wins", "to win more often than"),
     ):
         limits = assessment.beside.shown_better.get(name, {})
         if len(limits) < 1 + (assessment.incumbent in limits):
             continue
-        words = WORDS[name]
-        best = (max if name == "wins" else min)(limits, key=lambda each: limits[each])
-        limit = (
-            f"at least {words.least(limits[best])}"
-            if name == "wins"
-            else f"at most {words.most(limits[best])}"
+        words = wording(name, scale)
+        if name == "wins":
+            best = max(limits, key=lambda rival: limits[rival])
+            limit = f"at least {words.least(limits[best])}"
+        else:
+            best = min(limits, key=lambda rival: limits[rival])
+            limit = scale._replace(origin=0.0).limit(limits[best])
+        many = f"{len(limits):,} of {len(assessment.matrix.configurations) - 1:,} configurations"
+        verb = "is" if len(limits) == 1 else "are"
+        lines.append(
+            f"{many} {verb} shown {better} the default, all at once; {best} has the best bound "
+            f"({limit})."
         )
-        rivals = len(assessment.matrix.configurations) - 1
-        many = f"{len(limits):,} of {rivals:,} configurations are shown"
-        what = f"{phrase} the default" if name == "wins" else f"to have {phrase} the default"
-        lines.append(f"{many} {what}, all at once; the best bound has {best} ({limit}).")
     return [Text(" ".join(lines))] if lines else []
 
 
@@ -88,23 +91,25 @@ def _approximate(assessment: Assessment) -> list[Block]:
     intervals = [part for part in assessment.approximate if not part.reason]
     if not intervals:
         reasons = [part.reason for part in assessment.approximate]
-        text = "No approximate interval of the means either: "
-        return [Text(f"{text}{reasons[0]}.", aside=True)] if reasons else []
-    rows = []
+        if not reasons:
+            return []
+        reason = reasons[0].replace("instances", assessment.scope.plural)
+        return [Text(f"No approximate interval of the means either: {reason}.", aside=True)]
+    rows, scale = [], mean_scale(assessment)._replace(origin=0.0)
     for part in intervals:
         paired = part.quantity == "difference of means"
-        name = WORDS["difference" if paired else "ratio of means"].label
-        value = part.observed
-        lower, upper = part.lower, part.upper
-        if assessment.log.utility is not None:
-            name, value, lower, upper = UTILITY, -value, -upper, -lower
+        name = wording("difference" if paired else "ratio of means", mean_scale(assessment)).label
+        value, lower, upper = part.observed, part.lower, part.upper
+        if paired:
+            value, (lower, upper) = scale.value(value), scale.range(lower, upper)
         write = signed if paired else number
         interval = f"{write(lower)} to {write(upper)}"
         rows.append((Cell(name, name), Cell(value, write(value)), Cell(lower, interval)))
     columns = (NAME, Column("observed", "observed"), Column("approximate", "approximate"))
+    bad = "large cost" if scale.sign > 0 else f"low {scale.noun}"
     text = (
-        f"Paired t and Fieller intervals, approximately {percent(1 - assessment.asked.delta)}. "
-        "They can be badly wrong if rare large costs are missing from this sample; the data cannot "
+        f"Paired t and Fieller intervals, approximately {percent(1 - assessment.question.delta)}. "
+        f"They can be badly wrong if rare {bad}s are missing from this sample; the data cannot "
         "reveal that."
     )
     table = Table("approximate", "Approximate, not guaranteed", columns, tuple(rows))
@@ -118,30 +123,25 @@ def _approximate(assessment: Assessment) -> list[Block]:
     return blocks
 
 
-def _row(statement: Statement, utility: str | None) -> tuple[Cell, ...]:
+def _row(statement: Statement, assessment: Assessment) -> tuple[Cell, ...]:
     """Return the row of a statement, with the limit of the side that shows something."""
-    words, quantity = words_of(statement), statement.quantity
-    worse = statement.grade == "worse" and statement.opposite is not None
-    limit = statement.opposite if worse and statement.opposite is not None else statement.limit
-    upper = (statement.side == "upper") != worse
-    low, high = sorted((statement.observed, statement.possible))
-    if utility is not None and quantity in ("mean", "difference"):
-        # Costs are 1 − utility.
-        start = 1 if quantity == "mean" else 0
-        label = f"expected utility ({utility})" if quantity == "mean" else UTILITY
-        words, upper = words._replace(label=label), not upper
-        limit, low, high = start - limit, start - high, start - low
+    quantity, grade = statement.quantity, statement.grade_if_met
+    words = words_of(statement, mean_scale(assessment))
+    worse = grade == "worse" and statement.opposite is not None
+    upper, limit, (low, high) = on_scale(assessment, statement, opposite=worse)
     if not math.isfinite(limit):
-        few = FEW if math.isfinite(statement.observed) else UNSOLVED
+        few = f"too few {assessment.scope.plural}"
+        few = few if math.isfinite(statement.observed) else UNSOLVED
         written = few if quantity in ("median", "nine in ten") else NOTHING
     elif words.value is percent and not upper and limit < LEAST:
-        written = FEW if statement.observed > 0 else NOTHING
+        written = f"too few {assessment.scope.plural}" if statement.observed > 0 else NOTHING
     else:
         written = f"at most {words.most(limit)}" if upper else f"at least {words.least(limit)}"
     # Stopped runs may have taken any time.
     observed, most = words.value(low), words.value(high) if math.isfinite(high) else "more"
     if low < high and observed != most:
         observed += f" to {most}"
-    grade, tone = GRADES[statement.grade]
+    verdict, tone = GRADES[statement.grade]
+    verdict = IF_SO.get(grade or "", verdict) if statement.condition is not None else verdict
     cells = (Cell(statement.observed, observed), Cell(limit, written))
-    return (Cell(words.label, words.label), *cells, Cell(grade, grade, tone=tone))
+    return (Cell(words.label, words.label), *cells, Cell(verdict, verdict, tone=tone))

@@ -5,26 +5,29 @@ line.
 """
 
 import math
-from typing import Any
-
-import numpy as np
 
 from truecost.judge.assessment import Assessment
 from truecost.judge.evidence import UNSORTED
-from truecost.judge.scope import NEW_INSTANCES
-from truecost.judge.statements import Certificate, Comparison
+from truecost.judge.statements import Certificate, Comparison, Grade
 from truecost.runs import NO_INSTANCE
-from truecost.show.blocks import Fact, Figure, Tone
+from truecost.show.blocks import Tone
 from truecost.show.document.about import in_a_line
-from truecost.show.document.context import Context, called, drawing, opening, sure
-from truecost.show.document.wording import with_seed
+from truecost.show.document.context import (
+    Context,
+    called,
+    mean_scale,
+    opening,
+    scale_of,
+    sure,
+    units,
+)
+from truecost.show.document.wording import COST, Scale, with_seed
 from truecost.show.numbers import (
     at_least,
     at_most,
     confidence,
     counted,
     ends,
-    limits,
     number,
     percent,
     share_at_least,
@@ -32,8 +35,16 @@ from truecost.show.numbers import (
     signed,
 )
 
-# Fewer instances than this make changes in per cent that mean nothing.
-FEWEST = 5
+# Fewer sampling units than this make changes in per cent that mean nothing.
+FEWEST = 8
+BADGES: dict[tuple[str, Grade], tuple[Tone, str]] = {
+    ("mean", "better"): ("good", "Better on average"),
+    ("mean", "worse"): ("bad", "Worse on average"),
+    ("mean", "open"): ("open", "Not shown to be better on average"),
+    ("wins", "better"): ("good", "Wins more often than the default"),
+    ("wins", "worse"): ("bad", "Loses more often than the default"),
+    ("wins", "open"): ("open", "Not shown to win more often"),
+}
 
 
 def judged(assessment: Assessment) -> tuple[Tone, str]:
@@ -43,17 +54,18 @@ def judged(assessment: Assessment) -> tuple[Tone, str]:
         return "open", "No default to compare with"
     if comparison is None:
         return "open", "The default itself"
-    where = "on average" if assessment.primary == "mean" else "on most instances"
-    if assessment.grade == "better":
-        return "good", f"Better {where}"
-    if assessment.grade == "worse":
-        return "bad", f"Worse {where}"
     if not _testable(assessment, comparison):
         return "open", "Better than the default? Not yet testable"
-    if comparison.condition is not None:
-        unsorted = comparison.condition == UNSORTED
-        return "open", f"Only if {'instances are not sorted' if unsorted else 'not tuned on these'}"
-    return "open", f"Not shown to be better {where}"
+    grade = assessment.grade_if_met
+    tone, badge = BADGES[assessment.primary, grade]
+    if comparison.condition is None or grade == "open":
+        return tone, badge
+    return "open", f"{badge}, {if_met(comparison.condition)}"
+
+
+def if_met(condition: str) -> str:
+    """Return a condition in a few words."""
+    return "if in random order" if condition == UNSORTED else "if not tuned on these"
 
 
 def verdict_of(assessment: Assessment, context: Context) -> str:
@@ -61,11 +73,24 @@ def verdict_of(assessment: Assessment, context: Context) -> str:
     comparison = assessment.comparison
     if comparison is not None:
         return against_default(assessment, comparison, context)
-    incumbent = called(assessment, assessment.incumbent)
     if assessment.default is not None:
-        return opening(f"{incumbent} is still the best: nothing better was found.")
+        return _default_itself(assessment)
     # Without a default, the answer is the cost.
-    return opening(_hidden(assessment, context, incumbent))
+    return opening(_hidden(assessment, context, called(assessment, assessment.incumbent)))
+
+
+def _default_itself(assessment: Assessment) -> str:
+    candidates, scale = int((assessment.costs.runs > 0).sum()), scale_of(assessment)
+    if candidates == 1:
+        return "Only the default has runs: there is nothing to compare it with."
+    if assessment.question.configuration is not None:
+        return "This is the default itself: there is nothing to compare it with."
+    if assessment.costs.order[0] == assessment.place:
+        return opening(
+            f"none of the {candidates:,} configurations has a {scale.lower} training {scale.noun} "
+            "than the default."
+        )
+    return "The search returned the default itself."
 
 
 def beside(assessment: Assessment, context: Context) -> str:
@@ -73,20 +98,21 @@ def beside(assessment: Assessment, context: Context) -> str:
     if assessment.default is not None:
         # A headline that could not test anything has the training costs already.
         comparison = assessment.comparison
-        told = comparison is not None and not _testable(assessment, comparison)
+        known = comparison is not None and not _testable(assessment, comparison)
         return (
-            f"{_secondary(assessment, context)}{hidden(assessment, context, told=told)}"
+            f"{_secondary(assessment, context)}{hidden(assessment, context, known=known)}"
             f"{in_a_line(assessment, context)}"
         )
-    candidates = int((assessment.costs.runs > 0).sum())
+    candidates, scale = int((assessment.costs.runs > 0).sum()), scale_of(assessment)
     dropped = sum(assessment.log.left_out.values())
     adjusted = ", after adjusting for instance difficulty" if assessment.costs.adjusted else ""
-    choice = f"It has the lowest training cost of {candidates:,} configurations{adjusted}."
+    best = "lowest" if scale.sign > 0 else "highest"
+    choice = f"It has the {best} training {scale.noun} of {candidates:,} configurations{adjusted}."
     if candidates == 1:
         choice = "It is the only configuration with runs."
         if dropped:
             choice = f"It is the only configuration left: {counted(dropped, 'run')} were left out."
-    elif assessment.costs.order[0] != assessment.own:
+    elif assessment.costs.order[0] != assessment.place:
         choice = f"It was chosen out of {candidates:,}."
     return f"{choice}{_heaviest(assessment, context)}{in_a_line(assessment, context)}"
 
@@ -98,23 +124,24 @@ def against_default(assessment: Assessment, comparison: Comparison, context: Con
     winner = called(assessment, comparison.configuration)
     default = called(assessment, comparison.default)
     relation, effect = _effect(assessment, context, assessment.primary)
-    where = "" if assessment.scope.usual else f" {assessment.scope.phrase}"
+    where, condition = assessment.scope.phrase, comparison.condition
     if effect:
-        certain = sure(assessment.asked.delta)
-        sentence = f"{winner} is {relation} than {default}{where}: {certain} {effect}."
+        certain = sure(assessment.question.delta)
+        sentence = f"{winner} is {relation} than {default} {where}: {certain} {effect}."
     elif assessment.primary == "wins":
         sentence = (
-            f"undecided{where}: the runs show neither a majority of wins of {winner} over {default} "
+            f"undecided {where}: the runs show neither a majority of wins of {winner} over {default} "
             "nor of losses."
         )
     else:
-        what = "expected utility" if assessment.log.utility else "mean cost"
+        what = mean_scale(assessment).mean
         sentence = (
-            f"undecided{where}: the difference in {what} between {winner} and {default} lies "
+            f"undecided {where}: the difference in {what} between {winner} and {default} lies "
             f"{_interval(assessment, comparison, context)}."
         )
-    condition = "" if comparison.condition is None else f"if {comparison.condition}: "
-    return opening(f"{condition}{sentence}")
+    if condition is not None:
+        sentence = f"if {condition}, {'' if effect else 'it is '}{sentence}"
+    return opening(sentence)
 
 
 def _testable(assessment: Assessment, comparison: Comparison) -> bool:
@@ -127,25 +154,21 @@ def _effect(assessment: Assessment, context: Context, criterion: str) -> tuple[s
     comparison, wins = assessment.comparison, assessment.wins
     if criterion == "wins":
         if wins is not None and wins.limit > 0.5:
-            return (
-                "better",
-                f"it wins at least {share_at_least(wins.limit)} of the runs{with_seed(wins)}",
-            )
+            share = share_at_least(wins.limit)
+            least = "more than 50 %" if share == "50 %" else f"at least {share}"
+            return "better", f"it wins {least} of the runs{with_seed(wins)}"
         if wins is not None and wins.opposite is not None and wins.opposite < 0.5:
-            return (
-                "worse",
-                f"it wins at most {share_at_most(wins.opposite)} of the runs{with_seed(wins)}",
-            )
+            share = share_at_most(wins.opposite)
+            most = "less than 50 %" if share == "50 %" else f"at most {share}"
+            return "worse", f"it wins {most} of the runs{with_seed(wins)}"
     elif comparison is not None and comparison.upper is not None and comparison.lower is not None:
-        utility = assessment.log.utility is not None
-        what = "expected utility" if utility else "mean cost"
-        down, up = ("higher", "lower") if utility else ("lower", "higher")
+        scale = mean_scale(assessment)
         if comparison.upper < 0:
             gain = context.cost(at_least(-comparison.upper))
-            return "better", f"its {what} is at least {gain} {down}"
+            return "better", f"its {scale.mean} is at least {gain} {scale.lower}"
         if comparison.lower > 0:
             loss = context.cost(at_least(comparison.lower))
-            return "worse", f"its {what} is at least {loss} {up}"
+            return "worse", f"its {scale.mean} is at least {loss} {scale.higher}"
     return "", ""
 
 
@@ -161,119 +184,171 @@ def _secondary(assessment: Assessment, context: Context) -> str:
 
 def _interval(assessment: Assessment, comparison: Comparison, context: Context) -> str:
     """Return both limits of the difference; each alone is wrong with probability δ."""
-    low, high = comparison.lower or 0.0, comparison.upper or 0.0
-    if assessment.log.utility is not None:
-        low, high = -high, -low
-    level = confidence(min(1.0, 2 * assessment.asked.delta))
+    scale = mean_scale(assessment)._replace(origin=0.0)
+    low, high = scale.range(comparison.lower or 0.0, comparison.upper or 0.0)
     high_shown = context.cost(f"{'+' if high > 0 else ''}{at_most(high)}")
-    return f"between {at_least(low)} and {high_shown} ({level} interval)"
+    return f"between {at_least(low)} and {high_shown} ({both_sides(assessment)} interval)"
+
+
+def both_sides(assessment: Assessment) -> str:
+    """Return the confidence of two limits together, each wrong with probability δ."""
+    return confidence(min(1.0, 2 * assessment.question.delta))
 
 
 def _untested(assessment: Assessment, comparison: Comparison, context: Context) -> str:
     """Return what is known where the primary criterion cannot be tested, and why it cannot."""
     winner = called(assessment, comparison.configuration)
     default = called(assessment, comparison.default)
+    scale = scale_of(assessment)
+    decisive = assessment.paired["wins" if assessment.primary == "wins" else "difference"]
     # The advice after the semicolon is part of the next steps.
-    why = (comparison.reason or "").partition(";")[0]
+    why = getattr(decisive, "reason", "").partition(";")[0]
     sentences = [f"Not yet testable: {why}."]
     certificate, pairs = assessment.certificate, assessment.pairs
     if certificate is not None and certificate.condition is None:
-        sentences.insert(0, f"{certified(certificate, context, winner, assessment.log.utility)}.")
+        sentences.insert(0, f"{certified(assessment, certificate, context, winner)}.")
+    unknown = guessed(assessment, comparison)
     if assessment.optimism.source == "test runs" and comparison.on == "training":
-        test = context.cost(number(assessment.optimism.true_cost))
-        known = f"{winner} costs {test} on average"
-        if pairs.instances:
-            known += f"; in training, {default} costs {context.cost(number(pairs.default.mean()))}"
-        sentences.insert(0, f"On new instances, {known}.")
-    elif pairs.instances and comparison.lowest == comparison.highest:
+        test = context.cost(number(scale.value(assessment.optimism.true_cost)))
+        known = f"{winner} {scale.verb} {test} on average"
+        if pairs.instances and not unknown:
+            rival = context.cost(number(scale.value(pairs.default.mean())))
+            known += f"; in training, {default} {scale.verb} {rival}"
+        sentences.insert(0, f"On new {assessment.scope.plural}, {known}.")
+    elif pairs.instances and comparison.lowest == comparison.highest and not unknown:
         costs = [
-            context.cost(number(float(values.mean()))) for values in (pairs.own, pairs.default)
+            context.cost(number(scale.value(float(values.mean()))))
+            for values in (pairs.winner, pairs.default)
         ]
-        tuned = ", tuned on, so optimistic" if assessment.adaptive else ""
-        where = f"{counted(comparison.instances, f'common {comparison.on} instance')}"
-        known = f"in {comparison.on}, {winner} costs {costs[0]} and {default} {costs[1]}"
+        tuned = assessment.adaptive and comparison.on != "test"
+        where = units(assessment, comparison.instances, f"common {comparison.on}")
+        known = f"in {comparison.on}, {winner} {scale.verb} {costs[0]} and {default} {costs[1]}"
         sentences.insert(
-            0, f"{opening(known)} ({where}{tuned if comparison.on != 'test' else ''})."
+            0, f"{opening(known)} ({where}{', tuned on, so optimistic' if tuned else ''})."
         )
     return " ".join(sentences)
 
 
+def guessed(assessment: Assessment, comparison: Comparison) -> bool:
+    """Whether a mean of the two has costs of failed runs that nobody knows."""
+    names = assessment.matrix.configurations
+    pair = [names.index(name) for name in (comparison.configuration, comparison.default)]
+    return comparison.on == "training" and bool(assessment.costs.guessed[pair].any())
+
+
 def certified(
-    certificate: Certificate, context: Context, name: str, utility: str | None = None
+    assessment: Assessment | None, certificate: Certificate, context: Context, name: str
 ) -> str:
     """Return the certificate as a sentence without its full stop."""
-    what, limit = "mean cost", f"at most {context.cost(at_most(certificate.upper))}"
-    if utility is not None:  # costs are 1 − utility
-        what, limit = f"expected utility ({utility})", f"at least {at_least(1 - certificate.upper)}"
-    usual = certificate.scope == NEW_INSTANCES.phrase
-    where = "on new instances" if usual else certificate.scope
+    scale: Scale = COST if assessment is None else mean_scale(assessment)
+    utility = None if assessment is None else assessment.log.utility
+    what = f"{scale.mean} ({utility})" if utility is not None else scale.mean
+    where = f"{certificate.scope}," if "," in certificate.scope else certificate.scope
+    limit = scale.limit(certificate.upper)
+    limit = limit if utility is not None else context.cost(limit)
     sentence = f"{sure(certificate.delta)} the {what} of {name} {where} is {limit}"
-    condition = "" if certificate.condition is None else f"if {certificate.condition}: "
+    condition = "" if certificate.condition is None else f"if {certificate.condition}, "
     return opening(f"{condition}{sentence}")
 
 
-def hidden(assessment: Assessment, context: Context, *, told: bool = False) -> str:
+def hidden(assessment: Assessment, context: Context, *, known: bool = False) -> str:
     """Return what the training cost hides, and the instance that dominates it, if one does.
 
-    `told` if the reader knows the training cost.
+    `known` if the reader has seen the training cost.
     """
     # If a part of the instances chose another configuration, the headline is about that one.
     comparison = assessment.comparison
     same = comparison is None or comparison.configuration == assessment.incumbent
     subject = "it" if same else called(assessment, assessment.incumbent)
-    told = told and same and bool(assessment.pairs.instances)
-    text = f"{_hidden(assessment, context, subject, told)}{_heaviest(assessment, context)}"
+    known = known and same and bool(assessment.pairs.instances)
+    text = f"{_hidden(assessment, context, subject, known)}{_heaviest(assessment, context)}"
     return text.strip()
 
 
 def _heaviest(assessment: Assessment, context: Context) -> str:
-    heaviest = assessment.heaviest
-    if heaviest is None:
+    heaviest = assessment.beside.heaviest
+    if heaviest is None or assessment.costs.guessed[assessment.place]:
         return ""
     cost, share = context.cost(number(heaviest.cost)), percent(heaviest.share)
-    instance = f"One instance alone, {heaviest.instance} with {cost},"
-    return f" {instance} accounts for {share} of its {heaviest.on} cost."
+    unit = f"One {assessment.scope.unit} alone, {heaviest.instance} with {cost},"
+    return f" {unit} accounts for {share} of its {heaviest.on} cost."
 
 
-def _hidden(assessment: Assessment, context: Context, subject: str, told: bool = False) -> str:
+def _hidden(assessment: Assessment, context: Context, subject: str, known: bool = False) -> str:
     optimism, costs, fresh = assessment.optimism, assessment.costs, assessment.scope.fresh
-    training_cost = float(costs.training[assessment.own])
-    training = context.cost(ends(costs.lowest[assessment.own], training_cost))
-    true = context.cost(number(optimism.true_cost))
-    change = f"{signed(optimism.percent, 2)} %" if shown_percent(assessment) else ""
+    scale = scale_of(assessment)
+    training_cost = float(costs.training[assessment.place])
+    training = context.cost(
+        ends(*scale.range(float(costs.lowest[assessment.place]), training_cost))
+    )
+    change = f"{signed(scale.sign * optimism.percent, 2)} %" if shown_percent(assessment) else ""
     if optimism.source == "test runs":
-        if told:
-            return f"In training it cost {training}{f' ({change} on new instances)' if change else ''}."
+        if known:
+            behind = f" ({change} {fresh})" if change else ""
+            return f"Its training {scale.noun} was {training}{behind}."
+        true = context.cost(number(scale.value(optimism.true_cost)))
         behind = f"{training} in training{f', {change}' if change else ''}"
-        return f"{opening(fresh)} {subject} costs {true} on average ({behind})."
-    if costs.guessed[assessment.own]:
+        return f"{opening(fresh)} {subject} {scale.verb} {true} on average ({behind})."
+    if costs.guessed[assessment.place]:
         return _guess(assessment, subject)
-    adjusted = _adjusted(assessment)
+    adjusted = adjusted_from(assessment)
     where = f"in training{f' ({adjusted})' if adjusted else ''}"
-    start = "" if told else f"{opening(subject)} costs {training} {where}."
+    start = "" if known else f"{opening(subject)} {scale.verb} {training} {where}. "
     if len(assessment.log.matrix.instances) == 1 and assessment.scope.sampled == "instance":
-        return f"{start} {_one_instance(assessment)}"
+        return f"{start}{_one_instance(assessment)}"
     if optimism.source == "fixed before":
-        return f"{start} It was fixed before these runs, so expect the same {fresh}."
+        return f"{start}It was fixed before these runs, so expect the same {fresh}."
     if optimism.source == "unknown":
         error = optimism.selection_error
+        expect = f"Expect a {scale.higher} {scale.noun} {fresh}"
+        if assessment.scope.mix:
+            return f"{start}What to expect in the given mix is not estimated beyond the limits."
+        if assessment.scope.about == "these":
+            return f"{start}{expect} if seeds matter; these runs cannot say how much."
         if not error > 0 or not training_cost:
-            return f"{start} Expect a higher cost {fresh}; these runs cannot say how much."
-        higher = f"about {percent(error / abs(training_cost))} more"
+            return f"{start}{expect}; these runs cannot say how much."
+        change = f"about {percent(error / abs(training_cost))} {scale.more}"
         return (
-            f"{start} Expect a higher cost {fresh}: cross-validation on the training "
-            f"instances suggests {higher}; tuning on them probably makes the true gap larger."
+            f"{start}{expect}: cross-validation on the training instances suggests {change}; "
+            "tuning on them probably makes the true gap larger."
         )
     if not math.isfinite(optimism.gap):
-        return f"{start} {_one_instance(assessment)}"
-    unknown = assessment.trajectory.proposed == "unknown" and assessment.asked.chosen is None
+        return f"{start}{_one_instance(assessment)}"
+    return f"{start}{_expected(assessment, context, change)}"
+
+
+def _expected(assessment: Assessment, context: Context, change: str) -> str:
+    """Return what to expect on new instances by what splits of these show."""
+    optimism, fresh, scale = assessment.optimism, assessment.scope.fresh, scale_of(assessment)
+    # Nobody tunes the default.
+    unknown = assessment.trajectory.proposed == "unknown" and assessment.question.chosen is None
+    unknown = unknown and assessment.incumbent != assessment.default
+    if int((assessment.costs.runs > 0).sum()) == 1:
+        tuned = f"; a {scale.higher} {scale.noun} if it was tuned on these" if unknown else ""
+        return f"Nothing was chosen by these runs, so expect about the same {fresh}{tuned}."
+    true = context.cost(expected_cost(assessment))
+    tuned = "; if it was tuned on them, it can still be large" if unknown else ""
     if optimism.gap <= 0:
-        tuned = "; if it was tuned on them, it can still be large" if unknown else ""
-        return f"{start} These runs show no optimism{tuned}."
+        return f"Cross-validation shows no optimism{tuned}."
+    if true == context.cost(
+        number(scale.value(float(assessment.costs.training[assessment.place])))
+    ):
+        shown = f" ({change})" if change else ""
+        return f"Cross-validation shows hardly any optimism{shown}{tuned}."
     behind = f" ({change})" if change else ""
-    tuned = "; more if it was tuned on these" if unknown else ""
-    expected = f"expect about {true} {fresh}{behind}{tuned}"
-    return f"{start} Because it was picked for its low training cost, {expected}."
+    tuned = f"; {scale.more} if it was tuned on these" if unknown else ""
+    picked = f"Because it was picked for its {scale.low} training {scale.noun}"
+    return f"{picked}, expect about {true} {fresh}{behind}{tuned}."
+
+
+def expected_cost(assessment: Assessment) -> str:
+    """Write the estimated cost on new instances; a range where runs were stopped at a cap."""
+    optimism, costs, own = assessment.optimism, assessment.costs, assessment.place
+    low, high = float(costs.lowest[own]), float(costs.training[own])
+    if optimism.source == "test runs" or not low < high:
+        low = high = 0.0
+    scale = scale_of(assessment)
+    return ends(*scale.range(optimism.true_cost - (high - low), optimism.true_cost))
 
 
 def shown_percent(assessment: Assessment) -> bool:
@@ -282,23 +357,23 @@ def shown_percent(assessment: Assessment) -> bool:
     return enough and math.isfinite(assessment.optimism.percent)
 
 
-def _adjusted(assessment: Assessment) -> str:
+def adjusted_from(assessment: Assessment) -> str:
     """Return what the runs themselves average, if adjusting for difficulty changes it."""
     plain, training = (
-        float(costs[assessment.own])
+        number(scale_of(assessment).value(float(costs[assessment.place])))
         for costs in (assessment.costs.plain, assessment.costs.training)
     )
-    if not assessment.costs.adjusted or number(plain) == number(training):
+    if not assessment.costs.adjusted or plain == training:
         return ""
-    return f"adjusted for instance difficulty; its own runs average {number(plain)}"
+    return f"adjusted for instance difficulty; its own runs average {plain}"
 
 
 def _guess(assessment: Assessment, subject: str) -> str:
     """Return why there is no mean cost: runs failed, and nobody knows what that costs."""
-    failed = percent(float(assessment.failed[assessment.own]))
+    failed = percent(float(assessment.failed[assessment.place]))
     return (
-        f"{opening(subject)} fails in {failed} of its runs, and what a failed run costs is "
-        "unknown, and so its mean cost is: give the largest possible cost (`high`)."
+        f"{opening(subject)} fails in {failed} of its runs. What a failed run costs is unknown, so "
+        "its mean cost is unknown, too: give the largest possible cost (`high`)."
     )
 
 
@@ -308,135 +383,7 @@ def _one_instance(assessment: Assessment) -> str:
         return "One instance says nothing about others."
     if assessment.spread.runs > 1:
         return "There are no instances; its runs differ by their seeds only."
-    return "It was run once, and there are no instances: that is its cost if seeds do not matter."
-
-
-def key(assessment: Assessment, context: Context) -> tuple[Fact, ...]:
-    """Return the numbers beside the verdict; only those that are known."""
-    comparison = assessment.comparison
-    facts = [
-        in_training(assessment, context),
-        true_cost(assessment, context),
-        _limit(assessment, context),
-        None if comparison is None else _to_default(assessment, comparison, context),
-        None if assessment.noise.bottleneck is None else _bottleneck(assessment),
-    ]
-    return tuple(fact for fact in facts if fact is not None)
-
-
-def at_a_glance(assessment: Assessment, context: Context) -> Figure | None:
-    """Return the costs of the verdict as a figure; None if no cost is known."""
-    costs = assessment.costs
-    # A cost known only as a range has no place on a line.
-    known = np.where(costs.lowest < costs.training, np.nan, costs.training)
-    training = float(known[assessment.own])
-    if not math.isfinite(training):
-        return None
-
-    def inputs() -> dict[str, Any]:
-        default, optimism = assessment.default, assessment.optimism
-        certificate = assessment.certificate
-        cost = upper = None
-        if default is not None and default != assessment.incumbent:
-            cost = float(known[assessment.matrix.configurations.index(default)])
-        if certificate is not None and certificate.condition is None:
-            same = certificate.configuration == assessment.incumbent
-            upper = certificate.upper if same else None
-        true = None if optimism.source == "unknown" else optimism.true_cost
-        values = {"default": cost, "true": true, "upper": upper}
-        finite = {name: v for name, v in values.items() if v is not None and math.isfinite(v)}
-        # Standard errors over instances, which say nothing about a choice by training cost.
-        errors = {"training": float(costs.standard_error[assessment.own])}
-        if default is not None:
-            place = assessment.matrix.configurations.index(default)
-            errors["default"] = float(costs.standard_error[place])
-        return {"training": training, "errors": errors, **finite}
-
-    draw = drawing("glance", inputs, delta=assessment.asked.delta, unit=context.unit)
-    note = "Thin lines: ± 2 standard errors over instances."
-    certificate = assessment.certificate
-    if certificate is not None and certificate.configuration == assessment.incumbent:
-        note += " Bar: up to the guaranteed limit." if certificate.condition is None else ""
-    return Figure("glance", "What the winner costs", (note,), draw)
-
-
-def in_training(assessment: Assessment, context: Context) -> Fact:
-    """Return the training cost, or its range."""
-    place = assessment.own
-    training, censored = float(assessment.costs.training[place]), int(assessment.censored[place])
-    notes = [f"{counted(censored, 'run')} stopped at a cap"] if censored else []
-    if adjusted := _adjusted(assessment):
-        notes.append(adjusted)
-    if assessment.costs.guessed[place]:
-        notes.append("failed runs are charged the largest cost seen")
-    note = "; ".join(notes)
-    shown = ends(float(assessment.costs.lowest[place]), training)
-    return Fact("training-cost", training, shown, unit=context.in_unit, note=note)
-
-
-def true_cost(assessment: Assessment, context: Context) -> Fact | None:
-    """Return the estimated cost on new instances, if there is one."""
-    optimism = assessment.optimism
-    if optimism.source == "unknown" or not math.isfinite(optimism.true_cost):
-        return None
-    if assessment.costs.guessed[assessment.own]:
-        return None
-    if len(assessment.log.matrix.instances) == 1 and optimism.source != "test runs":
-        return None
-    note = {
-        "test runs": "mean of the test runs",
-        "fixed before": "training cost; it was fixed before these runs",
-    }.get(optimism.source, "training cost, corrected for the choice")
-    shown = number(optimism.true_cost)
-    return Fact("true-cost", optimism.true_cost, shown, unit=context.in_unit, note=note)
-
-
-def _limit(assessment: Assessment, context: Context) -> Fact | None:
-    """Return the upper limit of the true cost, if there is one."""
-    certificate = assessment.certificate
-    if certificate is None:
-        return None
-    notes = []
-    if certificate.configuration != assessment.incumbent:
-        notes.append(f"of configuration {certificate.configuration}")
-    if certificate.condition is not None:
-        unsorted = certificate.condition == UNSORTED
-        notes.append("if in random order" if unsorted else "if not tuned on these")
-    label = f"at most, {confidence(assessment.asked.delta)} confidence"
-    shown, note = at_most(certificate.upper), ", ".join(notes)
-    return Fact("interval", certificate.upper, shown, label, context.in_unit, note)
-
-
-def _to_default(assessment: Assessment, comparison: Comparison, context: Context) -> Fact | None:
-    """Return the mean difference to the default, if they have common instances."""
-    names = assessment.matrix.configurations
-    pair = [names.index(name) for name in (comparison.configuration, comparison.default)]
-    if not comparison.instances or assessment.costs.guessed[pair].any():
-        return None
-    note = f"on {counted(comparison.instances, f'{comparison.on} instance')}"
-    if comparison.configuration != assessment.incumbent:
-        note = f"of {called(assessment, comparison.configuration)}, {note}"
-    if comparison.lower is not None and comparison.upper is not None:
-        level = confidence(min(1.0, 2 * assessment.asked.delta))
-        note += f"; {level} interval {limits(comparison.lower, comparison.upper)}"
-    value, shown = comparison.observed, difference(comparison)
-    expected = assessment.expected_difference
-    if expected is not None and comparison.lowest == comparison.highest:
-        # What was observed is too good by what choosing adds: show what to expect.
-        value, shown, note = expected, signed(expected), f"corrected for the choice; {shown} {note}"
-    return Fact("difference", value, shown, unit=context.in_unit, note=note)
-
-
-def difference(comparison: Comparison, sign: int = 1) -> str:
-    """Return the mean difference, or its range; a sign of −1 turns it into one of utilities."""
-    low, high = (signed(sign * end) for end in (comparison.lowest, comparison.highest)[::sign])
-    return signed(sign * comparison.observed) if low == high else f"{low} to {high}"
-
-
-def _bottleneck(assessment: Assessment) -> Fact:
-    noise = assessment.noise
-    note = ""
-    if noise.within + noise.across > 0:
-        low, high = percent(noise.share_low), percent(noise.share_high)
-        note = f"{low} to {high} of a run's variance is between instances"
-    return Fact("bottleneck", noise.bottleneck, f"too few {noise.bottleneck}", note=note)
+    noun = scale_of(assessment).noun
+    return (
+        f"It was run once, and there are no instances: that is its {noun} if seeds do not matter."
+    )

@@ -5,16 +5,16 @@ from dataclasses import replace
 from truecost.judge.assessment import Assessment
 from truecost.judge.statements import Comparison
 from truecost.show.blocks import Block, Cell, Column, Document, Section, Table, Tone
-from truecost.show.document.context import Context, opening, sure
+from truecost.show.document.context import Context, mean_scale, opening, scale_of, sure, units
 from truecost.show.document.runs import left_out
 from truecost.show.document.statement_table import what_is_shown
 from truecost.show.document.wording import with_seed
 from truecost.show.numbers import (
     at_least,
     at_most,
-    counted,
+    confidence,
+    limits,
     number,
-    percent,
     share_at_least,
     share_at_most,
     signed,
@@ -41,7 +41,7 @@ def compared(assessment: Assessment, context: Context) -> Document:
     sections = [_statements(assessment, new, old), _instances(assessment, comparison)]
     return Document(
         title=context.title or f"{new} compared with {old}",
-        subtitle=f"Paired on {counted(comparison.instances, 'common instance')}.",
+        subtitle=f"Paired on {units(assessment, comparison.instances, 'common')}.",
         tone=tone,
         badge=badge,
         verdict=_verdict(assessment, comparison, context),
@@ -53,9 +53,9 @@ def compared(assessment: Assessment, context: Context) -> Document:
 
 def _verdict(assessment: Assessment, comparison: Comparison, context: Context) -> str:
     new, old = comparison.configuration, comparison.default
-    delta, wins = assessment.asked.delta, assessment.wins
+    delta, wins = assessment.question.delta, assessment.wins
     certain = opening(sure(delta))
-    both = f"{percent(1 - 2 * delta)} interval"
+    both = f"{confidence(min(1.0, 2 * delta))} interval"
     if assessment.primary == "wins" and wins is not None:
         lower, upper = wins.limit, 1.0 if wins.opposite is None else wins.opposite
         if wins.grade == "better":
@@ -69,18 +69,19 @@ def _verdict(assessment: Assessment, comparison: Comparison, context: Context) -
     if comparison.lower is None or comparison.upper is None:
         reason = (comparison.reason or "").partition(";")[0]
         return f"Whether {new} is worse than {old} is unknown: {reason}."
-    if assessment.grade == "worse":
-        value = context.cost(at_least(comparison.lower))
-        return f"{certain}, the mean cost of {new} is at least {value} above that of {old}."
-    if assessment.grade == "better":
-        value = context.cost(at_least(-comparison.upper))
-        return f"{certain}, the mean cost of {new} is at least {value} below that of {old}."
-    ends = f"{signed(comparison.lower)} and {signed(comparison.upper)}"
-    if assessment.log.utility is not None:
-        ends = f"{signed(-comparison.upper)} and {signed(-comparison.lower)} in utility"
+    scale = mean_scale(assessment)
+    if assessment.grade != "open":
+        worse = assessment.grade == "worse"
+        value = context.cost(at_least(comparison.lower if worse else -comparison.upper))
+        above = "above" if worse == (scale.sign > 0) else "below"
+        where = assessment.scope.phrase
+        return f"{certain}, the {scale.mean} of {new} {where} is at least {value} {above} that of {old}."
+    low, high = scale._replace(origin=0.0).range(comparison.lower, comparison.upper)
+    most = context.cost(at_most(comparison.upper))
     return (
-        f"The mean cost of {new} differs from that of {old} by between {context.cost(ends)} "
-        f"({both}). No slowdown is shown, and none is ruled out below {at_most(comparison.upper)}."
+        f"The {scale.mean} of {new} differs from that of {old} by "
+        f"{context.cost(limits(low, high))} ({both}). It is not shown to be worse: {sure(delta)} it "
+        f"is at most {most} {scale.higher}."
     )
 
 
@@ -111,14 +112,14 @@ def _named(text: str, old: str, new: str) -> str:
 
 def _instances(assessment: Assessment, comparison: Comparison) -> Section | None:
     """The instances where NEW lost the most."""
-    pairs = assessment.pairs
+    pairs, scale = assessment.pairs, scale_of(assessment)
     rows = [
         (change, name, before, after)
         for change, name, before, after in zip(
             pairs.sure.tolist(),
             pairs.instances,
             pairs.default.tolist(),
-            pairs.own.tolist(),
+            pairs.winner.tolist(),
             strict=True,
         )
         if change > 0
@@ -130,7 +131,7 @@ def _instances(assessment: Assessment, comparison: Comparison) -> Section | None
         name="regressions",
         title="",
         columns=(
-            Column("instance", "", numbers=False),
+            Column(assessment.scope.unit, "", numbers=False),
             Column(comparison.default, ""),
             Column(comparison.configuration, ""),
             Column("difference", ""),
@@ -138,16 +139,16 @@ def _instances(assessment: Assessment, comparison: Comparison) -> Section | None
         rows=tuple(
             (
                 Cell(name, name),
-                Cell(before, number(before)),
-                Cell(after, number(after)),
-                Cell(change, signed(change)),
+                Cell(before, number(scale.value(before))),
+                Cell(after, number(scale.value(after))),
+                Cell(change, signed(scale.value(change))),
             )
             for change, name, before, after in rows[:MOST]
         ),
     )
-    worse = counted(len(rows), "instance")
+    worse = units(assessment, len(rows))
     lead = (
-        f"{comparison.configuration} costs more on {worse} of {comparison.instances:,}, less on "
-        f"{comparison.gains:,}. A single instance proves nothing; these changed the most:"
+        f"{comparison.configuration} {scale.verb} {scale.more} on {worse} of "
+        f"{comparison.instances:,}, {scale.less} on {comparison.gains:,}. A single instance proves nothing; these changed the most:"
     )
     return Section(name="regressions", title="Where it got worse", lead=lead, blocks=(table,))

@@ -1,4 +1,4 @@
-"""The words for each quantity of `truecost.stats.quantities`."""
+"""The words for costs and scores, and for each quantity of `truecost.stats.quantities`."""
 
 from collections.abc import Callable
 from typing import Final, NamedTuple
@@ -13,6 +13,51 @@ from truecost.show.numbers import (
     share_at_most,
     signed,
 )
+
+
+class Scale(NamedTuple):
+    """How costs are shown: as they are, or as the scores or utilities they were made from.
+
+    Attributes
+    ----------
+    noun, mean, verb
+        What a run has, what its mean is called, and "costs" or "scores".
+    low, lower, higher
+        What is good, better and worse.
+    less, more
+        Behind the verb: better and worse.
+    sign, origin
+        What is shown is origin + sign × cost.
+    """
+
+    noun: str
+    mean: str
+    verb: str
+    low: str
+    lower: str
+    higher: str
+    less: str
+    more: str
+    sign: int
+    origin: float = 0.0
+
+    def value(self, cost: float) -> float:
+        """Return what is shown for a cost."""
+        return self.origin + self.sign * cost + 0.0  # never −0
+
+    def range(self, low: float, high: float) -> tuple[float, float]:
+        """Return what is shown for a range of costs, the lower end first."""
+        return (low, high) if self.sign > 0 else (self.value(high), self.value(low))
+
+    def limit(self, cost: float) -> str:
+        """Write an upper limit of a cost, rounded to the safe side."""
+        value = self.value(cost)
+        return f"at most {at_most(value)}" if self.sign > 0 else f"at least {at_least(value)}"
+
+
+COST: Final = Scale("cost", "mean cost", "costs", "low", "lower", "higher", "less", "more", 1)
+SCORE: Final = Scale("score", "mean score", "scores", "high", "higher", "lower", "more", "less", -1)
+UTILITY: Final = SCORE._replace(noun="utility", mean="expected utility", origin=1.0)
 
 
 class Wording(NamedTuple):
@@ -75,16 +120,37 @@ WORDS: Final = {
         signed,
     ),
 }
+# Of scores, those with other words; the claim of the others is about wins and times.
+SCORED: Final = {
+    "mean": Wording("mean score", "{who} scores at least {value} on average"),
+    "median": Wording("median score", "the median score of {who} is at least {value}"),
+    "nine in ten": Wording(
+        "10th percentile of score", "the 10th percentile of the score of {who} is at least {value}"
+    ),
+    "difference": Wording(
+        "difference of mean scores, winner − default",
+        "{who} scores more than {default} on average",
+        signed,
+    ),
+}
 
 
-def words_of(statement: Statement) -> Wording:
+def words_of(statement: Statement, scale: Scale = COST) -> Wording:
     """Return the words for a statement's quantity, which say where runs had the same seed."""
-    words = WORDS[statement.quantity]
-    return (
-        words._replace(label=f"{words.label}, with the same seed") if statement.same_seed else words
-    )
+    words = wording(statement.quantity, scale)
+    return words._replace(label=f"{words.label},{with_seed(statement)}".rstrip(","))
 
 
 def with_seed(statement: Statement) -> str:
     """Return what to add to "of the runs" where only runs with the same seed were compared."""
     return " with the same seed" if statement.same_seed else ""
+
+
+def wording(quantity: str, scale: Scale = COST) -> Wording:
+    """Return the words for a quantity on this scale."""
+    if scale is SCORE:
+        return SCORED.get(quantity, WORDS[quantity])
+    if scale is UTILITY and quantity in ("mean", "difference"):
+        label = {"difference": "difference of expected utilities, winner − default"}
+        return WORDS[quantity]._replace(label=label.get(quantity, scale.mean))
+    return WORDS[quantity]
