@@ -168,7 +168,7 @@ def test_the_band_holds_for_all_costs_at_once(runs: int) -> None:
         costs = np.exp(hard + rng.normal(0, math.sqrt(0.5), (1, 40, runs)))
         matrix = CostMatrix(costs, ["a"], [f"i{n}" for n in range(40)], 0, math.inf)
         found = assess(matrix, chosen="before", delta=delta)
-        band = cost_band(found.own_evidence, found.asked)
+        band = cost_band(found.own_evidence, found.question)
         assert isinstance(band, CostBand)
         quantiles = np.exp([NORMAL[level] for level in LEVELS])
         wrong += not (
