@@ -103,7 +103,7 @@ def work(how: str, scenario: Scenario, journal: str, runs: str, telling: int) ->
                 scenario,
                 journal,
                 budget=f"{runs}runs",
-                pool=2,
+                pool=1,
                 pin=False,
                 keep_going=True,
                 progress=lambda now: tell(telling, now.runs - there),

@@ -1,11 +1,13 @@
 """Orders of runs, heat by heat."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truecost.race.heats import Heats, heat_order
+from truecost.race.heats import Heat, Heats, heat_order
 
 
 @settings(deadline=None, max_examples=60)
@@ -27,33 +29,38 @@ def test_every_prefix_is_even_and_begins_with_what_was_done(
         assert np.ptp(counts) <= 1
 
 
+def run(heats: Heats, heat: Heat, place: int, stop: int, table: Any = None) -> None:
+    """Give a member of a heat runs up to a position, at the costs of a table."""
+    for cell in heat.cells[heat.count(place) : stop].tolist():
+        heats.note(place, cell, float(cell if table is None else table[place, cell]))
+
+
 def test_no_single_run_comes_first_in_every_heat() -> None:
     """One instance with one seed would filter every proposal of a search."""
     heats = Heats(30, 2, seed=1)
-    firsts = []
-    for heat in range(12):
-        heats.open(10.0, 0 if heat else None)
-        place = heats.enter()
-        while heats.count(0) < 30:
-            heats.note(0, float(heats.cell_at(heats.count(0))))
-        firsts.append(heats.cell_at(0))
+    heat, firsts = heats.open_heats[0], []
+    for number in range(12):
+        heat = heats.open(10.0, 0 if number else None, closes=heat)
+        place = heats.enter(heat)
+        run(heats, heat, 0, 30)
+        firsts.append(int(heat.cells[0]))
         if place:
-            heats.note(place, 1.0)
+            run(heats, heat, place, 1)
     assert len(set(firsts)) > 6
 
 
 def test_costs_stay_with_their_runs() -> None:
     """The incumbent's costs would be compared with those of other runs once it defends its place."""
     heats = Heats(6, 3, seed=4)
-    rng = np.random.default_rng(0)
-    table = rng.random((5, 18))
-    leader = None
+    table = np.random.default_rng(0).random((5, 18))
+    heat, leader = heats.open_heats[0], None
     for place in range(5):
-        heats.open(9.0, leader)
-        assert heats.enter() == place
-        for member in heats.members:
-            for position in range(heats.count(member), 4 + 2 * place):
-                heats.note(member, float(table[member, heats.cell_at(position)]))
+        heat = heats.open(9.0, leader, closes=heat)
+        assert heats.enter(heat) == place
+        for member in heat.members:
+            run(heats, heat, member, 4 + 2 * place, table)
+            positions = heat.cells[: heat.count(member)]
+            assert heat.rows[member] == table[member, positions].tolist()
         leader = place
     for place in range(5):
         assert (heats.costs(place) == table[place, heats.cells(place)]).all()
@@ -66,13 +73,46 @@ def test_costs_stay_with_their_runs() -> None:
     assert apart == pytest.approx(expected)
 
 
+def test_runs_that_finish_out_of_order_count_when_the_prefix_is_complete() -> None:
+    """Contenders would be compared on different runs, or the order of completion would decide."""
+    heats = Heats(8, 1, seed=3)
+    heat = heats.open(20.0, None, closes=heats.open_heats[0])
+    place, cells = heats.enter(heat), heat.cells.tolist()
+    heats.note(place, cells[2], 3.0)
+    heats.note(place, cells[1], 2.0)
+    assert heat.rows[place] == []
+    heats.note(place, cells[0], 1.0)
+    assert heat.rows[place] == [1.0, 2.0, 3.0]
+    assert heats.counts.tolist() == [3]
+
+
+def test_a_run_counts_in_every_open_heat() -> None:
+    """A configuration would be run twice where two heats want the same run."""
+    heats = Heats(8, 1, seed=3)
+    first = heats.open(20.0, None, closes=heats.open_heats[0])
+    champion = heats.enter(first)
+    run(heats, first, champion, 5)
+    second = heats.open(20.0, champion)
+    assert second.count(champion) == 5
+    assert set(second.cells[:5].tolist()) == set(first.cells[:5].tolist())
+    run(heats, second, champion, 8)
+    assert first.count(champion) == second.count(champion) == 8
+    challenger = heats.enter(second)
+    run(heats, second, challenger, 8)
+    duel = heats.play_off(9.0, champion, [challenger])
+    assert [duel.count(place) for place in duel.members] == [8, 8]
+    assert heats.made == 16
+
+
 def test_a_decision_sees_the_open_heat_only() -> None:
     """The time of a decision, and the memory of a search, would grow with all runs ever made."""
     heats = Heats(1000, 5, seed=2)
+    heat = heats.open_heats[0]
     for _ in range(20):
-        heats.open(50.0, None)
+        heat = heats.open(50.0, None, closes=heat)
         for _ in range(50):
-            heats.note(heats.enter(), 1.0)
-    standing = heats.standing()
+            run(heats, heat, heats.enter(heat), 1)
+    standing = heats.standing(heat)
     assert standing.costs.shape == (50, 1)
     assert standing.made == 1000
+    assert len(heats.open_heats) == 1

@@ -198,34 +198,45 @@ class Collector:
         self._proven = keep_going or book.answered(scenario.metric)
         self._failed: list[Finished] = []
         self._seen = 0
+        # Runs that the pool has.
+        self._out = 0
 
     def collect(self, waiting: Iterable[Task], take: Callable[[list[Finished]], None]) -> None:
         """Have these runs done; `take` gets them as they are written down."""
         waiting = iter(waiting)
-        out = 0
-        trouble: str | None = None
         while True:
             # Two tasks per worker, so that none waits for us between two runs.
-            while (
-                trouble is None
-                and out < 2 * self._pool.workers
-                and (task := next(waiting, None)) is not None
-            ):
-                self._pool.submit(task)
-                out += 1
-            if out == 0:
+            while self._out < 2 * self._pool.workers and (task := next(waiting, None)) is not None:
+                self.submit(task)
+            if not self._out:
                 break
-            finished = self._pool.wait()
-            out -= len(finished)
-            self._book.add(
-                [(run.run, run.machine) for run in finished],
-                datetime.now(UTC).isoformat(timespec="seconds"),
-            )
-            for run in finished:
-                trouble = trouble or self._trouble(run)
-            take(finished)
-        if trouble is not None:
-            raise InputError(trouble)
+            take(self.wait())
+
+    def submit(self, task: Task) -> None:
+        """Have a run done."""
+        self._pool.submit(task)
+        self._out += 1
+
+    def wait(self) -> list[Finished]:
+        """The next runs that are done, written down. After a run that says that the scenario is
+        wrong, those under way are still written down.
+        """
+        finished = self._written()
+        trouble = [text for run in finished if (text := self._trouble(run)) is not None]
+        if trouble:
+            while self._out:
+                self._written()
+            raise InputError(trouble[0])
+        return finished
+
+    def _written(self) -> list[Finished]:
+        finished = self._pool.wait()
+        self._out -= len(finished)
+        self._book.add(
+            [(run.run, run.machine) for run in finished],
+            datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        return finished
 
     def _trouble(self, run: Finished) -> str | None:
         """Why to stop after this run; None if there is no reason."""

@@ -37,13 +37,15 @@ from truecost.matrix.imported import Import
 from truecost.race import policy as race
 from truecost.running.scenario import Scenario
 from truecost.runs import Status
-from truecost.space.space import Configuration
+from truecost.space.space import Configuration, Space
 
 # Most runs of a configuration on an instance, where nobody says.
 RUNS = 5
 # At least one instance in so many is held out, and up to half of them where the budget can run
 # them.
 HELD_OUT = 3
+# Configurations that are tried first from a log.
+STARTED = 5
 # What the choice of these is drawn from, beside the seed.
 SPLIT = 1
 
@@ -104,7 +106,7 @@ def configure(
     runs: int | None = None,
     delta: float = 0.05,
     seed: int | None = None,
-    start: Sequence[Configuration] = (),
+    start: Sequence[Configuration] | Import = (),
     policy: Policy = race.decide,
     **execution: Unpack[Execution],
 ) -> Configured:
@@ -130,7 +132,8 @@ def configure(
         Of proposals, the order of runs and the choice of held-out instances; the scenario's if not
         given.
     start
-        Configurations to try first, after the default: those of an earlier search for instance.
+        Configurations to try first, after the default; or a log of runs, of which the incumbent and
+        the next best are tried.
     policy
         Which run is next, as `race.decide` says it.
     execution
@@ -139,6 +142,8 @@ def configure(
     if not 0 < delta < 1:
         raise InputError(f"expected delta between 0 and 1, got {delta:g}.")
     scenario.refuse_without_default()
+    if isinstance(start, Import):
+        start = best_of(start, scenario.space)
     asked = Budget.parse(budget) if isinstance(budget, str) else budget
     with Campaign(scenario, journal, "configure", **execution) as campaign:
         book = campaign.book
@@ -163,6 +168,31 @@ def configure(
             judged = search.adopted is not None and place < search.adopted.looks
             reason, untested = search.spend(amount, judged=judged)
         return report_of(scenario, book, search, delta, reason, untested)
+
+
+def best_of(log: Import, space: Space) -> list[Configuration]:
+    """The incumbent of a log and the next best of those with at least half of its runs."""
+    matrix, incumbent = log.matrix, log.trajectory.incumbent
+    runs = matrix.counts().reshape(len(matrix.configurations), -1).sum(axis=1)
+    means = np.array(
+        [
+            np.nanmean(row) if number else np.inf
+            for row, number in zip(matrix.costs, runs, strict=True)
+        ]
+    )
+    names = list(matrix.configurations)
+    enough = runs[names.index(incumbent)] / 2 if incumbent in names else runs.max(initial=0) / 2
+    ranked = [
+        names[place] for place in np.argsort(means, kind="stable") if runs[place] >= max(enough, 1)
+    ]
+    chosen = dict.fromkeys([*([incumbent] if incumbent in names else []), *ranked])
+    known = [log.parameters[name] for name in chosen if name in log.parameters]
+    if not known:
+        raise InputError("expected a log that has the parameters of its configurations, got none.")
+    try:
+        return [space.configuration_of(values) for values in known[:STARTED]]
+    except InputError as error:
+        raise InputError(f"the log has other parameters than the scenario: {error}") from error
 
 
 def settings_for(
@@ -239,7 +269,6 @@ def report_of(
     untested: str | None,
 ) -> Configured:
     """The statements, from the journal alone."""
-    settings = search.settings
     incumbent = search.configurations[search.incumbent]
     table = book.table()
     matrix = book.matrix(table=table)
@@ -247,7 +276,6 @@ def report_of(
     origin, parameters = searchlog.trajectory_of(book), book.configurations()
     log = Import(kind="journal", matrix=matrix, trajectory=origin, parameters=parameters, test=test)
     cost, error = search.training_cost()
-    seconds = search.wall / settings.workers
     return Configured(
         scenario=scenario.name,
         incumbent=incumbent,
@@ -258,13 +286,13 @@ def report_of(
         standard_error=error,
         assessment=assess(log, configuration=incumbent.name, delta=delta),
         untested=untested,
-        budget=search.budget,
-        spent=search.made if settings.unit == "runs" else seconds,
-        runs=search.made,
+        budget=search.runner.budget,
+        spent=search.runner.spent,
+        runs=search.runner.made,
         capped=int((table.status == Status.CENSORED).sum()),
         held_out=0 if test is None else int(test.counts().sum()),
         configurations=len(search.configurations),
-        cpu=search.cpu,
+        cpu=search.runner.cpu,
         reason=reason,
         notes=(
             *search.doubts(),

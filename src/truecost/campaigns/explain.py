@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truecost.campaigns.budget import Budget
-from truecost.campaigns.campaign import Campaign, Execution, Progress
+from truecost.campaigns.campaign import Campaign, Execution
 from truecost.campaigns.entry import contestants_of, unseen
-from truecost.campaigns.recorded import RecordedRuns
+from truecost.campaigns.recorded import Runner
 from truecost.errors import InputError
 from truecost.journal import searchlog
-from truecost.journal.journal import RunDesign, refuse_changes
-from truecost.journal.searchlog import Recorded, Settings
+from truecost.journal.journal import refuse_changes
+from truecost.journal.searchlog import Settings
 from truecost.judge.assess import assess
 from truecost.judge.assessment import Assessment
 from truecost.matrix.imported import Import
@@ -62,17 +62,17 @@ class Change:
 
     Attributes
     ----------
-    default, winner
+    default, incumbent
         The values of these parameters in both; what is inactive is left out.
     """
 
     default: Mapping[str, Any]
-    winner: Mapping[str, Any]
+    incumbent: Mapping[str, Any]
 
     @property
     def names(self) -> tuple[str, ...]:
         """The parameters, each once."""
-        return tuple(dict.fromkeys([*self.winner, *self.default]))
+        return tuple(dict.fromkeys([*self.incumbent, *self.default]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,17 +101,17 @@ class Explanation:
         Whether every group of changes was tried; else the budget ended before.
     path
         From the default to the simplified configuration, the largest gain first.
-    default_cost, winner_cost, simplified_cost
+    default_cost, incumbent_cost, simplified_cost
         Mean training costs on the runs that all were compared on, `training_runs` of each.
     against_default
         The winner against the default on held-out instances, at half of delta; None without any.
-    against_winner
+    against_incumbent
         The simplified configuration against the winner there, at half of delta; None without any,
         or where nothing could be undone.
     """
 
     scenario: str
-    winner: Configuration
+    incumbent: Configuration
     default: Configuration
     simplified: Configuration
     changes: tuple[Change, ...]
@@ -119,12 +119,12 @@ class Explanation:
     complete: bool
     path: tuple[PathStep, ...]
     default_cost: float
-    winner_cost: float
+    incumbent_cost: float
     simplified_cost: float
     training_runs: int
     held_out: int
     against_default: Assessment | None
-    against_winner: Assessment | None
+    against_incumbent: Assessment | None
     runs: int
     delta: float
 
@@ -133,9 +133,9 @@ class Explanation:
         """How much more than the winner the simplified configuration costs at most, as a share;
         None where that is not known.
         """
-        if self.against_winner is None:
+        if self.against_incumbent is None:
             return None
-        for statement in self.against_winner.statements:
+        for statement in self.against_incumbent.statements:
             # The winner's mean over that of the simplified one, at least.
             if statement.quantity == RATIO.name and statement.limit > 0:
                 return 1 / statement.limit - 1
@@ -168,7 +168,7 @@ def changes_between(space: Space, default: Configuration, winner: Configuration)
     return [
         Change(
             default={name: default.values[name] for name in names if name in default.values},
-            winner={name: winner.values[name] for name in names if name in winner.values},
+            incumbent={name: winner.values[name] for name in names if name in winner.values},
         )
         for names in groups.values()
     ]
@@ -187,7 +187,7 @@ def changed(space: Space, default: Configuration, changes: Sequence[Change]) -> 
     for change in changes:
         for name in change.default:
             values.pop(name, None)
-        values.update(change.winner)
+        values.update(change.incumbent)
     return space.configuration_of(values)
 
 
@@ -371,20 +371,12 @@ class _Study:
     ) -> None:
         self._campaign, self._settings = campaign, settings
         self._default, self._changes = default, changes
-        by_name = {instance.name: instance for instance in campaign.scenario.instances}
-        self._training = [by_name[name] for name in settings.training]
-        self._held_out = [by_name[name] for name in settings.held_out]
-        design = RunDesign(
-            configurations=(), instances=(*self._training, *self._held_out), runs=settings.runs
-        )
-        campaign.book.begin(design, campaign.scenario.metric)
-        self._runs = RecordedRuns(campaign)
+        self._runner = Runner(campaign, settings, lambda: {"configurations": len(self._proposed)})
         rng = np.random.default_rng([settings.seed, ORDER])
-        self._order = race.schedule(len(self._training), settings.runs, rng)
+        self._order = race.schedule(len(settings.training), settings.runs, rng)
         self._configurations: dict[Changes, Configuration | None] = {}
         self._proposed: list[Proposal] = []
         self._costs: dict[tuple[str, int], float] = {}
-        self.made, self._wall, self._cpu = 0, 0.0, 0.0
 
     def explain(self, winner: Configuration, tolerance: float, delta: float) -> Explanation:
         """The whole study; see `explain`."""
@@ -396,7 +388,7 @@ class _Study:
         except SpentError:
             raise InputError(
                 f"Expected a `budget` for {2 * count} training runs at least, which compare the "
-                f"winner with the default, got {_budget(self._settings)}."
+                f"winner with the default, got {self._runner.budget}."
             ) from None
         self._campaign.refuse_failures()
         simplified = self._configuration(kept) or winner
@@ -406,7 +398,7 @@ class _Study:
         chosen = tuple(self._changes[place] for place in sorted(kept))
         return Explanation(
             scenario=self._campaign.scenario.name,
-            winner=winner,
+            incumbent=winner,
             default=self._default,
             simplified=simplified,
             changes=tuple(self._changes),
@@ -422,13 +414,13 @@ class _Study:
                 for step in path
             ),
             default_cost=costs[0],
-            winner_cost=costs[1],
+            incumbent_cost=costs[1],
             simplified_cost=costs[2],
             training_runs=count,
             held_out=tested,
             against_default=assessments[0],
-            against_winner=assessments[1],
-            runs=self.made,
+            against_incumbent=assessments[1],
+            runs=self._runner.made,
             delta=delta,
         )
 
@@ -456,7 +448,11 @@ class _Study:
         high = self._campaign.scenario.metric.range()[1]
         configurations = [self._configuration(made) for made in sets]
         wanted = {
-            (found.name, position): self._task(found, position)
+            (found.name, position): self._runner.task(
+                found,
+                self._runner.training[self._order.instances[position]],
+                int(self._order.numbers[position]),
+            )
             for position in range(count)
             for found in configurations
             if found is not None and (found.name, position) not in self._costs
@@ -464,7 +460,7 @@ class _Study:
         if not self._affords(len(wanted), 1 - KEPT):
             raise SpentError("the part of the budget for training is spent")
         self._propose([found for found in configurations if found is not None])
-        self._take(wanted, "training")
+        self._take(wanted)
         return np.array(
             [
                 [
@@ -475,18 +471,12 @@ class _Study:
             ]
         )
 
-    def _task(self, configuration: Configuration, position: int) -> Task:
-        instance = self._training[self._order.instances[position]]
-        number = int(self._order.numbers[position])
-        seed = self._campaign.scenario.run_seed(instance.name, number)
-        return Task(configuration=configuration, instance=instance, number=number, seed=seed)
-
     def _affords(self, runs: int, share: float) -> bool:
-        settings = self._settings
-        if settings.unit == "runs":
-            return self.made + runs <= share * settings.budget
-        mean = self._wall / self.made if self.made else 0.0
-        return (self._wall + runs * mean) / settings.workers <= share * settings.budget
+        runner = self._runner
+        mean = runner.spent / runner.made if runner.made else 0.0
+        if self._settings.unit == "runs":
+            mean = 1.0
+        return runner.spent + runs * mean <= share * runner.amount
 
     def _propose(self, configurations: Sequence[Configuration]) -> None:
         known = {proposal.configuration.name for proposal in self._proposed}
@@ -500,26 +490,9 @@ class _Study:
         if written < len(self._proposed):
             searchlog.note_proposals(self._campaign.book, written, self._proposed[written:])
 
-    def _take(self, wanted: Mapping[tuple[str, int], Task], phase: str) -> None:
-        def tell(recorded: list[Recorded]) -> None:
-            self.made += len(recorded)
-            self._wall += sum(run.wall for run in recorded)
-            self._cpu += sum(run.cpu for run in recorded)
-            settings = self._settings
-            self._campaign.report(
-                Progress(
-                    phase="held out" if phase == "held out" else "training",
-                    spent=self.made if settings.unit == "runs" else self._wall / settings.workers,
-                    budget=_budget(settings),
-                    runs=self.made,
-                    cpu=self._cpu,
-                    workers=self._campaign.pool.workers,
-                    configurations=len(self._proposed),
-                )
-            )
-
-        runs = self._runs.make(list(wanted.values()), tell)
-        self._costs |= dict(zip(wanted, self._runs.charge(runs).tolist(), strict=True))
+    def _take(self, wanted: Mapping[tuple[str, int], Task]) -> None:
+        runs = self._runner.make(list(wanted.values()))
+        self._costs |= dict(zip(wanted, self._runner.charge(runs).tolist(), strict=True))
 
     def _test(self, names: Mapping[str, None]) -> int:
         """Run the frozen configurations on held-out instances; on how many."""
@@ -528,19 +501,22 @@ class _Study:
             for found in self._configurations.values()
             if found is not None and found.name in names
         }
-        number = len(self._held_out)
+        held_out = self._runner.held_out
+        number = len(held_out)
         while number and not self._affords(number * len(frozen), 1.0):
             number -= 1
-        wanted = {}
-        for place, instance in enumerate(self._held_out[:number]):
-            for name, found in frozen.items():
-                # Seeds of its own for each: what is stated is about independent runs.
-                seed = self._campaign.scenario.run_seed(f"{instance.name} of {name}", 0)
-                task = Task(configuration=found, instance=instance, number=0, seed=seed)
-                wanted[name, -1 - place] = task
-        self._take(wanted, "held out")
+        self._runner.phase = "held out"
+        # Seeds of its own for each: what is stated is about independent runs.
+        self._take(
+            {
+                (name, -1 - place): self._runner.task(found, instance, 0, own_seed=True)
+                for place, instance in enumerate(held_out[:number])
+                for name, found in frozen.items()
+            }
+        )
+        runs, simplified = self._runner.made, list(names)[-1]
         searchlog.note_step(
-            self._campaign.book, 0, runs=self.made, incumbent=list(names)[-1], reason="simplified"
+            self._campaign.book, 0, runs=runs, incumbent=simplified, reason="simplified"
         )
         return number
 

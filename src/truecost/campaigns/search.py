@@ -1,29 +1,28 @@
-"""The loop of a search: propose, decide, run, journal; then run what it chose where it was not
-trained.
+"""The loop of a search: propose, decide, run, journal; then run the choice on held-out instances.
 
-Everything follows from the scenario, the settings and what the runs cost, batch by batch: a search
-that is resumed goes the same way again, with the runs that are in the journal.
+A heat decides when its own runs are done. Workers that would wait meanwhile make runs of another
+heat, which is opened early. Everything follows from the scenario, the settings and the results, in
+the order in which the journal has them: a search that is resumed goes the same way again.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.campaigns.budget import Budget
-from truecost.campaigns.campaign import Campaign, Progress
-from truecost.campaigns.recorded import RecordedRuns, recorded_cell
+from truecost.campaigns.campaign import Campaign
+from truecost.campaigns.recorded import Runner, recorded_cell
 from truecost.errors import TruecostError
 from truecost.journal import searchlog
-from truecost.journal.journal import RunDesign
 from truecost.journal.searchlog import Adopted, Cell, Recorded, Settings
 from truecost.race import policy as race
-from truecost.race.heats import ORDER, Heats
-from truecost.race.policy import Decision, Stretch
+from truecost.race.heats import ORDER, Heat, Heats
+from truecost.race.policy import Cut, Decision, RunOrder, Standing
 from truecost.running.pools.task import Task
-from truecost.runs import Instance
 from truecost.space.learning import SAMPLES, Learner
 from truecost.space.propose import Proposal, propose
 from truecost.space.space import Configuration
@@ -31,20 +30,45 @@ from truecost.space.space import Configuration
 FloatArray = NDArray[np.float64]
 Policy = Callable[..., Decision]
 
-# At most so much of the budget is kept for the held-out instances.
+# The share of the budget that is kept for the held-out instances, at most.
 KEPT = 0.2
-# Of so many of the best configurations neighbours are proposed.
+# Neighbours are proposed of so many of the best configurations.
 PARENTS = 5
+# A heat looks at its costs once for so many workers, and one more may be open for as many.
+WORKERS_PER_HEAT = 4
 # Why a search that truecost 0.2 finished has ended.
 ADOPTED = "it was finished by truecost 0.2"
+SPENT = "the budget is spent"
 
 
 class _Item(NamedTuple):
-    """A run of a batch: whose, at which position of the heat, and what it may cost."""
+    """A run of a heat: of which configuration, in which cell, and what it may cost."""
 
     place: int
-    position: int
+    cell: int
     cap: float = math.inf
+
+
+@dataclass(slots=True, eq=False)
+class _Work:
+    """What an open heat has to run.
+
+    Attributes
+    ----------
+    queue, running, started
+        Runs to start, the number under way, and of all that were queued so far.
+    waiting, cut, places
+        Positions of those that have to pass a cut and run in waves after the queue, the cut, and
+        the configurations of the rows it speaks of.
+    """
+
+    heat: Heat
+    queue: deque[_Item] = field(default_factory=deque)
+    running: int = 0
+    started: int = 0
+    waiting: dict[int, range] = field(default_factory=dict)
+    cut: Cut | None = None
+    places: dict[int, int] = field(default_factory=dict)
 
 
 class Search:
@@ -54,43 +78,36 @@ class Search:
         scenario, book = campaign.scenario, campaign.book
         self._campaign, self._scenario, self._book = campaign, scenario, book
         self.settings, self._policy = settings, policy
-        by_name = {instance.name: instance for instance in scenario.instances}
-        self._training: list[Instance] = [by_name[name] for name in settings.training]
-        self._held_out: list[Instance] = [by_name[name] for name in settings.held_out]
-        book.begin(
-            RunDesign(
-                configurations=(), instances=(*self._training, *self._held_out), runs=settings.runs
-            ),
-            scenario.metric,
-        )
-        self._runs = RecordedRuns(campaign)
+        self.runner = Runner(campaign, settings, self._details)
         self._proposed = searchlog.proposed_in(book)
         default = scenario.space.default().name
         self._start = [first for first in searchlog.start_of(book) if first.name != default]
         low = scenario.metric.range()[0]
-        self._heats = Heats(len(self._training), settings.runs, seed=settings.seed, low=low)
+        training = len(settings.training)
+        self._heats = Heats(training, settings.runs, seed=settings.seed, low=low)
+        self._works = [_Work(heat) for heat in self._heats.open_heats]
+        # Runs under way, and the heats that wait for each.
+        self._flying: dict[Cell, tuple[_Item, list[_Work]]] = {}
         self.configurations: list[Configuration] = []
         self.origins: list[str] = []
-        # Their names, and the parents as of so many runs and an incumbent: found anew for every
-        # proposal, they would cost more the longer a search is.
         self._known: set[str] = set()
+        # The parents as of so many runs and an incumbent: ranking them for every proposal would
+        # cost more the longer a search is.
         self._ranked: tuple[tuple[int, int], list[Configuration]] | None = None
         self._exhausted, self._size = False, scenario.space.size()
-        # What the model of the costs offers in the heat it was made for, and where runs were
-        # stopped at a cap.
+        # The model's offers in the heat it was made for, and runs that were stopped at a cap.
         self._learner = Learner(scenario.space)
         self._offered: tuple[int, int, list[Configuration]] = (0, 0, [])
         self._stopped: list[tuple[int, int, float]] = []
-        # Runs, CPU and wall seconds; of each configuration in training, runs and wall seconds.
-        self.made, self.cpu, self.wall = 0, 0.0, 0.0
-        self._each = np.zeros((16, 2))
+        # Of each configuration in training: runs and wall seconds.
+        self._each: list[tuple[int, float]] = []
+        # The winner of the last heat that is over; the incumbent may still have to defend its place.
+        self._champion: int | None = None
         self.incumbent, self.recommended = 0, 0
-        self._steps = 0
-        self._phase: Literal["training", "held out"] = "training"
-        # What there is to spend now, and the heats that a smaller budget paid.
-        self._amount, self._earlier = settings.budget, 0
-        # Runs on held-out instances, and what they took: nothing that comes after may depend on the
-        # latter.
+        self._steps, self._reason = 0, SPENT
+        # The heats that a smaller budget paid.
+        self._earlier = 0
+        # Runs on held-out instances: how long they took must not decide what is tried next.
         self._tested: dict[Cell, Recorded] = {}
         self.adopted = searchlog.adopted_from(book)
         if self.adopted is not None:
@@ -98,151 +115,314 @@ class Search:
 
     def _adopt(self, adopted: Adopted) -> None:
         """Go on from the runs of truecost 0.2, which had one order of runs for all heats."""
-        settings = self.settings
+        settings, heats = self.settings, self._heats
         made = searchlog.recorded(self._book, adopted)
         leader = searchlog.incumbent_at(self._book, adopted.steps)
-        names = [found.configuration.name for found in self._proposed[: adopted.proposals]]
+        proposals = self._proposed[: adopted.proposals]
+        names = [proposal.configuration.name for proposal in proposals]
         if leader not in names:
             return
-        order = race.schedule(
-            len(self._training), settings.runs, np.random.default_rng([settings.seed, ORDER])
-        )
-        costs, out = list[list[float]](), list[bool]()
-        for found in self._proposed[: adopted.proposals]:
-            row: list[float] = []
-            place, stopped = len(costs), False
-            self.configurations.append(found.configuration)
-            self._known.add(found.configuration.name)
-            self.origins.append(found.origin)
-            self._each = np.vstack([self._each, np.zeros((1, 2))])
+        instances = self.runner.training
+        rng = np.random.default_rng([settings.seed, ORDER])
+        order = race.schedule(len(instances), settings.runs, rng)
+        for proposal in proposals:
+            place = self._enter(proposal, heats.open_heats[0])
             for instance, number in zip(order.instances, order.numbers, strict=True):
-                cell = found.configuration.name, self._training[instance].name, int(number)
+                cell = proposal.configuration.name, instances[instance].name, int(number)
                 if cell not in made:
                     break
-                run = made[cell]
-                self._count(run)
-                self._each[place] += (1, run.wall)
-                stopped = run.cap is not None
-                if stopped:
-                    self._stopped.append(
-                        (place, int(number) * len(self._training) + int(instance), run.cap or 0.0)
-                    )
+                self.runner.count([made[cell]])
+                item = _Item(place, int(number) * len(instances) + int(instance))
+                self._note_run(item, made[cell])
+                if heats.out[place]:
                     break
-                row.append(float(self._runs.charge([run])[0]))
-            costs.append(row)
-            out.append(stopped)
-        cells = order.numbers * len(self._training) + order.instances
-        self.incumbent, self._steps = names.index(leader), adopted.steps
-        self._heats.adopt(cells, costs, out, self.incumbent)
-
-    def _count(self, run: Recorded) -> None:
-        self.made, self.cpu, self.wall = self.made + 1, self.cpu + run.cpu, self.wall + run.wall
+        self.incumbent = self._champion = names.index(leader)
+        self._steps = adopted.steps
+        heats.open(float(heats.made), self._champion, closes=heats.open_heats[0])
+        self._works = [_Work(heat) for heat in heats.open_heats]
 
     # ---- the search ------------------------------------------------------------------------------
 
-    @property
-    def budget(self) -> Budget:
-        """What there is to spend."""
-        return Budget(amount=self._amount, unit=self.settings.unit)
-
     def spend(self, amount: float, *, judged: bool = False) -> tuple[str, str | None]:
-        """Search with so much in all, and judge; why it ended, and why it could not be judged.
+        """Search with this budget in all, and judge; why it ended, and why it could not be judged.
 
         What was `judged` before the search was adopted is only looked at again.
         """
-        self._amount, self._earlier, self._phase = amount, len(self._heats.granted), "training"
+        self.runner.amount, self._earlier = amount, len(self._heats.granted)
+        self.runner.phase = "training"
         return ADOPTED if judged else self.train(), self.judge(again=judged)
 
     def train(self) -> str:
         """Search until the budget's part for it is spent or the policy has enough; why it ended."""
+        workers = self.settings.workers
+        # A few more than there are workers, so that none waits for us between two runs.
+        most, self._reason = workers + workers // 8, SPENT
         while True:
-            left = self._left(self._training_budget())
-            decision = self._policy(
-                self._heats.standing(self._earlier),
-                self._heats.order,
-                runs_left=max(0.0, left),
-                proposals_left=self._proposals_left(),
-                at_least=self.settings.workers,
-                capping=self._can_cap(),
-                pace=race.LEARNING,
-            )
-            rows = self._heats.members
-            leader = None if decision.incumbent is None else rows[decision.incumbent]
+            while len(self._flying) < most and (item := self._next_item()) is not None:
+                self._start_run(*item)
+            if not self._flying:
+                self._spend_rest()
+                return self._reason
+            self._take(*self.runner.next())
+
+    def _next_item(self) -> tuple[_Work, _Item] | None:
+        """A run to start now, if there is any: of the heat that was opened first."""
+        while True:
+            for work in self._works:
+                if work.queue:
+                    return work, work.queue.popleft()
+            idle = next((work for work in self._works if not work.running), None)
+            if idle is not None:
+                self._advance(idle)
+            elif not self._open_early():
+                return None
+
+    def _start_run(self, work: _Work, item: _Item) -> None:
+        if self._heats.knows(item.place, item.cell) or self._heats.out[item.place]:
+            return
+        task = self._task(item)
+        work.running += 1
+        waiting = self._flying.setdefault(recorded_cell(task), (item, []))[1]
+        waiting.append(work)
+        if len(waiting) == 1:
+            self.runner.start(task)
+
+    def _task(self, item: _Item) -> Task:
+        instance, number = self._heats.run_of(item.cell)
+        cutoff = self._scenario.metric.cutoff or math.inf
+        return self.runner.task(
+            self.configurations[item.place],
+            self.runner.training[instance],
+            number,
+            cap=item.cap if item.cap < cutoff else None,
+        )
+
+    def _take(self, task: Task, run: Recorded) -> None:
+        item, works = self._flying.pop(recorded_cell(task))
+        for work in works:
+            work.running -= 1
+        self._note_run(item, run)
+
+    def _note_run(self, item: _Item, run: Recorded) -> None:
+        """Enter a run; a configuration that costs more than it may is out."""
+        runs, wall = self._each[item.place]
+        self._each[item.place] = runs + 1, wall + run.wall
+        if self._heats.out[item.place]:
+            return
+        cost = float(self.runner.charge([run])[0])
+        self._heats.out[item.place] = math.isnan(cost) or cost > item.cap
+        if math.isnan(cost):
+            self._stopped.append((item.place, item.cell, run.cap or 0.0))
+        else:
+            self._heats.note(item.place, item.cell, cost)
+
+    # ---- decisions -------------------------------------------------------------------------------
+
+    def _advance(self, work: _Work) -> None:
+        """Queue the next runs of a heat that has none under way, or close it."""
+        if work.waiting:
+            self._queue_wave(work)
+            return
+        left = self._left_for(work)
+        rows, exhausted = work.heat.members, self._exhausted
+        standing = self._heats.standing(work.heat, self._earlier)
+        decision = self._decide(standing, work.heat.order, left)
+        leader = None if decision.incumbent is None else rows[decision.incumbent]
+        if len(self._works) == 1 or self._champion is None:
             self.incumbent = leader or 0
-            if decision.grant is not None:
-                self._heats.open(decision.grant, leader)
-            self._note(decision.reason)
-            if left < 1:
-                return "the budget is spent"
-            exhausted = self._exhausted
-            places, taken = self._taken(rows, (*decision.batch, *decision.then), math.floor(left))
-            if taken:
-                self._run(taken, decision, places)
-            elif self._exhausted == exhausted:
-                return decision.reason
+        opens = decision.grant is not None
+        if opens and not self._settle(work, leader):
+            return
+        if decision.grant is not None:
+            heat = self._heats.open(decision.grant, self._champion, closes=work.heat)
+            self._works[self._works.index(work)] = work = _Work(heat)
+        self._note(decision.reason)
+        if left >= 1 and self._queue(work, rows, decision, math.floor(left)):
+            return
+        self._reason = decision.reason if left >= 1 else SPENT
+        if self._exhausted == exhausted and (opens or self._settle(work, leader)):
+            self._heats.close(work.heat)
+            self._works.remove(work)
+
+    def _decide(self, standing: Standing, order: RunOrder, left: float) -> Decision:
+        return self._policy(
+            standing,
+            order,
+            runs_left=max(0.0, left),
+            proposals_left=self._proposals_left(),
+            at_least=-(-self.settings.workers // WORKERS_PER_HEAT),
+            capping=self._can_cap(),
+            pace=race.LEARNING,
+        )
+
+    def _settle(self, work: _Work, leader: int | None) -> bool:
+        """Make the winner of a heat the champion; False if it first has to meet the one that
+        another heat found meanwhile.
+        """
+        champion, defender = self._champion, work.heat.incumbent
+        if leader is None or leader == champion:
+            return True
+        if champion is None or champion == defender:
+            self._champion = self.incumbent = leader
+        elif leader != defender and self._left_for(work) > race.FIRST_TEST:
+            self._heats.close(work.heat)
+            grant = 2.0 * self._heats.count(champion)
+            heat = self._heats.play_off(grant, champion, [leader])
+            self._works[self._works.index(work)] = work = _Work(heat)
+            cells = heat.cells[heat.count(leader) : race.FIRST_TEST].tolist()
+            work.queue.extend(_Item(leader, cell) for cell in cells)
+            return False
+        else:
+            self.incumbent = champion
+        return True
+
+    def _open_early(self) -> bool:
+        """Open another heat while others wait for runs, if workers are free; whether it has runs."""
+        workers, heats = self.settings.workers, self._heats
+        busy = len(self._flying) >= workers or len(self._works) > workers // WORKERS_PER_HEAT
+        if not heats.granted or (self._works and busy):
+            return False
+        left, champion = self._left_for(None), self._champion
+        rows = [] if champion is None else [champion]
+        standing = Standing(
+            costs=np.array([heats.costs(place) for place in rows]).reshape(len(rows), -1),
+            out=np.zeros(len(rows), dtype=bool),
+            heats=np.full(len(rows), -1),
+            granted=heats.granted,
+            incumbent=0 if rows else None,
+            earlier=self._earlier,
+            made=heats.made,
+        )
+        decision = self._decide(standing, heats.order_of(champion), left)
+        if decision.grant is None or left < 1:
+            return False
+        work = _Work(heats.open(decision.grant, champion))
+        self._works.append(work)
+        self._note(decision.reason)
+        return self._queue(work, rows, decision, math.floor(left))
+
+    def _queue(self, work: _Work, rows: Sequence[int], decision: Decision, allowed: int) -> bool:
+        """Queue the runs of a decision as far as the budget goes, and propose its new
+        configurations; whether there are any.
+
+        A decision speaks of rows: `rows` has the configurations of the known ones.
+        """
+        places, noted = dict(enumerate(rows)), len(self._proposed)
+        work.cut, work.places = decision.cut, places
+        for stretch in (*decision.batch, *decision.then):
+            stop = min(stretch.stop, stretch.start + allowed)
+            if stop <= stretch.start:
+                continue
+            if stretch.configuration >= len(rows):
+                if not self._propose(work.heat):
+                    continue
+                places[stretch.configuration] = len(self.configurations) - 1
+            place = places[stretch.configuration]
+            if stretch.start != work.heat.count(place):
+                raise TruecostError(
+                    f"expected a stretch that goes on where a configuration stands, got {stretch}."
+                )
+            allowed -= stop - stretch.start
+            work.started += stop - stretch.start
+            if stretch in decision.then:
+                work.waiting[place] = range(stretch.start, stop)
+            else:
+                cells = work.heat.cells[stretch.start : stop].tolist()
+                work.queue.extend(_Item(place, cell) for cell in cells)
+        if len(self._proposed) > noted:
+            searchlog.note_proposals(self._book, noted, self._proposed[noted:])
+        return bool(work.queue or work.waiting)
+
+    def _queue_wave(self, work: _Work) -> None:
+        """Queue the next runs of those that have to pass a cut.
+
+        How many must depend on nothing that another machine, or another day, would do otherwise.
+        """
+        heat, cut, waiting = work.heat, work.cut, work.waiting
+        if cut is None:
+            raise TruecostError("expected a cut for those that run after the batch, got none.")
+        known = np.full((max(cut.contenders, default=-1) + 1, cut.stop), np.nan)
+        rows = [row for row in cut.contenders if work.places.get(row) in heat.rows]
+        known[rows] = heat.first_costs([work.places[row] for row in rows], cut.stop)
+        limit = cut.limit(known)
+        width = -(-self.settings.workers // len(waiting))
+        for place, positions in waiting.items():
+            allowed = limit - heat.total(place)
+            # A run costs more than nothing: who may not spend anything is out without one.
+            self._heats.out[place] |= allowed <= 0
+            if not self._heats.out[place]:
+                cells = heat.cells[positions[:width]].tolist()
+                work.queue.extend(_Item(place, cell, allowed) for cell in cells)
+        work.waiting = {
+            place: positions[width:]
+            for place, positions in waiting.items()
+            if len(positions) > width and not self._heats.out[place]
+        }
+
+    def _spend_rest(self) -> None:
+        """Give the last runs, too few for another heat, to the incumbent."""
+        left = math.floor(self._left(self._training_budget()))
+        if self.settings.unit != "runs" or self._champion is None or not self._proposals_left():
+            return
+        heat = self._heats.play_off(0.0, self._champion, [])
+        self._heats.close(heat)
+        begin = heat.count(self._champion)
+        cells = heat.cells[begin : begin + max(left, 0)].tolist()
+        items = [_Item(self._champion, cell) for cell in cells]
+        made = self.runner.make([self._task(item) for item in items])
+        for item, run in zip(items, made, strict=True):
+            self._note_run(item, run)
+
+    # ---- the budget ------------------------------------------------------------------------------
 
     def _training_budget(self) -> float:
         """The budget without what is kept for the held-out instances, no more than they can use."""
-        most = 2.0 * len(self._held_out) * self.settings.runs
-        kept = KEPT * self._amount
+        most = 2.0 * len(self.runner.held_out) * self.settings.runs
+        kept = KEPT * self.runner.amount
         if self.settings.unit == "runs":
-            return self._amount - min(math.floor(kept), most)
-        mean = self._mean_wall() / self.settings.workers if self.made else math.inf
-        return self._amount - (min(kept, most * mean) if most else 0.0)
+            # Whole pairs, and whole rounds where there are several.
+            whole = 2 * len(self.runner.held_out) if kept >= 2 * len(self.runner.held_out) else 2
+            return self.runner.amount - min(kept // max(whole, 1) * whole, most)
+        mean = self._mean_wall() / self.settings.workers if self.runner.made else math.inf
+        return self.runner.amount - (min(kept, most * mean) if most else 0.0)
 
     def _mean_wall(self) -> float:
-        """What a training run took, in wall seconds."""
+        """The mean wall time of a training run, in seconds."""
         tested = sum(run.wall for run in self._tested.values())
-        return (self.wall - tested) / (self.made - len(self._tested))
+        return (self.runner.wall - tested) / (self.runner.made - len(self._tested))
 
     def _left(self, budget: float, mean: float | None = None) -> float:
         """How many more runs, of so many wall seconds on average, fit into a budget."""
-        settings = self.settings
+        settings, runner = self.settings, self.runner
         if settings.unit == "runs":
-            return budget - self.made
+            return budget - runner.made
         # Runs on held-out instances count as training runs do: how long they took must not decide
         # what is tried next.
-        wall = self.made * self._mean_wall() if self._tested else self.wall
+        wall = runner.made * self._mean_wall() if self._tested else runner.wall
         worker_seconds = budget * settings.workers - wall
-        if mean is None and not self.made:
+        if mean is None and not runner.made:
             # Nothing is known yet: the default's first run is made in any case, and no more than
             # surely fit.
             return max(1.0, worker_seconds / (self._scenario.limits.wall or worker_seconds))
         mean = self._mean_wall() if mean is None else mean
         return worker_seconds / max(mean, 1e-6)
 
+    def _left_for(self, work: _Work | None) -> float:
+        """The runs a heat, or a new one, may still use: without those under way and those that
+        other heats were granted.
+        """
+        left = self._left(self._training_budget()) - len(self._flying)
+        for other in self._works:
+            left -= len(other.queue) + sum(map(len, other.waiting.values()))
+            if other is not work:
+                left -= max(0.0, other.heat.grant - other.started)
+        return left
+
     def _note(self, reason: str) -> None:
         name = self.configurations[self.incumbent].name if self.configurations else None
-        searchlog.note_step(self._book, self._steps, runs=self.made, incumbent=name, reason=reason)
+        runs = self.runner.made
+        searchlog.note_step(self._book, self._steps, runs=runs, incumbent=name, reason=reason)
         self._steps += 1
-
-    def _taken(
-        self, rows: Sequence[int], batch: Sequence[Stretch], allowed: int
-    ) -> tuple[dict[int, int], list[Stretch]]:
-        """The batch as far as the budget goes, its new configurations proposed.
-
-        A decision speaks of rows; the first result has the configuration of each, the stretches
-        have configurations.
-        """
-        places, taken, noted = dict(enumerate(rows)), [], len(self._proposed)
-        for stretch in batch:
-            stop = min(stretch.stop, stretch.start + allowed)
-            if stop <= stretch.start:
-                continue
-            if stretch.configuration >= len(rows):
-                if not self._propose():
-                    continue
-                places[stretch.configuration] = len(self.configurations) - 1
-            place = places[stretch.configuration]
-            if stretch.start != self._heats.count(place):
-                raise TruecostError(
-                    f"expected a stretch that goes on where a configuration stands, got {stretch}."
-                )
-            allowed -= stop - stretch.start
-            taken.append(Stretch(configuration=place, start=stretch.start, stop=stop))
-        if len(self._proposed) > noted:
-            searchlog.note_proposals(self._book, noted, self._proposed[noted:])
-        return places, taken
 
     def _can_cap(self) -> bool:
         """Only where a cost is a time that we measure does a run that is stopped early still say
@@ -255,8 +435,8 @@ class Search:
     def _proposals_left(self) -> float:
         return 0.0 if self._exhausted else max(0.0, self._size - len(self.configurations))
 
-    def _propose(self) -> bool:
-        """One more configuration; whether there is one."""
+    def _propose(self, heat: Heat) -> bool:
+        """One more configuration, in a heat; whether there is one."""
         if self._exhausted:
             return False
         number = len(self.configurations)
@@ -281,13 +461,15 @@ class Search:
             return False
         if number == len(self._proposed):
             self._proposed.append(found)
-        self.configurations.append(found.configuration)
-        self._known.add(found.configuration.name)
-        self.origins.append(found.origin)
-        self._heats.enter()
-        if number == len(self._each):
-            self._each = np.concatenate([self._each, np.zeros_like(self._each)])
+        self._enter(found, heat)
         return True
+
+    def _enter(self, proposal: Proposal, heat: Heat) -> int:
+        self.configurations.append(proposal.configuration)
+        self._known.add(proposal.configuration.name)
+        self.origins.append(proposal.origin)
+        self._each.append((0, 0.0))
+        return self._heats.enter(heat)
 
     def _offer(self) -> Configuration | None:
         """The next configuration that the model offers, which learns before every heat; None if it
@@ -316,12 +498,9 @@ class Search:
 
     def _share(self) -> float:
         """How much of the budget for training is spent."""
-        settings = self.settings
-        spent = (
-            self.made
-            if settings.unit == "runs" or not self.made
-            else self.made * self._mean_wall() / settings.workers
-        )
+        made = self.runner.made
+        in_runs = self.settings.unit == "runs" or not made
+        spent = made if in_runs else made * self._mean_wall() / self.settings.workers
         return min(1.0, spent / max(self._training_budget(), 1e-9))
 
     def _parents(self) -> list[Configuration]:
@@ -339,122 +518,18 @@ class Search:
             self._ranked = moment, [self.configurations[place] for place in ranked]
         return self._ranked[1]
 
-    # ---- runs ------------------------------------------------------------------------------------
+    # ---- results ---------------------------------------------------------------------------------
 
-    def _run(self, taken: Sequence[Stretch], decision: Decision, places: Mapping[int, int]) -> None:
-        """All runs of a decision: the batch at once, then, in waves, those who have to pass a cut.
-
-        How large a wave is must depend on nothing that another machine, or another day, would do
-        otherwise.
-        """
-        later = {places.get(each.configuration) for each in decision.then}
-        self._run_wave(
-            [
-                _Item(each.configuration, position)
-                for each in taken
-                if each.configuration not in later
-                for position in range(each.start, each.stop)
-            ]
-        )
-        waiting = {
-            each.configuration: range(each.start, each.stop)
-            for each in taken
-            if each.configuration in later
-        }
-        cut = decision.cut
-        while cut is not None and waiting:
-            known = np.full((max(cut.contenders, default=-1) + 1, cut.stop), np.nan)
-            rows = [row for row in cut.contenders if row in places]
-            known[rows] = self._heats.first_costs([places[row] for row in rows], cut.stop)
-            limit = cut.limit(known)
-            width = -(-self.settings.workers // len(waiting))
-            wave = []
-            for place, positions in waiting.items():
-                allowed = limit - self._heats.total(place)
-                # A run costs more than nothing: who may not spend anything is out without one.
-                self._heats.out[place] |= allowed <= 0
-                wave += [
-                    _Item(place, position, allowed)
-                    for position in positions[:width]
-                    if not self._heats.out[place]
-                ]
-            self._run_wave(wave)
-            rest = {
-                place: positions[width:]
-                for place, positions in waiting.items()
-                if not self._heats.out[place]
-            }
-            waiting = {place: positions for place, positions in rest.items() if positions}
-
-    def _run_wave(self, wave: Sequence[_Item]) -> None:
-        """These runs at once; who costs more than it may is out, and so is what comes after."""
-        if not wave:
-            return
-        heats, made = self._heats, self._make([self._task(item) for item in wave])
-        for item, run, cost in zip(wave, made, self._runs.charge(made), strict=True):
-            self._each[item.place] += (1, run.wall)
-            if heats.out[item.place]:
-                continue
-            heats.out[item.place] = math.isnan(cost) or cost > item.cap
-            if math.isnan(cost):
-                cell = heats.cell_at(item.position)
-                self._stopped.append((item.place, cell, item.cap))
-            else:
-                heats.note(item.place, cost)
-
-    def _task(self, item: _Item) -> Task:
-        instance, number = self._heats.run_at(item.position)
-        cutoff = self._scenario.metric.cutoff or math.inf
-        return self._run_of(
-            self.configurations[item.place],
-            self._training[instance],
-            number,
-            item.cap if item.cap < cutoff else None,
-        )
-
-    def _run_of(
-        self, configuration: Configuration, instance: Instance, number: int, cap: float | None
-    ) -> Task:
-        seed = self._scenario.run_seed(instance.name, number)
-        return Task(
-            configuration=configuration, instance=instance, number=number, seed=seed, cap=cap
-        )
-
-    def _make(self, tasks: Sequence[Task]) -> list[Recorded]:
-        """What these runs came to: from the journal, else made now."""
-        runs, wall, cpu = self.made, self.wall, self.cpu
-
-        def tell(recorded: list[Recorded]) -> None:
-            nonlocal runs, wall, cpu
-            runs += len(recorded)
-            wall += sum(run.wall for run in recorded)
-            cpu += sum(run.cpu for run in recorded)
-            self._tell(runs, wall, cpu)
-
-        made = self._runs.make(tasks, tell)
-        for run in made:
-            self._count(run)
-        return made
-
-    def _tell(self, runs: int, wall: float, cpu: float) -> None:
-        if not self._campaign.watched:
-            return
+    def _details(self) -> dict[str, Any]:
+        """What the progress of a search shows."""
         cost, error = self.training_cost()
-        in_runs = self.settings.unit == "runs"
-        self._campaign.report(
-            Progress(
-                phase=self._phase,
-                spent=runs if in_runs else wall / self.settings.workers,
-                budget=self.budget,
-                runs=runs,
-                cpu=cpu,
-                workers=self._campaign.pool.workers,
-                configurations=len(self.configurations),
-                incumbent=self.configurations[self.incumbent].name if self.configurations else None,
-                estimate=cost,
-                standard_error=error,
-            )
-        )
+        name = self.configurations[self.incumbent].name if self.configurations else None
+        return {
+            "configurations": len(self.configurations),
+            "incumbent": name,
+            "estimate": cost,
+            "standard_error": error,
+        }
 
     def training_cost(self) -> tuple[float, float]:
         """The mean of the incumbent's instance means, and its standard error over instances."""
@@ -475,25 +550,26 @@ class Search:
         error; the default otherwise.
         """
         self._campaign.refuse_failures()
-        self._phase, self.recommended = "held out", self.incumbent
-        if not self._held_out:
+        self.runner.phase, self.recommended = "held out", self.incumbent
+        if not self.runner.held_out:
             return "the scenario has one instance, and it was trained on; give it more to have some held out"
         places = sorted({0, self.incumbent})
-        own = self._each[places].sum(axis=0)
-        fitting = math.floor(self._left(self._amount, own[1] / max(own[0], 1)) / len(places))
-        instances = self._held_out[: max(0, fitting)]
+        runs, wall = np.sum([self._each[place] for place in places], axis=0).tolist()
+        left = self._left(self.runner.amount, wall / max(runs, 1))
+        fitting = math.floor(left / len(places))
+        instances = self.runner.held_out[: max(0, fitting)]
         if not instances:
             return "the budget left no runs for the instances held out; give a larger one"
         rounds = min(self.settings.runs, fitting // len(instances))
         tasks = [
-            self._run_of(self.configurations[place], instance, number, None)
+            self.runner.task(self.configurations[place], instance, number)
             for number in range(rounds)
             for instance in instances
             for place in places
         ]
         new = [task for task in tasks if recorded_cell(task) not in self._tested]
-        self._tested |= dict(zip(map(recorded_cell, new), self._make(new), strict=True))
-        charged = self._runs.charge([self._tested[recorded_cell(task)] for task in tasks])
+        self._tested |= dict(zip(map(recorded_cell, new), self.runner.make(new), strict=True))
+        charged = self.runner.charge([self._tested[recorded_cell(task)] for task in tasks])
         means = charged.reshape(rounds, len(instances), len(places)).mean(axis=0)
         self.recommended = self.incumbent if _favoured(means[:, 0] - means[:, -1]) else 0
         if not again:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from truecost.campaigns.campaign import Progress
     from truecost.campaigns.configure import Configured
     from truecost.running.scenario import Scenario
+    from truecost.space.space import Configuration
 
 # At most this many parameters that differ from the default are listed.
 MOST_PARAMETERS = 12
@@ -54,7 +55,10 @@ def configure(
     delta: Delta = 0.05,
     start: Annotated[
         Path | None,
-        option("A file of configurations to try first: csv, JSON or a table of irace."),
+        option(
+            "Configurations to try first: a file (csv, JSON, a table of irace), or the best of a "
+            "log or journal of an earlier search."
+        ),
     ] = None,
     seed: Annotated[int | None, option(f"{SEED}; the scenario's if not given.", min=0)] = None,
     quiet: Quiet = False,
@@ -72,19 +76,41 @@ def configure(
     """
     from truecost.campaigns import configure as configuring
     from truecost.campaigns.budget import Budget
-    from truecost.space.listed import read_configurations
 
     asked = None if budget is None else Budget.parse(budget)
     read = read_scenario(scenario, quiet)
     path = journal_path(journal, read.name, "-configure")
     if not quiet and not json and asked is not None:
         _announce(read, path, asked, pool)
-    first = [] if start is None else read_configurations(start, read.space)
+    first = [] if start is None else _starting(start, read)
     with campaign(pool, quiet=quiet, note=_state) as execution:
         configured = configuring.configure(
             read, path, budget=asked, runs=runs, delta=delta, seed=seed, start=first, **execution
         )
     answer(json, lambda: _data(configured, path), lambda: _print(configured, read, path, scenario))
+
+
+def _starting(path: Path, scenario: "Scenario") -> "list[Configuration]":
+    """The configurations of a file, or the best ones of a log."""
+    from truecost.campaigns.configure import best_of
+    from truecost.errors import InputError
+    from truecost.importers.detect import import_runs
+    from truecost.space.listed import read_configurations
+
+    listed: InputError | None = None
+    if path.is_file():
+        try:
+            return read_configurations(path, scenario.space)
+        except InputError as error:
+            listed = error
+    try:
+        log = import_runs(path)
+    except InputError as error:
+        raise listed or error from error
+    try:
+        return best_of(log, scenario.space)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
 
 
 def _announce(scenario: "Scenario", path: Path, budget: "Budget", pool: Pool) -> None:

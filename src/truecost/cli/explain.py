@@ -153,7 +153,7 @@ def _change(change: "Change") -> dict[str, Any]:
 def _text(change: dict[str, Any]) -> str:
     """A change in words, as `restart: 100 → 20`."""
     return ", ".join(
-        f"{name}: {change['default'].get(name, '–')} → {change['winner'].get(name, '–')}"
+        f"{name}: {change['default'].get(name, '–')} → {change['incumbent'].get(name, '–')}"
         for name in change["names"]
     )
 
@@ -170,8 +170,8 @@ def _data(explanation: "Explanation", scenario: "Scenario", path: Path) -> dict[
     statements = {
         name: None if assessment is None else assessment.to_dict("comparison", "statements")
         for name, assessment in (
-            ("winner_against_default", explanation.against_default),
-            ("simplified_against_winner", explanation.against_winner),
+            ("incumbent_against_default", explanation.against_default),
+            ("simplified_against_incumbent", explanation.against_incumbent),
         )
     }
     return {
@@ -187,7 +187,7 @@ def _data(explanation: "Explanation", scenario: "Scenario", path: Path) -> dict[
         "training": {
             "runs": explanation.training_runs,
             "default": explanation.default_cost,
-            "winner": explanation.winner_cost,
+            "incumbent": explanation.incumbent_cost,
             "simplified": explanation.simplified_cost,
         },
         "simplified": {
@@ -195,7 +195,7 @@ def _data(explanation: "Explanation", scenario: "Scenario", path: Path) -> dict[
             "arguments": _arguments(scenario, explanation.simplified),
         },
         "held_out_instances": explanation.held_out,
-        "costs_more_than_winner_at_most": explanation.most_more,
+        "costs_more_than_incumbent_at_most": explanation.most_more,
         "delta": explanation.delta,
         "runs": explanation.runs,
         **statements,
@@ -206,7 +206,7 @@ def _print(explanation: "Explanation", scenario: "Scenario", unit: str | None) -
     undone = len(explanation.changes) - len(explanation.kept)
     print_line(
         f"{undone:,} of {counted(len(explanation.changes), 'change')} of the winner can be undone: "
-        f"in training it costs {number(explanation.winner_cost)} with all of them and "
+        f"in training it costs {number(explanation.incumbent_cost)} with all of them and "
         f"{number(explanation.simplified_cost)} with "
         f"{counted(len(explanation.kept), 'change')}; the default costs "
         f"{number(explanation.default_cost)}.",
@@ -246,7 +246,7 @@ def _print_held_out(explanation: "Explanation") -> None:
     )
     verdict = "is shown to be better" if better.better else "is not shown to be better"
     print_line(f"* the winner {verdict} than the default;", "good" if better.better else "open")
-    if explanation.against_winner is None:
+    if explanation.against_incumbent is None:
         print_line("* the simplified configuration is the winner itself.")
     elif explanation.most_more is None:
         print_line("* how much more the simplified configuration costs is not bounded.", "open")
@@ -267,5 +267,5 @@ def _draw(explanation: "Explanation", path: Path, unit: str | None) -> None:
         )
         for step in explanation.path
     ]
-    data = figures.waterfall_data(explanation.default_cost, steps, explanation.winner_cost)
+    data = figures.waterfall_data(explanation.default_cost, steps, explanation.incumbent_cost)
     figures.save(figures.waterfall_chart(data, unit=unit or "cost"), path)

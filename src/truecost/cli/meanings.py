@@ -91,9 +91,9 @@ MEANINGS = {
     "path": "From the default to the simplified configuration, change by change.",
     "simplified": "The incumbent without the changes that can be undone.",
     "held_out_instances": "On how many instances nobody tuned on both were run.",
-    "costs_more_than_winner_at_most": "The limit of what simplifying costs.",
-    "winner_against_default": "The incumbent compared with the default on held-out instances.",
-    "simplified_against_winner": "The simplified configuration compared with the incumbent.",
+    "costs_more_than_incumbent_at_most": "The limit of what simplifying costs.",
+    "incumbent_against_default": "The incumbent compared with the default on held-out instances.",
+    "simplified_against_incumbent": "The simplified configuration compared with the incumbent.",
     "guess": "With --guess: the changes by their importance in the search's model.",
     "certificates_missed": "How many certificates did not hold, at each budget.",
 }

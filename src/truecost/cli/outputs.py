@@ -449,7 +449,7 @@ def _explain(answer: Any) -> dict[str, Any]:
         "TrainingCosts",
         runs=(int, "Runs made for them."),
         default=(float, "Of the default."),
-        winner=(float, "Of the incumbent."),
+        incumbent=(float, "Of the incumbent."),
         simplified=(float, "Of the simplified configuration."),
     )
     simplified = keys(
@@ -465,11 +465,11 @@ def _explain(answer: Any) -> dict[str, Any]:
         "training": costs,
         "simplified": simplified,
         "held_out_instances": int,
-        "costs_more_than_winner_at_most": float | None,
+        "costs_more_than_incumbent_at_most": float | None,
         "delta": float,
         "runs": int,
-        "winner_against_default": answer | None,
-        "simplified_against_winner": answer | None,
+        "incumbent_against_default": answer | None,
+        "simplified_against_incumbent": answer | None,
         "guess": list[record(Change, title="Guess", names=list[str], importance=float)],  # type: ignore[misc]
     }
 

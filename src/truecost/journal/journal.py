@@ -382,9 +382,10 @@ class Journal:
                 outcome = run.outcome
                 table, column = ("runs", "status") if outcome.cap is None else ("capped", "cap")
                 connection.execute(
-                    f"INSERT INTO {table} (configuration, instance, number, seed, {column}, cpu, wall, memory,"  # noqa: S608
-                    " exit_code, time, value, detail, machine, ended) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    f"INSERT INTO {table} (id, configuration, instance, number, seed, {column}, cpu, wall, memory,"  # noqa: S608
+                    " exit_code, time, value, detail, machine, ended) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
+                        self._next_id(connection),
                         self._id("configurations", run.configuration),
                         self._id("instances", run.instance),
                         run.number,
@@ -402,6 +403,13 @@ class Journal:
                     ),
                 )
                 self._keep_output(connection, run)
+
+    def _next_id(self, connection: sqlite3.Connection) -> int:
+        """One sequence for runs and capped runs: a search is resumed in the order of both."""
+        query = "SELECT coalesce(max(id), 0) FROM runs"
+        if self.kind in SEARCHES:
+            query = f"SELECT max(({query}), (SELECT coalesce(max(id), 0) FROM capped))"  # noqa: S608
+        return 1 + int(connection.execute(query).fetchone()[0])
 
     def _keep_output(self, connection: sqlite3.Connection, run: Run) -> None:
         """Keep what a failed run printed, as long as there is room."""

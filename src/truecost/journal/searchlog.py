@@ -171,32 +171,22 @@ def extend(journal: Journal, number: int, budget: float) -> None:
 
 
 def recorded(journal: Journal, until: Adopted | None = None) -> dict[Cell, Recorded]:
-    """All runs there are, or those up to a point, by configuration, instance and number; those
-    aborted are to be done again.
+    """All runs there are, or those up to a point, by configuration, instance and number, in the
+    order in which they were written; those aborted are to be done again.
     """
     query = (
-        "SELECT c.name, i.name, r.number, {status}, r.cpu, r.wall, r.time, r.value, {cap} FROM {table} r"
-        " JOIN configurations c ON c.id = r.configuration JOIN instances i ON i.id = r.instance"
-        " WHERE {status} <> ? AND r.id <= ?"
+        "SELECT r.id, c.name, i.name, r.number, {status}, r.cpu, r.wall, r.time, r.value, {cap}"
+        " FROM {table} r JOIN configurations c ON c.id = r.configuration"
+        " JOIN instances i ON i.id = r.instance WHERE {status} <> ? AND r.id <= ?"
     )
-    everything = 2**63 - 1
+    last = (2**63 - 1,) * 2 if until is None else (until.runs, until.capped)
+    tables = (("runs", "r.status", "NULL"), ("capped", str(int(Status.CENSORED)), "r.cap"))
+    rows: list[Any] = []
     with journal.transaction(reading=True) as connection:
-        rows = [
-            row
-            for table, status, cap, last in (
-                ("runs", "r.status", "NULL", everything if until is None else until.runs),
-                (
-                    "capped",
-                    str(int(Status.CENSORED)),
-                    "r.cap",
-                    everything if until is None else until.capped,
-                ),
-            )
-            for row in connection.execute(
-                query.format(table=table, status=status, cap=cap), (int(Status.ABORTED), last)
-            )
-        ]
-    return {row[:3]: Recorded(*row[3:]) for row in rows}
+        for (table, status, cap), most in zip(tables, last, strict=True):
+            text = query.format(table=table, status=status, cap=cap)
+            rows += connection.execute(text, (int(Status.ABORTED), most))
+    return {row[1:4]: Recorded(*row[4:]) for row in sorted(rows, key=lambda row: row[0])}
 
 
 def proposed_in(journal: Journal) -> list[Proposal]:

@@ -1,12 +1,12 @@
-"""Who has run where, heat by heat: every heat has an order of runs of its own.
+"""The runs of a race, heat by heat; every heat has an order of runs of its own.
 
-With one order for a whole search, its first run, one instance with one seed, would filter every
-proposal of every heat. Here each heat begins with the runs that the incumbent has, shuffled, so
-that comparisons stay paired, and goes on with new ones. Rounds stay even: every prefix of an order
-is S* for those who are compared on it (Theorem 1).
+With one order for a whole search, its first run (one instance, one seed) would filter every
+proposal of every heat. Here each heat begins with the incumbent's runs, shuffled, so that
+comparisons stay paired, and goes on with new ones. Rounds stay even: every prefix of an order is S*
+for those compared on it (Theorem 1).
 
-What is kept is proportional to the runs made, not to instances × configurations, and a decision
-looks at the contenders of one heat only.
+Several heats may be open at once, so that workers that wait for the last run of one heat make runs
+of the next. Memory is proportional to the runs made, and a decision looks at one heat only.
 """
 
 import math
@@ -43,13 +43,44 @@ def heat_order(instances: int, runs: int, done: IntArray, rng: np.random.Generat
     return cells[np.argsort(rounds, kind="stable")]
 
 
+class Heat:
+    """An open heat: its order of runs, and the costs of its members on the first of them."""
+
+    def __init__(self, cells: IntArray, instances: int, incumbent: int | None) -> None:
+        self.cells, self.incumbent, self.grant = cells, incumbent, 0.0
+        self.order = RunOrder(instances=cells % instances, numbers=cells // instances)
+        # Configurations in the order of entry, with their costs at positions 0, 1, …
+        self.rows: dict[int, list[float]] = {}
+
+    @property
+    def members(self) -> list[int]:
+        """The configurations, in the order of the rows of `Heats.standing`."""
+        return list(self.rows)
+
+    def count(self, place: int) -> int:
+        """The number of positions, from the first, at which a member has a cost."""
+        return len(self.rows[place])
+
+    def total(self, place: int) -> float:
+        """The sum of a member's costs at these positions."""
+        return math.fsum(self.rows[place])
+
+    def first_costs(self, places: Sequence[int], stop: int) -> FloatArray:
+        """(n, stop): the first costs of members, NaN where there is none."""
+        table = np.full((len(places), stop), np.nan)
+        for row, place in zip(table, places, strict=True):
+            known = self.rows[place][:stop]
+            row[: len(known)] = known
+        return table
+
+
 class Heats:
     """The runs of a race. Configurations are numbered in the order in which they enter.
 
     Parameters
     ----------
     instances, runs
-        How many instances there are, and the most runs on each.
+        The number of instances, and the most runs on each.
     seed
         What orders are drawn from.
     low
@@ -58,105 +89,115 @@ class Heats:
 
     def __init__(self, instances: int, runs: int, *, seed: int, low: float = 0.0) -> None:
         self._instances, self._runs, self._seed, self._low = instances, runs, seed, low
-        # Of each heat the cells in order, as far as anybody ran them once it is over. The first is
-        # open from the start, for policies that know no heats.
-        self._orders = [self._drawn(np.empty(0, dtype=np.int64), 0)]
-        self.order = self._run_order()
-        # Of each configuration: its costs, the first ones of the order of its heat.
-        self._costs: list[list[float]] = []
-        self._heat: list[int] = []
-        # How many these are, in an array with room to grow: asked for all of them at once.
+        # Of each configuration its costs by cell, and their number in an array with room to grow.
+        self._costs: list[dict[int, float]] = []
         self._counts = np.zeros(64, dtype=np.int64)
+        self._drawn = 0
         self.out: list[bool] = []
+        # The runs granted to each heat with proposals.
         self.granted: tuple[float, ...] = ()
-        self.incumbent: int | None = None
-        # The rows of `standing`.
-        self.members: list[int] = []
         self.made = 0
+        # The first heat is open from the start, for policies that know no heats.
+        self.open_heats = [self._new(None)]
 
-    def open(self, grant: float, incumbent: int | None) -> None:
-        """A new heat, with an order of its own; the incumbent's costs follow that."""
-        self.granted, self.incumbent = (*self.granted, grant), incumbent
-        if not self._costs:
-            return
-        longest = max((self.count(place) for place in self.members), default=0)
-        done = np.empty(0, dtype=np.int64) if incumbent is None else self.cells(incumbent)
-        self._orders[-1] = self._orders[-1][:longest].copy()
-        self._orders.append(self._drawn(done, len(self._orders)))
-        self.order = self._run_order()
-        self.members = []
+    def _new(self, incumbent: int | None) -> Heat:
+        done = np.empty(0, dtype=np.int64) if incumbent is None else np.sort(self.cells(incumbent))
+        rng = np.random.default_rng([self._seed, ORDER, self._drawn])
+        self._drawn += 1
+        cells = heat_order(self._instances, self._runs, done, rng)
+        heat = Heat(cells, self._instances, incumbent)
         if incumbent is not None:
-            cost_of = dict(zip(done.tolist(), self._costs[incumbent], strict=True))
-            first = self._orders[-1][: done.size].tolist()
-            self._costs[incumbent] = [cost_of[cell] for cell in first]
-            self._heat[incumbent] = len(self._orders) - 1
-            self.members = [incumbent]
+            self.join(heat, incumbent)
+        return heat
 
-    def _drawn(self, done: IntArray, heat: int) -> IntArray:
-        rng = np.random.default_rng([self._seed, ORDER, heat])
-        return heat_order(self._instances, self._runs, done, rng)
+    def open(self, grant: float, incumbent: int | None, *, closes: Heat | None = None) -> Heat:
+        """A new heat with proposals and so many runs, in place of one that is over."""
+        self.granted = (*self.granted, grant)
+        if not self._costs and closes is not None:
+            heat = closes
+        else:
+            if closes is not None:
+                self.close(closes)
+            heat = self._new(incumbent)
+            self.open_heats.append(heat)
+        heat.grant = grant
+        return heat
 
-    def _run_order(self) -> RunOrder:
-        cells = self._orders[-1]
-        return RunOrder(instances=cells % self._instances, numbers=cells // self._instances)
+    def play_off(self, grant: float, incumbent: int, challengers: Sequence[int]) -> Heat:
+        """A heat between configurations that have runs; those they have in common count."""
+        heat = self._new(incumbent)
+        heat.grant = grant
+        for place in challengers:
+            self.join(heat, place)
+        self.open_heats.append(heat)
+        return heat
 
-    def adopt(
-        self, order: IntArray, costs: Sequence[Sequence[float]], out: Sequence[bool], leader: int
-    ) -> None:
-        """Take over a race on one order of cells, in which every configuration has these costs."""
-        self._orders = [order]
-        self._costs, self._heat = [list(row) for row in costs], [0] * len(costs)
-        self.out, self.members, self.incumbent = list(out), [leader], leader
-        self._counts = np.array([*map(len, costs), *[0] * 64], dtype=np.int64)
-        self.made = sum(map(len, costs))
-        self.granted = (float(self.made),)
+    def close(self, heat: Heat) -> None:
+        """A heat is over."""
+        self.open_heats.remove(heat)
 
-    def enter(self) -> int:
-        """One more configuration, in the heat that is open; its number."""
+    def enter(self, heat: Heat) -> int:
+        """One more configuration, in a heat; its number."""
         place = len(self._costs)
         if place == len(self._counts):
             self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
-        self._costs.append([])
-        self._heat.append(len(self._orders) - 1)
+        self._costs.append({})
         self.out.append(False)
-        self.members.append(place)
+        heat.rows[place] = []
         return place
 
-    def note(self, place: int, cost: float) -> None:
-        """The cost of a configuration's next run."""
-        self._costs[place].append(cost)
+    def join(self, heat: Heat, place: int) -> None:
+        """A configuration takes part in another heat, with the runs that it has."""
+        heat.rows[place] = []
+        self._extend(heat, place)
+
+    def _extend(self, heat: Heat, place: int) -> None:
+        row, known = heat.rows[place], self._costs[place]
+        while len(row) < heat.cells.size and (cell := int(heat.cells[len(row)])) in known:
+            row.append(known[cell])
+
+    def note(self, place: int, cell: int, cost: float) -> None:
+        """The cost of a run of a configuration."""
+        self._costs[place][cell] = cost
         self._counts[place] += 1
         self.made += 1
+        for heat in self.open_heats:
+            if place in heat.rows:
+                self._extend(heat, place)
 
-    def cell_at(self, position: int) -> int:
-        """The cell at a position of the open heat."""
-        return int(self._orders[-1][position])
+    def knows(self, place: int, cell: int) -> bool:
+        """Whether a configuration has this run."""
+        return cell in self._costs[place]
 
-    def run_at(self, position: int) -> tuple[int, int]:
-        """The instance at a position of the open heat, and the number of the run on it."""
-        number, instance = divmod(self.cell_at(position), self._instances)
+    def run_of(self, cell: int) -> tuple[int, int]:
+        """The instance of a cell, and the number of the run on it."""
+        number, instance = divmod(cell, self._instances)
         return instance, number
 
     def count(self, place: int) -> int:
         """How many runs a configuration has."""
-        return len(self._costs[place])
+        return int(self._counts[place])
 
     @property
     def counts(self) -> IntArray:
         """How many runs each configuration has."""
         return self._counts[: len(self._costs)]
 
-    def total(self, place: int) -> float:
-        """The sum of a configuration's costs."""
-        return math.fsum(self._costs[place])
-
     def costs(self, place: int) -> FloatArray:
-        """The costs of a configuration, in the order of its heat."""
-        return np.array(self._costs[place], dtype=np.float64)
+        """The costs of a configuration."""
+        return np.array(list(self._costs[place].values()), dtype=np.float64)
 
     def cells(self, place: int) -> IntArray:
-        """The cells of a configuration's runs, in the same order."""
-        return self._orders[self._heat[place]][: self.count(place)]
+        """The cells of a configuration's runs, in the order of `costs`."""
+        return np.array(list(self._costs[place]), dtype=np.int64)
+
+    def order_of(self, place: int | None) -> RunOrder:
+        """All runs, those of a configuration first, in the order of `costs`."""
+        done = np.empty(0, dtype=np.int64) if place is None else self.cells(place)
+        new = np.ones(self._instances * self._runs, dtype=bool)
+        new[done] = False
+        cells = np.concatenate([done, np.flatnonzero(new)])
+        return RunOrder(instances=cells % self._instances, numbers=cells // self._instances)
 
     def instance_means(self, place: int) -> FloatArray:
         """The mean cost of a configuration on each instance that it ran on."""
@@ -165,26 +206,16 @@ class Heats:
         sums = np.bincount(instances, weights=self.costs(place))
         return np.asarray(sums[numbers > 0] / numbers[numbers > 0])
 
-    def first_costs(self, places: Sequence[int], stop: int) -> FloatArray:
-        """(n, stop): the first costs of members of the open heat, NaN where there is none."""
-        table = np.full((len(places), stop), np.nan)
-        for row, place in zip(table, places, strict=True):
-            known = self._costs[place][:stop]
-            row[: len(known)] = known
-        return table
-
-    def standing(self, earlier: int = 0) -> Standing:
-        """What the next decision looks at: the members of the open heat."""
-        longest = max((self.count(place) for place in self.members), default=0)
-        heat = len(self._orders) - 1
+    def standing(self, heat: Heat, earlier: int = 0) -> Standing:
+        """What a decision about a heat looks at: its members."""
+        places = heat.members
+        number = len(self.granted) - 1
         return Standing(
-            costs=self.first_costs(self.members, longest),
-            out=np.array([self.out[place] for place in self.members], dtype=bool),
-            heats=np.array(
-                [heat - (place == self.incumbent) for place in self.members], dtype=np.int64
-            ),
-            granted=self.granted,
-            incumbent=None if self.incumbent is None else self.members.index(self.incumbent),
+            costs=heat.first_costs(places, max(map(heat.count, places), default=0)),
+            out=np.array([self.out[place] for place in places], dtype=bool),
+            heats=np.array([number - (place == heat.incumbent) for place in places], np.int64),
+            granted=(*self.granted[:-1], heat.grant) if self.granted else (),
+            incumbent=None if heat.incumbent is None else places.index(heat.incumbent),
             earlier=earlier,
             low=self._low,
             made=self.made,
@@ -192,18 +223,18 @@ class Heats:
 
     def apart(self, places: Sequence[int], reference: int) -> FloatArray:
         """How much more each costs than the reference on their common runs; inf without any."""
-        known = np.full(self._instances * self._runs, np.nan)
-        known[self.cells(reference)] = self._costs[reference]
-        gaps = [self.costs(place) - known[self.cells(place)] for place in places]
-        return np.array(
-            [gap[~np.isnan(gap)].mean() if (gap == gap).any() else math.inf for gap in gaps]
-        )
+        known = self._costs[reference]
+        gaps = [
+            [cost - known[cell] for cell, cost in self._costs[place].items() if cell in known]
+            for place in places
+        ]
+        return np.array([math.fsum(gap) / len(gap) if gap else math.inf for gap in gaps])
 
     def table(self) -> tuple[IntArray, IntArray, FloatArray]:
         """All runs: configuration, cell and cost of each."""
-        counts = [len(costs) for costs in self._costs]
-        places = np.repeat(np.arange(len(counts)), counts)
-        cells = [self.cells(place) for place in range(len(counts))]
-        costs = [cost for row in self._costs for cost in row]
-        empty = np.empty(0, dtype=np.int64)
-        return places, np.concatenate([empty, *cells]), np.array(costs, dtype=np.float64)
+        places = np.repeat(np.arange(len(self._costs)), self.counts)
+        cells = np.fromiter((cell for row in self._costs for cell in row), np.int64, self.made)
+        costs = np.fromiter(
+            (cost for row in self._costs for cost in row.values()), float, self.made
+        )
+        return places, cells, costs

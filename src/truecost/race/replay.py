@@ -179,10 +179,11 @@ def run_race(
     columns = np.empty(schedule.instances.size, dtype=np.int64)
     columns[schedule.numbers * instances + schedule.instances] = np.arange(columns.size)
     while True:
-        rows, proposed = heats.members, len(heats.out)
+        heat = heats.open_heats[0]
+        rows, proposed = heat.members, len(heats.out)
         decision = race.decide(
-            heats.standing(),
-            heats.order,
+            heats.standing(heat),
+            heat.order,
             runs_left=course.affords(budget) + 1e-9,
             proposals_left=course.costs.shape[0] - proposed,
             capping=course.capping,
@@ -192,9 +193,9 @@ def run_race(
             counts = [heats.count(place) for place in range(proposed)]
             return leader or 0, np.pad(counts, (0, course.costs.shape[0] - proposed))
         if decision.grant is not None:
-            heats.open(decision.grant, leader)
+            heat = heats.open(decision.grant, leader, closes=heat)
             for _ in range(len(decision.batch) + len(decision.then)):
-                heats.enter()
+                heats.enter(heat)
         new = range(proposed, len(heats.out))
         course.run(decision, heats, columns, [*rows, *new])
 
@@ -227,11 +228,13 @@ class Course:
         self, decision: race.Decision, heats: Heats, columns: IntArray, places: Sequence[int]
     ) -> None:
         """Everything a decision asks for, one run after the other; `places` are its rows."""
+        heat = heats.open_heats[0]
 
         def note(stretch: race.Stretch, allowed: float) -> int:
             place = places[stretch.configuration]
-            cells = [heats.cell_at(position) for position in range(stretch.start, stretch.stop)]
-            self._note(heats, place, self.costs[place, columns[cells]], allowed)
+            cells = heat.cells[stretch.start : stretch.stop]
+            seen = zip(cells.tolist(), self.costs[place, columns[cells]].tolist(), strict=True)
+            self._note(heats, place, list(seen), allowed)
             return place
 
         for stretch in decision.batch:
@@ -239,35 +242,33 @@ class Course:
         if decision.cut is None:
             return
         contenders = [places[row] for row in decision.cut.contenders]
-        sums = heats.first_costs(contenders, decision.cut.stop).sum(axis=1)
+        sums = heat.first_costs(contenders, decision.cut.stop).sum(axis=1)
         totals = np.sort(sums[~np.isnan(sums)]).tolist()
         for stretch in decision.then:
             # As `Cut.limit` says it, without looking at everybody again.
             limit = totals[decision.cut.keep - 1]
-            place = note(stretch, limit - heats.total(places[stretch.configuration]))
+            place = note(stretch, limit - heat.total(places[stretch.configuration]))
             if not heats.out[place]:
-                bisect.insort(totals, heats.total(place))
+                bisect.insort(totals, heat.total(place))
 
-    def _note(self, heats: Heats, place: int, seen: FloatArray, allowed: float) -> None:
-        """Runs one after the other, as long as they cost no more than is allowed in all."""
-        if self.cutoff is None or float(seen.sum()) <= allowed:
-            for cost in seen.tolist():
-                heats.note(place, cost)
-            self.spent += (
-                seen.size if self.cutoff is None else float(np.minimum(seen, self.cutoff).sum())
-            )
-            self.runs += seen.size
-            return
-        heats.out[place] = True
-        self.stopped += 1
-        for cost in seen.tolist():
-            if allowed <= 0:
+    def _note(
+        self, heats: Heats, place: int, seen: list[tuple[int, float]], allowed: float
+    ) -> None:
+        """Runs, by cell and cost, one after the other: as long as they cost no more than is allowed
+        in all.
+        """
+        limited = self.cutoff is not None and math.fsum(cost for _, cost in seen) > allowed
+        heats.out[place] |= limited
+        self.stopped += limited
+        for cell, cost in seen:
+            if limited and allowed <= 0:
                 return
-            self.spent += min(cost, self.cutoff, allowed)
+            price = 1.0 if self.cutoff is None else min(cost, self.cutoff)
+            self.spent += min(price, allowed) if limited else price
             self.runs += 1
-            if cost > allowed:
+            if limited and cost > allowed:
                 return
-            heats.note(place, cost)
+            heats.note(place, cell, cost)
             allowed -= cost
 
 

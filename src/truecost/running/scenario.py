@@ -45,6 +45,7 @@ PLACEHOLDERS = (
 class _SpaceTable(TomlTable):
     file: str
     default: Mapping[str, str | int | float | bool] | Literal["middle"] | None = None
+    priors: Mapping[str, str | int | float | bool] = Field(default_factory=dict)
 
 
 class _File(TomlTable):
@@ -137,6 +138,7 @@ class Scenario:
             "answer": _settled(self.answer, set(), {"unsolved"}),
             "space": self.space_text,
             **({} if self.default is None else {"default": self.default}),
+            **({"priors": dict(self.space.priors)} if self.space.priors else {}),
             "limits": self.limits.model_dump(mode="json"),
             **({} if self.generator is None else {"generator": list(self.generator)}),
             **({"seeds": "separate"} if self.separate_seeds else {}),
@@ -251,6 +253,10 @@ def _from_file(file: _File, path: Path) -> Scenario:
         space_text = space_path.read_text("utf-8-sig")
     except (OSError, ValueError) as error:
         raise InputError(f"space.file: {os_reason(error, file.space.file)}") from error
+    try:
+        space = space.with_priors(file.space.priors)
+    except InputError as error:
+        raise InputError(f"space.priors: {error}") from error
     try:
         allowed = space.allows(space.default())
     except InputError as error:

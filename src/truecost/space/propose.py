@@ -27,8 +27,8 @@ TRIES = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A configuration, and where it comes from: `default`, `random`, `neighbour of NAME` or
-    `model`.
+    """A configuration, and where it comes from: `default`, `start`, `random`, `prior`, `neighbour
+    of NAME` or `model`.
     """
 
     configuration: Configuration
@@ -88,6 +88,8 @@ def propose(
                 space.around(parent, rng, spread=spread, keep=keep),
                 f"neighbour of {parent.name}",
             )
+        elif space.priors:
+            found, origin = space.believed(rng), "prior"
         else:
             found, origin = space.draw(rng), "random"
         if found.name not in known and space.allows(found):

@@ -19,12 +19,13 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import ConfigSpace
 import numpy as np
+from ConfigSpace.hyperparameters import FloatHyperparameter, IntegerHyperparameter
 from ConfigSpace.types import NotSet
 
 from truecost.errors import InputError
@@ -54,6 +55,8 @@ STYLES = {
     "--name=value": "--{name}={value}",
 }
 ATTEMPTS = 10_000
+# How far priors are trusted: the share of values drawn near them, and how near, in ranges.
+TRUST, NEAR = 0.7, 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +153,8 @@ class Space:
         To how many decimals random reals are rounded.
     chosen
         The default where it is not the file's: values, or "middle" for the middle of every range.
+    priors
+        Values of parameters that are believed to be good.
     """
 
     configspace: ConfigSpace.ConfigurationSpace
@@ -157,6 +162,7 @@ class Space:
     switches: Mapping[str, str] | None = None
     decimals: int = DECIMALS
     chosen: Mapping[str, Value] | str | None = None
+    priors: Mapping[str, Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.parameters or set(self.parameters) != set(self.configspace):
@@ -226,6 +232,13 @@ class Space:
 
         return self._configuration(choose)
 
+    def with_priors(self, values: Mapping[str, Any]) -> "Space":
+        """The same space, with values that are believed to be good."""
+        if unknown := [name for name in values if name not in self.configspace]:
+            raise InputError(f"expected parameters of the space, got {unknown[0]!r:.80}.")
+        known = {name: _taken(self.configspace[name], value) for name, value in values.items()}
+        return replace(self, priors=known)
+
     def configurations(self, number: int, *, rng: Rng = None) -> list[Configuration]:
         """The default and number - 1 different random configurations: a longer list begins with the
         shorter ones.
@@ -258,6 +271,24 @@ class Space:
         """One random configuration, which may be forbidden."""
         rng = generator(rng)
         return self._configuration(lambda parameter: _sample(parameter, rng, self.decimals))
+
+    def believed(self, rng: Rng = None) -> Configuration:
+        """One random configuration near the priors, which may be forbidden.
+
+        Each parameter with a prior is drawn near it with probability `TRUST`, numbers from a normal
+        distribution of `NEAR` of their range, and from all of its values otherwise.
+        """
+        rng = generator(rng)
+
+        def choose(parameter: Parameter) -> Any:
+            if parameter.name not in self.priors or rng.random() >= TRUST:
+                return _sample(parameter, rng, self.decimals)
+            value = self.priors[parameter.name]
+            if isinstance(parameter, ConfigSpace.CategoricalHyperparameter):
+                return value
+            return _stepped(parameter, value, NEAR, rng, self.decimals)
+
+        return self._configuration(choose)
 
     def around(
         self, configuration: Configuration, rng: Rng = None, *, spread: float, keep: float
@@ -320,7 +351,7 @@ def _taken(parameter: Any, value: Any) -> Any:
         found = [plain(each) for each in listed if each == value or str(each) == str(value)]
     else:
         number = _number_in(value)
-        whole = isinstance(parameter, ConfigSpace.UniformIntegerHyperparameter)
+        whole = isinstance(parameter, IntegerHyperparameter)
         legal = parameter.lower <= number <= parameter.upper and (number.is_integer() or not whole)
         found = [int(number) if whole else number] if legal else []
     if not found:
@@ -379,10 +410,12 @@ def _stepped(
             return parameter.sequence[
                 _whole_step(parameter.sequence.index(value), 0, places - 1, False, spread, rng)
             ]
-        case ConfigSpace.UniformIntegerHyperparameter(lower=low, upper=high, log=log):
-            return _whole_step(value, low, high, log, spread, rng)
-        case ConfigSpace.UniformFloatHyperparameter(lower=low, upper=high, log=log):
-            return min(max(round(_step(value, low, high, log, spread, rng), decimals), low), high)
+        # Uniform, normal and beta alike: what a file believes shapes random draws only.
+        case IntegerHyperparameter(lower=low, upper=high, log=log):
+            return _whole_step(value, int(low), int(high), log, spread, rng)
+        case FloatHyperparameter(lower=low, upper=high, log=log):
+            drawn = round(_step(value, float(low), float(high), log, spread, rng), decimals)
+            return min(max(drawn, float(low)), float(high))
         case _:
             return _sample(parameter, rng, decimals)
 
