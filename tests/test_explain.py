@@ -9,7 +9,8 @@ import scenarios
 from commands import run
 
 import truecost as tc
-from truecost.campaigns.explain import changed, changes_between, explain
+from truecost.campaigns.changes import changed, changes_between
+from truecost.campaigns.explain import explain
 from truecost.errors import InputError
 from truecost.space.space import Space
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truecost.campaigns.campaign import Campaign
+from truecost.campaigns.proposals import Proposals
 from truecost.campaigns.recorded import Runner, recorded_cell
 from truecost.errors import TruecostError
 from truecost.journal import searchlog
@@ -23,17 +24,12 @@ from truecost.race import policy as race
 from truecost.race.heats import ORDER, Heat, Heats
 from truecost.race.policy import Cut, Decision, RunOrder, Standing
 from truecost.running.pools.task import Task
-from truecost.space.learning import SAMPLES, Learner
-from truecost.space.propose import Proposal, propose
-from truecost.space.space import Configuration
 
 FloatArray = NDArray[np.float64]
 Policy = Callable[..., Decision]
 
 # The share of the budget that is kept for the held-out instances, at most.
 KEPT = 0.2
-# Neighbours are proposed of so many of the best configurations.
-PARENTS = 5
 # A heat looks at its costs once for so many workers, and one more may be open for as many.
 WORKERS_PER_HEAT = 4
 # Why a search that truecost 0.2 finished has ended.
@@ -79,28 +75,16 @@ class Search:
         self._campaign, self._scenario, self._book = campaign, scenario, book
         self.settings, self._policy = settings, policy
         self.runner = Runner(campaign, settings, self._details)
-        self._proposed = searchlog.proposed_in(book)
-        default = scenario.space.default().name
-        self._start = [first for first in searchlog.start_of(book) if first.name != default]
         low = scenario.metric.range()[0]
         training = len(settings.training)
         self._heats = Heats(training, settings.runs, seed=settings.seed, low=low)
         self._works = [_Work(heat) for heat in self._heats.open_heats]
         # Runs under way, and the heats that wait for each.
         self._flying: dict[Cell, tuple[_Item, list[_Work]]] = {}
-        self.configurations: list[Configuration] = []
-        self.origins: list[str] = []
-        self._known: set[str] = set()
-        # The parents as of so many runs and an incumbent: ranking them for every proposal would
-        # cost more the longer a search is.
-        self._ranked: tuple[tuple[int, int], list[Configuration]] | None = None
-        self._exhausted, self._size = False, scenario.space.size()
-        # The model's offers in the heat it was made for, and runs that were stopped at a cap.
-        self._learner = Learner(scenario.space)
-        self._offered: tuple[int, int, list[Configuration]] = (0, 0, [])
-        self._stopped: list[tuple[int, int, float]] = []
+        self._proposals = Proposals(book, scenario.space, settings, self._heats)
+        self.configurations, self.origins = self._proposals.configurations, self._proposals.origins
         # Of each configuration in training: runs and wall seconds.
-        self._each: list[tuple[int, float]] = []
+        self._each: dict[int, tuple[int, float]] = {}
         # The winner of the last heat that is over; the incumbent may still have to defend its place.
         self._champion: int | None = None
         self.incumbent, self.recommended = 0, 0
@@ -118,7 +102,7 @@ class Search:
         settings, heats = self.settings, self._heats
         made = searchlog.recorded(self._book, adopted)
         leader = searchlog.incumbent_at(self._book, adopted.steps)
-        proposals = self._proposed[: adopted.proposals]
+        proposals = self._proposals.recorded[: adopted.proposals]
         names = [proposal.configuration.name for proposal in proposals]
         if leader not in names:
             return
@@ -126,7 +110,7 @@ class Search:
         rng = np.random.default_rng([settings.seed, ORDER])
         order = race.schedule(len(instances), settings.runs, rng)
         for proposal in proposals:
-            place = self._enter(proposal, heats.open_heats[0])
+            place = self._proposals.enter(proposal, heats.open_heats[0])
             for instance, number in zip(order.instances, order.numbers, strict=True):
                 cell = proposal.configuration.name, instances[instance].name, int(number)
                 if cell not in made:
@@ -205,14 +189,14 @@ class Search:
 
     def _note_run(self, item: _Item, run: Recorded) -> None:
         """Enter a run; a configuration that costs more than it may is out."""
-        runs, wall = self._each[item.place]
+        runs, wall = self._each.get(item.place, (0, 0.0))
         self._each[item.place] = runs + 1, wall + run.wall
         if self._heats.out[item.place]:
             return
         cost = float(self.runner.charge([run])[0])
         self._heats.out[item.place] = math.isnan(cost) or cost > item.cap
         if math.isnan(cost):
-            self._stopped.append((item.place, item.cell, run.cap or 0.0))
+            self._proposals.stopped.append((item.place, item.cell, run.cap or 0.0))
         else:
             self._heats.note(item.place, item.cell, cost)
 
@@ -224,7 +208,7 @@ class Search:
             self._queue_wave(work)
             return
         left = self._left_for(work)
-        rows, exhausted = work.heat.members, self._exhausted
+        rows, exhausted = work.heat.members, self._proposals.exhausted
         standing = self._heats.standing(work.heat, self._earlier)
         decision = self._decide(standing, work.heat.order, left)
         leader = None if decision.incumbent is None else rows[decision.incumbent]
@@ -240,7 +224,7 @@ class Search:
         if left >= 1 and self._queue(work, rows, decision, math.floor(left)):
             return
         self._reason = decision.reason if left >= 1 else SPENT
-        if self._exhausted == exhausted and (opens or self._settle(work, leader)):
+        if self._proposals.exhausted == exhausted and (opens or self._settle(work, leader)):
             self._heats.close(work.heat)
             self._works.remove(work)
 
@@ -249,7 +233,7 @@ class Search:
             standing,
             order,
             runs_left=max(0.0, left),
-            proposals_left=self._proposals_left(),
+            proposals_left=self._proposals.left(),
             at_least=-(-self.settings.workers // WORKERS_PER_HEAT),
             capping=self._can_cap(),
             pace=race.LEARNING,
@@ -284,15 +268,7 @@ class Search:
             return False
         left, champion = self._left_for(None), self._champion
         rows = [] if champion is None else [champion]
-        standing = Standing(
-            costs=np.array([heats.costs(place) for place in rows]).reshape(len(rows), -1),
-            out=np.zeros(len(rows), dtype=bool),
-            heats=np.full(len(rows), -1),
-            granted=heats.granted,
-            incumbent=0 if rows else None,
-            earlier=self._earlier,
-            made=heats.made,
-        )
+        standing = heats.between(champion, self._earlier)
         decision = self._decide(standing, heats.order_of(champion), left)
         if decision.grant is None or left < 1:
             return False
@@ -307,14 +283,14 @@ class Search:
 
         A decision speaks of rows: `rows` has the configurations of the known ones.
         """
-        places, noted = dict(enumerate(rows)), len(self._proposed)
+        places = dict(enumerate(rows))
         work.cut, work.places = decision.cut, places
         for stretch in (*decision.batch, *decision.then):
             stop = min(stretch.stop, stretch.start + allowed)
             if stop <= stretch.start:
                 continue
             if stretch.configuration >= len(rows):
-                if not self._propose(work.heat):
+                if not self._proposals.propose(work.heat, self.incumbent, self._share()):
                     continue
                 places[stretch.configuration] = len(self.configurations) - 1
             place = places[stretch.configuration]
@@ -329,8 +305,7 @@ class Search:
             else:
                 cells = work.heat.cells[stretch.start : stop].tolist()
                 work.queue.extend(_Item(place, cell) for cell in cells)
-        if len(self._proposed) > noted:
-            searchlog.note_proposals(self._book, noted, self._proposed[noted:])
+        self._proposals.write()
         return bool(work.queue or work.waiting)
 
     def _queue_wave(self, work: _Work) -> None:
@@ -362,7 +337,7 @@ class Search:
     def _spend_rest(self) -> None:
         """Give the last runs, too few for another heat, to the incumbent."""
         left = math.floor(self._left(self._training_budget()))
-        if self.settings.unit != "runs" or self._champion is None or not self._proposals_left():
+        if self.settings.unit != "runs" or self._champion is None or not self._proposals.left():
             return
         heat = self._heats.play_off(0.0, self._champion, [])
         self._heats.close(heat)
@@ -377,12 +352,12 @@ class Search:
 
     def _training_budget(self) -> float:
         """The budget without what is kept for the held-out instances, no more than they can use."""
-        most = 2.0 * len(self.runner.held_out) * self.settings.runs
-        kept = KEPT * self.runner.amount
+        pairs = 2 * len(self.runner.held_out)
+        most, kept = float(pairs * self.settings.runs), KEPT * self.runner.amount
         if self.settings.unit == "runs":
             # Whole pairs, and whole rounds where there are several.
-            whole = 2 * len(self.runner.held_out) if kept >= 2 * len(self.runner.held_out) else 2
-            return self.runner.amount - min(kept // max(whole, 1) * whole, most)
+            whole = pairs if 0 < pairs <= kept else 2
+            return self.runner.amount - min(kept // whole * whole, most)
         mean = self._mean_wall() / self.settings.workers if self.runner.made else math.inf
         return self.runner.amount - (min(kept, most * mean) if most else 0.0)
 
@@ -396,16 +371,21 @@ class Search:
         settings, runner = self.settings, self.runner
         if settings.unit == "runs":
             return budget - runner.made
-        # Runs on held-out instances count as training runs do: how long they took must not decide
-        # what is tried next.
+        # Held-out runs count as training runs do: their time must not decide what is tried next.
         wall = runner.made * self._mean_wall() if self._tested else runner.wall
         worker_seconds = budget * settings.workers - wall
         if mean is None and not runner.made:
-            # Nothing is known yet: the default's first run is made in any case, and no more than
-            # surely fit.
+            # Nothing is known yet: the default's first run, and no more than surely fit.
             return max(1.0, worker_seconds / (self._scenario.limits.wall or worker_seconds))
         mean = self._mean_wall() if mean is None else mean
         return worker_seconds / max(mean, 1e-6)
+
+    def _share(self) -> float:
+        """How much of the budget for training is spent."""
+        made = self.runner.made
+        in_runs = self.settings.unit == "runs" or not made
+        spent = made if in_runs else made * self._mean_wall() / self.settings.workers
+        return min(1.0, spent / max(self._training_budget(), 1e-9))
 
     def _left_for(self, work: _Work | None) -> float:
         """The runs a heat, or a new one, may still use: without those under way and those that
@@ -425,98 +405,8 @@ class Search:
         self._steps += 1
 
     def _can_cap(self) -> bool:
-        """Only where a cost is a time that we measure does a run that is stopped early still say
-        something.
-        """
+        """Whether a run that is stopped early still says something: where costs are times."""
         return self._scenario.metric.kind == "par" and self._scenario.metric.clock != "reported"
-
-    # ---- proposals -------------------------------------------------------------------------------
-
-    def _proposals_left(self) -> float:
-        return 0.0 if self._exhausted else max(0.0, self._size - len(self.configurations))
-
-    def _propose(self, heat: Heat) -> bool:
-        """One more configuration, in a heat; whether there is one."""
-        if self._exhausted:
-            return False
-        number = len(self.configurations)
-        found = (
-            self._proposed[number]
-            if number < len(self._proposed)
-            else Proposal(configuration=self._start[number - 1], origin="start")
-            if 0 < number <= len(self._start)
-            else propose(
-                self._scenario.space,
-                self._parents(),
-                self._known,
-                seed=self.settings.seed,
-                number=number,
-                spent=self._share(),
-                lost=self.incumbent == 0,
-                learnt=self._offer,
-            )
-        )
-        if found is None:
-            self._exhausted = True
-            return False
-        if number == len(self._proposed):
-            self._proposed.append(found)
-        self._enter(found, heat)
-        return True
-
-    def _enter(self, proposal: Proposal, heat: Heat) -> int:
-        self.configurations.append(proposal.configuration)
-        self._known.add(proposal.configuration.name)
-        self.origins.append(proposal.origin)
-        self._each.append((0, 0.0))
-        return self._heats.enter(heat)
-
-    def _offer(self) -> Configuration | None:
-        """The next configuration that the model offers, which learns before every heat; None if it
-        has nothing to say.
-        """
-        heat, number = len(self._heats.granted), len(self.configurations)
-        before, first, offers = self._offered
-        if heat != before:
-            rows, cells, costs = self._heats.table()
-            # A run that was stopped costs its cap at least.
-            stopped = np.array(self._stopped, dtype=np.float64).reshape(-1, 3).T
-            self._learner.learn(
-                self.configurations,
-                np.concatenate([rows, stopped[0].astype(np.int64)]),
-                np.concatenate([cells, stopped[1].astype(np.int64)]),
-                np.concatenate([costs, stopped[2]]),
-            )
-        # Once for a proposal: in a small space the model may offer nothing but what is known.
-        if heat != before or (not offers and number != first):
-            rng = np.random.default_rng(
-                np.random.SeedSequence(self.settings.seed, spawn_key=(number, SAMPLES))
-            )
-            offers = self._learner.offers(self._parents(), self._share(), rng)[::-1]
-            self._offered = heat, number, offers
-        return offers.pop() if offers else None
-
-    def _share(self) -> float:
-        """How much of the budget for training is spent."""
-        made = self.runner.made
-        in_runs = self.settings.unit == "runs" or not made
-        spent = made if in_runs else made * self._mean_wall() / self.settings.workers
-        return min(1.0, spent / max(self._training_budget(), 1e-9))
-
-    def _parents(self) -> list[Configuration]:
-        """The best configurations: by the difference to the incumbent on common runs, at least half
-        of its runs.
-        """
-        heats = self._heats
-        moment = heats.made, self.incumbent
-        if self._ranked is None or self._ranked[0] != moment:
-            least = heats.count(self.incumbent) / 2 if self.configurations else 0
-            enough = np.flatnonzero(heats.counts >= max(least, 1)).tolist()
-            places = [place for place in enough if not heats.out[place]]
-            apart = heats.apart(places, self.incumbent) if places else np.empty(0)
-            ranked = [places[rank] for rank in np.argsort(apart, kind="stable")[:PARENTS]]
-            self._ranked = moment, [self.configurations[place] for place in ranked]
-        return self._ranked[1]
 
     # ---- results ---------------------------------------------------------------------------------
 
@@ -524,8 +414,9 @@ class Search:
         """What the progress of a search shows."""
         cost, error = self.training_cost()
         name = self.configurations[self.incumbent].name if self.configurations else None
+        number = len(self.configurations)
         return {
-            "configurations": len(self.configurations),
+            "configurations": number,
             "incumbent": name,
             "estimate": cost,
             "standard_error": error,
@@ -554,7 +445,7 @@ class Search:
         if not self.runner.held_out:
             return "the scenario has one instance, and it was trained on; give it more to have some held out"
         places = sorted({0, self.incumbent})
-        runs, wall = np.sum([self._each[place] for place in places], axis=0).tolist()
+        runs, wall = np.sum([self._each.get(place, (0, 0.0)) for place in places], axis=0).tolist()
         left = self._left(self.runner.amount, wall / max(runs, 1))
         fitting = math.floor(left / len(places))
         instances = self.runner.held_out[: max(0, fitting)]
@@ -578,25 +469,22 @@ class Search:
 
     def doubts(self) -> list[str]:
         """What the costs themselves say against the result."""
-        high = self._scenario.metric.range()[1]
+        high, runs = self._scenario.metric.range()[1], self._heats.count(0)
         if (self._heats.table()[2] == high).all():
             return [
-                f"every run cost the most there is, {high:g}: nothing could be told apart. Raise the limits, or take easier "
-                "instances."
+                f"every run cost the most there is, {high:g}: nothing could be told apart. Raise the "
+                "limits, or take easier instances."
             ]
         if (self._heats.costs(0) == high).all():
-            runs = self._heats.count(0)
             return [
-                f"the default cost the most there is, {high:g}, in all its {runs:,} training run{'s' if runs > 1 else ''}: "
-                "it failed, or ran into its limits."
+                f"the default cost the most there is, {high:g}, in all its {runs:,} training "
+                f"run{'s' if runs > 1 else ''}: it failed, or ran into its limits."
             ]
         return []
 
 
 def _favoured(gains: FloatArray) -> bool:
-    """Whether the incumbent gains over the default, on these instances, by more than a standard
-    error.
-    """
+    """Whether the incumbent gains over the default by more than a standard error."""
     error = float(gains.std(ddof=1)) / math.sqrt(len(gains)) if len(gains) > 1 else 0.0
     return float(gains.mean()) > error
 
@@ -605,5 +493,6 @@ def _judged(costs: Sequence[float], recommended: int) -> str:
     """What held-out runs of the default and the incumbent came to, for the journal."""
     if len(costs) == 1:
         return f"{searchlog.JUDGED}: the default costs {costs[0]:.6g}"
-    kept = "the incumbent is recommended" if recommended else "the default is recommended"
-    return f"{searchlog.JUDGED}: {costs[1]:.6g}, the default {costs[0]:.6g}; {kept}"
+    kept = "incumbent" if recommended else "default"
+    text = f"{costs[1]:.6g}, the default {costs[0]:.6g}; the {kept} is recommended"
+    return f"{searchlog.JUDGED}: {text}"

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from truecost.campaigns.campaign import Progress
-    from truecost.campaigns.explain import Change, Explanation
+    from truecost.campaigns.changes import Change
+    from truecost.campaigns.explain import Explanation
     from truecost.matrix.imported import Import
     from truecost.running.scenario import Scenario
 
@@ -117,8 +118,8 @@ def _values(path: Path, scenario: "Scenario") -> "Mapping[str, Any] | None":
 def _guessed(
     log: "Import | Mapping[str, Any]", scenario: "Scenario", named: dict[str, str | None]
 ) -> list[dict[str, Any]]:
+    from truecost.campaigns.changes import changes_between, guessed_losses
     from truecost.campaigns.entry import contestants_of
-    from truecost.campaigns.explain import changes_between, guessed_losses
     from truecost.matrix.imported import Import
 
     if not isinstance(log, Import):

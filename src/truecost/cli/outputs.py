@@ -442,7 +442,8 @@ def _plans() -> dict[str, Any]:
 
 
 def _explain(answer: Any) -> dict[str, Any]:
-    from truecost.campaigns.explain import Change, PathStep
+    from truecost.campaigns.changes import Change
+    from truecost.campaigns.explain import PathStep
 
     change = record(Change, names=list[str])
     costs = keys(

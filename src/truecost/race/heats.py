@@ -221,6 +221,21 @@ class Heats:
             made=self.made,
         )
 
+    def between(self, incumbent: int | None, earlier: int = 0) -> Standing:
+        """What the decision to open another heat looks at: the incumbent."""
+        rows = 0 if incumbent is None else 1
+        costs = np.empty(0) if incumbent is None else self.costs(incumbent)
+        return Standing(
+            costs=costs.reshape(rows, costs.size),
+            out=np.zeros(rows, dtype=bool),
+            heats=np.full(rows, -1),
+            granted=self.granted,
+            incumbent=0 if rows else None,
+            earlier=earlier,
+            low=self._low,
+            made=self.made,
+        )
+
     def apart(self, places: Sequence[int], reference: int) -> FloatArray:
         """How much more each costs than the reference on their common runs; inf without any."""
         known = self._costs[reference]

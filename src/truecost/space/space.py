@@ -75,9 +75,7 @@ class Configuration:
 
 
 def name_of(values: Mapping[str, Value]) -> str:
-    """The name of the configuration with these active values: ten hexadecimal digits, whatever the
-    order of parameters.
-    """
+    """The name of these active values: ten hexadecimal digits, whatever their order."""
     canonical = json.dumps(dict(values), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:10]
 
@@ -218,10 +216,7 @@ class Space:
         """The configuration with these values, as a log has them; what conditions switch off is
         left out.
         """
-        if unknown := [name for name in values if name not in self.configspace]:
-            raise InputError(
-                f"expected parameters of the space, got {unknown[0]!r:.80}, which it does not have."
-            )
+        self._refuse_unknown(values)
 
         def choose(parameter: Parameter) -> Any:
             if values.get(parameter.name) is None:
@@ -234,10 +229,15 @@ class Space:
 
     def with_priors(self, values: Mapping[str, Any]) -> "Space":
         """The same space, with values that are believed to be good."""
-        if unknown := [name for name in values if name not in self.configspace]:
-            raise InputError(f"expected parameters of the space, got {unknown[0]!r:.80}.")
+        self._refuse_unknown(values)
         known = {name: _taken(self.configspace[name], value) for name, value in values.items()}
         return replace(self, priors=known)
+
+    def _refuse_unknown(self, values: Mapping[str, Any]) -> None:
+        if unknown := [name for name in values if name not in self.configspace]:
+            raise InputError(
+                f"expected parameters of the space, got {unknown[0]!r:.80}, which it does not have."
+            )
 
     def configurations(self, number: int, *, rng: Rng = None) -> list[Configuration]:
         """The default and number - 1 different random configurations: a longer list begins with the
@@ -313,9 +313,7 @@ class Space:
         return self._configuration(choose)
 
     def size(self) -> float:
-        """No more different configurations than this; infinite with a real parameter, or beyond
-        what a float holds.
-        """
+        """The most different configurations; infinite with a real parameter or beyond a float."""
         return math.prod(float(parameter.size) for parameter in self.configspace.values())
 
     def allows(self, configuration: Configuration) -> bool:
@@ -348,7 +346,7 @@ def _taken(parameter: Any, value: Any) -> Any:
     if isinstance(parameter, ConfigSpace.Constant):
         listed = (parameter.value,)
     if listed is not None:
-        found = [plain(each) for each in listed if each == value or str(each) == str(value)]
+        found = [plain(one) for one in listed if one == value or str(one) == str(value)]
     else:
         number = _number_in(value)
         whole = isinstance(parameter, IntegerHyperparameter)
@@ -370,9 +368,7 @@ def _number_in(value: Any) -> float:
 
 
 def _sample(parameter: Parameter, rng: np.random.Generator, decimals: int) -> Any:
-    """A random value; computed here where that is simple, so that names survive a new version of
-    ConfigSpace.
-    """
+    """A random value; computed here where simple, so that names survive another ConfigSpace."""
     match parameter:
         case ConfigSpace.Constant():
             return parameter.value
@@ -388,12 +384,9 @@ def _sample(parameter: Parameter, rng: np.random.Generator, decimals: int) -> An
             value = math.exp(rng.uniform(math.log(low - 0.5), math.log(high + 0.5)))
             return min(max(round(value), low), high)
         case ConfigSpace.UniformFloatHyperparameter(lower=low, upper=high, log=log):
-            value = (
-                math.exp(rng.uniform(math.log(low), math.log(high)))
-                if log
-                else rng.uniform(low, high)
-            )
-            return min(max(round(float(value), decimals), low), high)
+            ends = (math.log(low), math.log(high)) if log else (low, high)
+            value = rng.uniform(*ends)
+            return min(max(round(math.exp(value) if log else value, decimals), low), high)
         case _:
             value = plain(parameter.sample_value(seed=np.random.RandomState(rng.bit_generator)))
             return round(value, decimals) if isinstance(value, float) else value
@@ -470,14 +463,8 @@ def _assemble(draft: Draft) -> Space:
     if any(clause.is_forbidden_value(dict(default.values)) for clause in clauses):
         seeds = (np.random.SeedSequence(0, spawn_key=(attempt,)) for attempt in range(ATTEMPTS))
         draws = (dict(made.draw(np.random.default_rng(seed)).values) for seed in seeds)
-        values = next(
-            (
-                draw
-                for draw in draws
-                if not any(clause.is_forbidden_value(draw) for clause in clauses)
-            ),
-            None,
-        )
+        legal = (draw for draw in draws if not any(c.is_forbidden_value(draw) for c in clauses))
+        values = next(legal, None)
         if values is None:
             raise InputError(
                 f"expected configurations that are not forbidden, got none in {ATTEMPTS:,} draws."

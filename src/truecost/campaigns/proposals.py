@@ -1,0 +1,122 @@
+"""The configurations of a search, in the order of proposals, and where the next one comes from."""
+
+import numpy as np
+
+from truecost.journal import searchlog
+from truecost.journal.journal import Journal
+from truecost.journal.searchlog import Settings
+from truecost.race.heats import Heat, Heats
+from truecost.space.learning import SAMPLES, Learner
+from truecost.space.propose import Proposal, propose
+from truecost.space.space import Configuration, Space
+
+# Neighbours are proposed of so many of the best configurations.
+PARENTS = 5
+
+
+class Proposals:
+    """What was proposed: first what the journal has, then the start, then by costs so far."""
+
+    def __init__(self, book: Journal, space: Space, settings: Settings, heats: Heats) -> None:
+        self._book, self._space, self._seed, self._heats = book, space, settings.seed, heats
+        self.recorded = searchlog.proposed_in(book)
+        self._written = len(self.recorded)
+        default = space.default().name
+        self._start = [first for first in searchlog.start_of(book) if first.name != default]
+        self.configurations: list[Configuration] = []
+        self.origins: list[str] = []
+        self._known: set[str] = set()
+        self.exhausted, self._size = False, space.size()
+        # The parents as of so many runs and an incumbent: ranking them for every proposal would
+        # cost more the longer a search is.
+        self._ranked: tuple[tuple[int, int], list[Configuration]] | None = None
+        # The model's offers, the number of heats it was made in and the first proposal they are for.
+        self._learner = Learner(space)
+        self._offered: tuple[int, int, list[Configuration]] = (0, 0, [])
+        # Runs that were stopped: configuration, cell and cap.
+        self.stopped: list[tuple[int, int, float]] = []
+
+    def left(self) -> float:
+        """How many more there can be."""
+        return 0.0 if self.exhausted else max(0.0, self._size - len(self.configurations))
+
+    def propose(self, heat: Heat, incumbent: int, spent: float) -> bool:
+        """One more configuration, in a heat; whether there is one.
+
+        `spent` is the share of the budget that is spent.
+        """
+        number = len(self.configurations)
+        proposal: Proposal | None = None
+        if number < len(self.recorded):
+            proposal = self.recorded[number]
+        elif 0 < number <= len(self._start):
+            proposal = Proposal(configuration=self._start[number - 1], origin="start")
+        elif not self.exhausted:
+            proposal = propose(
+                self._space,
+                self._parents(incumbent),
+                self._known,
+                seed=self._seed,
+                number=number,
+                spent=spent,
+                lost=incumbent == 0,
+                learnt=lambda: self._offer(incumbent, spent),
+            )
+        if proposal is None:
+            self.exhausted = True
+            return False
+        if number == len(self.recorded):
+            self.recorded.append(proposal)
+        self.enter(proposal, heat)
+        return True
+
+    def enter(self, proposal: Proposal, heat: Heat) -> int:
+        """A configuration takes part in a heat; its number."""
+        self.configurations.append(proposal.configuration)
+        self._known.add(proposal.configuration.name)
+        self.origins.append(proposal.origin)
+        return self._heats.enter(heat)
+
+    def write(self) -> None:
+        """Write new proposals into the journal: all of a heat at once, since one model offers them."""
+        if len(self.recorded) > self._written:
+            searchlog.note_proposals(self._book, self._written, self.recorded[self._written :])
+            self._written = len(self.recorded)
+
+    def _offer(self, incumbent: int, spent: float) -> Configuration | None:
+        """The next configuration that the model offers, which learns before every heat; None if it
+        has nothing to say.
+        """
+        heat, number = len(self._heats.granted), len(self.configurations)
+        before, first, offers = self._offered
+        if heat != before:
+            rows, cells, costs = self._heats.table()
+            # A run that was stopped costs its cap at least.
+            stopped = np.array(self.stopped, dtype=np.float64).reshape(-1, 3).T
+            self._learner.learn(
+                self.configurations,
+                np.concatenate([rows, stopped[0].astype(np.int64)]),
+                np.concatenate([cells, stopped[1].astype(np.int64)]),
+                np.concatenate([costs, stopped[2]]),
+            )
+        # Once for a proposal: in a small space the model may offer nothing but what is known.
+        if heat != before or (not offers and number != first):
+            seed = np.random.SeedSequence(self._seed, spawn_key=(number, SAMPLES))
+            rng = np.random.default_rng(seed)
+            offers = self._learner.offers(self._parents(incumbent), spent, rng)[::-1]
+            self._offered = heat, number, offers
+        return offers.pop() if offers else None
+
+    def _parents(self, incumbent: int) -> list[Configuration]:
+        """The best configurations: by the difference to the incumbent on common runs, at least half
+        of its runs.
+        """
+        heats, moment = self._heats, (self._heats.made, incumbent)
+        if self._ranked is None or self._ranked[0] != moment:
+            least = heats.count(incumbent) / 2 if self.configurations else 0
+            enough = np.flatnonzero(heats.counts >= max(least, 1)).tolist()
+            places = [place for place in enough if not heats.out[place]]
+            apart = heats.apart(places, incumbent) if places else np.empty(0)
+            ranked = [places[rank] for rank in np.argsort(apart, kind="stable")[:PARENTS]]
+            self._ranked = moment, [self.configurations[place] for place in ranked]
+        return self._ranked[1]
