@@ -2,8 +2,10 @@
 
 import json
 import sqlite3
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import ConfigSpace
 import numpy as np
@@ -25,6 +27,11 @@ size [1,1000] [10]il
 rate [0,1] [0.5]
 depth {low,middle,high} [low]
 """
+
+
+def numbers(values: Iterable[Mapping[str, Any]], name: str) -> Any:
+    """The values of a parameter in these configurations."""
+    return np.array([float(one[name]) for one in values])
 
 
 def test_a_search_starts_from_an_earlier_one(tmp_path: Path) -> None:
@@ -77,9 +84,9 @@ def test_priors_shape_proposals_and_leave_the_space_open() -> None:
     modes = [values["mode"] for values in drawn]
     assert 0.65 < modes.count("c") / 300 < 0.9
     assert set(modes) == set("abcd")
-    near = np.abs(np.log10([float(values["size"]) for values in drawn]) - np.log10(200)) < 0.6
+    near = np.abs(np.log10(numbers(drawn, "size")) - np.log10(200)) < 0.6
     assert 0.6 < near.mean() < 0.95
-    assert np.std([float(values["rate"]) for values in drawn]) > 0.25
+    assert numbers(drawn, "rate").std() > 0.25
 
 
 def test_priors_of_a_scenario(tmp_path: Path) -> None:
@@ -91,14 +98,14 @@ def test_priors_of_a_scenario(tmp_path: Path) -> None:
 
     scenario = write({"alpha": "1"})
     assert scenario.space.priors == {"alpha": "1"}
-    options = {"pool": 1, "pin": False, "keep_going": True}
-    configure(scenario, tmp_path / "s.db", budget="40runs", **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"pool": 1, "pin": False, "keep_going": True}
+    configure(scenario, tmp_path / "s.db", budget="40runs", **options)
     with closing(sqlite3.connect(tmp_path / "s.db")) as connection:
         origins = {origin for (origin,) in connection.execute("SELECT origin FROM proposals")}
     assert "prior" in origins
     assert "random" not in origins
     with pytest.raises(InputError, match="priors"):
-        configure(write({"alpha": "2"}), tmp_path / "s.db", **options)  # type: ignore[arg-type]
+        configure(write({"alpha": "2"}), tmp_path / "s.db", **options)
     with pytest.raises(InputError, match=r"space\.priors: expected a value of the space"):
         write({"alpha": "77"})
 
@@ -115,12 +122,12 @@ def test_normal_and_beta_parameters_of_configspace() -> None:
     )
     space = Space.parse(json.dumps(configspace.to_serialized_dict()))
     draws = [dict(one.values) for one in space.configurations(200, rng=1)[1:]]
-    assert abs(np.mean([draw["x"] for draw in draws]) - 0.2) < 0.02
-    assert abs(np.mean([draw["n"] for draw in draws]) - 20) < 2
-    assert abs(np.mean([draw["b"] for draw in draws]) - 0.8) < 0.04
+    assert abs(numbers(draws, "x").mean() - 0.2) < 0.02
+    assert abs(numbers(draws, "n").mean() - 20) < 2
+    assert abs(numbers(draws, "b").mean() - 0.8) < 0.04
     far = space.configuration_of({"x": 0.9, "n": 90, "b": 0.1})
     rng = np.random.default_rng(1)
     near = [space.around(far, rng, spread=0.05, keep=0.9).values for _ in range(100)]
-    assert abs(np.mean([float(one["x"]) for one in near]) - 0.9) < 0.03
-    assert abs(np.mean([float(one["n"]) for one in near]) - 90) < 3
-    assert abs(np.mean([float(one["b"]) for one in near]) - 0.1) < 0.03
+    assert abs(numbers(near, "x").mean() - 0.9) < 0.03
+    assert abs(numbers(near, "n").mean() - 90) < 3
+    assert abs(numbers(near, "b").mean() - 0.1) < 0.03
