@@ -72,12 +72,10 @@ def read_table(connection: sqlite3.Connection, kind: str) -> RunTable:
         raise ValueError("runs of configurations or instances that are not there")
     ahead = np.zeros(len(columns["id"]), dtype=bool)
     if counted is not None:
-        # A search counts a batch of runs when all of it is there; those stopped at a cap have
-        # numbers of their own.
+        # A search counts runs when it decides; capped ones, which come last here, in their order.
         censored = columns["status"] == Status.CENSORED
-        ahead = columns["id"] > np.where(
-            censored, made - (~censored & (columns["id"] <= counted)).sum(), counted
-        )
+        capped = made - int((~censored & (columns["id"] <= counted)).sum())
+        ahead = np.where(censored, censored.cumsum() > capped, columns["id"] > counted)
     elif plan is not None:
         size = len(json.loads(plan[0])), len(json.loads(plan[1])), int(plan[2])
         recent = columns["id"] > (0 if kind == "validate" else plan[3])
