@@ -1,9 +1,10 @@
 """Configurators on simulated targets with the same number of runs: a table of bench/RESULTS.md.
 
 `python -m bench.configurators run RESULTS [--tools truecost random irace smac smac+ours] [--targets
-…] [--budgets 200 1000 5000] [--repetitions 20] [--draw 100]` appends one JSON line a search to
-RESULTS, skipping what is there; `… table RESULTS` prints what they came to, `… targets` what the
-targets are. irace needs R with the package irace, SMAC3 `pip install 'truecost[smac]'`.
+…] [--budgets 200 1000 5000] [--repetitions 20] [--draw 100]` appends one line a search to the csv
+table RESULTS, skipping what is there; `… table RESULTS` prints what they came to, `… ratios
+RESULTS` truecost's costs over those of the other tools, `… targets` what the targets are. irace
+needs R with the package irace, SMAC3 `pip install 'truecost[smac]'`.
 
 Every tool has the same 100 instances, the default to start from and the same number of runs; those
 that truecost keeps for held-out instances count. What a tool returns is judged by its exact
@@ -11,7 +12,7 @@ expected cost over 4,000 instances no tool has seen.
 """
 
 import argparse
-import json
+import csv
 import math
 import socket
 import subprocess
@@ -25,6 +26,7 @@ from typing import Any, NamedTuple
 
 import ConfigSpace
 import numpy as np
+from scipy import stats
 from scipy.stats import wilcoxon
 
 from bench.simulated import HIGH, TARGETS, TRAINING, UNTOUCHED, Target
@@ -396,8 +398,45 @@ TOOLS: dict[str, Callable[[Target, int, int], Found | None]] = {
 # ---- running and telling -------------------------------------------------------------------------
 
 
+FIELDS = [
+    "tool",
+    "target",
+    "draw",
+    "budget",
+    "seed",
+    "cost",
+    "default",
+    "milliseconds",
+    "runs",
+    "upper",
+    "certified",
+]
+
+
 def known(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    """The searches of a table; what a search does not have is left out."""
+    if not path.exists():
+        return []
+    whole, text = ("draw", "budget", "seed", "runs"), ("tool", "target")
+    with path.open(newline="") as file:
+        return [
+            {
+                key: value if key in text else int(value) if key in whole else float(value)
+                for key, value in row.items()
+                if value
+            }
+            for row in csv.DictReader(file)
+        ]
+
+
+def append(path: Path, row: dict[str, Any]) -> None:
+    """One more line of a table."""
+    new = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+        if new:
+            writer.writeheader()
+        writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()})
 
 
 def run(
@@ -435,8 +474,7 @@ def run(
         if found is not None and found.certified is not None and found.upper is not None:
             told |= {"upper": found.upper, "certified": target.true_cost(found.certified)}
         target.forget()
-        with path.open("a") as file:
-            print(json.dumps(told), file=file)
+        append(path, told)
 
 
 def table(path: Path) -> None:
@@ -464,6 +502,37 @@ def table(path: Path) -> None:
     judged = [each for each in rows if each["tool"] in ("truecost", "random") and "upper" in each]
     missed = sum(each["certified"] > each["upper"] for each in judged)
     print(f"certificates at 5 %: {missed} of {len(judged)} missed")
+
+
+def ratios(path: Path) -> None:
+    """Cost of truecost over that of each other tool, paired by target, draw and seed.
+
+    The geometric mean with the p-value of Wilcoxon's test, and the two-sided 95 % interval of each
+    target's own.
+    """
+    rows = [row for row in known(path) if "cost" in row]
+    cost = {(r["tool"], r["target"], r["draw"], r["budget"], r["seed"]): r["cost"] for r in rows}
+    print("| against | runs | target | pairs | ratio | 95 % interval | p |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for tool in (tool for tool in TOOLS if tool != "truecost"):
+        for budget in sorted({row["budget"] for row in rows}):
+            logs: dict[str, list[float]] = {}
+            for key, theirs in cost.items():
+                ours = cost.get(("truecost", *key[1:]))
+                if key[0] == tool and key[3] == budget and ours is not None:
+                    logs.setdefault(key[1], []).append(math.log(ours / theirs))
+            if not logs:
+                continue
+            for name, some in [*logs.items(), ("all", [x for one in logs.values() for x in one])]:
+                apart = np.array(some)
+                reach = stats.t.ppf(0.975, apart.size - 1) if apart.size > 1 else math.nan
+                error = reach * apart.std(ddof=1) / math.sqrt(apart.size) if apart.size > 1 else 0.0
+                low, middle, high = np.exp(apart.mean() + error * np.array([-1, 0, 1]))
+                p = f"{wilcoxon(apart).pvalue:.2g}" if apart.size > 5 and apart.any() else "–"
+                print(
+                    f"| {tool} | {budget:,} | {name} | {apart.size} | {middle:.2f} "
+                    f"| {low:.2f}–{high:.2f} | {p} |"
+                )
 
 
 def _cell(some: list[dict[str, Any]], here: list[dict[str, Any]]) -> str:
@@ -495,8 +564,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=["run", "table", "targets"])
-    parser.add_argument("results", type=Path, nargs="?", default=Path("configurators.jsonl"))
+    parser.add_argument("what", choices=["run", "table", "ratios", "targets"])
+    parser.add_argument("results", type=Path, nargs="?", default=Path("bench/search.csv"))
     parser.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
     parser.add_argument("--targets", nargs="+", choices=TARGETS, default=list(TARGETS))
     parser.add_argument("--budgets", nargs="+", type=int, default=list(BUDGETS))
@@ -505,8 +574,8 @@ def main() -> None:
         "--draw", type=int, default=DRAW, help="which of the targets that a seed draws"
     )
     options = parser.parse_args()
-    if options.what == "table":
-        table(options.results)
+    if options.what in ("table", "ratios"):
+        (table if options.what == "table" else ratios)(options.results)
         return
     warnings.simplefilter("ignore")  # SMAC's and scikit-learn's own
     if options.what == "targets":

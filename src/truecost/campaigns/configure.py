@@ -26,6 +26,7 @@ import numpy as np
 from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Execution
 from truecost.campaigns.doubts import doubts
+from truecost.campaigns.recorded import refuse_missing
 from truecost.campaigns.search import KEPT, Policy, Search
 from truecost.errors import InputError
 from truecost.journal import searchlog
@@ -151,7 +152,7 @@ def configure(
         if settings is None:
             settings = settings_for(scenario, asked, runs, seed, campaign.pool.workers)
             searchlog.begin(book, settings, start)
-        _check_settings(book, settings, scenario, asked, runs, seed)
+        _check_settings(campaign, settings, asked, runs, seed)
         before = searchlog.start_of(book)
         if start and [first.name for first in start] != [first.name for first in before]:
             raise InputError(
@@ -231,14 +232,14 @@ def settings_for(
 
 
 def _check_settings(
-    book: Journal,
+    campaign: Campaign,
     settings: Settings,
-    scenario: Scenario,
     budget: Budget | None,
     runs: int | None,
     seed: int | None,
 ) -> None:
     """Whether what is asked for is what the search was begun with."""
+    book, scenario = campaign.book, campaign.scenario
     there = Budget(amount=searchlog.budgets_of(book, settings)[-1], unit=settings.unit)
     if budget is not None and (budget.unit != there.unit or budget.amount < there.amount):
         raise InputError(
@@ -251,13 +252,7 @@ def _check_settings(
         ("the metric", scenario.metric.model_dump_json(), settings.metric),
     ]
     refuse_changes(book, "search", given, "every decision rests on it")
-    missing = {*settings.training, *settings.held_out} - {
-        instance.name for instance in scenario.instances
-    }
-    if missing:
-        raise InputError(
-            f"{book.path}: expected the instances the search was begun with, and {sorted(missing)[0]!r} is not there."
-        )
+    refuse_missing(campaign, settings, "search")
 
 
 def report_of(

@@ -24,7 +24,7 @@ from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Execution
 from truecost.campaigns.changes import Change, changed, changes_between, guessed_losses
 from truecost.campaigns.entry import contestants_of, unseen
-from truecost.campaigns.recorded import Runner
+from truecost.campaigns.recorded import Runner, refuse_missing
 from truecost.errors import InputError
 from truecost.journal import searchlog
 from truecost.journal.journal import refuse_changes
@@ -247,21 +247,11 @@ def _settings(
     given = [(f"the {name}", about[name], before[name]) for name in about]
     given.append(("the metric", scenario.metric.model_dump_json(), settings.metric))
     if budget is not None:
-        given.append(("the budget", str(budget), str(_budget(settings))))
+        before_budget = Budget(amount=settings.budget, unit=settings.unit)
+        given.append(("the budget", str(budget), str(before_budget)))
     refuse_changes(book, "study", given, "its runs depend on it")
-    missing = {*settings.training, *settings.held_out} - {
-        instance.name for instance in scenario.instances
-    }
-    if missing:
-        raise InputError(
-            f"{book.path}: expected the instances the study was begun with, and "
-            f"{sorted(missing)[0]!r} is missing."
-        )
+    refuse_missing(campaign, settings, "study")
     return settings
-
-
-def _budget(settings: Settings) -> Budget:
-    return Budget(amount=settings.budget, unit=settings.unit)
 
 
 class _Study:

@@ -29,6 +29,16 @@ def recorded_cell(task: Task) -> Cell:
     return task.configuration.name, task.instance.name, task.number
 
 
+def refuse_missing(campaign: Campaign, settings: Settings, what: str) -> None:
+    """Refuse a scenario that has lost instances of a search or study."""
+    names = {instance.name for instance in campaign.scenario.instances}
+    if missing := sorted({*settings.training, *settings.held_out} - names):
+        raise InputError(
+            f"{campaign.book.path}: expected the instances the {what} was begun with, and "
+            f"{missing[0]!r} is missing."
+        )
+
+
 class Runner:
     """Makes the runs of a search or study, and counts what they took.
 
