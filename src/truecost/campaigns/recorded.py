@@ -35,7 +35,7 @@ def refuse_missing(campaign: Campaign, settings: Settings, what: str) -> None:
     if missing := sorted({*settings.training, *settings.held_out} - names):
         raise InputError(
             f"{campaign.book.path}: expected the instances the {what} was begun with, and "
-            f"{missing[0]!r} is missing."
+            f"{missing[0]!r} is not there."
         )
 
 

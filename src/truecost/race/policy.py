@@ -214,19 +214,19 @@ def decide(
         How the budget is spent.
     """
     runs_left = math.floor(runs_left) if math.isfinite(runs_left) else runs_left
+
+    def opened(incumbent: int | None, reason: str) -> Decision:
+        size = schedule.instances.size
+        return _open(standing, size, incumbent, runs_left, proposals_left, capping, pace, reason)
+
     if len(standing.granted) == 0:
-        return _open(
-            standing, schedule, None, runs_left, proposals_left, capping, pace, "first heat"
-        )
+        return opened(None, "first heat")
     counts = (~np.isnan(standing.costs)).sum(axis=1)
     heat = len(standing.granted) - 1
     cohort = np.flatnonzero((standing.heats == heat) & ~standing.out)
     level = int(counts[cohort].max(initial=0))
     if level == 0:
-        why = "nobody of the heat is left"
-        return _open(
-            standing, schedule, standing.incumbent, runs_left, proposals_left, capping, pace, why
-        )
+        return opened(standing.incumbent, "nobody of the heat is left")
     contenders = cohort[counts[cohort] == level]
     defends = standing.incumbent is not None and not standing.out[standing.incumbent]
     if defends and counts[standing.incumbent] >= level and standing.incumbent not in contenders:
@@ -237,13 +237,9 @@ def decide(
     kept = max(int(counts[standing.incumbent]) - level, 0) if defends else 0
     left = max(min(standing.granted[heat] - spent, runs_left - kept), 0.0)
     last = schedule.instances.size
-    alive = look.by_evidence()
+    alive, entered = look.by_evidence(), int(np.count_nonzero(standing.heats == heat))
     if alive.size * (last - level) > left:
-        alive = alive[
-            : _affordable(
-                int(np.count_nonzero(standing.heats == heat)), spent, standing.granted[heat]
-            )
-        ]
+        alive = alive[: _affordable(entered, spent, standing.granted[heat])]
     reason = look.over(alive, last)
     while reason is None:
         stop = min(
@@ -259,12 +255,11 @@ def decide(
             ]
             keep = alive.size
             if capping and alive.size * (last - stop) > left - runs:
-                entered = int(np.count_nonzero(standing.heats == heat))
                 keep = min(keep, _affordable(entered, spent + runs, standing.granted[heat]))
             first = {*rows[:keep].tolist(), look.leader, standing.incumbent}
-            then = tuple(each for each in batch if each.configuration not in first)
+            then = tuple(stretch for stretch in batch if stretch.configuration not in first)
             return Decision(
-                batch=tuple(each for each in batch if each.configuration in first),
+                batch=tuple(stretch for stretch in batch if stretch.configuration in first),
                 then=then,
                 cut=Cut(contenders=tuple(rows.tolist()), stop=stop, keep=keep) if then else None,
                 incumbent=look.leader,
@@ -277,7 +272,7 @@ def decide(
     if behind is not None:
         why = f"{reason}; the challenger has to win on equal runs"
         return Decision(batch=(behind,), incumbent=standing.incumbent, reason=why)
-    return _open(standing, schedule, leader, runs_left, proposals_left, capping, pace, reason)
+    return opened(leader, reason)
 
 
 def _settled(
@@ -312,9 +307,8 @@ def _settled(
         min(most, max(FIRST_TEST, math.ceil(CATCH_UP * both), both + at_least), both + runs_left)
     )
     if stop <= both:
-        return (
-            leader if counts[incumbent] < counts[leader] and gap.mean() > 0 else incumbent
-        ), None
+        wins = counts[incumbent] < counts[leader] and gap.mean() > 0
+        return (leader if wins else incumbent), None
     fewer = incumbent if counts[incumbent] < counts[leader] else leader
     return leader, Stretch(configuration=fewer, start=both, stop=stop)
 
@@ -326,7 +320,7 @@ def _quantile(instances: int) -> float:
 
 def _open(
     standing: Standing,
-    schedule: RunOrder,
+    size: int,
     incumbent: int | None,
     runs_left: float,
     proposals_left: float,
@@ -334,7 +328,7 @@ def _open(
     pace: Pace,
     reason: str,
 ) -> Decision:
-    """A new heat, if there are runs and proposals for one."""
+    """A new heat on an order of this size, if there are runs and proposals for one."""
     made = np.count_nonzero(~np.isnan(standing.costs)) if standing.made is None else standing.made
     total = runs_left + made
     each = pace.runs_of_few if total < FEW else pace.runs
@@ -346,18 +340,14 @@ def _open(
         share, number = runs_left, int(proposals_left)
     known = standing.costs.shape[0]
     if number < 1 or (incumbent is not None and runs_left < each):
-        why = (
-            "too few runs are left for another heat" if proposals_left else "no proposals are left"
-        )
+        few = "too few runs are left for another heat"
+        why = few if proposals_left else "no proposals are left"
         return Decision(batch=(), incumbent=incumbent, reason=f"{reason}; {why}")
-    batch = tuple(Stretch(configuration=known + i, start=0, stop=1) for i in range(number))
-    entered = (
-        tuple(range(known, known + number))
-        if incumbent is None
-        else (incumbent, *range(known, known + number))
-    )
+    new = range(known, known + number)
+    batch = tuple(Stretch(configuration=place, start=0, stop=1) for place in new)
+    entered = (*new,) if incumbent is None else (incumbent, *new)
     keep = number
-    if capping and len(entered) * (schedule.instances.size - 1) > share - number:
+    if capping and len(entered) * (size - 1) > share - number:
         keep = min(keep, _affordable(number, number, share))
     return Decision(
         batch=batch[:keep],

@@ -279,31 +279,25 @@ def _check(
     cutoff: float | None,
     delta: float,
 ) -> None:
-    if np.isnan(matrix.costs).any():
-        raise InputError(
-            "Expected a complete matrix to replay configurators on, and runs are missing; select what is complete."
-        )
-    if matrix.costs.shape[0] < 2 or matrix.costs.shape[1] < 4:
-        raise InputError(
-            f"Expected at least 2 configurations and 4 instances, got {matrix.costs.shape[0]} and {matrix.costs.shape[1]}."
-        )
-    if (
-        not budgets
-        or not all(0 < budget <= 1 for budget in budgets)
-        or list(budgets) != sorted(budgets)
-    ):
-        raise InputError(
-            f"Expected budgets as ascending shares above 0 and up to 1, got {list(budgets)}."
-        )
-    if repetitions < 2:
-        raise InputError(f"Expected at least 2 repetitions, got {repetitions}.")
-    if not np.isfinite(matrix.width):
-        raise InputError(
-            "Give the metric's possible range, `low` and `high`: certificates of the race need it."
-        )
-    if cutoff is not None and not (cutoff > 0 and matrix.low >= 0):
-        raise InputError(
-            "Expected costs in seconds and a cutoff above 0 to charge runs by the second."
-        )
-    if not 0 < delta < 1:
-        raise InputError(f"Expected delta between 0 and 1, got {delta}.")
+    shape, shares = matrix.costs.shape, list(budgets)
+    checks = {
+        "Expected a complete matrix to replay configurators on, and runs are missing; select what "
+        "is complete.": not np.isnan(matrix.costs).any(),
+        f"Expected at least 2 configurations and 4 instances, got {shape[0]} and {shape[1]}.": (
+            shape[0] >= 2 and shape[1] >= 4
+        ),
+        f"Expected budgets as ascending shares above 0 and up to 1, got {shares}.": (
+            shares and all(0 < budget <= 1 for budget in shares) and shares == sorted(shares)
+        ),
+        f"Expected at least 2 repetitions, got {repetitions}.": repetitions >= 2,
+        "Give the metric's possible range, `low` and `high`: certificates of the race need it.": (
+            np.isfinite(matrix.width)
+        ),
+        "Expected costs in seconds and a cutoff above 0 to charge runs by the second.": (
+            cutoff is None or (cutoff > 0 and matrix.low >= 0)
+        ),
+        f"Expected delta between 0 and 1, got {delta}.": 0 < delta < 1,
+    }
+    for text, holds in checks.items():
+        if not holds:
+            raise InputError(text)
