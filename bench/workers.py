@@ -2,7 +2,7 @@
 
 `python -m bench.workers run TABLE.csv [--workers 1 8 32] [--targets …] [--repetitions 5]` appends
 one line a search and skips those that are there; `… table TABLE.csv` sums them up. A run takes the
-time it has on the target, up to the cutoff, times lognormal noise of its own.
+time it has on the target times lognormal noise, up to the cutoff.
 
 `python -m bench.workers scale [--runs 5000 25000 100000] [--instances 1000]` measures truecost's
 own time per run and its memory, with runs that cost nothing to make.
@@ -66,7 +66,7 @@ class ClockedPool:
     def submit(self, task: Task) -> None:
         """Start a task on the worker that is free first."""
         value = self._cost(task)
-        wall = min(value, CUTOFF) * math.exp(TAIL * self._rng.standard_normal())
+        wall = min(value * math.exp(TAIL * self._rng.standard_normal()), CUTOFF)
         end = max(heapq.heappop(self._free), self.now) + wall
         heapq.heappush(self._free, end)
         self.busy, self.number = self.busy + wall, self.number + 1
