@@ -193,8 +193,9 @@ def _print_doubt(configured: "Configured", scenario: "Scenario", path: Path) -> 
         return
     reach = assessment.outlook.reach
     needed = reach[0].forecast.instances if reach else None
-    costs = [assessment.tested.get(one.name) for one in (configured.recommended, default)]
-    seen = "" if None in costs else f": {number(costs[0])} against {number(costs[1])} held out"
+    tested = [assessment.tested.get(one.name) for one in (configured.recommended, default)]
+    costs = [number(cost) for cost in tested if cost is not None]
+    seen = f": {costs[0]} against {costs[1]} held out" if len(costs) == 2 else ""
     print_line(
         f"Recommended, but not shown to be better than the default ({default.name}){seen}. Keep the "
         "default where a wrong choice is expensive.",
