@@ -918,23 +918,6 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert "of a search" in info
 
 
-def test_what_is_not_shown_is_said(tmp_path: Path) -> None:
-    """A recommendation by chance would look like a proven one: no word of the default, nor of what
-    it takes to decide.
-    """
-    target = (
-        "#!/bin/sh\nread s < $1\necho Result for SMAC: SUCCESS, 0, 0, $((1300 - 100 * $7 + s)), 1\n"
-    )
-    toy(tmp_path, 6, target=target, limits=FAR)
-    line = ("configure", "scenario.toml", "--budget", "60runs", "--workers", "1", "--quiet")
-    text = " ".join(truecost(*line, folder=tmp_path).stdout.split())
-    assert "Recommended, but not shown to be better than the default" in text
-    assert re.search(
-        r"To decide, run both on .*new instances? \(\d+ runs, about .* of CPU time\)", text
-    )
-    assert "truecost validate toy-configure.db" in text
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

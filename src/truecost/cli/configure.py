@@ -174,7 +174,6 @@ def _print(configured: "Configured", scenario: "Scenario", path: Path, file: obj
     document = audited(assessment, about)
     print_line(document.more)
     print_line(next(section.lead for section in document.sections if section.name == "sure"))
-    _print_doubt(configured, scenario, path)
     untested = configured.untested
     notes = [] if untested is None else [f"no held-out runs: {untested}."]
     for note in (*notes, *configured.notes):
@@ -184,33 +183,6 @@ def _print(configured: "Configured", scenario: "Scenario", path: Path, file: obj
     lines += [command_line(command, source, question) for command in ("audit", "report")]
     for line in lines:
         print_line(f"  {line}", "strong", wrap=False)
-
-
-def _print_doubt(configured: "Configured", scenario: "Scenario", path: Path) -> None:
-    """Beside a recommendation that is not shown: the default, and what validating would cost."""
-    assessment, default = configured.assessment, configured.default
-    if configured.recommended.name == default.name or assessment.better:
-        return
-    reach = assessment.outlook.reach
-    needed = reach[0].forecast.instances if reach else None
-    tested = [assessment.tested.get(one.name) for one in (configured.recommended, default)]
-    costs = [number(cost) for cost in tested if cost is not None]
-    seen = f": {costs[0]} against {costs[1]} held out" if len(costs) == 2 else ""
-    print_line(
-        f"Recommended, but not shown to be better than the default ({default.name}){seen}. Keep the "
-        "default where a wrong choice is expensive.",
-        "open",
-    )
-    runs = 2 * (needed or 50)
-    time = duration(configured.cpu / max(configured.runs, 1) * runs)
-    print_line(
-        f"To decide, run both on {'about ' + counted(needed, 'new instance') if needed else 'new instances'}"
-        f" ({runs:,} runs, about {time} of CPU time):"
-    )
-    line = command_line(
-        "validate", runs=path, scenario=scenario.path, instances="new/*", budget=f"{runs}runs"
-    )
-    print_line(f"  {line}", "strong", wrap=False)
 
 
 def _print_configuration(configured: "Configured", scenario: "Scenario") -> None:
