@@ -20,10 +20,11 @@ from truecost.matrix.imported import Import
 from truecost.runs import NO_STATUS, Status, Trajectory
 from truecost.stats.utility import Utility
 
-# Columns of which more is better: their direction has to be said.
-SCORES: Final = (
-    "accuracy", "score", "reward", "auc", "mean_test_score", "test_score", "f1", "r2",
-)  # fmt: skip
+# Words in the name of a column of which more may be better: its direction has to be said.
+SCORES: Final = frozenset({
+    "accuracy", "acc", "score", "scores", "reward", "auc", "auroc", "f1", "r2", "precision",
+    "recall", "fitness", "return", "profit", "throughput", "ndcg", "bleu", "iou",
+})  # fmt: skip
 # Ours, and what others call it; the first that is there counts.
 GUESSES: Final[Mapping[str, tuple[str, ...]]] = {
     "configuration": (
@@ -36,7 +37,7 @@ GUESSES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "cost": (
         "cost", "par10", "par2", "objective", "value", "quality", "loss", "val_loss", "error",
-        "runtime", "run_time", "time", "cpu_time", "cputime", "seconds", *SCORES,
+        "runtime", "run_time", "time", "cpu_time", "cputime", "seconds",
     ),
     "seed": ("seed", "random_seed", "instance_seed"),
     "run": ("run", "repetition", "rep", "replicate"),
@@ -44,6 +45,21 @@ GUESSES: Final[Mapping[str, tuple[str, ...]]] = {
     "low": ("low",),
     "high": ("high",),
     "family": ("family", "family_name", "class", "group"),
+}  # fmt: skip
+# A word in the name of the only column that has one of these, where no whole name is known.
+WORDS: Final[Mapping[str, frozenset[str]]] = {
+    "configuration": frozenset({
+        "configuration", "config", "solver", "algorithm", "algo", "method", "model", "strategy",
+        "variant", "tool",
+    }),
+    "instance": frozenset({
+        "instance", "benchmark", "problem", "task", "dataset", "fold", "formula", "file",
+        "filename", "hash",
+    }),
+    "cost": SCORES | {
+        "cost", "loss", "error", "time", "runtime", "walltime", "cputime", "seconds", "duration",
+        "elapsed", "rmse", "mse", "mae", "makespan", "gap", "par10", "par2", "length",
+    },
 }  # fmt: skip
 OWN: Final = ("configuration", "instance", "cost", "run", "low", "high")
 NEEDED: Final = ("configuration", "instance", "cost")
@@ -164,7 +180,7 @@ def runs_of(table: pl.DataFrame, options: Options) -> Import:
 
 def check_direction(column: str, maximise: bool | None) -> None:
     """Refuse a score that nobody said to maximise: the worst configuration would win."""
-    if maximise is None and re.sub(r"[\s.\-]+", "_", column.strip().lower()) in SCORES:
+    if maximise is None and SCORES.intersection(plain(column).split("_")):
         raise InputError(
             f"expected `maximise` for the column {column!r}, which looks like a score: true if more "
             "is better, false if less is."
@@ -195,17 +211,29 @@ def _families(
     return tuple(labels[name] for name in instances)
 
 
+def plain(name: str) -> str:
+    """The name of a column in small letters, without a unit, `_` for what separates its words."""
+    return re.sub(r"\W+", "_", re.sub(r"[(\[].*?[)\]]", "", name.lower())).strip("_")
+
+
 def guess(columns: list[str], given: Mapping[str, str]) -> dict[str, str]:
-    """Which column is what: as given, else by name; all that a run needs must be there."""
+    """Which column is what: as given, else by name, else by the only name with such a word in it;
+    all that a run needs must be there.
+    """
     known = guesses(columns, given)
+    for ours, words in WORDS.items():
+        free = [name for name in columns if name not in known.values()]
+        likely = [name for name in free if words.intersection(plain(name).split("_"))]
+        if ours not in known and len(likely) == 1:
+            known[ours] = likely[0]
     if missing := [ours for ours in NEEDED if ours not in known]:
         raise InputError(
             f"expected a column for the {' and the '.join(missing)}, and none of "
             f"{_listed(columns)} looks like it. A table has a row for every run, with the columns "
-            f"{', '.join(NEEDED)}; "
-            f"for another name, give `columns` {missing[0]}=NAME."
+            f"{', '.join(NEEDED)}, or a column of numbers for every solver; for other names, give "
+            f"{' '.join(f'`columns` {ours}=NAME' for ours in missing)}."
         )
-    return known
+    return {ours: known[ours] for ours in GUESSES if ours in known}
 
 
 def guesses(columns: list[str], given: Mapping[str, str]) -> dict[str, str]:
@@ -220,11 +248,11 @@ def guesses(columns: list[str], given: Mapping[str, str]) -> dict[str, str]:
                 f"expected {ours}={theirs} to name a column, got the columns {_listed(columns)}."
             )
     known = dict(given)
-    plain = {re.sub(r"[\s.\-]+", "_", name.strip().lower()): name for name in reversed(columns)}
-    for ours, names in GUESSES.items():
-        likely = [plain[name] for name in names if plain.get(name) not in (None, *known.values())]
-        if ours not in known and likely:
-            known[ours] = likely[0]
+    names = {plain(name): name for name in reversed(columns)}
+    for ours, likely in GUESSES.items():
+        free = [names[name] for name in likely if names.get(name) not in (None, *known.values())]
+        if ours not in known and free:
+            known[ours] = free[0]
     return {ours: known[ours] for ours in GUESSES if ours in known}
 
 
@@ -248,6 +276,10 @@ def _polars(frame: Any) -> pl.DataFrame:
     if isinstance(frame, pl.DataFrame):
         return frame
     try:
+        # In pandas, names of instances or solvers may be the index.
+        index = getattr(frame, "index", None)
+        if index is not None and (any(index.names) or index.dtype == object):
+            frame = frame.reset_index()
         return pl.DataFrame(
             {str(name): pl.Series(_values(frame[name]), strict=False) for name in frame.columns}
         )

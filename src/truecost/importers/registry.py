@@ -15,11 +15,13 @@ from typing import Any, Final
 from truecost.errors import InputError
 from truecost.importers import packed
 from truecost.importers.record import Options
+from truecost.matrix import files
 from truecost.matrix.imported import Import
 
 GROUP: Final = "truecost.importers"
 FORMATS: Final = "truecost.importers.formats"
 START: Final = 1 << 16
+LONGEST_LINE: Final = 1 << 20
 # Our own files come first, since the others load more. Any text may be a table: that is asked last.
 FIRST: Final = ("journal", "matrix")
 LAST: Final = ("table",)
@@ -78,11 +80,19 @@ class Candidate:
         """Names of the columns: of a data frame, or in the first line of a text."""
         if self.path is None:
             return [str(name) for name in getattr(self.source, "columns", ())]
-        line = self.text.partition("\n")[0].strip("\r")
-        if not line:
+        return next(iter(self.rows(1)), [])
+
+    def rows(self, count: int) -> list[list[str]]:
+        """The first lines of a text as rows of a table, however wide it is."""
+        path = self.path
+        if path is None or path.is_dir() or not self.text:
             return []
+        with path.open("rb") as file:
+            file.seek(len(self.start) - len(files.without_preamble(self.start)))
+            lines = [file.readline(LONGEST_LINE).decode(errors="replace") for _ in range(count)]
         try:
-            return next(csv.reader([line], delimiter=max(",;\t", key=line.count)))
+            separator, names = files.fields_of(lines[0])
+            return [names, *csv.reader(lines[1:], delimiter=separator)]
         except csv.Error:
             return []
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import stdtrit
 
 from truecost.errors import InputError
 from truecost.judge.evidence import incumbent_of
@@ -40,6 +41,9 @@ class OneSearch:
         NaN and 0 where there are none.
     difference, standard_error
         Its mean difference to the one with the lowest cost there, and the standard error of that.
+    by_chance
+        Whether chance may explain that difference (paired t, 5 % shared out among the searches);
+        None if nothing tells.
     """
 
     name: str
@@ -50,13 +54,7 @@ class OneSearch:
     instances: int
     difference: float
     standard_error: float
-
-    @property
-    def by_chance(self) -> bool | None:
-        """Whether chance alone explains its difference to the best; None if nothing tells."""
-        if not np.isfinite(self.standard_error):
-            return None
-        return bool(self.difference <= 2 * self.standard_error)
+    by_chance: bool | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +87,7 @@ class Searches:
             if search.incumbent == best:
                 continue
             words = {
-                True: "less than two standard errors, so it may be chance",
+                True: "it may be chance",
                 False: "more than chance explains",
                 None: "too few common instances to say more",
             }[search.by_chance]
@@ -227,6 +225,9 @@ def _compared(
     shared = means[:, common]
     costs = shared.mean(axis=1) if common.any() else np.full(len(ends), np.nan)
     best = int(np.argmin(costs)) if common.any() else 0
+    # Everyone is compared with the best: the level is shared out, and the few instances count.
+    level = 1 - 0.025 / max(len(logs) - 1, 1)
+    most = stdtrit(common.sum() - 1, level) if common.sum() > 1 else np.nan
     searches = []
     for place, (log, name, end) in enumerate(zip(logs, names, ends, strict=True)):
         differences = shared[place] - shared[best]
@@ -246,6 +247,7 @@ def _compared(
                 instances=int(common.sum()),
                 difference=float(differences.mean()) if differences.size else float("nan"),
                 standard_error=float(error),
+                by_chance=bool(differences.mean() <= most * error) if error >= 0 else None,
             )
         )
     return searches

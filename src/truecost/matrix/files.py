@@ -2,8 +2,10 @@
 one is whole.
 """
 
+import csv
 import errno
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -21,6 +23,23 @@ PACKED = (
     b"BZh",
     b"\xfd7zXZ",
 )
+# What may stand before the header of a table: a byte order mark, and what spreadsheets write to say
+# what separates fields.
+PREAMBLE = re.compile(rb"(\xef\xbb\xbf)?(sep=.\r?\n)?")
+
+
+def without_preamble(content: bytes) -> bytes:
+    """A csv table from its header on."""
+    match = PREAMBLE.match(content)
+    return content[match.end() :] if match else content
+
+
+def fields_of(line: str) -> tuple[str, list[str]]:
+    """What separates the fields of the first line of a table, and these fields."""
+    line = line.strip("\r\n")
+    fields = {mark: next(csv.reader([line], delimiter=mark), []) for mark in ",;\t|"}
+    separator = max(fields, key=lambda mark: len(fields[mark]))
+    return separator, fields[separator]
 
 
 def kind_of(file: BinaryIO) -> str:

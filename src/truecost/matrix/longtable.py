@@ -36,6 +36,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
+from truecost.matrix.files import fields_of, without_preamble
 from truecost.runs import NO_SEED, NO_STATUS, Status
 
 COLUMNS = (
@@ -54,11 +55,10 @@ COLUMNS = (
 # What polars says of a table that cannot be read, and what that means to whoever wrote it.
 REASONS = {
     "found more fields": "a row has more fields than the first line, which must name the columns",
+    "could not parse": "fields are separated by commas, semicolons, tabs or |",
     "utf-8": "it is not in UTF-8: save it so",
     "'utf-16": "it is not in UTF-8: save it so",
 }
-# What spreadsheets write before the header to say what separates fields.
-SEPARATED = b"sep="
 MOST_ROWS = 500_000_000
 LONGEST_HEADER = 1_000_000
 # A table whose matrix would be this large and nearly empty is a mistake in its columns, not a
@@ -116,21 +116,22 @@ def _read_parquet(file: BinaryIO, every: bool) -> pl.DataFrame:
 
 
 def _read_csv(content: bytes) -> pl.DataFrame:
-    if content.startswith(SEPARATED):
-        content = content.partition(b"\n")[2]
+    content = without_preamble(content)
     header = content[: content.find(b"\n") + 1 or len(content)]
     if len(header) > LONGEST_HEADER:
         raise InputError(
             f"expected a header of at most {LONGEST_HEADER:,} bytes, got {len(header):,}."
         )
-    separator = max(",;\t", key=lambda mark: header.count(mark.encode()))
-    names = next(csv.reader([header.decode("utf-8-sig").strip("\r\n")], delimiter=separator))
+    separator, names = fields_of(header.decode())
     if again := [name for name in COLUMNS if names.count(name) > 1]:
         raise InputError(
             f"expected every column once, got {again[0]!r} {names.count(again[0])} times."
         )
     # Everything as text first: a configuration called 007 must not become 7.
     table = pl.read_csv(io.BytesIO(content), infer_schema=False, separator=separator)
+    # Of a quoted name, polars keeps doubled quotes as they are.
+    if len(set(names)) == len(names) == table.width:
+        table.columns = names
     if table.width and table.to_series(table.width - 1).null_count():
         _refuse_short_rows(content, separator, table.width)
     # Blank lines, and the rows of bare commas that spreadsheets leave behind.
@@ -139,7 +140,7 @@ def _read_csv(content: bytes) -> pl.DataFrame:
 
 def _refuse_short_rows(content: bytes, separator: str, width: int) -> None:
     """A row that was cut off looks like one with empty fields at its end: a run would be lost."""
-    rows = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), delimiter=separator)
+    rows = csv.reader(io.StringIO(content.decode(), newline=""), delimiter=separator)
     for number, row in enumerate(rows):
         if row and len(row) != width:
             raise InputError(
@@ -328,10 +329,10 @@ def numbers(table: pl.DataFrame, name: str) -> pl.Series:
     """A column as numbers, also where it holds them as text."""
     column = table[name]
     if column.dtype == pl.String:
-        text = pl.col(name).str.strip_chars()
+        text = _with_points(column.str.strip_chars())
         none = text.str.to_lowercase().is_in(["", "na", "nan"])
-        value = text.cast(pl.Float64, strict=False)
-        number, bad = table.select(value, bad=pl.col(name).is_not_null() & ~none & value.is_null())
+        number = text.cast(pl.Float64, strict=False)
+        bad = text.is_not_null() & ~none & number.is_null()
         if bad.any():
             row = _first_row(bad)
             word = column[row - 1]
@@ -343,6 +344,19 @@ def numbers(table: pl.DataFrame, name: str) -> pl.Series:
     if column.dtype.is_numeric() or column.dtype == pl.Null:
         return column.cast(pl.Float64)
     raise InputError(f"expected numbers in the column {name!r}, got {column.dtype}.")
+
+
+def _with_points(column: pl.Series) -> pl.Series:
+    """Numbers as 1,5 or 1,234.5 written 1.5 and 1234.5, where the column leaves no doubt."""
+    commas = column.filter(column.str.contains(",", literal=True))
+    if commas.len() == 0:
+        return column
+    grouped = commas.str.contains(r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$")
+    points = column.str.contains(".", literal=True).any()
+    if points:
+        return column.str.replace_all(",", "") if grouped.all() else column
+    decimal = commas.str.contains(r"^[+-]?\d*,\d+([eE][+-]?\d+)?$")
+    return column.str.replace(",", ".") if decimal.all() and not grouped.all() else column
 
 
 def _instead(word: str) -> str:

@@ -31,6 +31,7 @@ EMPTY: Final = (
 # What irace's state says of a search that was stopped.
 INCOMPLETE: Final = "Incomplete"
 TOO_LITTLE: Final = "Not enough budget"
+MOSTLY: Final = 0.75
 # The origin of a configuration that no cost had a part in.
 INITIAL: Final = "initial"
 # From here on, a multiple of the bound as a cost is a penalty that the target runner charges.
@@ -190,7 +191,13 @@ def _stopped(log: RValue) -> list[str]:
             "irace had not finished when it wrote this log: runs after its last whole iteration "
             "are not in it."
         ]
-    if reason.startswith(TOO_LITTLE):
+    # Every search ends this way: it matters where much of the budget is left.
+    used, budget = (
+        log.number("state", "experimentsUsedSoFar"),
+        log.number("scenario", "maxExperiments"),
+    )
+    left = used is None or budget is None or used < MOSTLY * budget
+    if reason.startswith(TOO_LITTLE) and left:
         return [f"irace stopped before it had used up its budget: {reason.rstrip('.')}."]
     return []
 

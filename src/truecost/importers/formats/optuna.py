@@ -1,17 +1,18 @@
 """Optuna: SQLite storages and journal files, read without Optuna and without pickles.
 
 A parameter set is a configuration, called by the number of its first trial; repeated trials of it
-are runs. Costs of single instances come from one of two places: a user attribute that holds them by
-name, `trial.set_user_attr("costs", {"a.cnf": 1.5, …})`, or intermediate values whose step is an
-instance, as `WilcoxonPruner` expects them. Steps are instances where the value of a trial is their
-mean; where it is the last of them, or the best, they are epochs. A trial with one number alone says
-nothing of single instances.
+are runs. Costs of single instances come from a user attribute that holds them by name,
+`trial.set_user_attr("costs", {"a.cnf": 1.5, …})`, from a user attribute for each instance, or from
+intermediate values whose step is an instance, as `WilcoxonPruner` expects them. Steps and single
+attributes are instances where the value of a trial is their mean or sum; where it is the last step,
+or the best, steps are epochs. A trial with one number alone says nothing of single instances.
 """
 
 import json
 import math
+import re
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +38,7 @@ STEPS, VALUE = "steps", "value"
 # What a run on no instance in particular is called.
 WHOLE: Final = "objective"
 MOST_ROWS: Final = 20_000_000
+NUMERIC: Final = (int, float)
 # What reading rows and values that are not as Optuna writes them may raise.
 DAMAGE: Final = (
     sqlite3.Error, KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError,
@@ -134,9 +136,9 @@ def _chosen(studies: Mapping[int, Study], objective: str | None) -> tuple[Study,
         raise InputError("expected a study in the storage of Optuna, got none.")
     if objective in by_name:
         return by_name[objective], None
-    name, _, rest = (objective or "").partition("/")
-    if name in by_name:
-        return by_name[name], rest or None
+    for name, study in by_name.items():
+        if objective is not None and objective.startswith(f"{name}/"):
+            return study, objective.removeprefix(f"{name}/")
     if len(by_name) > 1:
         raise InputError(
             f"expected the name of one of the studies {', '.join(by_name):.200} as `objective`, "
@@ -147,6 +149,7 @@ def _chosen(studies: Mapping[int, Study], objective: str | None) -> tuple[Study,
 
 def _source(trials: list[Trial], wanted: str | None) -> tuple[str, list[str]]:
     """Where costs of instances come from: the name of a user attribute, `STEPS` or `VALUE`."""
+    _gather_attributes(trials)
     attributes = [
         key
         for key in dict.fromkeys(key for trial in trials for key in trial.attributes)
@@ -154,17 +157,15 @@ def _source(trials: list[Trial], wanted: str | None) -> tuple[str, list[str]]:
     ]
     if wanted in attributes or wanted in (STEPS, VALUE):
         return wanted or VALUE, []
-    compared = [trial for trial in trials if trial.state == "COMPLETE" and len(trial.steps) > 1]
-    means = sum(map(_is_mean, compared))
     # Pruned trials have steps, and attributes only if the target keeps them in time.
     counts = {key: sum(len(_costs(trial, key, 0)) for trial in trials) for key in attributes}
-    if means > len(compared) / 2:
+    if _add_up(trials, [trial.steps for trial in trials]):
         counts[STEPS] = sum(len(trial.steps) for trial in trials)
     source = max(counts, key=lambda key: counts[key], default=VALUE)
     if source == STEPS:
         return source, [
-            "Every step of a trial is taken for an instance: values of trials are the means of "
-            "their intermediate values."
+            "Every step of a trial is taken for an instance: values of trials are the means or "
+            "sums of their intermediate values."
         ]
     if source != VALUE:
         return source, [f"Costs of instances are those in the user attribute {source!r}."]
@@ -172,26 +173,56 @@ def _source(trials: list[Trial], wanted: str | None) -> tuple[str, list[str]]:
         "There are no per-instance results: every trial has one number. Report each instance as a "
         "step (trial.report(cost, instance)), or keep costs by instance in a user attribute."
     ]
-    if compared:
+    if any(len(trial.steps) > 1 for trial in trials):
         notes.append(
-            "Intermediate values are taken for epochs, since values of trials are not their means; "
-            "`objective` 'steps' takes them for instances."
+            "Intermediate values are taken for epochs, since values of trials are neither their "
+            "means nor their sums; `objective` 'steps' takes them for instances."
         )
     return VALUE, notes
 
 
-def _is_mean(trial: Trial) -> bool:
-    """Whether the value of a trial is the mean of its intermediate values."""
-    mean = float(np.mean(list(trial.steps.values())))
-    return any(
-        math.isclose(value, mean, rel_tol=1e-6, abs_tol=1e-12) for value in trial.values.values()
+def _gather_attributes(trials: list[Trial]) -> None:
+    """Where there is an attribute for each instance, `cost_a`, `cost_b`, …, put them into one."""
+    groups: dict[str, list[str]] = {}
+    numeric = (
+        key for trial in trials for key, value in trial.attributes.items() if type(value) in NUMERIC
     )
+    for key in dict.fromkeys(numeric):
+        groups.setdefault(re.split(r"[^_:/ .-]*$", key)[0] or key.rstrip("0123456789"), []).append(
+            key
+        )
+    for name, keys in groups.items():
+        held = [
+            {key: trial.attributes[key] for key in keys if key in trial.attributes}
+            for trial in trials
+        ]
+        if len(keys) > 1 and _add_up(trials, held):
+            for trial, costs in zip(trials, held, strict=True):
+                trial.attributes[f"{name}*"] = costs
+
+
+def _add_up(trials: list[Trial], costs: Sequence[Mapping[Any, float]]) -> bool:
+    """Whether the values of most complete trials are the means, or the sums, of several costs."""
+    compared = [
+        (trial.values.values(), sum(several.values()), len(several))
+        for trial, several in zip(trials, costs, strict=True)
+        if trial.state == "COMPLETE" and len(several) > 1
+    ]
+    alike = sum(
+        any(
+            math.isclose(value, total, rel_tol=1e-6, abs_tol=1e-12)
+            for value in values
+            for total in (whole, whole / count)
+        )
+        for values, whole, count in compared
+    )
+    return alike > len(compared) / 2
 
 
 def _by_instance(attribute: Any) -> bool:
     """Whether a user attribute holds a cost for each of several instances."""
     costs = attribute.values() if isinstance(attribute, dict) else ()
-    return len(costs) > 1 and all(type(cost) in (int, float) for cost in costs)
+    return len(costs) > 1 and all(type(cost) in NUMERIC for cost in costs)
 
 
 def _objective(study: Study, wanted: str | None) -> int:
@@ -248,7 +279,8 @@ def _trajectory(
     return Trajectory(
         tool="Optuna",
         proposed="adaptively",
-        raced=any(trial.state == "PRUNED" for trial in trials),
+        # A target that is told to prune may also return what it has so far.
+        raced=len({len(_costs(trial, source, place)) for trial in trials}) > 1,
         default=default,
         incumbent=steps[-1].configurations[0] if steps else None,
         steps=tuple(steps),

@@ -1,8 +1,9 @@
 """Wide tables: a column for each solver and a row for each instance, as SAT Competitions publish
 them, or a row for each solver and a column for each instance.
 
-Every other column must hold numbers; columns of text are left out. Which of the two it is follows
-from the name of the column of names, else from whether the other names look like files.
+Columns of text are left out, but for the families of the instances. Which side the instances are on
+follows from the name of the column of names, else from names that look like files, else from the
+sizes: there are more instances than solvers, as a rule.
 """
 
 import re
@@ -17,16 +18,26 @@ from truecost.errors import InputError
 from truecost.importers import frames
 from truecost.importers.record import Options
 from truecost.importers.registry import Candidate, Importer
+from truecost.matrix import longtable
 from truecost.matrix.imported import Import
 
 # What the column of names is called, beyond the names a long table has for it.
-INSTANCES: Final = (*frames.GUESSES["instance"], "hash", "file", "filename", "name", "formula")
+INSTANCES: Final = (*frames.GUESSES["instance"], "hash", "file", "filename", "formula")
 CONFIGURATIONS: Final = frames.GUESSES["configuration"]
+NAMES: Final = (*CONFIGURATIONS, *INSTANCES, "name", "id")
 MISSING: Final = ("", "na", "nan", "none", "null", "-", "timeout", "memout", "unknown", "to", "mo")
+NUMBER: Final = r"(?i)^[+-]?(\d[\d,]*\.?\d*|[.,]\d+)(e[+-]?\d+)?$|^[+-]?inf(inity)?$"
+FILE: Final = re.compile(r"/|\.\w{2,4}$")
+# Numbers of the rows, which spreadsheets and pandas add.
+COUNTER: Final = re.compile(r"(?i)|unnamed: \d+|index|row|#")
 # As many rows are looked at to recognise one.
 ROWS: Final = 20
-# A value that so large a share of all cells has, and none is larger, marks what was not solved.
+# A value of so many cells, and so large a share of them, that none is larger than: not solved.
+MARKED_CELLS: Final = 3
 MARKED: Final = 0.02
+# Penalty factors in use, and how close to the cutoff the slowest solved run comes.
+FACTORS: Final = (2, 10)
+CLOSE: Final = 0.9
 
 
 def _recognise(candidate: Candidate) -> bool:
@@ -37,56 +48,66 @@ def _recognise(candidate: Candidate) -> bool:
     if {"cost", "seed", "run"} & set(long) or {"configuration", "instance"} <= set(long):
         return False
     if candidate.path is None:
-        rows = [tuple(map(str, row)) for row in frames.as_frame(candidate.source).head(ROWS).rows()]
+        table = frames.as_frame(candidate.source).head(ROWS)
     else:
-        separator = max(",;\t", key=candidate.text.partition("\n")[0].count)
-        lines = candidate.text.splitlines()[1 : ROWS + 1]
-        # Of the last line that was looked at there may be a part only.
-        rows = [tuple(line.split(separator)) for line in lines if line.count(separator) >= 2]
-        rows = [row for row in rows if len(row) == len(names)] or rows[:1]
-    if not rows:
+        rows = [row for row in candidate.rows(ROWS + 1)[1:] if len(row) == len(names)]
+        table = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+    key = _key(table) if table.height else None
+    if key is None:
         return False
-    key = _key(names, rows)
-    numbers = [place for place in range(len(names)) if place != key and _numeric(rows, place)]
-    keys = [row[key] for row in rows]
-    return len(numbers) >= max(2, (len(names) - 1) / 2) and len(set(keys)) == len(keys)
+    numbers = _costs(table, key)
+    enough = len(numbers) >= max(2, (len(names) - 1) / 2)
+    return enough and table[key].n_unique() == table.height
 
 
-def _numeric(rows: Sequence[tuple[str, ...]], place: int) -> bool:
-    cells = [row[place].strip() for row in rows if place < len(row)]
-    known = [cell for cell in cells if cell.lower() not in MISSING]
-    return bool(known) and all(map(_is_number, known))
+def _numeric(table: pl.DataFrame) -> set[str]:
+    """The columns of numbers."""
+    # All at once: a table may have thousands of columns.
+    cell = pl.all().cast(pl.String).str.strip_chars()
+    missing = cell.str.to_lowercase().is_in(MISSING)
+    number = cell.str.contains(NUMBER)
+    columns = table.select((missing | number).fill_null(True).all() & number.any()).row(0)
+    return {name for name, numeric in zip(table.columns, columns, strict=True) if numeric}
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
+def _costs(table: pl.DataFrame, key: str) -> list[str]:
+    """The columns of costs: of numbers, without names and numbers of the rows."""
+    numeric = _numeric(table) - {key}
+    return [name for name in table.columns if name in numeric and not _is_counter(table[name])]
+
+
+def _is_counter(column: pl.Series) -> bool:
+    if COUNTER.fullmatch(column.name.strip()) is None:
         return False
-    return True
+    numbers = column.cast(pl.Float64, strict=False)
+    return numbers.null_count() == 0 and (numbers.diff().drop_nulls() == 1).all()
 
 
-def _key(names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> int:
-    """The column of names: the one that is called so, else the first of text, else the first."""
-    plain = [name.strip().lower() for name in names]
-    for known in (*CONFIGURATIONS, *INSTANCES):
-        if known in plain:
-            return plain.index(known)
-    return next((place for place in range(len(names)) if not _numeric(rows, place)), 0)
+def _key(table: pl.DataFrame) -> str | None:
+    """The column of names: the one that is called so, else the first of text, else the first if it
+    holds whole numbers; None where there is none.
+    """
+    known = {frames.plain(name): name for name in reversed(table.columns)}
+    if likely := [known[name] for name in NAMES if name in known]:
+        return likely[0]
+    numeric = _numeric(table)
+    if texts := [name for name in table.columns if name not in numeric]:
+        return texts[0]
+    first = table.to_series(0)
+    whole = first.cast(pl.Float64, strict=False)
+    return first.name if whole.null_count() == 0 and (whole % 1 == 0).all() else None
 
 
 def _read(source: Any, options: Options) -> Import:
     table = frames.as_frame(source)
-    rows = [tuple("" if cell is None else str(cell) for cell in row) for row in table.rows()]
-    if not rows:
-        raise InputError("expected a row for every instance or solver, got none.")
-    place = _key(table.columns, rows)
-    key = table.columns[place]
-    numbers = [
-        name
-        for at, name in enumerate(table.columns)
-        if at != place and (_numeric(rows, at) or not any(row[at].strip() for row in rows))
-    ]
+    given = {ours: theirs for ours, theirs in options.columns.items() if ours != "family"}
+    family = frames.guesses(table.columns, options.columns).get("family")
+    key = next(iter(given.values()), None) or _key(table)
+    if key is None or not table.height:
+        raise InputError(
+            "expected a column that names the instances or the solvers, and rows, in a wide table."
+        )
+    numbers = _costs(table, key)
     if len(numbers) < 2:
         raise InputError(
             "expected a column of numbers for every solver, or for every instance, got "
@@ -94,57 +115,81 @@ def _read(source: Any, options: Options) -> Import:
         )
     if table[key].n_unique() != table.height:
         raise InputError(f"expected different names in the column {key!r}, got one twice.")
-    by_row, by_column = _sides(key, numbers)
+    by_row, by_column = _sides(next(iter(given), None), key, table[key], numbers)
+    family = None if family in (key, *numbers) or by_row == "configuration" else family
     cell = pl.col("cost").cast(pl.String).str.strip_chars()
+    kept = {key: by_row} | ({} if family is None else {family: "family"})
     long = (
-        table.select(pl.col(key).cast(pl.String), *numbers)
-        .unpivot(numbers, index=key, variable_name=by_column, value_name="cost")
-        .rename({key: by_row})
-        .select(
-            "configuration",
-            "instance",
-            cost=pl.when(~cell.str.to_lowercase().is_in(MISSING)).then(cell),
-        )
+        table.select(pl.col(*kept).cast(pl.String), *numbers)
+        .unpivot(numbers, index=list(kept), variable_name=by_column, value_name="cost")
+        .rename(kept)
+        .with_columns(cost=pl.when(~cell.str.to_lowercase().is_in(MISSING)).then(cell))
     )
-    log = frames.runs_of(long, replace(options, columns={}))
-    left_out = [name for name in table.columns if name not in (key, *numbers)]
     notes = [
-        f"A wide table: every row is {'a' if by_row == 'configuration' else 'an'} {by_row}, named in "
-        f"the column {key}, and every other column {'a' if by_row == 'instance' else 'an'} "
-        f"{by_column}."
+        f"A wide table: every row is {_a(by_row)}, named in the column {key or '1'}, and every "
+        f"other column {_a(by_column)}."
     ]
-    if left_out:
-        notes.append(f"Columns without numbers are left out: {', '.join(left_out):.200}.")
-    if options.cutoff is None:
-        notes += _marker(log)
+    if left_out := sorted({*table.columns} - {*kept, *numbers, ""}):
+        notes.append(f"Columns without costs are left out: {', '.join(left_out):.200}.")
+    options, marked = _unsolved(longtable.numbers(long, "cost"), options)
+    log = frames.runs_of(long, replace(options, columns={}))
     return replace(
         log,
         kind="wide",
         trajectory=replace(log.trajectory, tool="wide table"),
-        notes=(*notes, *log.notes),
+        notes=(*notes, *marked, *log.notes),
         columns={by_row: key},
     )
 
 
-def _sides(key: str, others: Sequence[str]) -> tuple[str, str]:
+def _a(noun: str) -> str:
+    return f"{'an' if noun == 'instance' else 'a'} {noun}"
+
+
+def _sides(given: str | None, key: str, names: pl.Series, others: Sequence[str]) -> tuple[str, str]:
     """What rows and columns are."""
-    plain = key.strip().lower()
-    files = sum(bool(re.search(r"/|\.\w{2,4}$", name)) for name in others) > len(others) / 2
-    if plain in CONFIGURATIONS or (plain not in INSTANCES and files):
-        return "configuration", "instance"
-    return "instance", "configuration"
+    called = frames.plain(key)
+    rows, columns = (
+        sum(FILE.search(str(name)) is not None for name in side) / len(side)
+        for side in (names, others)
+    )
+    if given in ("instance", "configuration"):
+        turned = given == "configuration"
+    elif called in (*CONFIGURATIONS, *INSTANCES):
+        turned = called in CONFIGURATIONS
+    elif max(rows, columns) > 0.5:
+        turned = columns > rows
+    else:
+        turned = len(others) > names.len()
+    return ("configuration", "instance") if turned else ("instance", "configuration")
 
 
-def _marker(log: Import) -> list[str]:
-    """A word on many cells with the same largest value: runs that were not solved, as a rule."""
-    costs = log.matrix.costs[~np.isnan(log.matrix.costs)]
-    most = float(costs.max())
-    share = float((costs == most).mean())
-    if share < MARKED or (costs == most).all():
-        return []
-    return [
-        f"{int((costs == most).sum()):,} cells ({100 * share:.0f} %) have the largest value, {most:g}: if "
-        "these runs were not solved, say it with `cutoff`."
+def _unsolved(column: pl.Series, options: Options) -> tuple[Options, list[str]]:
+    """The options with the cutoff that many cells of the same largest value point to, and a note.
+
+    A penalty of 2 or 10 times the cutoff leaves a gap below it that nothing else does. Other values
+    are only pointed out.
+    """
+    costs = column.drop_nulls().drop_nans().to_numpy()
+    said = (options.cutoff, options.par, options.low, options.high, options.utility)
+    if any(value is not None for value in said) or options.maximise or not costs.size:
+        return options, []
+    most, share = costs.max(), float((costs == costs.max()).mean())
+    count = int((costs == most).sum())
+    if count < MARKED_CELLS or share < MARKED or share == 1 or not 0 < most < np.inf:
+        return options, []
+    cells, slowest = f"{count:,} cells ({100 * share:.0f} %)", costs[costs < most].max()
+    for factor in FACTORS:
+        cutoff = float(most) / factor
+        if CLOSE * cutoff <= slowest <= cutoff:
+            note = (
+                f"{cells} have the value {most:g}, all others at most {slowest:g}: they are taken "
+                f"for runs not solved within {cutoff:g}, as with `cutoff` {cutoff:g} `par` {factor}."
+            )
+            return replace(options, cutoff=cutoff, par=float(factor)), [note]
+    return options, [
+        f"{cells} have the largest value, {most:g}. If these runs were not solved, give the time "
+        f"limit: `cutoff` {most:g} `par` 1 if that is {most:g}."
     ]
 
 
