@@ -152,3 +152,19 @@ def test_false_alarms_are_rare() -> None:
         alarms += tc.compare(old, new, low=0, high=20, delta=0.2, rng=1).grade == "worse"
     # Binomial(120, 0.2): 37 or more has a probability below 0.3 %.
     assert alarms <= 36
+
+
+def test_tables_of_one_solver(tmp_path: Path) -> None:
+    """A table of instances and times, the plainest there is, would be refused for having no column
+    that names the solver.
+    """
+    for name, factor in (("main", 1.0), ("branch", 1.6)):
+        rows = "".join(f"i{place}.cnf,{factor * (1 + place % 7)}\n" for place in range(80))
+        (tmp_path / f"{name}.csv").write_text(f"instance,time\n{rows}")
+    paths = (tmp_path / "main.csv", tmp_path / "branch.csv")
+    answer = run("compare", *paths, "--cutoff", 60, "--primary", "wins")
+    assert answer.returncode == 1
+    assert answer.stdout.startswith("branch compared with main")
+    # Two runs on an instance may be of two solvers, which nothing tells apart.
+    (tmp_path / "main.csv").write_text("instance,time\na,1\na,2\n")
+    assert "expected a column for the configuration" in run("info", paths[0]).stderr

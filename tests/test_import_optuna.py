@@ -195,3 +195,60 @@ def test_values_that_are_not_finite(tmp_path: Path) -> None:
     assert json.loads(path.read_text().splitlines()[-1])["values"] == [float("inf")]
     log = import_runs(path, low=0, high=5)
     assert log.matrix.costs.max() == 5
+
+
+def test_targets_that_return_when_told_to_prune(tmp_path: Path) -> None:
+    """Trials that ended early would pass for runs whose number did not depend on costs."""
+
+    def stopped(trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", 0, 1)
+        costs = [x + instance for instance in range(6 if x < 0.5 else 3)]
+        for instance, cost in enumerate(costs):
+            trial.report(cost, instance)
+        return float(np.mean(costs))
+
+    log = import_runs(_studied(tmp_path / "s.log", stopped))
+    assert log.matrix.shape[1] == 6
+    assert log.trajectory.raced
+
+
+@pytest.mark.parametrize("total", [np.sum, np.mean])
+@pytest.mark.parametrize("by_step", [True, False])
+def test_sums_and_single_attributes(tmp_path: Path, total: Any, by_step: bool) -> None:
+    """Costs of instances would be taken for epochs, or not be seen at all."""
+
+    def reported(trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", 0, 1)
+        trial.set_user_attr("parameters", 17)
+        for instance in range(4):
+            if by_step:
+                trial.report(x + instance, instance)
+            else:
+                trial.set_user_attr(f"cost_i{instance}", x + instance)
+        return float(total([x + instance for instance in range(4)]))
+
+    log = import_runs(_studied(tmp_path / "s.log", reported))
+    assert log.matrix.shape == (6, 4, 1)
+    for name, values in log.parameters.items():
+        costs = log.matrix.select(configurations=[name]).costs[0, :, 0]
+        assert sorted(costs) == pytest.approx([values["x"] + place for place in range(4)])
+
+
+def test_names_of_studies_with_slashes(tmp_path: Path) -> None:
+    """A study called so could not be named together with an objective."""
+    path = _studied(tmp_path / "s.log", lambda trial: trial.suggest_float("x", 0, 1), "a/b")
+    _studied(path, lambda trial: trial.suggest_float("x", 0, 1), "c")
+    assert import_runs(path, objective="a/b/0").matrix.shape[0] == 6
+    with pytest.raises(InputError, match="one of the studies a/b, c"):
+        import_runs(path)
+
+
+def _studied(path: Path, target: Any, name: str = "s") -> Path:
+    """A journal file of six random trials."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        storage = optuna.storages.JournalStorage(JournalFileBackend(str(path)))
+    sampler = optuna.samplers.RandomSampler(seed=1)
+    study = optuna.create_study(storage=storage, study_name=name, sampler=sampler)
+    study.optimize(target, n_trials=6)
+    return path

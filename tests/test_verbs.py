@@ -79,3 +79,17 @@ def test_an_assessment_speaks_for_itself() -> None:
     with pytest.raises(InputError, match="did you mean"):
         assessment.plot("scater")
     assert "mark" in assessment.plot("scatter").to_json()
+
+
+@pytest.mark.parametrize("name", ["kissat-large", "lkh"])
+def test_an_example_and_its_matrix_agree(name: str, tmp_path: Path) -> None:
+    """The matrix of an example would get another verdict than the example, since a matrix does not
+    know where its configurations come from.
+    """
+    matrix = tc.load_example(name)
+    assert tc.assess(matrix).to_dict() == tc.assess(name).to_dict()
+    assert matrix.trajectory == tc.import_runs(name).trajectory
+    # A part may have been picked by its costs: nothing is known of it.
+    assert matrix.select(configurations=matrix.configurations[:5]).trajectory is None
+    matrix.save(tmp_path / "bare.npz")
+    assert tc.CostMatrix.load(tmp_path / "bare.npz").trajectory is None

@@ -65,7 +65,8 @@ def assess(
     test
         Runs on fresh instances, in any of these forms; by default the log's own.
     trajectory
-        Where the configurations of a bare matrix come from.
+        Where the configurations of a bare matrix come from, if the file it was loaded from does not
+        say.
     chosen, raced, list_size, fresh, proposal
         How the configuration was chosen, where the log does not say; see `truecost.judge.evidence`.
     delta
@@ -216,7 +217,7 @@ def compare(
 def _log(runs: CostMatrix | Import, trajectory: Trajectory | None = None) -> Import:
     if isinstance(runs, Import):
         return runs
-    known = trajectory or Trajectory(tool="unknown")
+    known = trajectory or runs.trajectory or Trajectory(tool="unknown")
     return Import(kind="matrix", matrix=runs, trajectory=known)
 
 

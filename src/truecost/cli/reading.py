@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from truecost.cli import options
+from truecost.cli.limits import limited
 from truecost.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ class Source:
         if not place.exists():
             raise InputError(f"{place}: No such file or folder{_nearest(place)}")
         given = {field.name: getattr(self, field.name) for field in fields(self)[1:]}
-        log = import_runs(place, **given | {"columns": _columns(self.columns or [])})
+        with limited(place):
+            log = import_runs(place, **given | {"columns": _columns(self.columns or [])})
         if place != self.runs and self.runs.exists():
             note = (
                 f"These are the runs of the example: what is called {self.runs} here holds no runs."
@@ -91,7 +93,8 @@ def _nearest(path: Path) -> str:
     from truecost import examples
 
     beside = list(path.absolute().parent.glob("*")) if path.absolute().parent.is_dir() else []
-    names = [*(str(path.with_name(each.name)) for each in beside), *examples.names()]
+    others = [each.name for each in beside if each.name != path.name]
+    names = [*(str(path.with_name(name)) for name in others), *examples.names()]
     return did_you_mean(str(path), names)
 
 

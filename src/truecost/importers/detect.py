@@ -165,7 +165,7 @@ def _unknown(candidate: Candidate) -> str:
         return f"{expected}, got a packed file: unpack it first."
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "expected a table in UTF-8, got one in UTF-16: save it as UTF-8."
-    for marks, what in UNREAD.items() if b"\0" in start else ():
+    for marks, what in UNREAD.items() if b"\0" in start or start.startswith(b"%PDF") else ():
         if any(mark in candidate.content for mark in marks):
             return f"{expected}, got {what}."
     if candidate.text.startswith(("{", "[{")):

@@ -100,8 +100,12 @@ def as_frame(source: Any) -> pl.DataFrame:
         return longtable.read(file, "parquet" if parquet else "csv", every=True)
 
 
-def runs_of(table: pl.DataFrame, options: Options) -> Import:
-    """The runs in a table with a row for every run."""
+def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import:
+    """The runs in a table with a row for every run; `name` is that of the only configuration, where
+    no column says which.
+    """
+    if _is_of_one(table, options.columns):
+        table = table.with_columns(configuration=pl.lit(name))
     columns = guess(table.columns, options.columns)
     renamed = [f"{theirs} is the {ours}" for ours, theirs in columns.items() if theirs != ours]
     notes = [f"Columns: {', '.join(renamed)}."] if renamed else []
@@ -216,16 +220,20 @@ def plain(name: str) -> str:
     return re.sub(r"\W+", "_", re.sub(r"[(\[].*?[)\]]", "", name.lower())).strip("_")
 
 
-def guess(columns: list[str], given: Mapping[str, str]) -> dict[str, str]:
-    """Which column is what: as given, else by name, else by the only name with such a word in it;
-    all that a run needs must be there.
+def _is_of_one(table: pl.DataFrame, given: Mapping[str, str]) -> bool:
+    """Whether a table holds the runs of one configuration: nothing says which, and every instance
+    has one run, or runs with numbers or seeds.
     """
-    known = guesses(columns, given)
-    for ours, words in WORDS.items():
-        free = [name for name in columns if name not in known.values()]
-        likely = [name for name in free if words.intersection(plain(name).split("_"))]
-        if ours not in known and len(likely) == 1:
-            known[ours] = likely[0]
+    known = _likely(table.columns, given)
+    if "configuration" in known or not {"instance", "cost"} <= set(known):
+        return False
+    keys = [known[ours] for ours in ("instance", "seed", "run") if ours in known]
+    return not table.select(keys).is_duplicated().any()
+
+
+def guess(columns: list[str], given: Mapping[str, str]) -> dict[str, str]:
+    """Which column is what; all that a run needs must be there."""
+    known = _likely(columns, given)
     if missing := [ours for ours in NEEDED if ours not in known]:
         raise InputError(
             f"expected a column for the {' and the '.join(missing)}, and none of "
@@ -233,6 +241,17 @@ def guess(columns: list[str], given: Mapping[str, str]) -> dict[str, str]:
             f"{', '.join(NEEDED)}, or a column of numbers for every solver; for other names, give "
             f"{' '.join(f'`columns` {ours}=NAME' for ours in missing)}."
         )
+    return known
+
+
+def _likely(columns: list[str], given: Mapping[str, str]) -> dict[str, str]:
+    """Which column is what: as given, else by name, else by the only name with such a word in it."""
+    known = guesses(columns, given)
+    for ours, words in WORDS.items():
+        free = [name for name in columns if name not in known.values()]
+        likely = [name for name in free if words.intersection(plain(name).split("_"))]
+        if ours not in known and len(likely) == 1:
+            known[ours] = likely[0]
     return {ours: known[ours] for ours in GUESSES if ours in known}
 
 
@@ -278,7 +297,7 @@ def _polars(frame: Any) -> pl.DataFrame:
     try:
         # In pandas, names of instances or solvers may be the index.
         index = getattr(frame, "index", None)
-        if index is not None and (any(index.names) or index.dtype == object):
+        if index is not None and (any(index.names) or index.dtype.kind == "O"):
             frame = frame.reset_index()
         return pl.DataFrame(
             {str(name): pl.Series(_values(frame[name]), strict=False) for name in frame.columns}

@@ -21,7 +21,7 @@ from truecost.matrix.imported import Import
 GROUP: Final = "truecost.importers"
 FORMATS: Final = "truecost.importers.formats"
 START: Final = 1 << 16
-LONGEST_LINE: Final = 1 << 20
+LONGEST_LINE: Final = 16 << 20
 # Our own files come first, since the others load more. Any text may be a table: that is asked last.
 FIRST: Final = ("journal", "matrix")
 LAST: Final = ("table",)

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 Scalar = TypeVar("Scalar", bound=np.generic)
 Number = TypeVar("Number", bound=np.integer[Any])
+FIELDS: Final = (
+    "configurations", "costs", "cutoff", "families", "high", "instances", "low", "seeds",
+    "statuses", "utility",
+)  # fmt: skip
 # Squares of costs are summed; what is larger than this would overflow.
 LARGEST = 1e150
 
@@ -64,18 +68,7 @@ class CostMatrix:
         count each of them once. None where nothing says.
     """
 
-    __slots__ = (
-        "configurations",
-        "costs",
-        "cutoff",
-        "families",
-        "high",
-        "instances",
-        "low",
-        "seeds",
-        "statuses",
-        "utility",
-    )
+    __slots__ = (*FIELDS, "_origin")
 
     def __init__(
         self,
@@ -105,6 +98,7 @@ class CostMatrix:
         self.cutoff: Final = None if cutoff is None else float(cutoff)
         self.utility: Final = utility
         self.families: Final = None if families is None else _checked_families(families)
+        self._origin: str | None = None
         self._check()
 
     def _check(self) -> None:
@@ -287,13 +281,20 @@ class CostMatrix:
         """
         return CostMatrix(**self._fields() | changes)
 
+    @property
+    def trajectory(self) -> Trajectory | None:
+        """Where the configurations come from, as the file says that the matrix was loaded from;
+        None for any other matrix, also for a part of this one.
+        """
+        return None if self._origin is None else provenance.from_json(self._origin)
+
     def _fields(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {name: getattr(self, name) for name in FIELDS}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CostMatrix):
             return NotImplemented
-        return all(_same(getattr(self, name), getattr(other, name)) for name in self.__slots__)
+        return all(_same(getattr(self, name), getattr(other, name)) for name in FIELDS)
 
     # Equal by content, which is too much to hash.
     __hash__ = None  # type: ignore[assignment]
@@ -327,13 +328,15 @@ class CostMatrix:
             # Opened once: the content that tells the kind is the content that is read, and no name
             # is taken for a pattern.
             with Path(path).open("rb") as file:
-                kind = kind_of(file)
+                kind, origin = kind_of(file), provenance.text_in(file)
                 if kind == "npz":
-                    return cls(**npz.unpack(npz.read(file), low, high))
-                from truecost.matrix import longtable
+                    matrix = cls(**npz.unpack(npz.read(file), low, high))
+                else:
+                    from truecost.matrix import longtable
 
-                table = longtable.read(file, kind)
-            return cls.from_table(table, low=low, high=high)
+                    matrix = cls.from_table(longtable.read(file, kind), low=low, high=high)
+            matrix._origin = origin
+            return matrix
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
         except MemoryError:
@@ -415,7 +418,7 @@ class CostMatrix:
         from truecost.matrix import longtable
 
         arrays = longtable.to_arrays(table, low, high)
-        return cls(**{name: getattr(arrays, name) for name in cls.__slots__})
+        return cls(**{name: getattr(arrays, name) for name in FIELDS})
 
 
 def _checked_families(families: Iterable[str]) -> tuple[str, ...]:

@@ -37,7 +37,12 @@ def without_preamble(content: bytes) -> bytes:
 def fields_of(line: str) -> tuple[str, list[str]]:
     """What separates the fields of the first line of a table, and these fields."""
     line = line.strip("\r\n")
-    fields = {mark: next(csv.reader([line], delimiter=mark), []) for mark in ",;\t|"}
+    fields: dict[str, list[str]] = {}
+    for mark in ",;\t|":
+        try:
+            fields[mark] = next(csv.reader([line], delimiter=mark), [])
+        except csv.Error:  # one field that is too long
+            fields[mark] = []
     separator = max(fields, key=lambda mark: len(fields[mark]))
     return separator, fields[separator]
 

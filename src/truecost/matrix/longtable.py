@@ -60,7 +60,7 @@ REASONS = {
     "'utf-16": "it is not in UTF-8: save it so",
 }
 MOST_ROWS = 500_000_000
-LONGEST_HEADER = 1_000_000
+LONGEST_HEADER = 16_000_000
 # A table whose matrix would be this large and nearly empty is a mistake in its columns, not a
 # matrix.
 LARGEST_SPARSE = 50_000_000
@@ -117,6 +117,8 @@ def _read_parquet(file: BinaryIO, every: bool) -> pl.DataFrame:
 
 def _read_csv(content: bytes) -> pl.DataFrame:
     content = without_preamble(content)
+    if b"\n" not in content:  # lines of old spreadsheets
+        content = content.replace(b"\r", b"\n")
     header = content[: content.find(b"\n") + 1 or len(content)]
     if len(header) > LONGEST_HEADER:
         raise InputError(

@@ -54,14 +54,21 @@ def read(path: str | os.PathLike[str]) -> Trajectory | None:
     """
     try:
         with Path(path).open("rb") as file:
-            start = file.read(4)
-            file.seek(0)
-            # By content, as `CostMatrix.load` does; anything else has no place for a trajectory.
-            readers = {b"PAR1": _of_parquet, b"PK\x03\x04": _of_npz}
-            text = readers[start](file) if start in readers else None
+            text = text_in(file)
         return None if text is None else from_json(text)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
+
+
+def text_in(file: BinaryIO) -> str | None:
+    """The text that is kept in an open file, which is left at its beginning."""
+    start = file.read(4)
+    file.seek(0)
+    # By content, as `CostMatrix.load` does; anything else has no place for a trajectory.
+    readers = {b"PAR1": _of_parquet, b"PK\x03\x04": _of_npz}
+    text = readers[start](file) if start in readers else None
+    file.seek(0)
+    return text
 
 
 def _of_parquet(file: BinaryIO) -> str | None:

@@ -27,6 +27,7 @@ from truecost.runs import Status, Trajectory
 DOCTYPE: Final = re.compile(rb"<!DOCTYPE\s+result\b|<result\b[^>]*\bbenchmarkname=")
 ENDINGS: Final = (".xml", ".xml.bz2", ".xml.gz")
 COST: Final = "cputime"
+PART: Final = 1 << 20
 # Which limit of a run set is the cutoff of which column.
 LIMITS: Final = {"cputime": "timelimit", "walltime": "walltimelimit"}
 # How status texts begin, upper case for what went wrong; an answer is none of these.
@@ -54,7 +55,9 @@ def _recognise(candidate: Candidate) -> bool:
 
 
 def _results(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.iterdir() if file.name.endswith(ENDINGS))
+    return sorted(
+        file for file in folder.iterdir() if file.name.endswith(ENDINGS) and file.is_file()
+    )
 
 
 def _is_result(path: Path) -> bool:
@@ -117,8 +120,12 @@ def _rows(path: Path, tools: set[str]) -> Iterator[Row]:
     # Results define no entities; a file that does may be made to take up the memory.
     if b"<!ENTITY" in content:
         raise InputError(f"expected results of BenchExec without entities in {path.name}.")
+    parser = ElementTree.XMLParser()  # noqa: S314 - no entities
     try:
-        result = ElementTree.fromstring(content)  # noqa: S314 - no entities
+        # In parts: between them others, such as a limit on reading, have their turn.
+        for at in range(0, len(content), PART):
+            parser.feed(content[at : at + PART])
+        result = parser.close()
     except ElementTree.ParseError as error:
         raise InputError(
             f"expected XML in {path.name}, and it cannot be read ({error!s:.80})."

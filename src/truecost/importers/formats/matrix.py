@@ -6,7 +6,6 @@ from typing import Final
 from truecost.errors import InputError
 from truecost.importers.record import Options
 from truecost.importers.registry import Candidate, Importer
-from truecost.matrix import provenance
 from truecost.matrix.cost_matrix import CostMatrix
 from truecost.matrix.imported import Import
 from truecost.runs import Trajectory
@@ -33,7 +32,7 @@ def _read(path: Path, options: Options) -> Import:
                 "give it with the log itself."
             )
     matrix = CostMatrix.load(path, low=options.low, high=options.high)
-    trajectory = provenance.read(path) or Trajectory(tool="truecost")
+    trajectory = matrix.trajectory or Trajectory(tool="truecost")
     return Import(kind="matrix", matrix=matrix, trajectory=trajectory)
 
 

@@ -84,6 +84,8 @@ def _read(path: Path, options: Options) -> Import:
         sqlite = file.read(len(SQLITE)) == SQLITE
     try:
         studies = _from_sqlite(path) if sqlite else _from_journal(path)
+    except InputError:
+        raise
     except DAMAGE as error:
         raise InputError(
             f"expected a storage of Optuna, and it cannot be read ({error!r:.100})."
@@ -315,12 +317,13 @@ def _from_sqlite(path: Path) -> dict[int, Study]:
             raise InputError(
                 "expected a journal of truecost or a storage of Optuna, got another SQLite file."
             )
-        return _studies(base)
+        return _studies(base, tables)
 
 
-def _studies(base: sqlite3.Connection) -> dict[int, Study]:
+def _studies(base: sqlite3.Connection, tables: set[str]) -> dict[int, Study]:
     def rows(table: str, *columns: str) -> Iterator[tuple[Any, ...]]:
-        known = {row[1] for row in base.execute(f"PRAGMA table_info({table})")}
+        # No view: one may never end.
+        known = {row[1] for row in base.execute(f"PRAGMA table_info({table})") if table in tables}
         # Types of values came with a later version of the storage; before, all were finite.
         wanted = ", ".join(column if column in known else "NULL" for column in columns)
         query = f"SELECT {wanted} FROM {table} LIMIT {MOST_ROWS}"  # noqa: S608 - our own words
@@ -346,12 +349,14 @@ def _studies(base: sqlite3.Connection) -> dict[int, Study]:
     for key, place, value, kind in rows(
         "trial_values", "trial_id", "objective", "value", "value_type"
     ):
-        trials[key].values[place] = infinite.get(kind, math.nan if value is None else value)
+        trials[key].values[place] = infinite.get(kind, math.nan if value is None else float(value))
     for key, step, value, kind in rows(
         "trial_intermediate_values", "trial_id", "step", "intermediate_value",
         "intermediate_value_type",
     ):  # fmt: skip
-        trials[key].steps[step] = infinite.get(kind, math.nan if value is None else value)
+        trials[key].steps[int(step)] = infinite.get(
+            kind, math.nan if value is None else float(value)
+        )
     for key, name, value in rows("trial_user_attributes", "trial_id", "key", "value_json"):
         trials[key].attributes[name] = json.loads(value)
     for key, name in rows("trial_system_attributes", "trial_id", "key"):
@@ -395,13 +400,16 @@ def _apply(
         study = studies[entry["study_id"]]
         trial = Trial(number=len(study.trials), state=STATES[entry.get("state", 0)])
         values = entry.get("values") or [entry.get("value")]
-        trial.values = {place: value for place, value in enumerate(values) if value is not None}
+        trial.values = {
+            place: float(value) for place, value in enumerate(values) if value is not None
+        }
         trial.parameters = {
             name: _external(value, entry["distributions"][name])
             for name, value in (entry.get("params") or {}).items()
         }
         trial.steps = {
-            int(step): value for step, value in (entry.get("intermediate_values") or {}).items()
+            int(step): float(value)
+            for step, value in (entry.get("intermediate_values") or {}).items()
         }
         trial.attributes = dict(entry.get("user_attrs") or {})
         trial.enqueued = "fixed_params" in (entry.get("system_attrs") or {})
@@ -415,7 +423,7 @@ def _apply(
         elif code == SET_VALUES:
             trial.state = STATES[entry["state"]]
             if entry.get("values") is not None:
-                trial.values = dict(enumerate(entry["values"]))
+                trial.values = dict(enumerate(map(float, entry["values"])))
         elif code == SET_STEP:
             trial.steps[int(entry["step"])] = float(entry["intermediate_value"])
         elif code == SET_USER:

@@ -54,7 +54,7 @@ def folder_of(path: Path) -> Path | None:
     if not path.is_dir():
         return path.parent if path.name == HISTORY else None
     for depth in range(DEEPEST + 1):
-        histories = sorted(path.glob("*/" * depth + HISTORY))
+        histories = sorted(file for file in path.glob("*/" * depth + HISTORY) if file.is_file())
         if len(histories) > 1:
             raise InputError(
                 f"expected one run of SMAC3, got {len(histories)}: name one, "
@@ -201,7 +201,12 @@ def _from_lists(rows: Sequence[Any]) -> Columns:
     }
 
 
-def _parsed(path: Path, hook: Any = None) -> Any:
+def _plain(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object as it is; a function of Python, so that others have their turn while JSON is read."""
+    return dict(pairs)
+
+
+def _parsed(path: Path, hook: Any = _plain) -> Any:
     try:
         return json.loads(path.read_bytes().decode(), object_pairs_hook=hook)
     except RecursionError:

@@ -36,7 +36,7 @@ def _read(source: Any, options: Options) -> Import:
     if not isinstance(source, Path):
         return frames.runs_of(frames.as_frame(source), options)
     path = source / CAVE if source.is_dir() else source
-    log = frames.runs_of(frames.as_frame(path), options)
+    log = frames.runs_of(frames.as_frame(path), options, path.stem)
     if (trajectory := provenance.read(path)) is not None:
         log = replace(log, trajectory=trajectory)
     beside = path.with_name(CAVE_CONFIGURATIONS)

@@ -37,11 +37,13 @@ MARKED_CELLS: Final = 3
 MARKED: Final = 0.02
 # Penalty factors in use, and how close to the cutoff the slowest solved run comes.
 FACTORS: Final = (2, 10)
-CLOSE: Final = 0.9
+CLOSE: Final = 0.95
 
 
 def _recognise(candidate: Candidate) -> bool:
     names = candidate.columns
+    if candidate.path is None and names:
+        names = frames.as_frame(candidate.source).columns
     if len(names) < 3 or len(set(names)) != len(names):
         return False
     long = frames.guesses(names, {})
