@@ -154,7 +154,7 @@ def test_false_alarms_are_rare() -> None:
     assert alarms <= 36
 
 
-def test_tables_of_one_solver(tmp_path: Path) -> None:
+def test_tables_of_one_solver(tmp_path: Path, run: Run) -> None:
     """A table of instances and times, the plainest there is, would be refused for having no column
     that names the solver.
     """

@@ -396,7 +396,7 @@ def test_runs_without_a_cost_are_not_dropped(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cost", "instead"),
     [
-        ("0,5", "got '0,5' in row 1: write decimals with a point, 0.5"),
+        ("1,234", "got '1,234' in row 1: write decimals with a point, 1.234"),
         (
             "TIMEOUT",
             "got 'TIMEOUT' in row 1: write 'TIMEOUT' into a column called status, and leave the number empty",

@@ -65,16 +65,16 @@ def import_runs(
     Parameters
     ----------
     source
-        A folder of SMAC3 2.x, of ASlib, of CAVE or of logs of AClib wrappers; a log of irace
-        (.Rdata); a PM.npy; a csv, tsv or parquet table; a matrix or a journal of truecost; or a
-        data frame of polars or pandas.
+        A file or folder in one of the formats of docs/import.md; or a data frame of polars or
+        pandas.
     low, high
         The least and the largest cost a run can have; known where there is a cutoff.
     cutoff, par
         Costs are running times, censored at `cutoff` seconds; a run that was not solved by then
         costs `par` times that.
     objective
-        Which cost, where a log has several.
+        Which cost, where a log has several: its name or its place from 0; `"time"` is the elapsed
+        time of a SMAC3 trial.
     fidelity
         Which budget of a multi-fidelity log; the largest if not given.
     columns
@@ -91,8 +91,8 @@ def import_runs(
         Whether the cost column of a table is a score, of which more is better: costs are then
         minus the score. Has to be said where the column is called so (`accuracy`, `score`, …).
     kind
-        `"smac"`, `"irace"`, `"aslib"`, `"acl"`, `"table"`, `"matrix"` or `"journal"`, where the
-        content should not tell.
+        The name of an importer, `"smac"` or `"table"` for instance, where the content should not
+        tell.
     """
     options = Options(
         low=low,

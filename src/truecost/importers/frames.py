@@ -162,14 +162,14 @@ def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import
             "they are taken for runs in the order of the table."
         )
         runs = runs.select("configuration", "instance")
-    matrix, default = matrix_of(runs, charged), options.default
+    matrix, default = matrix_of(runs, charged), None
     families = _families(table, matrix.instances, declared="family" in options.columns)
     if isinstance(families, str):
         notes.append(families)
     elif families is not None:
         matrix = matrix.replace(families=families)
     called = [name for name in matrix.configurations if name.strip().lower() == NAMED_SO]
-    if default is None and len(called) == 1:
+    if options.default is None and len(called) == 1:
         default = called[0]
         notes.append(f"The configuration called {default} is taken for the default.")
     return Import(

@@ -39,31 +39,8 @@ UNFINISHED: Final = frozenset({"running", "stop", "donotadvance"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What the caller says about a log that does not say it itself, or says it otherwise.
-
-    Parameters
-    ----------
-    low, high
-        The least and the largest cost a run can have.
-    cutoff, par
-        Costs are running times, censored at `cutoff` seconds; a run that was not solved by then
-        costs `par` times that.
-    objective
-        Which cost, where a log has several: its name or its place from 0; `"time"` is the elapsed
-        time of a SMAC3 trial.
-    fidelity
-        Which budget of a multi-fidelity log; the largest if not given.
-    columns
-        For tables: ours to theirs, `{"cost": "PAR10"}`.
-    default
-        The name of the default configuration.
-    utility
-        What a running time is worth.
-    families
-        The family of each instance, as `truecost.matrix.families.families_of` takes it.
-    maximise
-        Whether what a table calls its cost is a score, of which more is better; None where nobody
-        says.
+    """What the caller says about a log that does not say it itself, or says it otherwise; the
+    parameters are those of `import_runs`.
     """
 
     low: float | None = None

@@ -124,7 +124,7 @@ def _read_logs(path: Path, options: Options, measure: str) -> Import:
     return Import(
         kind="acl",
         matrix=matrix_of(pl.DataFrame(columns), charged),
-        trajectory=Trajectory(tool="AClib wrapper", default=options.default),
+        trajectory=Trajectory(tool="AClib wrapper"),
         parameters=parameters,
         left_out={
             "not ended": unfinished,
@@ -164,7 +164,7 @@ def _read_array(path: Path, options: Options, measure: str) -> Import:
     return Import(
         kind="acl",
         matrix=matrix_of(runs, charged),
-        trajectory=Trajectory(tool=ARRAY, default=options.default),
+        trajectory=Trajectory(tool=ARRAY),
         left_out={"never made (running time 0)": int((~made).sum())},
         notes=charged.notes,
     )

@@ -78,7 +78,6 @@ def _read(path: Path, options: Options) -> Import:
             tool=f"ASlib {about('scenario_id', 0) or ''}".strip(),
             proposed="beforehand",
             raced=False,
-            default=options.default,
             maximised=maximised,
         ),
         left_out={"no value though run status ok": int((~keep).sum())},

@@ -97,7 +97,7 @@ def _read(path: Path, options: Options) -> Import:
     origins = _origins(configurations)
     # Before its second iteration irace has drawn nothing from costs: it raced a list.
     blind = all(origins.get(name) == INITIAL for name in matrix.configurations)
-    default = options.default or _default(scenario, matrix.configurations)
+    default = _default(scenario, matrix.configurations)
     return Import(
         kind="irace",
         matrix=matrix,

@@ -104,7 +104,6 @@ def _read(path: Path, options: Options) -> Import:
             scenario,
             origins,
             parameters,
-            options,
             unfinished=left_out["still running"] > 0,
         ),
         parameters=parameters,
@@ -430,7 +429,6 @@ def _trajectory(
     scenario: Mapping[str, Any],
     origins: Mapping[str, str],
     parameters: Mapping[str, Mapping[str, Scalar]],
-    options: Options,
     *,
     unfinished: bool,
 ) -> Trajectory:
@@ -451,7 +449,7 @@ def _trajectory(
         proposed="beforehand" if blind else "adaptively",
         raced=True,
         unfinished=unfinished,
-        default=options.default or _default(folder, origins, parameters),
+        default=_default(folder, origins, parameters),
         incumbent=incumbents[0] if incumbents else None,
         steps=tuple(steps),
     )

@@ -97,7 +97,8 @@ def _read(path: Path, options: Options) -> Import:
     if not keep.any():
         raise InputError(f"expected finished runs in {state.name}, got none.")
     charged = charge(values[keep], statuses[keep], options, cutoff=cutoff)
-    runs, names = _runs(table, state), longtable.whole_numbers(table, "configuration").to_list()
+    runs = _runs(table, state)
+    steps = _steps(longtable.whole_numbers(table, "configuration").to_list())
     return Import(
         kind="smac2",
         matrix=matrix_of(runs.filter(pl.Series(keep)), charged),
@@ -105,9 +106,9 @@ def _read(path: Path, options: Options) -> Import:
             tool="SMAC 2",
             proposed="adaptively",
             raced=True,
-            default=options.default or "1",
-            incumbent=_incumbent(names),
-            steps=_steps(names),
+            default="1",
+            incumbent=steps[-1].configurations[0],
+            steps=steps,
         ),
         parameters=_parameters(state),
         left_out={"not ended": int((~keep).sum())},
@@ -119,7 +120,7 @@ def _runs(table: pl.DataFrame, state: Path) -> pl.DataFrame:
     """Configuration, instance and seed of each run; instances by name where a list is beside."""
     numbers = longtable.whole_numbers(table, "instance")
     instances = numbers.cast(pl.String)
-    listed = next((state.with_name(name) for name in ("instances.txt",)), state)
+    listed = state.with_name("instances.txt")
     if listed.is_file():
         lines = [line for line in listed.read_text(errors="replace").splitlines() if line.strip()]
         most = numbers.max()
@@ -150,11 +151,6 @@ def _steps(names: list[int]) -> tuple[Step, ...]:
                 steps.append(Step(place, (str(name),)))
             best = name
     return tuple(steps)
-
-
-def _incumbent(names: list[int]) -> str | None:
-    steps = _steps(names)
-    return steps[-1].configurations[0] if steps else None
 
 
 def _parameters(state: Path) -> dict[str, dict[str, Scalar]]:
