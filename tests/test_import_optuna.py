@@ -231,7 +231,9 @@ def test_sums_and_single_attributes(tmp_path: Path, total: Any, by_step: bool) -
     assert log.matrix.shape == (6, 4, 1)
     for name, values in log.parameters.items():
         costs = log.matrix.select(configurations=[name]).costs[0, :, 0]
-        assert sorted(costs) == pytest.approx([values["x"] + place for place in range(4)])
+        assert sorted(costs) == pytest.approx(
+            [float(values["x"] or 0) + place for place in range(4)]
+        )
 
 
 def test_names_of_studies_with_slashes(tmp_path: Path) -> None:

@@ -125,7 +125,9 @@ def test_plain_means_stand_beside_adjusted_costs() -> None:
 # ---- searches that did not get far -----------------------------------------------------------
 
 
-def irace_log(path: Path, completed: str | None, parents: list[int]) -> Path:
+def irace_log(
+    path: Path, completed: str | None, parents: list[int], budget: int | None = None
+) -> Path:
     """A log of irace with three configurations on eight instances, which ended so."""
     rng = np.random.default_rng(3)
     rows = [str(number + 1) for number in range(8)]
@@ -134,7 +136,10 @@ def irace_log(path: Path, completed: str | None, parents: list[int]) -> Path:
     if completed is not None:
         state["completed"] = r.strings([completed])
     content = r.irace_log(
-        scenario={"instances": r.strings([f"{row}.txt" for row in rows])},
+        scenario={
+            "instances": r.strings([f"{row}.txt" for row in rows]),
+            "maxExperiments": r.integers([r.NA if budget is None else budget]),
+        },
         experiments=r.matrix(rng.uniform(1, 9, (8, 3)).tolist(), rows, ["1", "2", "3"]),
         state=r.listing(state),
         allElites=r.listing([r.integers([1])]),
@@ -184,6 +189,16 @@ def test_how_a_search_ended_is_said(
         assert not any("irace" in text for text in log.notes)
     else:
         assert any(note in text and "irace" in text for text in log.notes)
+
+
+@pytest.mark.parametrize(("budget", "stopped"), [(25, False), (100, True)])
+def test_the_usual_end_of_a_search_is_no_news(budget: int, stopped: bool, tmp_path: Path) -> None:
+    """Every search of irace, which ends when its budget is too small for one more race, would be
+    said to have stopped before its time.
+    """
+    reason = "Not enough budget left to race more than the minimum configurations."
+    log = import_runs(irace_log(tmp_path / "log.Rdata", reason, [r.NA, 1, 1], budget))
+    assert any("irace stopped" in note for note in log.notes) == stopped
 
 
 # ---- failed runs -----------------------------------------------------------------------------

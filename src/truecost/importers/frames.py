@@ -184,7 +184,7 @@ def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import
 
 def check_direction(column: str, maximise: bool | None) -> None:
     """Refuse a score that nobody said to maximise: the worst configuration would win."""
-    if maximise is None and SCORES.intersection(plain(column).split("_")):
+    if maximise is None and SCORES.intersection(plain_name(column).split("_")):
         raise InputError(
             f"expected `maximise` for the column {column!r}, which looks like a score: true if more "
             "is better, false if less is."
@@ -215,7 +215,7 @@ def _families(
     return tuple(labels[name] for name in instances)
 
 
-def plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """The name of a column in small letters, without a unit, `_` for what separates its words."""
     return re.sub(r"\W+", "_", re.sub(r"[(\[].*?[)\]]", "", name.lower())).strip("_")
 
@@ -249,7 +249,7 @@ def _likely(columns: list[str], given: Mapping[str, str]) -> dict[str, str]:
     known = guesses(columns, given)
     for ours, words in WORDS.items():
         free = [name for name in columns if name not in known.values()]
-        likely = [name for name in free if words.intersection(plain(name).split("_"))]
+        likely = [name for name in free if words.intersection(plain_name(name).split("_"))]
         if ours not in known and len(likely) == 1:
             known[ours] = likely[0]
     return {ours: known[ours] for ours in GUESSES if ours in known}
@@ -267,7 +267,7 @@ def guesses(columns: list[str], given: Mapping[str, str]) -> dict[str, str]:
                 f"expected {ours}={theirs} to name a column, got the columns {_listed(columns)}."
             )
     known = dict(given)
-    names = {plain(name): name for name in reversed(columns)}
+    names = {plain_name(name): name for name in reversed(columns)}
     for ours, likely in GUESSES.items():
         free = [names[name] for name in likely if names.get(name) not in (None, *known.values())]
         if ours not in known and free:

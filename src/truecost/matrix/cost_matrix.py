@@ -328,14 +328,16 @@ class CostMatrix:
             # Opened once: the content that tells the kind is the content that is read, and no name
             # is taken for a pattern.
             with Path(path).open("rb") as file:
-                kind, origin = kind_of(file), provenance.text_in(file)
+                kind = kind_of(file)
                 if kind == "npz":
                     matrix = cls(**npz.unpack(npz.read(file), low, high))
                 else:
                     from truecost.matrix import longtable
 
                     matrix = cls.from_table(longtable.read(file, kind), low=low, high=high)
-            matrix._origin = origin
+            # From another handle: polars moves this one behind Python's back.
+            with Path(path).open("rb") as file:
+                matrix._origin = provenance.text_in(file)
             return matrix
         except InputError as error:
             raise InputError(f"{path}: {error}") from error

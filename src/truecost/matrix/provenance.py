@@ -61,14 +61,12 @@ def read(path: str | os.PathLike[str]) -> Trajectory | None:
 
 
 def text_in(file: BinaryIO) -> str | None:
-    """The text that is kept in an open file, which is left at its beginning."""
+    """The text that is kept in an open file; None where there is none."""
     start = file.read(4)
     file.seek(0)
     # By content, as `CostMatrix.load` does; anything else has no place for a trajectory.
     readers = {b"PAR1": _of_parquet, b"PK\x03\x04": _of_npz}
-    text = readers[start](file) if start in readers else None
-    file.seek(0)
-    return text
+    return readers[start](file) if start in readers else None
 
 
 def _of_parquet(file: BinaryIO) -> str | None:

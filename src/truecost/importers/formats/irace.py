@@ -105,7 +105,7 @@ def _read(path: Path, options: Options) -> Import:
         parameters=_parameters(configurations),
         origins=origins,
         test=_test(log, options, charged, bound, par),
-        notes=(*_stopped(log), *notes, *charged.notes),
+        notes=(*_stopped(log, pair.size), *notes, *charged.notes),
         obstacle=_obstacle(scenario),
     )
 
@@ -183,7 +183,7 @@ def _whole(vector: RValue, what: str) -> NDArray[np.int64]:
     return np.asarray(values.astype(np.int64))
 
 
-def _stopped(log: RValue) -> list[str]:
+def _stopped(log: RValue, used: int) -> list[str]:
     """A note on a search that did not use up its budget."""
     reason = log.text("state", "completed")
     if _unfinished(log):
@@ -192,11 +192,8 @@ def _stopped(log: RValue) -> list[str]:
             "are not in it."
         ]
     # Every search ends this way: it matters where much of the budget is left.
-    used, budget = (
-        log.number("state", "experimentsUsedSoFar"),
-        log.number("scenario", "maxExperiments"),
-    )
-    left = used is None or budget is None or used < MOSTLY * budget
+    budget = log.number("scenario", "maxExperiments")
+    left = budget is None or used < MOSTLY * budget
     if reason.startswith(TOO_LITTLE) and left:
         return [f"irace stopped before it had used up its budget: {reason.rstrip('.')}."]
     return []

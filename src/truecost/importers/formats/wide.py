@@ -89,7 +89,7 @@ def _key(table: pl.DataFrame) -> str | None:
     """The column of names: the one that is called so, else the first of text, else the first if it
     holds whole numbers; None where there is none.
     """
-    known = {frames.plain(name): name for name in reversed(table.columns)}
+    known = {frames.plain_name(name): name for name in reversed(table.columns)}
     if likely := [known[name] for name in NAMES if name in known]:
         return likely[0]
     numeric = _numeric(table)
@@ -150,7 +150,7 @@ def _a(noun: str) -> str:
 
 def _sides(given: str | None, key: str, names: pl.Series, others: Sequence[str]) -> tuple[str, str]:
     """What rows and columns are."""
-    called = frames.plain(key)
+    called = frames.plain_name(key)
     rows, columns = (
         sum(FILE.search(str(name)) is not None for name in side) / len(side)
         for side in (names, others)
