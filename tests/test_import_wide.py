@@ -64,8 +64,7 @@ def spelt(
     if turned:
         rows, columns, costs = columns, rows, costs.T
     text = io.StringIO()
-    quoting = csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL
-    writer = csv.writer(text, delimiter=separator, quoting=quoting)
+    writer = csv.writer(text, delimiter=separator, quoting=1 if quoted else 0)
     before = [] if counter is None else [counter]
     writer.writerow([*before, key, *columns])
     for place, (name, numbers) in enumerate(zip(rows, costs, strict=True)):
