@@ -139,7 +139,10 @@ def table(
         ("configuration,instance,cost\na,i,inf\nb,i,inf\n", "every run failed without a cost"),
         ("configuration,instance,cost\na,i,-inf\nb,i,1\n", "got -inf"),
         ("configuration,instance,cost\na,i,1e200\nb,i,1\n", "too large to be squared"),
-        ("configuration;instance;cost\na;i;1,500\nb;i;2,500\n", "write decimals with a point, 1.500"),
+        (
+            "configuration;instance;cost\na;i;1,500\nb;i;2,500\n",
+            "write decimals with a point, 1.500",
+        ),
         (
             "# my runs\nconfiguration,instance,cost\na,i,1\n",
             "first line, which must name the columns",
