@@ -4,6 +4,7 @@ Every count comes with the rule that gives each look all of δ, or too much of i
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from scipy.stats import binomtest
 from truecost.judge import looks
 from truecost.judge.assess import assess
 from truecost.judge.question import Question
+from truecost.judge.refusal import Refusal
+from truecost.judge.rounds import _planned_families
 from truecost.judge.sampling import statements_of
 from truecost.judge.statements import Statement
 from truecost.matrix import CostMatrix
@@ -110,6 +113,52 @@ def test_runs_that_come_in_and_a_plan_that_ends() -> None:
     right, every_time = count(trial)
     assert holds(right)
     assert not holds(every_time)
+
+
+def test_families_that_come_in_and_a_plan_that_grows() -> None:
+    """Looks at families would each have all of δ, or a family that a plan cut off would change when
+    the plan is extended.
+    """
+    sizes, members = (31, 62, 122), 3
+    labels = [f"f{place // members}" for place in range(sizes[-1])]
+
+    def trial(rng: np.random.Generator) -> tuple[bool, bool]:
+        # Instances of a family cost the same, so that nothing but the family is random.
+        costs = draw(rng, 2, 41, 1).repeat(members, axis=1)[:, : sizes[-1]]
+        wrong = [False, False]
+        for size in (10, 20, 31, 40, 50, 62, 80, 100, 122):
+            number = next(k for k, planned in enumerate(sizes, 1) if planned >= size)
+            plans = [RunPlan(2, n, 1, -(-n // members)) for n in sizes[:number]]
+            whole = size - size % members
+            for place, recorded in enumerate((plans, [])):
+                seen = size if recorded else whole
+                log = journal(
+                    costs[:, :seen],
+                    recorded,
+                    unfinished=bool(recorded) and size < sizes[number - 1],
+                )
+                log = replace(log, matrix=log.matrix.replace(families=labels[:seen]))
+                asked = {"configuration": "c1", "chosen": "before", "sampled": "family"}
+                wrong[place] |= wrong[place] or upper(log, **asked) < TRUTH
+        return wrong[0], wrong[1]
+
+    right, every_time = count(trial)
+    assert holds(right)
+    assert not holds(every_time)
+
+
+def test_whole_families_of_a_plan() -> None:
+    """A family that is not finished would count, or one that a plan cut off count twice."""
+    labels = list("aaabbbcccddd")
+    assert _planned_families(labels[:7], [12], 7) == list(range(6))
+    assert _planned_families(labels[:9], [12], 9) == list(range(6))
+    assert _planned_families(labels, [12], 12) == list(range(12))
+    # The first plan ended within b, which keeps its two instances.
+    assert _planned_families(labels[:5], [5], 5) == list(range(5))
+    assert _planned_families(labels, [5, 12], 12) == [*range(5), *range(6, 12)]
+    assert _planned_families(labels, [5, 12], 10) == [*range(5), *range(6, 9)]
+    assert isinstance(_planned_families(labels[:2], [12], 2), Refusal)
+    assert isinstance(_planned_families([*"aabba"], [5], 5), Refusal)
 
 
 def test_looks_at_test_runs_of_a_journal() -> None:
@@ -210,8 +259,8 @@ def test_when_configurations_came_in() -> None:
         (2, 20),
         (2, 20),
     ]
-    assert looks.horizons(plans) == (20, 40)
-    assert looks.horizons((RunPlan(2, 30, 1), RunPlan(2, 10, 1))) == (30,)
+    assert looks.horizons(plan.instances for plan in plans) == (20, 40)
+    assert looks.horizons((30, 10)) == (30,)
 
 
 def test_the_longest_prefix_counts() -> None:
@@ -304,4 +353,4 @@ def test_a_weighted_list() -> None:
     assert before is not None
     assert after is not None
     assert before.weights == after.weights
-    assert looks.horizons(after.plans) == (24, 54)
+    assert [plan.instances for plan in after.plans] == [24, 54]

@@ -182,12 +182,14 @@ class Watched(NamedTuple):
 
 class RunPlan(NamedTuple):
     """What was to be run, as recorded before the first of these runs: every configuration on every
-    instance so many times. A later one extends it, in the same order.
+    instance so many times. A later one extends it, in the same order. `families` are those of its
+    instances; 0 where they have none.
     """
 
     configurations: int
     instances: int
     runs: int
+    families: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,7 +258,9 @@ class Trajectory:
             raise InputError(
                 f"Expected numbers of rounds and instances of watched runs, got {self.watched!r:.60}."
             )
-        if not all(type(number) is int and number >= 1 for plan in self.plans for number in plan):
+        if not all(
+            type(n) is int and n >= (k < 3) for plan in self.plans for k, n in enumerate(plan)
+        ):
             raise InputError(f"Expected sizes of plans of runs, got {self.plans!r:.60}.")
         if not (self.order_seed is None or 0 <= self.order_seed < 2**63):
             raise InputError(f"Expected a seed from 0 to 2^63 − 1, got {self.order_seed!r:.60}.")

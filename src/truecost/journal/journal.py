@@ -672,9 +672,12 @@ class Journal:
             rows = self._connection.execute(
                 "SELECT configurations, instances, runs FROM plans ORDER BY id"
             ).fetchall()
-        sizes = (
-            RunPlan(len(json.loads(one)), len(json.loads(two)), int(n)) for one, two, n in rows
-        )
+            names = dict(self._connection.execute("SELECT id, name FROM instances"))
+        sizes = []
+        for one, two, runs in rows:
+            families = self._families([names.get(place, "") for place in json.loads(two)]) or ()
+            number = len(json.loads(one)), len(json.loads(two)), int(runs)
+            sizes.append(RunPlan(*number, len(set(families))))
         # A plan with another metric alone is no other plan.
         return tuple(dict.fromkeys(sizes))
 

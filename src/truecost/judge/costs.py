@@ -249,5 +249,5 @@ def first_runs(runs: CostMatrix, length: int, rounds: int) -> CostMatrix:
         instances=runs.instances[:length],
         families=None if runs.families is None else runs.families[:length],
         statuses=statuses,
-        seeds=None,
+        seeds=None if runs.seeds is None else kept(runs.seeds),
     )

@@ -214,12 +214,12 @@ def _gathered(
     unknown = question.raced is None and (trajectory is None or _race_unknown(trajectory))
     if stopped and condition is None and unknown:
         condition = UNSORTED
-    # Units other than instances have no recorded order of their own.
-    plans = trajectory.plans if trajectory is not None and scope.usual else ()
+    plans = _recorded(trajectory, scope)
     if chosen == "on-part":
         if scope.about == "these":
             return Refusal(NO_PART)
-        return _on_part(matrix, name, stopped, question.rng(Stream.PART), condition, scope, plans)
+        kept = plans if scope.usual else ()
+        return _on_part(matrix, name, stopped, question.rng(Stream.PART), condition, scope, kept)
     if chosen == "before":
         name = fixed_before(matrix, name)
         if proposed == "adaptively" and trajectory is not None and name != trajectory.default:
@@ -349,9 +349,9 @@ def _on_test(
         )
     # Test runs that still come in, or may be extended, are looked at as any others are.
     stopped = tested is not None and (tested.unfinished or bool(tested.raced))
-    plans: tuple[RunPlan, ...] = ()
-    if tested is not None and scope.usual:
-        plans = _kept(tested.plans, test.instances, set(test.instances) - set(new))
+    plans, used = _recorded(tested, scope), set(test.instances) - set(new)
+    if used:
+        plans = _kept(plans, test.instances, used) if scope.usual else ()
     extension = looks.entered(test.configurations.index(name), plans)[0] if plans else 0
     if trajectory is not None and trajectory.looks and tested is None:
         # Whoever asks for more budget after a look may stop at the one that pleases.
@@ -364,6 +364,14 @@ def _on_test(
     assumed = _assumed(claim, stopped, runs, scope, plans)
     evidence = Evidence(runs, name, "test", 1, share, stopped, None, assumed)
     return evidence._replace(plans=plans, extension=extension)
+
+
+def _recorded(trajectory: Trajectory | None, scope: Scope) -> tuple[RunPlan, ...]:
+    """The plans in whose order the sampling units came: instances, or whole families."""
+    plans = () if trajectory is None else trajectory.plans
+    new_families = (scope.sampled, scope.about) == ("family", "new")
+    known = scope.usual or (new_families and all(plan.families for plan in plans))
+    return plans if known else ()
 
 
 def _kept(

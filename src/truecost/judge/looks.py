@@ -14,8 +14,8 @@ rounds
     Where costs decide how many runs there are, looks after r runs on each instance: 6/(π²r²); where
     R are the most, 1/r² over the sum of 1/j² up to R.
 plans
-    Runs in a recorded order, which may be looked at meanwhile and extended. More *instances* cost
-    nothing beyond what `truecost.stats.ledger` takes: one capital bets along the order. More *runs*
+    Runs in a recorded order, which may be looked at meanwhile and extended. More *instances*, or
+    families, cost nothing beyond what `truecost.stats.ledger` takes: one capital bets along the order. More *runs*
     on old instances change values that were bet on, and more *configurations* make more limits:
     each number of runs has a capital of its own, and a configuration shares δ with those that came
     with it. `FIRST` of δ is for what the first plan announced; what is left for all others. The
@@ -23,7 +23,7 @@ plans
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from truecost.runs import RunPlan
 
@@ -72,10 +72,10 @@ def entered(place: int, plans: Sequence[RunPlan]) -> tuple[int, int]:
     return len(plans), 1
 
 
-def horizons(plans: Sequence[RunPlan]) -> tuple[int, ...]:
-    """For how many instances the first plan was, and in all with each extension of it; rising."""
+def horizons(sizes: Iterable[int]) -> tuple[int, ...]:
+    """For how many units the first plan was, and in all with each extension of it; rising."""
     totals: list[int] = []
-    for plan in plans:
-        if not totals or plan.instances > totals[-1]:
-            totals.append(plan.instances)
+    for size in sizes:
+        if not totals or size > totals[-1]:
+            totals.append(size)
     return tuple(totals)

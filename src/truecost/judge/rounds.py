@@ -13,6 +13,11 @@ from truecost.judge.refusal import Refusal
 from truecost.matrix import CostMatrix
 
 IntArray = NDArray[np.int64]
+SCATTERED = (
+    "families did not come one after the other, and a limit that holds at all times needs whole "
+    "families in their order"
+)
+UNFINISHED = "no family is finished yet"
 
 
 class Rounds(NamedTuple):
@@ -69,8 +74,42 @@ def _in_plan(evidence: Evidence, runs: CostMatrix, counts: IntArray) -> Rounds |
         return Refusal("no instance of the plan has all of its runs yet")
     rounds = announced if 2 * prefix(announced) >= begun else int(counts[:begun].min())
     part = looks.of_plan(evidence.extension, rounds, announced)
-    length = prefix(rounds)
-    return Rounds(first_runs(runs, length, rounds), part, looks.horizons(evidence.plans))
+    length, sizes = prefix(rounds), [plan.instances for plan in evidence.plans]
+    finished = first_runs(runs, length, rounds)
+    if evidence.scope.sampled == "family":
+        places = _planned_families(runs.families or (), sizes, length)
+        if isinstance(places, Refusal):
+            return places
+        finished = finished.select(instances=[runs.instances[place] for place in places])
+        sizes = [plan.families for plan in evidence.plans]
+    return Rounds(finished, part, looks.horizons(sizes))
+
+
+def _planned_families(
+    labels: Sequence[str], sizes: Sequence[int], length: int
+) -> list[int] | Refusal:
+    """The places of the instances of whole families among the first so many instances.
+
+    A family consists of its instances in the first plan that has some of them: whether a later plan
+    adds others may depend on costs.
+    """
+    places: list[int] = []
+    start, ended = 0, set()
+    while start < length:
+        end = next(
+            (k for k in range(start, len(labels)) if labels[k] != labels[start]), len(labels)
+        )
+        if labels[start] in ended:
+            return Refusal(SCATTERED)
+        ended.add(labels[start])
+        planned = next((size for size in sizes if size > start), 0)
+        last = min(end, planned)
+        # Where nothing comes after it, more of it may be on the way.
+        if last > length or (end == len(labels) and last < planned):
+            break
+        places += range(start, last)
+        start = end
+    return places or Refusal(UNFINISHED)
 
 
 def _whole_families(runs: CostMatrix, length: int) -> int | Refusal:
@@ -80,11 +119,8 @@ def _whole_families(runs: CostMatrix, length: int) -> int | Refusal:
     labels = (runs.families or ())[:length]
     turns = [label for k, label in enumerate(labels) if not k or labels[k - 1] != label]
     if len(set(turns)) < len(turns):
-        return Refusal(
-            "families did not come one after the other, and a limit that holds at all times needs "
-            "whole families in their order"
-        )
+        return Refusal(SCATTERED)
     if length < len(runs.instances) and (runs.families or ())[length] != labels[-1]:
         return length
     kept = length - labels.count(turns[-1]) if turns else 0
-    return kept or Refusal("no family is finished yet")
+    return kept or Refusal(UNFINISHED)
