@@ -87,13 +87,13 @@ def test_the_ledger_is_a_fair_game(
 def test_special_cases_of_the_ledger_are_the_methods_known() -> None:
     """One look, a sequence or a watched plan would get another limit than from its own kernel."""
     x = np.random.default_rng(2).beta(1, 2, (4, 40))
-    plan, half = np.array([40]), np.array([0.5, 0.5, 0.0])
+    plan = np.array([40])
     np.testing.assert_array_equal(
         ledger.lower(x, 20.0, plan, ledger.FINAL, False), betting.star_lower(x, 20.0)
     )
-    np.testing.assert_allclose(
-        ledger.lower(x, 20.0, plan, half, False), betting.watched_lower(x, 20.0, 40), rtol=1e-12
-    )
+    for mean in (0.15, 0.25, 0.3, 0.35):
+        shown = ledger.rejects(x, mean, 5.0, plan, ledger.WATCHED, False, False)
+        assert shown.tolist() == [naive.watched_shows(row, mean, 0.2, 40) for row in x.tolist()]
     np.testing.assert_allclose(
         ledger.lower(x, 20.0, plan, ledger.SEQUENCE, False),
         betting.plug_in_lower_sequence(x, 20.0)[:, -1],

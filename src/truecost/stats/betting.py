@@ -22,12 +22,7 @@ Two ways to bet:
   nor the cells cost any δ. The published program rejects at a random threshold, which is valid and
   a little tighter; here it is 1/δ, so that the same runs give the same answer.
 
-
-Where one watches the numbers come in, both share the capital, half each: STaR-Bets planned for a
-number of rounds, which are best where it takes that many, and plug-in bets, which see a large
-difference early. The sum is a supermartingale as well.
-
-A number that is NaN is passed over.
+Where one watches the numbers come in, both share the capital (`truecost.stats.ledger`). A number that is NaN is passed over.
 """
 
 import math
@@ -82,35 +77,37 @@ def cell_of(mean, cells):
 
 
 @compiled
-def _star_bet(capital, squares, t, left, rounds, end, target):
-    """The bet against the mean `end` after t of so many rounds."""
+def star_bet(capital, squares, t, left, rounds, end, target, balanced):
+    """STaR-Bets' bet against the mean `end` after t of so many rounds, with so many left; `balanced`
+    as in `ledger`.
+    """
     # The variance about `end`: its largest possible value at first, then what was seen and a prior
     # that fades as 1/t².
-    variance = 0.001 + end * (1 - end)
-    if t > 0:
+    spread = end * (1 - end)
+    variance = 0.001 + spread
+    if balanced:
+        variance = min(variance, (squares + spread) / (t + 1))
+    elif t > 0:
         variance = min(variance, squares / t + end * rounds / t**2)
     missing = math.log(target / capital)
-    return min(math.sqrt(2 * missing / (left * variance)), 1 / (end + 0.001))
+    # A variance of 0 is seen where all numbers equal the mean bet against: then the cap decides.
+    return min(math.sqrt(2 * missing / (left * max(variance, 1e-12))), 1 / (end + 0.001))
 
 
 @compiled
-def star_bets(x, end, target, bets, planned=0):
+def star_bets(x, end, target, bets):
     """Fill in the bets made against the mean `end`, all of them unless the capital reaches the
     target: whether it did.
-
-    `planned` is for how many rounds, where that is not how many there are; beyond them, for as many
-    as there were.
     """
-    rounds = planned if planned > 0 else x.size
+    rounds = x.size
     steady = max(1, rounds // STEADY)
     capital, squares, bet, until = 1.0, 0.0, 0.0, 0
     for t in range(x.size):
         if t == until:
-            left = rounds - t if t < rounds else t + 1
             if capital < BROKE:
                 bets[t:] = 0.0
                 return False
-            bet = _star_bet(capital, squares, t, left, rounds, end, target)
+            bet = star_bet(capital, squares, t, rounds - t, rounds, end, target, False)
             until += steady
         bets[t] = bet
         capital *= 1 + bet * (x[t] - end)
@@ -178,7 +175,9 @@ def star_reach(x, ends, means, target, reached):
                 bets[i] = (
                     0.0
                     if over
-                    else _star_bet(ahead[i], squares[i], t, rounds - t, rounds, ends[i], target)
+                    else star_bet(
+                        ahead[i], squares[i], t, rounds - t, rounds, ends[i], target, False
+                    )
                 )
             until += steady
         for i in range(lanes):
@@ -374,74 +373,6 @@ def plug_in_lower_sequence(rows, target):
             seen += there[k]
             limits[i, k] = steps[seen - 1] if seen else 0.0
     return limits
-
-
-@compiled
-def shared_reaches(x, star, plug_in, mean, target):
-    """Whether the capital of both kinds of bets together, half each, ever reaches the target."""
-    one, other, most = 0.5, 0.5, SHARE / mean
-    for t in range(x.size):
-        one *= 1 + star[t] * (x[t] - mean)
-        other *= 1 + min(plug_in[t], most) * (x[t] - mean)
-        if one + other >= target:
-            return True
-    return False
-
-
-@compiled
-def watched_shows(x, mean, target, planned, star, plug_in):
-    """Whether both together, with bets made against `mean`, show a mean above it; fills in the bets
-    of STaR-Bets.
-
-    Those of `plug_in_bets` are the same against every mean, for twice the target.
-    """
-    return star_bets(x, mean, 2 * target, star, planned) or shared_reaches(
-        x, star, plug_in, mean, target
-    )
-
-
-@compiled
-def watched_lower(rows, target, planned):
-    """The lower limit of the mean of each row while it comes in, planned for so many numbers; as
-    `star_lower`, of both.
-    """
-    limits = np.zeros(rows.shape[0])
-    for i in range(rows.shape[0]):
-        x = rows[i][~np.isnan(rows[i])]
-        star, plug_in = np.empty(x.size), np.empty(x.size)
-        plug_in_bets(x, 2 * target, True, plug_in)
-        cells = cells_for(planned)
-        for j in range(1, cells + 1):
-            end = cell_end(j, cells)
-            if not watched_shows(x, end, target, planned, star, plug_in):
-                below, kept = cell_end(j - 1, cells), end
-                for _ in range(HALVINGS):
-                    middle = (below + kept) / 2
-                    if shared_reaches(x, star, plug_in, middle, target):
-                        below = middle
-                    else:
-                        kept = middle
-                limits[i] = below
-                break
-    return limits
-
-
-@compiled
-def watched_rejects(rows, mean, target, planned):
-    """Whether both together reject this mean on each row; where they do not, `watched_lower` is at
-    most the mean.
-    """
-    rejected = np.zeros(rows.shape[0], np.bool_)
-    for i in range(rows.shape[0]):
-        x = rows[i][~np.isnan(rows[i])]
-        star, plug_in = np.empty(x.size), np.empty(x.size)
-        plug_in_bets(x, 2 * target, True, plug_in)
-        cells = cells_for(planned)
-        end = cell_end(cell_of(mean, cells), cells)
-        rejected[i] = watched_shows(x, end, target, planned, star, plug_in) or shared_reaches(
-            x, star, plug_in, mean, target
-        )
-    return rejected
 
 
 @compiled

@@ -12,13 +12,19 @@ These limits describe the realised results. They are too narrow for the expected
 the same instances (see `constant`), of which realised results are only a sample.
 """
 
-import math
-
 import numpy as np
 
-from truecost.stats.betting import BROKE, HALVINGS, SHARE, cell_end, cell_of, cells_for
+from truecost.stats.betting import (
+    BROKE,
+    HALVINGS,
+    SHARE,
+    cell_end,
+    cell_of,
+    cells_for,
+    plug_in_bets,
+    star_bet,
+)
 from truecost.stats.compiled import compiled
-from truecost.stats.ledger import star_bet
 
 
 @compiled
@@ -46,16 +52,6 @@ def star_bets(x, end, population, target, balanced, bets):
         squares += (x[t] - mean) ** 2
         total += x[t]
     return population * end < total
-
-
-@compiled
-def careful_bets(x, target, bets):
-    """Fill in the bets of a sequence, before they are capped; as `betting.plug_in_bets`."""
-    total, squares, doubled = 0.5, 0.25, 2 * math.log(target)
-    for t in range(x.size):
-        bets[t] = math.sqrt(doubled / (math.log(t + 2) * squares))
-        total += x[t]
-        squares += (x[t] - total / (t + 2)) ** 2
 
 
 @compiled
@@ -125,7 +121,7 @@ def lower_sequence(rows, population, target):
     limits = np.zeros(rows.shape)
     bets = np.empty(rows.shape[1])
     for i in range(rows.shape[0]):
-        careful_bets(rows[i], target, bets)
+        plug_in_bets(rows[i], target, True, bets)
         best = 0.0
         for k in range(rows.shape[1]):
             best = _halve(rows[i][: k + 1], population, target, bets, SHARE, best, 1.0)
@@ -139,6 +135,6 @@ def rejects_sequence(rows, mean, population, target):
     rejected = np.zeros(rows.shape[0], np.bool_)
     bets = np.empty(rows.shape[1])
     for i in range(rows.shape[0]):
-        careful_bets(rows[i], target, bets)
+        plug_in_bets(rows[i], target, True, bets)
         rejected[i] = reaches(rows[i], mean, population, target, bets, SHARE)
     return rejected

@@ -212,9 +212,10 @@ def is_shown(goal: Goal, delta: float = 0.05, *, planned: int) -> bool:
     """
     rows, target = goal.values[np.newaxis], 1 / delta
     # The first is quick, and never true where the second is false.
+    asked = np.array([planned]), ledger.WATCHED, False
     return bool(
-        betting.watched_rejects(rows, goal.above, target, planned)[0]
-        and betting.watched_lower(rows, target, planned)[0] > goal.above
+        ledger.rejects(rows, goal.above, target, *asked, True)[0]
+        and ledger.lower(rows, target, *asked)[0] > goal.above
     )
 
 

@@ -122,7 +122,7 @@ class MeanOf:
         """The limit, of each row; anytime after each unit."""
         rows = np.atleast_2d(self.values if side == "lower" else 1 - self.values)
         if look.kind == "planned":
-            lower = betting.watched_lower(rows, target, look.planned)
+            lower = ledger.lower(rows, target, np.array([look.planned]), ledger.WATCHED, False)
         elif look.kind == "recorded":
             plans = np.array(look.plans, dtype=np.int64)
             lower = ledger.lower(rows, target, plans, ledger.SHARES, self.balanced)

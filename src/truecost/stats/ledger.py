@@ -42,6 +42,7 @@ from truecost.stats.betting import (
     cell_of,
     cells_for,
     plug_in_bets,
+    star_bet,
 )
 from truecost.stats.compiled import compiled
 
@@ -53,20 +54,8 @@ WATCHED = np.array([0.5, 0.5, 0.0])
 """Halves in the sequence and in a plan that is watched: what `betting.watched_lower` starts with."""
 SEQUENCE = np.array([1.0, 0.0, 0.0])
 """All of it in a sequence of which no end is known."""
-
-
-@compiled
-def star_bet(capital, squares, t, left, rounds, end, target, balanced):
-    """STaR-Bets' bet against the mean `end` after t numbers, with so many rounds left."""
-    spread = end * (1 - end)
-    variance = 0.001 + spread
-    if balanced:
-        variance = min(variance, (squares + spread) / (t + 1))
-    elif t > 0:
-        variance = min(variance, squares / t + end * rounds / t**2)
-    missing = math.log(target / capital)
-    # A variance of 0 is seen where all numbers equal the mean bet against: then the cap decides.
-    return min(math.sqrt(2 * missing / (left * max(variance, 1e-12))), 1 / (end + 0.001))
+WATCHED = np.array([0.5, 0.5, 0.0])
+"""Half in a plan, half in a sequence, which sees a large difference early: to watch a validation."""
 
 
 @compiled
@@ -163,7 +152,7 @@ def lower(rows, target, plans, shares, balanced):
     plans
         For how many numbers the first plan was, and in all with each extension of it; rising.
     shares
-        `SHARES`, `FINAL` or `SEQUENCE`.
+        `SHARES`, `FINAL`, `SEQUENCE` or `WATCHED`.
     balanced
         Which variance STaR-Bets use; see the module.
     """

@@ -12,9 +12,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.stats.betting import BROKE, HALVINGS, cell_end, cell_of, cells_for
+from truecost.stats.betting import BROKE, HALVINGS, cell_end, cell_of, cells_for, star_bet
 from truecost.stats.compiled import compiled
-from truecost.stats.ledger import star_bet
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -11,14 +11,7 @@ import math
 import numpy as np
 
 from truecost.stats import ledger
-from truecost.stats.betting import (
-    HALVINGS,
-    SHARE,
-    plug_in_bets,
-    star_bets,
-    star_reaches,
-    watched_shows,
-)
+from truecost.stats.betting import HALVINGS, SHARE, star_bets, star_reaches
 from truecost.stats.compiled import compiled
 
 STEPS = 64
@@ -64,12 +57,13 @@ def urn_shows(x, draws, mean, target, planned):
     shown = np.zeros(draws.shape[0], np.bool_)
     whole = np.empty(x.size + draws.shape[1])
     whole[: x.size] = x
-    star, plug_in = np.empty(whole.size), np.empty(whole.size)
+    plans, parts = np.array([planned]), ledger.parts_of(ledger.WATCHED, 0)
+    careful, bets = np.empty(whole.size), np.zeros((1, whole.size))
     for i in range(draws.shape[0]):
         for k in range(draws.shape[1]):
             whole[x.size + k] = whole[int(draws[i, k] * (x.size + k))]
-        plug_in_bets(whole, 2 * target, True, plug_in)
-        shown[i] = watched_shows(whole, mean, target, planned, star, plug_in)
+        ledger.careful_bets(whole, target, ledger.WATCHED, careful)
+        shown[i] = ledger.bold_bets(whole, mean, target, plans, parts, False, careful, bets)
     return shown
 
 
