@@ -14,7 +14,7 @@ import scipy  # not scipy.special, which takes long to load: scipy loads it when
 from numpy.typing import ArrayLike, NDArray
 
 from truecost.errors import InputError
-from truecost.stats import betting, ledger, quantities, scanning
+from truecost.stats import ledger, quantities, scanning
 from truecost.stats.designs import numbers_of
 from truecost.stats.inversion import Goal as Goal
 from truecost.stats.quantities import Quantity
