@@ -21,9 +21,8 @@ those that look good.
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.stats.betting import BROKE
+from truecost.stats.betting import BROKE, star_bet
 from truecost.stats.compiled import compiled
-from truecost.stats.ledger import star_bet
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
