@@ -138,8 +138,8 @@ def test_families_that_come_in_and_a_plan_that_grows() -> None:
                     unfinished=bool(recorded) and size < sizes[number - 1],
                 )
                 log = replace(log, matrix=log.matrix.replace(families=labels[:seen]))
-                asked = {"configuration": "c1", "chosen": "before", "sampled": "family"}
-                wrong[place] |= wrong[place] or upper(log, **asked) < TRUTH
+                limit = upper(log, configuration="c1", chosen="before", sampled="family")
+                wrong[place] |= limit < TRUTH
         return wrong[0], wrong[1]
 
     right, every_time = count(trial)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from truecost import assess, report
 from truecost.errors import InputError
@@ -106,6 +107,60 @@ def test_a_mix_weighs_the_families() -> None:
     assert mix.certificate.observed == pytest.approx(0.9 * means[0] + 0.1 * means[1])
     assert mix.certificate.scope == "on these families, if 90 % are f0 and 10 % are f1"
     assert mix.grade == "better"
+
+
+def test_ranges_of_a_mix_take_the_worst_corner() -> None:
+    """A statement for every mix within ranges would hold for one of them only."""
+    matrix = families([12, 12, 12])
+    ranges = judged(matrix, mix={"f0": (0.1, 0.5), "f1": (0.2, 0.6), "f2": 0.3})
+    corners = [
+        judged(matrix, mix={"f0": first, "f1": 0.7 - first, "f2": 0.3}) for first in (0.1, 0.5)
+    ]
+    assert ranges.scope.corners == ((0.1, 0.6, 0.3), (0.5, 0.2, 0.3))
+    for name in ("mean", "median", "wins", "ratio of means", "difference"):
+        worst, one, two = (
+            next(line for line in each.statements if line.quantity == name)
+            for each in (ranges, *corners)
+        )
+        pick = max if worst.side == "upper" else min
+        assert worst.limit == pick(one.limit, two.limit)
+    assert ranges.certificate is not None
+    assert ranges.certificate.scope == (
+        "on these families, in every mix of 10 to 50 % f0, 20 to 60 % f1 and 30 to 30 % f2"
+    )
+    with pytest.raises(InputError, match=r"sum to 1, got 1.1 to 1.5"):
+        judged(matrix, mix={"f0": (0.5, 0.9), "f1": 0.3, "f2": 0.3})
+    with pytest.raises(InputError, match="sum to 1"):
+        judged(matrix, mix={"f0": (0.9, 0.5), "f1": 0.3, "f2": 0.0})
+
+
+def test_the_worst_mix_is_covered() -> None:
+    """The limit for every mix would be wrong more often than δ at the worst one; that of the mix in
+    the middle is.
+    """
+    chances, wrong = np.array([0.2, 0.6]), np.zeros(2)
+    names = [f"i{k}" for k in range(80)]
+    labels = ["f", "g"]
+    for trial in range(60):
+        rng = np.random.default_rng([trial, 5])
+        bits = rng.random(80) < chances.repeat(40)
+        matrix = CostMatrix(
+            bits.astype(float).reshape(1, 80, 1), ["a"], names, 0, 1, families=np.repeat(labels, 40)
+        )
+        for place, mix in enumerate(({"f": (0.2, 0.8), "g": (0.2, 0.8)}, {"f": 0.5, "g": 0.5})):
+            found = assess(
+                matrix,
+                configuration="a",
+                chosen="before",
+                raced=False,
+                mix=mix,
+                delta=0.2,
+                splits=2,
+            )
+            assert found.certificate is not None
+            wrong[place] += found.certificate.upper < 0.2 * 0.2 + 0.8 * 0.6
+    assert binomtest(int(wrong[0]), 60, 0.2, alternative="greater").pvalue > 1e-3
+    assert binomtest(int(wrong[1]), 60, 0.2, alternative="greater").pvalue < 1e-6
 
 
 def test_a_benchmark_has_expected_and_realised_results() -> None:

@@ -16,6 +16,7 @@ from truecost.judge.refusal import RefusedError
 from truecost.judge.scope import About, Sampled
 from truecost.judge.statements import Certificate
 from truecost.matrix import CostMatrix
+from truecost.matrix.families import Weight
 from truecost.matrix.identity import named_once
 from truecost.matrix.imported import Import
 from truecost.matrix.pairing import paired
@@ -45,7 +46,7 @@ def assess(
     sampled: Sampled | None = None,
     about: About | None = None,
     population: int | None = None,
-    mix: Mapping[str, float] | None = None,
+    mix: Mapping[str, Weight] | None = None,
     margin: str | None = None,
     rng: Rng = None,
     **reading: Any,
@@ -82,7 +83,8 @@ def assess(
     population
         For statements about these instances: how many the benchmark has, with those not run.
     mix
-        For statements about these families: the weight of each, which sum to 1.
+        For statements about these families: the weight of each, which sum to 1, or pairs (least,
+        most) for statements that hold for every mix within them.
     margin
         How much more than the default is acceptable: `"5%"` of its cost, or an amount, `"0.1"`.
     rng

@@ -213,7 +213,7 @@ Mix = Annotated[
     str | None,
     option(
         "Statements for this mix of the families: 'A=0.7,B=0.3', or a csv file with family and "
-        "weight.",
+        "weight; 'A=0.5..0.8,B=0.2..0.5' for all mixes within ranges.",
         panel=ABOUT,
     ),
 ]

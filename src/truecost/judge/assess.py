@@ -37,7 +37,7 @@ def assess(
     )
     asked["fresh"] = None if asked.get("fresh") is None else tuple(asked["fresh"])
     if asked.get("mix") is not None:
-        asked["mix"] = tuple((name, float(weight)) for name, weight in dict(asked["mix"]).items())
+        asked["mix"] = tuple(dict(asked["mix"]).items())
     if isinstance(test, Import) and test.trajectory.watched is not None:
         # A journal of `validate`: what it has of training is a copy, and looking at it meanwhile
         # has its price.

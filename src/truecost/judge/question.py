@@ -10,6 +10,7 @@ import numpy as np
 from truecost.errors import InputError
 from truecost.judge.margin import Margin
 from truecost.judge.scope import About, Sampled
+from truecost.matrix.families import Weight
 
 Primary = Literal["mean", "wins"]
 Chosen = Literal["test", "before", "from-list", "weighted-list", "on-part", "progressive"]
@@ -63,7 +64,7 @@ class Question:
     population
         For statements about these instances: how many there are, those without runs included.
     mix
-        For statements about these families: the weight of each, in pairs.
+        For statements about these families: the weight of each, or its range, in pairs.
     margin
         How much more than the default is acceptable, "5%" or "0.1", fixed before looking.
     """
@@ -82,7 +83,7 @@ class Question:
     sampled: Sampled | None = None
     about: About | None = None
     population: int | None = None
-    mix: tuple[tuple[str, float], ...] | None = None
+    mix: tuple[tuple[str, Weight], ...] | None = None
     margin: str | None = None
 
     def __post_init__(self) -> None:

@@ -35,9 +35,9 @@ from truecost.stats.approximate import Approximate
 from truecost.stats.assumptions import SAMPLED, SEEDS
 from truecost.stats.grouping import codes_of
 from truecost.stats.inversion import ANYTIME, ONE, Look, planned, recorded_plan
-from truecost.stats.limits import limit, seeds_assumed
+from truecost.stats.limits import Limit, limit, seeds_assumed
 from truecost.stats.quantities import DIFFERENCE, MEAN, Quantity
-from truecost.stats.sample import Design, Ends, Sample, opposite
+from truecost.stats.sample import Design, Ends, Sample, Side, opposite
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -79,15 +79,15 @@ def statements_of(
 def _state(
     quantity: Quantity, evidence: Evidence, sampled: Sampled, default: str | None, delta: float
 ) -> Statement | Refusal:
-    sample, look, part = sampled
+    sample, _, part = sampled
     if (reason := quantity.refusal(sample)) is not None:
         return Refusal(reason)
     share = evidence.share * part
     spent = delta * share if default is None else min(delta * evidence.share, MOST_DELTA) * part
-    one = limit(quantity, sample, quantity.side, spent, look)
+    one = _worst(quantity, sampled, quantity.side, spent, evidence.scope)
     other, possible = None, one.observed
     if default is not None or sample.censored:
-        two = limit(quantity, sample, opposite(quantity.side), spent, look)
+        two = _worst(quantity, sampled, opposite(quantity.side), spent, evidence.scope)
         other = two.value if default is not None else None
         possible = two.observed if sample.censored else possible
     return Statement(
@@ -117,6 +117,29 @@ def _state(
     )
 
 
+def _worst(quantity: Quantity, sampled: Sampled, side: Side, delta: float, scope: Scope) -> Limit:
+    """The limit for every mix within ranges: the worst over their corners, each with all of delta.
+
+    The quantity is largest, and least, at a corner: means are linear in the mix, their ratios
+    quasi-linear, and a share of runs below a value is a mean. Which corner that is is unknown but
+    fixed, so the worst limit is wrong only where the limit of this one corner is.
+    """
+    sample, look, _ = sampled
+    if not scope.ranges:
+        return limit(quantity, sample, side, delta, look)
+    limits = [
+        limit(
+            quantity,
+            replace(sample, design=replace(sample.design, mix=np.array(corner))),
+            side,
+            delta,
+            look,
+        )
+        for corner in scope.corners
+    ]
+    return (max if side == "upper" else min)(limits, key=lambda each: each.value)
+
+
 def shown_better(
     quantity: Quantity, evidence: Evidence, default: str, question: Question
 ) -> dict[str, float]:
@@ -133,13 +156,13 @@ def shown_better(
         sampled = sample_of(listed, default, question.rng(Stream.ORDER))
         if isinstance(sampled, Refusal) or quantity.refusal(sampled.sample) is not None:
             continue
-        sample, look, part = sampled
+        sample, _, part = sampled
         even = quantity.even or 0.0
         # Most are not even better in what was seen, and limits take time.
         if sign * (quantity.numbers(sample, quantity.side).observed() - even) <= 0:
             continue
         spent = min(question.delta * listed.against(default).share, MOST_DELTA) * part
-        value = limit(quantity, sample, quantity.side, spent, look).value
+        value = _worst(quantity, sampled, quantity.side, spent, listed.scope).value
         if sign * (value - even) > 0:
             better[name] = value
     return better

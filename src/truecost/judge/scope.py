@@ -4,7 +4,7 @@
 | --- | --- | --- | --- |
 | instance | new | on new instances like these (default) | as in `truecost.stats.inversion` |
 | family | new | on instances from new families, each family counted equally | the same, on family means |
-| family | these | on these families in a given mix | STaR-Bets over label draws |
+| family | these | on these families in a given mix, or in every mix within ranges | STaR-Bets over label draws |
 | instance | these | on this benchmark of N instances, with new seeds | constant bets |
 | seed | these | on these instances, with new seeds | constant bets; on one instance as for instances |
 | fold | – | nothing is guaranteed | corrected resampled t, approximate |
@@ -16,6 +16,7 @@ instance with several runs has seeds for units, and instances that are called fo
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
+from truecost.matrix.families import Weight
 from truecost.matrix.identity import unknown_to
 from truecost.stats.assumptions import SAMPLED
 from truecost.stats.grouping import codes_of
@@ -44,6 +46,9 @@ ALLOWED: Final = (*USUAL.items(), ("family", "these"), ("instance", "these"))
 FOLD: Final = re.compile(r"(?:^|[/_\-. ])(?:cv|folds?|splits?|repeats?)[-_ ]?\d+$", re.IGNORECASE)
 # Of a mix, how many families a sentence names.
 NAMED: Final = 4
+ROUNDING: Final = 1e-6
+# Every corner of the ranges of a mix takes a limit of its own.
+MOST_RANGES: Final = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +65,8 @@ class Scope:
         Of how many instances a benchmark consists.
     mix
         The weight of each family, in order; empty without a mix.
+    ranges
+        The least and the largest weight of each, where statements hold for every mix within them.
     declared
         Whether somebody said so; else the log, or nobody.
     """
@@ -69,6 +76,7 @@ class Scope:
     units: int = 0
     population: int | None = None
     mix: tuple[tuple[str, float], ...] = ()
+    ranges: tuple[tuple[float, float], ...] = ()
     declared: bool = False
 
     @property
@@ -83,7 +91,14 @@ class Scope:
             return "on instances from new families, each family counted equally"
         if self.sampled == "family":
             if len(self.mix) > NAMED:
-                return f"on these {len(self.mix)} families, in the given mix"
+                mix = "every mix within the ranges" if self.ranges else "the given mix"
+                return f"on these {len(self.mix)} families, in {mix}"
+            if self.ranges:
+                parts = [
+                    f"{100 * low:.3g} to {100 * high:.3g} % {name}"
+                    for (name, _), (low, high) in zip(self.mix, self.ranges, strict=True)
+                ]
+                return f"on these families, in every mix of {_listed(parts)}"
             shares = [f"{100 * weight:.3g} % are {name}" for name, weight in self.mix]
             return f"on these families, if {_listed(shares)}"
         if self.sampled == "seed":
@@ -117,6 +132,24 @@ class Scope:
         """What sampling units are called."""
         return "families" if self.unit == "family" else f"{self.unit}s"
 
+    @property
+    def corners(self) -> tuple[tuple[float, ...], ...]:
+        """The mixes that all others within the ranges lie between; without ranges, the mix.
+
+        All weights but one are at an end of their range there.
+        """
+        if not self.ranges:
+            return (tuple(weight for _, weight in self.mix),)
+        corners = set()
+        for free, (low, high) in enumerate(self.ranges):
+            others = [set(ends) for place, ends in enumerate(self.ranges) if place != free]
+            for weights in product(*others):
+                rest = 1 - sum(weights)
+                if low - ROUNDING <= rest <= high + ROUNDING:
+                    corner = (*weights[:free], min(max(rest, low), high), *weights[free:])
+                    corners.add(tuple(round(weight, 12) for weight in corner))
+        return tuple(sorted(corners))
+
     def least_limit(self, delta: float) -> float:
         """The part of the cost range below which no upper limit from this many units can be: a cost
         that occurs with this probability may not have been seen.
@@ -133,7 +166,7 @@ def scope_of(
     sampled: Sampled | None = None,
     about: About | None = None,
     population: int | None = None,
-    mix: Mapping[str, float] | None = None,
+    mix: Mapping[str, Weight] | None = None,
 ) -> Scope:
     """What statements about these runs are about, or what is wrong with what was asked for."""
     declared = any(given is not None for given in (sampled, about, population, mix))
@@ -159,7 +192,9 @@ def scope_of(
             f"Expected a `population` of at least the {instances} instances that have runs, got "
             f"{population}."
         )
-    weights = _mix_of(matrix, mix) if (sampled, about) == ("family", "these") else ()
+    weights, ranges = (), ()
+    if (sampled, about) == ("family", "these"):
+        weights, ranges = _mix_of(matrix, mix)
     families = len(set(matrix.families or ()))
     new_families = sampled == "family" and about == "new"
     fixed = sampled == "seed" or (sampled, about) == ("instance", "these")
@@ -169,6 +204,7 @@ def scope_of(
         units=families if new_families else _rows(matrix) if sampled == "seed" else instances,
         population=(population or instances) if fixed else None,
         mix=weights,
+        ranges=ranges,
         declared=declared,
     )
 
@@ -285,20 +321,41 @@ def _rows(matrix: CostMatrix) -> int:
     return int((~np.isnan(matrix.costs)).any(axis=0).sum())
 
 
-def _mix_of(matrix: CostMatrix, mix: Mapping[str, float] | None) -> tuple[tuple[str, float], ...]:
-    """The weight of each family that has runs; as sampled where no mix is given."""
+def _mix_of(
+    matrix: CostMatrix, mix: Mapping[str, Weight] | None
+) -> tuple[tuple[tuple[str, float], ...], tuple[tuple[float, float], ...]]:
+    """The weight of each family that has runs, as sampled where no mix is given; and the ranges of
+    the weights, if they have some.
+    """
     labels = matrix.families or ()
     names = list(dict.fromkeys(labels))
     if mix is None:
-        return tuple((name, labels.count(name) / len(labels)) for name in names)
-    if unknown := [name for name, weight in mix.items() if weight > 0 and name not in names]:
+        return tuple((name, labels.count(name) / len(labels)) for name in names), ()
+    ends = {
+        name: weight if isinstance(weight, tuple) else (float(weight),) * 2
+        for name, weight in mix.items()
+    }
+    if unknown := [name for name, (_, high) in ends.items() if high > 0 and name not in names]:
         raise InputError(
             f"Expected runs of every family in the `mix`, and {unknown[0]!r} has none."
         )
-    total = sum(mix.values())
-    if any(not weight >= 0 for weight in mix.values()) or not abs(total - 1) < 1e-6:
-        raise InputError(f"Expected the weights of a `mix` to sum to 1, got {total:.6g}.")
-    return tuple((name, mix.get(name, 0.0) / total) for name in names)
+    ranges = tuple(ends.get(name, (0.0, 0.0)) for name in names)
+    least, most = (sum(side) for side in zip(*ranges, strict=True))
+    if not all(0 <= low <= high for low, high in ranges) or not (
+        least - ROUNDING <= 1 <= most + ROUNDING
+    ):
+        got = f"{least:.6g}" if least == most else f"{least:.6g} to {most:.6g}"
+        raise InputError(f"Expected the weights of a `mix` to sum to 1, got {got}.")
+    if not any(low < high for low, high in ranges):
+        return tuple((name, low / least) for name, (low, _) in zip(names, ranges, strict=True)), ()
+    if sum(low < high for low, high in ranges) > MOST_RANGES:
+        raise InputError(
+            f"Expected at most {MOST_RANGES} ranges in a `mix`: give weights for others."
+        )
+    # For what needs one mix: the weights at the same part of their ranges.
+    part = (1 - least) / (most - least)
+    middle = [low + part * (high - low) for low, high in ranges]
+    return tuple(zip(names, middle, strict=True)), ranges
 
 
 def _listed(parts: Sequence[str]) -> str:

@@ -93,34 +93,40 @@ NAME_PATTERN = r"([^\W\d_]*)[^/]*$"
 """As a regular expression for `families_of`: how the name of the file begins."""
 
 
-def mix_of(text: str) -> dict[str, float]:
-    """The weight of each family: `"A=0.7,B=0.3"`, or the path of a csv file with family and weight.
+Weight = float | tuple[float, float]
 
-    They have to sum to 1.
+
+def mix_of(text: str) -> dict[str, Weight]:
+    """The weight of each family: `"A=0.7,B=0.3"`, or the path of a csv file with family and weight;
+    `"A=0.5..0.8,B=0.2..0.5"` for ranges of weights.
     """
     path = Path(text)
     if path.is_file():
         pairs = list(_pairs(path))
-        if pairs and not _is_number(pairs[0][1]):
+        if pairs and not _weight(pairs[0][1]):
             pairs = pairs[1:]
     else:
         pairs = [tuple(part.rsplit("=", 1)) for part in text.split(",")]  # type: ignore[misc]
-    mix: dict[str, float] = {}
+    mix: dict[str, Weight] = {}
     for pair in pairs:
-        if len(pair) != 2 or not _is_number(pair[1]) or not pair[0].strip():
+        weights = _weight(pair[1]) if len(pair) == 2 and pair[0].strip() else ()
+        if not weights:
             raise InputError(
-                f"Expected a `mix` like A=0.7,B=0.3, or a csv file with family and weight, got "
-                f"{text!r:.60}."
+                f"Expected a `mix` like A=0.7,B=0.3 or A=0.5..0.8,B=0.2..0.5, or a csv file with "
+                f"family and weight, got {text!r:.60}."
             )
         if pair[0].strip() in mix:
             raise InputError(
                 f"Expected every family of a `mix` once, got {pair[0].strip()!r} again."
             )
-        mix[pair[0].strip()] = float(pair[1])
-    if any(weight < 0 for weight in mix.values()) or not abs(sum(mix.values()) - 1) < 1e-6:
-        total = sum(mix.values())
-        raise InputError(f"Expected the weights of a `mix` to sum to 1, got {total:.6g}.")
+        mix[pair[0].strip()] = weights[0] if len(weights) == 1 else (weights[0], weights[-1])
     return mix
+
+
+def _weight(text: str) -> tuple[float, ...]:
+    """One number, or the two of a range; none where it is neither."""
+    parts = text.split("..")
+    return tuple(map(float, parts)) if len(parts) <= 2 and all(map(_is_number, parts)) else ()
 
 
 def _is_number(text: str) -> bool:

@@ -73,7 +73,7 @@ def observed(numbers: Numbers, design: Design) -> float:
     if weights is None:
         return numbers.observed()
     if isinstance(numbers, MeanOf):
-        return float(numbers.start + numbers.scale * (weights @ numbers.values))
+        return float(weights @ (numbers.start + numbers.scale * numbers.values))
     if isinstance(numbers, RatioOf):
         first, second = float(weights @ numbers.first), float(weights @ numbers.second)
         return second / first if first else math.inf if second else math.nan
@@ -137,7 +137,7 @@ def _labelled(
     return values[design.strata.argsort(kind="stable")], starts, labels
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def _labels(counts: tuple[int, ...], mix: tuple[float, ...], target: float) -> IntArray:
     """One draw of labels for all tests of a limit, and for all limits of a design."""
     rng = np.random.default_rng([LABELS, *counts])
