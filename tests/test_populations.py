@@ -5,6 +5,7 @@ the counting itself notices a wrong rule.
 import numpy as np
 import pytest
 
+from bench.folds import coverage
 from bench.populations.__main__ import BADGE, count, rejected, sharpness
 from bench.populations.sources import Population, Truth, made_up
 from bench.populations.ways import WAYS
@@ -39,6 +40,15 @@ def test_sharpness_is_counted_where_it_is_true() -> None:
     assert cell["shown"]["wins"][1] > 10
     assert 0.3 < cell["widths"]["cost"] < 1.0
     assert 0.3 < cell["widths"]["difference"] < 1.0
+
+
+def test_intervals_over_folds_hold_about_as_often_as_stated() -> None:
+    """The correction for shared training data would be lost: 95 % intervals that hold in half of the
+    data sets.
+    """
+    corrected, naive = coverage(200, 10, 10, 60, 0.05)
+    assert corrected > 0.85
+    assert naive < 0.7
 
 
 def test_counting_notices_the_wrong_unit() -> None:

@@ -194,7 +194,8 @@ def _folds(assessment: Assessment, context: Context) -> Iterator[Block]:
     ends = context.cost(f"{low} to {high}")
     yield Text(
         f"Approximately {percent(1 - interval.delta)}, not guaranteed: the {what} is {ends} "
-        f"(corrected resampled t over {counted(interval.folds, 'fold')}, Nadeau and Bengio 2003)."
+        f"(corrected resampled t over {counted(interval.folds, 'fold')}, Nadeau and Bengio 2003). "
+        "In simulations 95 % intervals of this kind held in 91 to 99 % of the data sets."
     )
     yield Text(
         "For a guarantee, use results on other data sets as instances, or a test set whose rows are "
