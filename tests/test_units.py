@@ -147,7 +147,11 @@ def test_the_worst_mix_is_covered() -> None:
         matrix = CostMatrix(
             bits.astype(float).reshape(1, 80, 1), ["a"], names, 0, 1, families=np.repeat(labels, 40)
         )
-        for place, mix in enumerate(({"f": (0.2, 0.8), "g": (0.2, 0.8)}, {"f": 0.5, "g": 0.5})):
+        mixes: tuple[dict[str, Any], ...] = (
+            dict.fromkeys("fg", (0.2, 0.8)),
+            dict.fromkeys("fg", 0.5),
+        )
+        for place, mix in enumerate(mixes):
             found = assess(
                 matrix,
                 configuration="a",

@@ -675,7 +675,7 @@ class Journal:
             names = dict(self._connection.execute("SELECT id, name FROM instances"))
         sizes = []
         for one, two, runs in rows:
-            families = self._families([names.get(place, "") for place in json.loads(two)]) or ()
+            families = self.families([names.get(place, "") for place in json.loads(two)]) or ()
             number = len(json.loads(one)), len(json.loads(two)), int(runs)
             sizes.append(RunPlan(*number, len(set(families))))
         # A plan with another metric alone is no other plan.

@@ -192,9 +192,7 @@ def scope_of(
             f"Expected a `population` of at least the {instances} instances that have runs, got "
             f"{population}."
         )
-    weights, ranges = (), ()
-    if (sampled, about) == ("family", "these"):
-        weights, ranges = _mix_of(matrix, mix)
+    weights, ranges = _mix_of(matrix, mix) if (sampled, about) == ("family", "these") else ((), ())
     families = len(set(matrix.families or ()))
     new_families = sampled == "family" and about == "new"
     fixed = sampled == "seed" or (sampled, about) == ("instance", "these")

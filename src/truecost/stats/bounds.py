@@ -25,14 +25,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from truecost.errors import InputError
 from truecost.stats.allocation import MOST_RUNS, AllocationSizes, Sizes, even, even_sizes
-from truecost.stats.assumptions import Assuming
+from truecost.stats.assumptions import INSTANCES, SEEDS, Assuming
 from truecost.stats.concentration import (
+    check_space,
     cover_epsilon,
     epsilon_at,
     exponent_at,
     printed_epsilon,
     solved_epsilon,
 )
+from truecost.stats.concentration import log_covering_number as log_covering_number
+from truecost.stats.concentration import power_log_solution as power_log_solution
 from truecost.stats.variance import VarianceComponents
 
 FloatArray = NDArray[np.float64]
@@ -42,8 +45,8 @@ Tau = Literal["worst-case", "per-configuration"]
 
 ASSUMPTIONS = (
     "the training cost is the plain mean of the runs",
-    "instances are independent draws from one distribution",
-    "seeds are independent",
+    INSTANCES,
+    SEEDS,
     "every cost lies in [low, high]",
     "the counts were fixed independently of the costs",
     "within and across are the true ones, or upper limits of them",
@@ -83,11 +86,8 @@ class Bound(Assuming):
         As asked for.
     theorem
         Where in the paper the statement stands.
-    guaranteed
-        False for plug-ins and for the printed Theorem 3 outside the range in which it holds;
-        `caveat` says why.
-    assumptions
-        The assumptions.
+    guaranteed, caveat
+        False, and why: for plug-ins, and for the printed Theorem 3 where it does not hold.
     """
 
     epsilon: float | FloatArray
@@ -223,20 +223,18 @@ def infinite(
         paper's proof goes. "printed": the paper's formula, which holds only for costs scaled to
         width 1 and under the conditions its `caveat` names.
     """
-    _checked_space(dimension, radius, lipschitz)
+    check_space(dimension, radius, lipschitz)
     width = _checked_width(width)
     tau_squared = _worst_tau_squared(components, allocation)
     log_inverse = _log_inverse(delta)
-    reach = radius * lipschitz
+    terms = (allocation, tau_squared, width, log_inverse, dimension, radius * lipschitz)
     caveat = ""
     if form == "solved":
-        epsilon = solved_epsilon(allocation, tau_squared, width, log_inverse, dimension, reach)
+        epsilon = solved_epsilon(*terms)
     elif form == "cover":
-        epsilon = cover_epsilon(allocation, tau_squared, width, log_inverse, dimension, reach)
+        epsilon = cover_epsilon(*terms)
     elif form == "printed":
-        epsilon, caveat = printed_epsilon(
-            allocation, tau_squared, width, log_inverse, dimension, reach
-        )
+        epsilon, caveat = printed_epsilon(*terms)
     else:
         raise InputError(
             f"Expected form to be one of {', '.join(get_args(SpaceForm))}, got {form!r}."
@@ -416,9 +414,8 @@ def _reached(bound: Bound, epsilon: float) -> bool:
 
 
 def _as_in(bound: Bound, value: float | None) -> Answer:
-    return Answer(
-        value=value, guaranteed=bound.guaranteed, caveat=bound.caveat, assumptions=bound.assumptions
-    )
+    same = {name: getattr(bound, name) for name in ("guaranteed", "caveat", "assumptions")}
+    return Answer(value=value, **same)
 
 
 def _least(holds: Callable[[int], bool], low: int, high: int) -> int:
@@ -430,43 +427,6 @@ def _least(holds: Callable[[int], bool], low: int, high: int) -> int:
         else:
             low = middle + 1
     return high
-
-
-# ---- lemmas --------------------------------------------------------------------------------------
-
-
-def log_covering_number(
-    *,
-    dimension: int,
-    radius: float,
-    eta: ArrayLike,
-    lipschitz: float = 1.0,
-    form: Literal["corrected", "printed"] = "corrected",
-) -> FloatArray:
-    """Lemmas 5 and 6: ln of how many configurations come within eta, in cost units, of every one in
-    the ball.
-
-    "corrected" is h·ln(1 + 2·R·L_f/η), valid for every η and for covers inside any subset of the
-    ball. "printed" is h·ln(3·R·L_f/η), which is negative for η > 3·R·L_f and not valid for subsets.
-    """
-    _checked_space(dimension, radius, lipschitz)
-    if not (np.asarray(eta) > 0).all():
-        raise InputError(f"Expected a cover radius above 0, got {eta!r}.")
-    ratio = radius * lipschitz / np.asarray(eta, dtype=np.float64)
-    if form == "printed":
-        return dimension * np.log(3 * ratio)
-    if form != "corrected":
-        raise InputError(f"Expected form to be corrected or printed, got {form!r}.")
-    return dimension * np.log1p(2 * ratio)
-
-
-def power_log_solution(*, k: float, l: float, b: float, c: float) -> float:
-    """Lemma 7: an ε with l·ε^k + b·ln ε ≥ c, for positive constants."""
-    if min(k, l, b, c) <= 0:
-        raise InputError(
-            f"Expected positive constants, got k = {k:g}, l = {l:g}, b = {b:g}, c = {c:g}."
-        )
-    return float(((c + b * max(math.log(l) - math.log(c), 0) / k) / l) ** (1 / k))
 
 
 # ---- doors ---------------------------------------------------------------------------------------
@@ -495,13 +455,9 @@ def _bound(
 
 
 def _answer(value: FloatArray, components: VarianceComponents, *more: str) -> Answer:
-    caveat = PLUG_IN if components.estimated else ""
-    return Answer(
-        value=np.asarray(value),
-        guaranteed=not caveat,
-        caveat=caveat,
-        assumptions=(*ASSUMPTIONS, *more),
-    )
+    caveat, assumed = PLUG_IN if components.estimated else "", (*ASSUMPTIONS, *more)
+    value = np.asarray(value)
+    return Answer(value=value, guaranteed=not caveat, caveat=caveat, assumptions=assumed)
 
 
 def _checked_number(configurations: ArrayLike) -> FloatArray:
@@ -543,15 +499,6 @@ def _checked_width(width: float) -> float:
     if not (width > 0 and math.isfinite(width)):
         raise InputError(f"Expected a cost range of finite width above 0, got {width}.")
     return float(width)
-
-
-def _checked_space(dimension: int, radius: float, lipschitz: float) -> None:
-    if not dimension >= 1:
-        raise InputError(f"Expected a dimension of at least 1, got {dimension}.")
-    if not (radius > 0 and lipschitz > 0 and 0 < radius * lipschitz < math.inf):
-        raise InputError(
-            f"Expected a radius and a Lipschitz constant above 0, got {radius} and {lipschitz}."
-        )
 
 
 def _check_epsilon(epsilon: float) -> None:

@@ -1,10 +1,11 @@
-"""Exponential inequalities behind the bounds: arrays in, arrays out, no checks.
+"""Exponential inequalities behind the bounds: arrays in, arrays out, no checks; and the lemmas.
 
 Λ = ln(m/δ), N runs, n the largest count, C the width of the cost range, b = nC, V = Nτ² the
 variance of Σ X_i.
 """
 
 import math
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -194,3 +195,47 @@ def printed_epsilon(
         broken.append("h·ln(12·R·L_f) below 1")
     caveat = f"Theorem 3 as printed does not hold here: {', '.join(broken)}" if broken else ""
     return epsilon, caveat
+
+
+def log_covering_number(
+    *,
+    dimension: int,
+    radius: float,
+    eta: ArrayLike,
+    lipschitz: float = 1.0,
+    form: Literal["corrected", "printed"] = "corrected",
+) -> FloatArray:
+    """Lemmas 5 and 6: ln of how many configurations come within eta, in cost units, of every one in
+    the ball.
+
+    "corrected" is h·ln(1 + 2·R·L_f/η), valid for every η and for covers inside any subset of the
+    ball. "printed" is h·ln(3·R·L_f/η), which is negative for η > 3·R·L_f and not valid for subsets.
+    """
+    check_space(dimension, radius, lipschitz)
+    if not (np.asarray(eta) > 0).all():
+        raise InputError(f"Expected a cover radius above 0, got {eta!r}.")
+    ratio = radius * lipschitz / np.asarray(eta, dtype=np.float64)
+    if form == "printed":
+        return dimension * np.log(3 * ratio)
+    if form != "corrected":
+        raise InputError(f"Expected form to be corrected or printed, got {form!r}.")
+    return dimension * np.log1p(2 * ratio)
+
+
+def power_log_solution(*, k: float, l: float, b: float, c: float) -> float:
+    """Lemma 7: an ε with l·ε^k + b·ln ε ≥ c, for positive constants."""
+    if min(k, l, b, c) <= 0:
+        raise InputError(
+            f"Expected positive constants, got k = {k:g}, l = {l:g}, b = {b:g}, c = {c:g}."
+        )
+    return float(((c + b * max(math.log(l) - math.log(c), 0) / k) / l) ** (1 / k))
+
+
+def check_space(dimension: int, radius: float, lipschitz: float) -> None:
+    """Refuse a ball or a Lipschitz constant that are none."""
+    if not dimension >= 1:
+        raise InputError(f"Expected a dimension of at least 1, got {dimension}.")
+    if not (radius > 0 and lipschitz > 0 and 0 < radius * lipschitz < math.inf):
+        raise InputError(
+            f"Expected a radius and a Lipschitz constant above 0, got {radius} and {lipschitz}."
+        )
