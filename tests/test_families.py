@@ -9,6 +9,7 @@ import scenarios
 
 from truecost import Scenario, assess, examples, gather, import_runs
 from truecost.errors import InputError
+from truecost.judge.rounds import Rounds, in_rounds
 from truecost.matrix import CostMatrix, families
 
 NAMES = ("sat/crypto/a1.cnf", "sat/crypto/a2.cnf", "sat/planning/b1.cnf")
@@ -126,9 +127,20 @@ def test_a_journal_keeps_families_and_runs_them_one_after_the_other(tmp_path: Pa
     assert sorted(labels) == ["f0"] * 4 + ["f1"] * 4 + ["f2"] * 4
     turns = [label for k, label in enumerate(labels) if not k or labels[k - 1] != label]
     assert len(turns) == 3
+    gather(scenario, tmp_path / "runs.db", configurations=2, instances=6, runs=1, pool=1)
     gather(scenario, tmp_path / "runs.db", configurations=2, instances=12, runs=1, pool=1)
-    matrix = import_runs(tmp_path / "runs.db").matrix
+    log = import_runs(tmp_path / "runs.db")
+    matrix = log.matrix
     assert matrix.families == tuple(labels)
+    assert [plan.families for plan in log.trajectory.plans] == [2, 3]
+    # Of the family that the first plan cut off, the two instances it had count.
+    recorded = assess(log, sampled="family", splits=2).evidence
+    assert recorded is not None
+    assert len(recorded.plans) == 2
+    rounds = in_rounds(recorded, matrix.configurations)
+    assert isinstance(rounds, Rounds)
+    assert rounds.planned == (2, 3)
+    assert rounds.runs.instances == (*matrix.instances[:6], *matrix.instances[8:])
     answer = assess(matrix, sampled="family", chosen="from-list", raced=False, splits=2)
     assert answer.certificate is not None
     assert answer.certificate.instances == 3
