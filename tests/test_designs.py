@@ -24,6 +24,7 @@ from truecost.stats import (
     lists,
     mixing,
     quantities,
+    scanning,
 )
 from truecost.stats.sample import Design, Sample, Side
 
@@ -92,6 +93,9 @@ def test_special_cases_of_the_ledger_are_the_methods_known() -> None:
         ledger.lower(x, 20.0, plan, ledger.FINAL, False), betting.star_lower(x, 20.0)
     )
     for mean in (0.15, 0.25, 0.3, 0.35):
+        for balanced in (False, True):
+            final = ledger.rejects(x, mean, 5.0, plan, ledger.FINAL, balanced, False)
+            assert final.tolist() == scanning.star_shows(x, mean, 5.0, balanced).tolist()
         shown = ledger.rejects(x, mean, 5.0, plan, ledger.WATCHED, False, False)
         assert shown.tolist() == [naive.watched_shows(row, mean, 0.2, 40) for row in x.tolist()]
     np.testing.assert_allclose(

@@ -157,11 +157,11 @@ def _halve(x, bets, share, target, rejected, kept):
 
 
 @compiled
-def star_reach(x, ends, means, target, reached):
+def star_reach(x, ends, means, target, reached, balanced):
     """Fill in for each column whether bets made against its end reach the target against its mean,
     which is not larger.
 
-    The same as `star_bets(…) or reaches(…)` of each: against the smaller mean the capital is never
+    The same as `star_bets(…) or reaches(…)` of each, unless `balanced`: against the smaller mean the capital is never
     less.
     """
     rounds, lanes = x.shape
@@ -176,7 +176,7 @@ def star_reach(x, ends, means, target, reached):
                     0.0
                     if over
                     else star_bet(
-                        ahead[i], squares[i], t, rounds - t, rounds, ends[i], target, False
+                        ahead[i], squares[i], t, rounds - t, rounds, ends[i], target, balanced
                     )
                 )
             until += steady
@@ -214,7 +214,7 @@ def star_lower(rows, target):
         for first in range(1, cells + 1, LANES):
             for k in range(LANES):
                 ends[k] = cell_end(min(first + k, cells), cells)
-            star_reach(columns, ends, ends, target, reached)
+            star_reach(columns, ends, ends, target, reached, False)
             place = first_open(reached)
             if place < LANES:
                 bets = np.empty(x.size)
@@ -227,7 +227,7 @@ def star_lower(rows, target):
 
 
 @compiled
-def star_reaches(rows, mean, target, in_cells):
+def star_reaches(rows, mean, target, in_cells, balanced):
     """Whether STaR-Bets against the mean, or against the end of the cell that it lies in, reach the
     target on each row.
     """
@@ -259,7 +259,7 @@ def star_reaches(rows, mean, target, in_cells):
         cells = cells_for(size)
         end = cell_end(cell_of(mean, cells), cells) if in_cells else mean
         found = np.empty(some.size, np.bool_)
-        star_reach(x, np.full(some.size, end), np.full(some.size, mean), target, found)
+        star_reach(x, np.full(some.size, end), np.full(some.size, mean), target, found, balanced)
         for i in range(some.size):
             reached[some[i]] = found[i]
         start = stop
@@ -271,7 +271,7 @@ def star_rejects(rows, mean, target):
     """Whether STaR-Bets reject this mean on each row; where they do not, `star_lower` is at most
     the mean.
     """
-    return star_reaches(rows, mean, target, True)
+    return star_reaches(rows, mean, target, True, False)
 
 
 @compiled

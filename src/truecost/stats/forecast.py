@@ -240,9 +240,4 @@ def _power(goal: Goal, n: int, delta: float, seed: int) -> float:
     draws = DRAWS if n <= 2000 else 100
     samples = np.random.default_rng(seed).choice(goal.values, (draws, n))
     above = max(goal.above, 1e-12)
-    if goal.balanced:
-        plan = np.array([n], dtype=np.int64)
-        shown = ledger.rejects(samples, above, 1 / delta, plan, ledger.FINAL, True, False)
-    else:
-        shown = scanning.star_shows(samples, above, 1 / delta)
-    return float(np.mean(shown))
+    return float(np.mean(scanning.star_shows(samples, above, 1 / delta, goal.balanced)))

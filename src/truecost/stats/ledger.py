@@ -192,8 +192,8 @@ def rejects(rows, mean, target, plans, shares, balanced, in_cells):
         x = rows[i][~np.isnan(rows[i])]
         careful, bets = np.empty(x.size), np.zeros((plans.size, x.size))
         careful_bets(x, target, shares, careful)
-        rejected[i] = bold_bets(x, end, target, plans, parts, balanced, careful, bets) or reaches(
-            x, mean, target, plans, parts, careful, bets
+        rejected[i] = bold_bets(x, end, target, plans, parts, balanced, careful, bets) or (
+            in_cells and reaches(x, mean, target, plans, parts, careful, bets)
         )
     return rejected
 

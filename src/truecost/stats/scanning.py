@@ -21,11 +21,11 @@ OCTAVES = 20
 
 
 @compiled
-def star_shows(rows, mean, target):
+def star_shows(rows, mean, target, balanced=False):
     """Whether STaR-Bets show that the mean of each row is above `mean`: one point, so that the bets
-    are made against it.
+    are made against it. `balanced` as in `ledger`.
     """
-    return star_reaches(rows, mean, target, False)
+    return star_reaches(rows, mean, target, False, balanced)
 
 
 @compiled
