@@ -100,8 +100,8 @@ class Truth:
         return float(self.means[int(name)])
 
     def solved(self, name: str) -> float:
-        """The share of runs below the cutoff."""
-        below = self.population.costs[int(name)] < (self.population.cutoff or np.inf)
+        """The share of runs below the cutoff; without one, below the largest cost."""
+        below = self.population.costs[int(name)] < (self.population.cutoff or self.population.high)
         return float(below.mean(axis=1) @ self.weights)
 
     def quantile(self, name: str, share: float) -> float:
