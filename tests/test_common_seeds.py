@@ -1,6 +1,7 @@
 """Configurations that were run with the same seeds: which pairs of runs wins and speed-ups compare."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -128,6 +129,16 @@ def test_separate_seeds_and_unknown_ones_are_compared_in_all_pairs(known: bool) 
     assert SEPARATE_SEEDS in wins.assumptions
     shares = quantities.win_shares(*(Ends.of(row) for row in costs)).lower
     assert wins.observed == pytest.approx(shares.mean())
+
+
+def test_races_and_journals_keep_their_seeds() -> None:
+    """Runs that are looked at as they come in would lose their seeds, and compare run r with run r."""
+    matrix = matrix_of(*lucky_seeds(np.random.default_rng(4), 40, 2, common=True))
+    asked: dict[str, Any] = {"default": "default", "configuration": "winner", "chosen": "before"}
+    wins = truecost.assess(matrix, raced=True, **asked).wins
+    assert wins is not None
+    assert DIFFERENT_SEEDS in wins.assumptions
+    assert 0.3 < wins.observed < 0.7
 
 
 def test_a_unit_without_pairs_of_its_kind_counts_against_the_limit() -> None:
