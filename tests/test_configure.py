@@ -905,7 +905,11 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert "With 95 % confidence the mean cost of " in flat
     assert " the default (" in flat
     assert "On new instances it costs " in flat
-    assert "Next: truecost audit toy-configure.db" in flat
+    assert "truecost audit toy-configure.db" in flat
+    # What is recommended without being shown better comes with a way to find out.
+    unsure = "not shown to be better" in flat
+    assert ("Next: truecost validate toy-configure.db" in flat) == unsure
+    assert ("--scenario=scenario.toml" in flat) == unsure
     report = json.loads(
         truecost("configure", "scenario.toml", "--json", "--delta", 0.1, folder=tmp_path).stdout
     )

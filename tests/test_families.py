@@ -109,7 +109,8 @@ def test_scores_have_a_direction() -> None:
     log = import_runs(frame, maximise=True, low=0.0, high=1.0)
     assert assess(log, splits=2).incumbent == "a"
     assert (log.matrix.low, log.matrix.high) == (-1.0, 0.0)
-    assert "maximised" in " ".join(log.notes)
+    assert log.trajectory.maximised
+    assert "More accuracy is better" in " ".join(log.notes)
     assert assess(import_runs(frame, maximise=False), splits=2).incumbent == "b"
     with pytest.raises(InputError, match="say themselves what is minimised"):
         import_runs(examples.path_of("kissat"), maximise=True)

@@ -10,7 +10,7 @@ import pytest
 import rwriter as r
 from commands import Run
 
-from truecost import Assessment, CostMatrix, assess, compare, import_runs
+from truecost import Assessment, CostMatrix, assess, compare, import_runs, report
 from truecost.errors import InputError
 from truecost.judge.costs import costs_of
 from truecost.judge.refusal import Refusal
@@ -847,3 +847,14 @@ def test_one_look_at_capped_runs_takes_a_limit_that_no_cap_can_bend() -> None:
         assert assessment.certificate.method == method
         assert assessment.comparison is not None
         assert assessment.comparison.method == method
+
+
+def test_a_page_about_capped_runs_of_all_on_all_is_written(tmp_path: Path) -> None:
+    """A table without holes whose runs were capped would have no report at all."""
+    costs = 10 * lognormal(3, 12, 1)
+    statuses = np.full(costs.shape, Status.SOLVED, dtype=np.int8)
+    statuses[:, ::4] = Status.CENSORED
+    matrix = matrix_of(costs).replace(statuses=statuses)
+    page = report(matrix, tmp_path / "page.html", default="c0")
+    assert "split" not in page.figures
+    assert (tmp_path / "page.html").stat().st_size > 10_000

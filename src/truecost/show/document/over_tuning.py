@@ -84,6 +84,8 @@ def _split(assessment: Assessment, context: Context) -> list[Block]:
     matrix = assessment.matrix
     if matrix.shape[0] < 2 or matrix.shape[1] < 2 or matrix.counts().min() == 0:
         return []
+    if matrix.censored.any():
+        return []  # what these runs cost is not known
     scale = scale_of(assessment)
     note = (
         f"Each point is a configuration. Above the diagonal, the training {scale.noun} was too "
