@@ -9,6 +9,7 @@ from scipy.stats import binomtest
 from truecost import assess, report
 from truecost.errors import InputError
 from truecost.judge.assessment import Assessment
+from truecost.judge.families import family_results
 from truecost.judge.margin import Margin, NonInferiority
 from truecost.judge.refusal import Refusal
 from truecost.judge.whole_list import WholeList
@@ -285,7 +286,8 @@ def test_the_figure_of_families_has_their_results() -> None:
     assert sorted(data["family"].to_list()) == ["f0", "f1", "f2"]
     assert (data["lower"] <= data["observed"]).all()
     assert (data["observed"] <= data["upper"]).all()
-    assert "shown better" in figures.families_chart(data).to_json()
+    # The legend has what is drawn, and none of these is shown better.
+    assert "undecided" in figures.families_chart(data).to_json()
     with pytest.raises(InputError, match="at least one family"):
         figures.families_data([])
 
@@ -311,3 +313,17 @@ def test_a_report_says_what_it_is_about() -> None:
         assert words in page.text
     warned = report(matrix, default="b", chosen="from-list", raced=False, splits=2)
     assert "are alike (design effect" in warned.text
+
+
+def test_limits_of_families_share_delta() -> None:
+    """Limits that are said to hold for all families at once would each have all of δ."""
+    matrix = families([12] * 4)
+    pair = matrix.configurations[:2]
+    owners = zip(matrix.instances, matrix.families or (), strict=True)
+    first = [name for name, family in owners if family == "f0"]
+    among = family_results(matrix, *pair, delta=0.2, rng=np.random.default_rng(1))
+    alone = family_results(
+        matrix.select(instances=first), *pair, delta=0.05, rng=np.random.default_rng(1)
+    )
+    (one,) = [result for result in among if result.family == "f0"]
+    assert (one.lower, one.upper) == (alone[0].lower, alone[0].upper)
