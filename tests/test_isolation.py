@@ -181,3 +181,50 @@ def test_a_normal_user_is_kept_apart_as_well(namespace: bool) -> None:
             output = process.stdout.read(sum(header["sizes"]))
             assert output.decode() == f"{place}\n" * len(places), header
             process.communicate()
+
+
+@pytest.mark.parametrize("options", [{}, {"group": False}, {"namespace": False}])
+def test_nothing_is_left_for_the_next_run(options: dict[str, Any], tmp_path: Path) -> None:
+    """The mounts of a slot serve several runs: one would read what another wrote, or miss what it
+    deleted, changed or unmounted.
+    """
+    with (
+        Slot(**options) as slot,
+        tempfile.TemporaryDirectory(dir="/tmp") as other,
+        tempfile.TemporaryDirectory(dir="/tmp") as mine,
+    ):
+        if "tmp" not in slot.method:
+            pytest.skip("no mount namespaces here")
+        Path(other, "instance").write_text("5\n")
+
+        def output(script: str) -> str:
+            return slot.run(["sh", "-c", script], folder=Path(mine), limits=LIMITS).stdout.decode()
+
+        look = (
+            f"cat {other}/instance; ls {other}; ls /tmp /dev/shm | grep left; "
+            "stat -c %a /tmp; ipcs -m | grep -c '^0x'"
+        )
+        fresh = output(look)
+        for spoiling in (
+            "echo 1 > /tmp/left",
+            "mkdir -p /tmp/left/a; chmod 0 /tmp/left/a /tmp/left",
+            f"echo 6 > {other}/instance",
+            f"rm {other}/instance",
+            f"echo 1 > {other}/left",
+            "chmod 700 /tmp",
+            "echo 1 > /dev/shm/left",
+            "ipcmk -M 4096",
+            "mount -t tmpfs none /tmp; echo 1 > /tmp/left",
+            "umount -l /tmp; umount -l /dev/shm",
+            "(sleep 0.3; echo 1 > /tmp/left) & setsid sh -c 'sleep 0.2; echo 1 > /tmp/left' &",
+        ):
+            output(spoiling)
+            assert output(look) == fresh, spoiling
+        assert Path(other, "instance").read_text() == "5\n"
+        # What comes to the real folder is visible at once.
+        Path(other, "more").write_text("7\n")
+        with tempfile.NamedTemporaryFile(dir="/tmp", prefix="truecost-new-") as new:
+            assert set(output(f"ls {new.name} {other}/more").split()) == {
+                new.name,
+                f"{other}/more",
+            }

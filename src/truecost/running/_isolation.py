@@ -7,18 +7,30 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import select
+import shutil
 import socket
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from truecost.running._processes import libc
 else:
     from _processes import libc
 
-CLONE_NEWNS = 0x00020000
-MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_SLAVE = 2, 4, 1 << 12, 1 << 14, 1 << 19
+CLONE_NEWNS, CLONE_NEWIPC = 0x00020000, 0x08000000
+MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND = 2, 4, 1 << 5, 1 << 12
+MS_REC, MS_SLAVE = 1 << 14, 1 << 19
 LAST_PID = "/proc/sys/kernel/ns_last_pid"
-SHARED_MEMORY = "/dev/shm"  # noqa: S108 - covered by a private one
+TEMPORARY = os.path.realpath("/tmp")  # noqa: S108 - covered by a private one
+SHARED_MEMORY = "/dev/shm"  # noqa: S108 - likewise
+# Where the layer above the temporary folder is, in a slot's own folder.
+LAYERS = "private"
+# Seconds for which mounts serve one run after the other: they may not notice everything that
+# changes below them.
+LONGEST = 1.0
 # Numbers below are the kernel's own.
 RESERVED = 300
 
@@ -62,53 +74,144 @@ def renumber(numbers: tuple[int, int]) -> bool:
     return True
 
 
+class PrivateFolders:
+    """A temporary folder and shared memory of a run's own, for all runs of a slot, one at a time.
+
+    Mounting takes longer than a short run, so that what is mounted serves the next run as well,
+    provided that the last one left nothing behind. What is in /tmp stays visible, and what is
+    written there goes to a layer above it, on the disk of `base` or, if `in_memory`, in memory.
+    The scenario's folder and `base` are as before, should they be in /tmp.
+    """
+
+    def __init__(self, base: str, *, in_memory: bool) -> None:
+        self.base, self.in_memory = base, in_memory
+        self.outside = os.open("/proc/self/ns/mnt", os.O_RDONLY)
+        self.mounts = -1
+        self.number, self.made = 0, 0.0
+        self.folder, self.size = "", -1
+        self.state: object = None
+
+    @property
+    def kept_in_memory(self) -> list[str]:
+        """The folders whose files take memory."""
+        return [SHARED_MEMORY, *([f"{self.base}/{LAYERS}"] if self.in_memory else [])]
+
+    def prepare(self, folder: str, size: int | None) -> None:
+        """Make ready for a run in a folder, which may keep `size` bytes in memory; the caller, and
+        whoever descends from it, sees the private folders from now on.
+        """
+        size = size or 0  # which is no limit
+        if folder == self.folder and time.monotonic() - self.made < LONGEST and self._clean():
+            if size != self.size:
+                for path in self.kept_in_memory:
+                    mount("tmpfs", path, None, MS_REMOUNT | MS_NOSUID | MS_NODEV, _limit(size))
+        else:
+            self._renew(folder, size)
+        self.size = size
+
+    def _clean(self) -> bool:
+        """Whether nothing is left of a run, and nothing came to the real folders meanwhile."""
+        # The kernel says when somebody mounted or unmounted something.
+        poll = select.poll()
+        poll.register(self.mounts, select.POLLPRI)
+        try:
+            return not poll.poll(0) and self._look() == self.state
+        except OSError:
+            return False
+
+    def _look(self) -> object:
+        """All that a run or somebody outside may have changed."""
+        layer = os.stat(self.layer)
+        segments = []
+        for kind in ("shm", "sem", "msg"):
+            with open(f"/proc/sysvipc/{kind}", "rb") as file:
+                segments.append(file.read())
+        return (
+            (layer.st_mode, layer.st_uid, layer.st_gid),
+            os.listdir(self.layer),
+            os.listxattr(self.layer),
+            os.stat(TEMPORARY).st_dev,
+            os.stat(SHARED_MEMORY).st_dev,
+            sorted(os.listdir(SHARED_MEMORY)),
+            segments,
+            [os.stat(handle).st_mtime_ns for handle in self.real],
+        )
+
+    def _renew(self, folder: str, size: int) -> None:
+        """New mounts in a new name space; the last one goes with all that is in it."""
+        private = f"{self.base}/{LAYERS}"
+        last = f"{private}/{self.number}"
+        if self.mounts >= 0:
+            check(libc.setns(self.outside, CLONE_NEWNS))
+            for handle in (self.mounts, *self.real):
+                os.close(handle)
+            self.mounts = -1
+            shutil.rmtree(last, onerror=_unlock)
+        if libc.unshare(CLONE_NEWNS | CLONE_NEWIPC):
+            check(libc.unshare(CLONE_NEWNS))
+        mount("none", "/", None, MS_REC | MS_SLAVE, None)
+        self.real = [os.open(path, os.O_PATH) for path in (TEMPORARY, SHARED_MEMORY)]
+        # A run's own folder is in the base, and has to be removable.
+        inside = folder.startswith(f"{self.base}/")
+        kept = [os.path.realpath(path) for path in (self.base, *([] if inside else [folder]))]
+        kept = [path for path in kept if path.startswith(f"{TEMPORARY}/")]
+        handles = [os.open(path, os.O_PATH) for path in kept]
+        os.makedirs(private, exist_ok=True)
+        if self.in_memory:
+            mount("tmpfs", private, b"tmpfs", MS_NOSUID | MS_NODEV, _limit(size))
+        self.number += 1
+        self.layer = f"{private}/{self.number}/upper"
+        os.makedirs(self.layer)
+        os.makedirs(f"{private}/{self.number}/work")
+        os.chmod(self.layer, 0o1777)  # noqa: S103 - as temporary folders are
+        _overlay(self.layer, f"{private}/{self.number}/work")
+        for path, handle in zip(kept, handles, strict=True):
+            mount(f"/proc/self/fd/{handle}", path, None, MS_BIND | MS_REC, None)
+            os.close(handle)
+        _cover_shared_memory(_limit(size))
+        self.mounts = os.open("/proc/self/mounts", os.O_RDONLY)
+        self.folder, self.made, self.state = folder, time.monotonic(), self._look()
+
+
+def check(result: int, path: str = "") -> None:
+    """Raise what the C library reports."""
+    if result:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), path)
+
+
 def mount(source: str, target: str, kind: bytes | None, flags: int, data: bytes | None) -> None:
     """Mount, or raise."""
-    if libc.mount(source.encode(), target.encode(), kind, flags, data):
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number), target)
+    check(libc.mount(source.encode(), target.encode(), kind, flags, data), target)
 
 
-def isolate(base: str, folder: str, size: int | None, where: str) -> None:
-    """Give this process, and whoever descends from it, a temporary folder and shared memory of its
-    own.
+def _limit(size: int) -> bytes:
+    """The options of a file system in memory."""
+    return b"mode=1777,size=%d" % size
 
-    What is in /tmp stays visible, and what is written there goes to a layer above it, on the disk
-    of `base` or in memory. The scenario's folder and `base` are as before, should they be in /tmp.
-    Only these processes see the mounts: whoever removes the layer cannot reach what is below it.
-    """
-    if libc.unshare(CLONE_NEWNS):
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
-    mount("none", "/", None, MS_REC | MS_SLAVE, None)
-    shared = os.path.realpath("/tmp")  # noqa: S108 - this is the folder to be covered
-    kept = [os.path.realpath(path) for path in (base, folder)]
-    kept = [path for path in kept if path.startswith(f"{shared}/")]
-    handles = [os.open(path, os.O_PATH) for path in kept]
-    private = f"{base}/private"
-    os.mkdir(private)
-    limit = b"mode=1777" if size is None else b"mode=1777,size=%d" % size
-    if where == "memory":
-        mount("tmpfs", private, b"tmpfs", MS_NOSUID | MS_NODEV, limit)
-    layers = [f"{private}/upper", f"{private}/work"]
-    for layer in layers:
-        os.mkdir(layer)
-    os.chmod(layers[0], 0o1777)  # noqa: S103 - as temporary folders are
-    options = f"lowerdir={shared},upperdir={layers[0]},workdir={layers[1]}"
-    # Without "volatile" the disk would be synchronised at the end of every run; without "userxattr"
-    # only root may do it.
+
+def _unlock(function: Callable[[str], object], path: str, _: object) -> None:
+    """Delete what is in a folder that was made unreadable."""
+    with contextlib.suppress(OSError):
+        os.chmod(os.path.dirname(path), 0o700)
+        os.chmod(path, 0o700)
+        if function in (os.open, os.scandir):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            function(path)
+
+
+def _overlay(layer: str, work: str) -> None:
+    """Let writes to the temporary folder go to a layer."""
+    options = f"lowerdir={TEMPORARY},upperdir={layer},workdir={work}"
+    # Without "volatile" the disk would be synchronised at the end; without "userxattr" only root
+    # may do it.
     for more in (",volatile,userxattr", ",volatile", ",userxattr", ""):
         try:
-            mount("overlay", shared, b"overlay", 0, (options + more).encode())
-            break
+            return mount("overlay", TEMPORARY, b"overlay", 0, (options + more).encode())
         except OSError as error:
             failure = error
-    else:
-        raise failure
-    for path, handle in zip(kept, handles, strict=True):
-        mount(f"/proc/self/fd/{handle}", path, None, MS_BIND | MS_REC, None)
-        os.close(handle)
-    _cover_shared_memory(limit)
+    raise failure
 
 
 def _cover_shared_memory(limit: bytes) -> None:
@@ -133,22 +236,23 @@ def _cover_shared_memory(limit: bytes) -> None:
         os.close(handle)
 
 
-def can_isolate(base: str) -> str | None:
-    """Where runs can have what they write to /tmp, "disk" or "memory", found by trying it in a
-    process of its own; None where they cannot.
+def private_folders(base: str) -> PrivateFolders | None:
+    """Private folders with their layer on disk or in memory, whichever a process of its own finds
+    to work; None where neither does.
     """
-    for where in ("disk", "memory"):
-        folder = f"{base}/{where}"
-        os.mkdir(folder)
+    for in_memory in (False, True):
+        folders = PrivateFolders(base, in_memory=in_memory)
         child = os.fork()
         if child == 0:
             try:
-                isolate(folder, folder, 1 << 20, where)
+                folders.prepare(base, 1 << 20)
                 os._exit(0)
             finally:
                 os._exit(1)
-        if os.waitpid(child, 0)[1] == 0:
-            return where
+        worked = os.waitpid(child, 0)[1] == 0
+        shutil.rmtree(f"{base}/{LAYERS}", onerror=_unlock)
+        if worked:
+            return folders
     return None
 
 

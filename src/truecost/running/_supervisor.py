@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from truecost.running._isolation import (
-        SHARED_MEMORY,
-        can_isolate,
+        LAYERS,
+        PrivateFolders,
         claim_numbers,
-        isolate,
+        private_folders,
         renumber,
         shared_memory,
     )
@@ -54,10 +54,10 @@ if TYPE_CHECKING:
 else:
     sys.path.append(os.path.dirname(__file__))  # which -I leaves out
     from _isolation import (
-        SHARED_MEMORY,
-        can_isolate,
+        LAYERS,
+        PrivateFolders,
         claim_numbers,
-        isolate,
+        private_folders,
         renumber,
         shared_memory,
     )
@@ -209,8 +209,7 @@ def work(options: dict[str, Any], group: str | None, guardian: int, base: str) -
                 numbers = None
         libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         tree = Group(group) if group else Reaped(namespace)
-        private = can_isolate(base) if options["private"] else None
-        tidy(base)
+        private = private_folders(base) if options["private"] else None
         slot = Slot(tree, guardian, base, numbers, private)
         active = {
             "namespace": namespace,
@@ -240,8 +239,8 @@ def work(options: dict[str, Any], group: str | None, guardian: int, base: str) -
 class Slot:
     """Where runs are made: how their processes are known, and what keeps them apart from others.
 
-    `numbers` is the range of process numbers of this slot; `private` is where runs have a temporary
-    folder of their own, on "disk" or in "memory", None where they have none.
+    `numbers` is the range of process numbers of this slot; `private` are the folders that runs have
+    for themselves, None where they have none.
     """
 
     def __init__(
@@ -250,14 +249,12 @@ class Slot:
         guardian: int,
         base: str,
         numbers: tuple[int, int] | None,
-        private: str | None,
+        private: PrivateFolders | None,
     ) -> None:
         self.tree, self.guardian, self.base = tree, guardian, base
         self.numbers, self.private = numbers, private
         # What of a run is kept in memory without being any process's.
-        self.in_memory = [SHARED_MEMORY] if private else []
-        if private == "memory":
-            self.in_memory.append(f"{base}/private")
+        self.in_memory = private.kept_in_memory if private else []
 
     def run(self, request: dict[str, Any]) -> tuple[Any, ...]:
         """One run: start it, watch it, and see it dead."""
@@ -273,6 +270,9 @@ class Slot:
             if request["own_folder"]:
                 request["folder"] = f"{scratch}/work"
                 os.mkdir(request["folder"])
+            if self.private is not None:
+                memory = request["memory"]
+                self.private.prepare(request["folder"], None if memory is None else int(memory))
             capture: dict[int, Captured] = {}
             ends: dict[str, int] = {}
             for name in ("stdout", "stderr"):
@@ -301,6 +301,9 @@ class Slot:
                 os.close(failed)
                 for reading in capture:
                     os.close(reading)
+        except OSError as error:
+            # No room for a folder of the run, for instance.
+            return ({"problem": f"{error.filename or self.base}: {error.strerror}"},)
         finally:
             tidy(self.base)
 
@@ -318,9 +321,6 @@ class Slot:
             signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             arguments, environment = request["arguments"], request["environment"]
-            if self.private is not None:
-                memory = None if request["memory"] is None else int(request["memory"])
-                isolate(self.base, request["folder"], memory, self.private)
             os.chdir(request["folder"])
             self.tree.enter()
             os.execvpe(arguments[0], arguments, environment)  # noqa: S606 - that no shell is involved is the point
@@ -464,8 +464,9 @@ def tidy(base: str) -> None:
         if stat.S_ISDIR(os.lstat(base).st_mode):
             os.chmod(base, 0o700)
             for name in os.listdir(base):
-                remove(f"{base}/{name}")
-            if not os.listdir(base):
+                if name != LAYERS:
+                    remove(f"{base}/{name}")
+            if set(os.listdir(base)) <= {LAYERS}:
                 return
     remove(base)
     os.mkdir(base, 0o700)
