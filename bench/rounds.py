@@ -34,7 +34,7 @@ import numpy as np
 import truecost
 from truecost.campaigns.gather import design_of
 from truecost.matrix.files import whole_file
-from truecost.running.pools.task import this_machine
+from truecost.running.machine import this_machine
 from truecost.runs import Outcome, Run, Status, Trajectory
 
 # Instances in a block, for which gathered and repeated runs are compared.

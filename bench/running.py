@@ -12,7 +12,7 @@ from pathlib import Path
 
 from truecost.campaigns.gather import design_of, gather
 from truecost.journal.journal import Journal
-from truecost.running.cores import cores
+from truecost.running.machine import cores
 from truecost.running.scenario import Scenario
 from truecost.running.slots import Slot
 from truecost.running.tables import Limits
@@ -123,7 +123,7 @@ def accuracy() -> None:
     worst: dict[str, float] = {}
 
     def measure(core: int, group: bool) -> None:
-        with Slot(core=core, group=group) as slot:
+        with Slot(cores=[core], group=group) as slot:
             for seconds in (0.05, 0.2, 1.0):
                 ended = slot.run(
                     [sys.executable, "-I", "-S", "-c", BURN.format(seconds)],

@@ -8,19 +8,20 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starting import Started, Starter
 
 from truecost.errors import InputError
-from truecost.running import cores, execute
+from truecost.running import cores, execute, machine
 from truecost.running.slots import Ended, LostSlotError, Slot, control_group
 from truecost.running.tables import Limits
 from truecost.running.targets.wrapper import read_wrapper
 from truecost.runs import Status
 
 TORTURE = Path(__file__).with_name("torture.py")
-KINDS = {
+KINDS: dict[str, Any] = {
     "cgroup+namespace": {},
     "subreaper+namespace": {"group": False},
     "cgroup": {"namespace": False},
@@ -28,7 +29,7 @@ KINDS = {
 }
 # Limits that nothing comes near but what goes on for good, so that how a run ends depends on no
 # machine.
-FAR = {"cpu": 600.0, "wall": 600.0}
+FAR: dict[str, Any] = {"cpu": 600.0, "wall": 600.0}
 LIMITS = Limits(**FAR, memory=100.0, output=1.0)
 BURNING = Limits(cpu=0.1, wall=600.0, memory=100.0, output=1.0)
 
@@ -295,6 +296,7 @@ def test_nothing_outlives_whoever_started_it(starter: Starter, kind: str) -> Non
 RUNNING = """
 import json, signal, sys
 from pathlib import Path
+from typing import Any
 from truecost.running.slots import Slot
 from truecost.running.tables import Limits
 slot = Slot(**json.loads(sys.argv[1]))
@@ -342,8 +344,8 @@ def test_no_control_groups_are_left() -> None:
 def test_each_slot_has_its_core() -> None:
     """Two solvers would share a core, and their times would be wrong."""
     script = "import os; print(sorted(os.sched_getaffinity(0)))"
-    for core in cores.cores():
-        with Slot(core=core) as slot:
+    for core in machine.cores():
+        with Slot(cores=[core]) as slot:
             ended = slot.run([sys.executable, "-c", script], folder=Path("/"), limits=LIMITS)
         assert json.loads(ended.stdout) == [core]
 
@@ -351,9 +353,9 @@ def test_each_slot_has_its_core() -> None:
 def test_cores_are_claimed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two gatherings on one machine would put their solvers on the same cores."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    number = len(cores.cores())
+    number = len(machine.cores())
     with cores.claimed_cores(number) as first:
-        assert sorted(first) == sorted(cores.cores())
+        assert sorted(first) == [(core,) for core in sorted(machine.cores())]
         with pytest.raises(InputError, match="another truecost"), cores.claimed_cores(1):
             pass
     with cores.claimed_cores(None) as again:

@@ -54,7 +54,11 @@ def told_by_each(made: list[Slot], words: list[str], folder: Path, **options: An
 @pytest.fixture(params=["namespace", "no namespace", "subreaper"])
 def four(request: pytest.FixtureRequest) -> Iterator[list[Slot]]:
     """Four slots that hold runs together in the same way."""
-    options = {"namespace": {}, "no namespace": {"namespace": False}, "subreaper": {"group": False}}
+    options: dict[str, Any] = {
+        "namespace": {},
+        "no namespace": {"namespace": False},
+        "subreaper": {"group": False},
+    }
     made = [Slot(**options[request.param]) for _ in range(4)]
     yield made
     for slot in made:
@@ -169,6 +173,8 @@ def test_a_normal_user_is_kept_apart_as_well(namespace: bool) -> None:
             "output": 10**6,
             "grace": 0.0,
             "own_folder": False,
+            "keep": [],
+            "room": 0,
         }
         for place, process in enumerate(started):
             asked = {**request, "arguments": [*careless(*places), str(place)]}
@@ -184,7 +190,7 @@ def test_a_normal_user_is_kept_apart_as_well(namespace: bool) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"group": False}, {"namespace": False}])
-def test_nothing_is_left_for_the_next_run(options: dict[str, Any], tmp_path: Path) -> None:
+def test_nothing_is_left_for_the_next_run(options: dict[str, Any]) -> None:
     """The mounts of a slot serve several runs: one would read what another wrote, or miss what it
     deleted, changed or unmounted.
     """

@@ -5,6 +5,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import scenarios
@@ -15,7 +16,7 @@ from truecost.running.slots import Slot
 from truecost.running.tables import Limits
 
 LIMITS = Limits(cpu=50.0, wall=300.0)
-KINDS = {
+KINDS: dict[str, Any] = {
     "default": {},
     "no namespace": {"namespace": False},
     "bare": {"group": False, "namespace": False},
@@ -70,7 +71,9 @@ def test_a_run_leaves_nothing_whatever_it_does(
         assert [path.name for path in decoy.iterdir()] == ["precious"]
         assert decoy.stat().st_mode & 0o777 == 0o750
         assert ended.exceeded is None
-        assert [list(base.iterdir()) for base in scratch.iterdir()] == [[]]
+        # The layer above /tmp serves the next run as well.
+        left = [path.name for base in scratch.iterdir() for path in base.iterdir()]
+        assert set(left) <= {"private"}
         said = slot.run(
             ["sh", "-c", 'echo x > "$TMPDIR/y" && ls "$TMPDIR"'], folder=Path("/"), limits=LIMITS
         ).stdout

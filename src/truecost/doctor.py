@@ -23,6 +23,8 @@ EXTRAS = {
     "smac": ("smac",),
     "solvers": ("clingo", "LKHpy", "passagemath-kissat"),
 }
+# What gives a command control groups of its own.
+REMEDY = "try systemd-run --user --scope -p Delegate=yes truecost …"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +46,11 @@ def _machine() -> list[Finding]:
     allowed = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    from truecost.running.machine import conditions, cores, memory_allowed, processors_allowed
+
+    memory, quota = memory_allowed() / 2**30, processors_allowed()
+    share = "" if quota is None else f"; a quota gives the time of {quota:g}"
+    state = ", ".join(f"{name} {value}" for name, value in sorted(conditions().items()))
     return [
         Finding(
             area="machine",
@@ -57,14 +63,17 @@ def _machine() -> list[Finding]:
             area="machine",
             name="threads",
             there=True,
-            detail=f"{allowed} of {os.cpu_count()} processors may be used",
+            detail=f"{allowed} of {os.cpu_count()} processors may be used{share}: "
+            f"{len(cores())} workers",
         ),
+        Finding(area="machine", name="conditions", there=True, detail=state),
         Finding(area="machine", name="memory", there=True, detail=f"{memory:.1f} GiB"),
     ]
 
 
 def _limits() -> list[Finding]:
     from truecost.errors import TruecostError
+    from truecost.running._processes import PROCESSES
     from truecost.running.slots import Slot
 
     try:
@@ -78,8 +87,8 @@ def _limits() -> list[Finding]:
             "control group",
             "cgroup" in active,
             "CPU time of a whole process tree, exactly",
-            "none can be made: CPU time is sampled and may miss children nobody waits for; try "
-            "systemd-run --user --scope -p Delegate=yes truecost …",
+            "none can be made: CPU time is sampled and may miss children nobody waits for; "
+            f"{REMEDY}",
         ),
         (
             "memory limit",
@@ -87,8 +96,14 @@ def _limits() -> list[Finding]:
             "by the kernel (control group)"
             if "memory" in active
             else "by looking every 10 ms: resident size, /dev/shm and memory files; a run may "
-            "overshoot meanwhile",
+            f"overshoot meanwhile; for a limit by the kernel {REMEDY}",
             "",
+        ),
+        (
+            "number of processes",
+            "processes" in active,
+            f"at most {PROCESSES:,} a run",
+            f"not limited: a fork bomb fills the machine until its run is over; {REMEDY}",
         ),
         (
             "PID namespace",

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
@@ -65,6 +65,8 @@ class Outcome:
         Of a run that is CENSORED: at how many seconds it was stopped.
     stdout, stderr, command
         Of a run that failed: the end of what it printed, and a command line that repeats it.
+    files
+        What the scenario asked to keep of the run's folder.
     """
 
     status: Status
@@ -80,6 +82,7 @@ class Outcome:
     stdout: bytes = b""
     stderr: bytes = b""
     command: str = ""
+    files: Mapping[str, bytes] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +146,8 @@ class Machine:
     method: str
     solver: str
     truecost: str
+    # A JSON text: load, governor, turbo and throttling, which change while the machine stays.
+    conditions: str = field(default="", compare=False)
 
 
 # How configurations came about, as a Trajectory says it.

@@ -22,7 +22,8 @@ from truecost.campaigns.first_runs import (
     was_aborted,
 )
 from truecost.errors import InputError
-from truecost.journal.journal import Journal, Kind
+from truecost.journal.journal import Journal
+from truecost.journal.opening import Kind
 from truecost.running.pools import PoolLike, open_pool
 from truecost.running.pools.task import Finished, Pool, Task
 from truecost.running.scenario import Scenario

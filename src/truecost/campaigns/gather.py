@@ -14,6 +14,7 @@ from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Execution, Progress
 from truecost.errors import InputError
 from truecost.journal.journal import DEFAULT, Journal, RunDesign
+from truecost.journal.merging import take
 from truecost.running.pools.task import Finished, Task
 from truecost.running.scenario import Scenario
 from truecost.space.space import Configuration
@@ -120,7 +121,7 @@ def merge(
     with Campaign(scenario, journal, "gather") as campaign:
         for part in parts:
             with Journal.read(part) as other:
-                new += campaign.book.take(other)
+                new += take(campaign.book, other)
     return new
 
 

@@ -114,7 +114,7 @@ def _starting(path: Path, scenario: "Scenario") -> "list[Configuration]":
 
 
 def _announce(scenario: "Scenario", path: Path, budget: "Budget", pool: Pool) -> None:
-    from truecost.running.cores import cores
+    from truecost.running.machine import cores
 
     workers = (
         counted(pool.workers or len(cores()), "worker")

@@ -4,6 +4,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from truecost.cli.campaign import campaign, journal_path, most_time, read_scenario
 from truecost.cli.command import declared
 from truecost.cli.options import (
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
 def gather(
     scenario: ScenarioFile,
     pool: Pool,
+    more: Annotated[
+        list[Path] | None, typer.Argument(metavar="JOURNALS", help="More journals for --merge.")
+    ] = None,
     journal: Annotated[Path | None, option(f"{JOURNAL}; NAME.db if not given.")] = None,
     configurations: Annotated[
         str | None,
@@ -61,8 +66,8 @@ def gather(
     merge: Annotated[
         list[Path] | None,
         option(
-            "Take the runs of another journal of the same scenario into this one first; may be "
-            "given several times.",
+            "Take the runs of other journals of the same scenario into this one first: "
+            "--merge part*.db.",
             metavar="JOURNAL",
         ),
     ] = None,
@@ -87,8 +92,11 @@ def gather(
     read = read_scenario(scenario, quiet)
     share = None if part is None else _part(part)
     path = journal_path(journal, read.name, "" if share is None else "-{}-of-{}".format(*share))
+    if more and not merge:
+        raise InputError(f"Expected one scenario, got {str(more[0])!r:.80} as well.")
     if merge:
-        gathering.merge(read, path, merge)
+        # A shell writes `--merge part*.db` as one option and more words.
+        gathering.merge(read, path, [*merge, *(more or ())])
     size = _size(path, read, configurations, instances, runs)
     if dry_run:
         with campaign(pool, quiet=quiet, what="pilot runs") as execution:
@@ -200,9 +208,22 @@ def summary(journal: "Journal", table: "RunTable") -> dict[str, Any]:
         "statuses": {status.label: int((table.status == status).sum()) for status in Status},
         "stopped": None if (stop := stop_of(journal)) is None else stop._asdict(),
         "cpu": float(table.cpu.sum()),
-        "machines": [asdict(machine) for machine in machines],
+        "machines": [
+            {**asdict(machine), "conditions": state}
+            for machine, state in zip(machines, journal.conditions(), strict=True)
+        ],
         "doubts": doubts(table, machines, journal.metric()) if planned is not None else [],
     }
+
+
+def _conditions(state: dict[str, Any]) -> str:
+    """What made times differ on a machine, for people."""
+    parts = [f"{key} {state[key]}" for key in ("governor", "turbo") if key in state]
+    if "load" in state:
+        parts.append("load {:g} to {:g}".format(*state["load"]))
+    if state.get("throttled"):
+        parts.append(f"throttled {counted(state['throttled'], 'time')}")
+    return "".join(f"; {part}" for part in parts)
 
 
 def print_summary(data: dict[str, Any]) -> None:
@@ -227,6 +248,7 @@ def print_summary(data: dict[str, Any]) -> None:
     for machine in data["machines"]:
         solver = f", solver {machine['solver']}" if machine["solver"] else ""
         host, cpu, method = (machine[name] for name in ("host", "cpu", "method"))
-        print_line(f"Run on {host} ({cpu}), measured by {method}{solver}.")
+        state = _conditions(machine["conditions"])
+        print_line(f"Run on {host} ({cpu}), measured by {method}{solver}{state}.")
     for doubt in data["doubts"]:
         print_line(f"Doubtful: {doubt}", "open")

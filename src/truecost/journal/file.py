@@ -70,12 +70,14 @@ SCHEMAS = {
 }
 
 
-# Output of failed runs; journals of 0.2 get it when they are written to again.
-OUTPUTS = (
-    "CREATE TABLE outputs (id INTEGER PRIMARY KEY, configuration INTEGER NOT NULL, "
+# Tables made when they are first needed: output of failed runs, and what made times differ.
+OPTIONAL = {
+    "outputs": "CREATE TABLE outputs (id INTEGER PRIMARY KEY, configuration INTEGER NOT NULL, "
     "instance INTEGER NOT NULL, number INTEGER NOT NULL, status INTEGER NOT NULL, "
-    "detail TEXT NOT NULL, command TEXT NOT NULL, stdout BLOB NOT NULL, stderr BLOB NOT NULL)"
-)
+    "detail TEXT NOT NULL, command TEXT NOT NULL, stdout BLOB NOT NULL, stderr BLOB NOT NULL)",
+    "conditions": "CREATE TABLE conditions (id INTEGER PRIMARY KEY, machine INTEGER NOT NULL, "
+    "conditions TEXT NOT NULL)",
+}
 # How the digest of a value of the environment begins, before its salt.
 SEALED = "sealed"
 # Reading takes so many seconds at most, and so many of SQLite's steps pass between looks.
@@ -180,18 +182,17 @@ def check_schema(connection: sqlite3.Connection, path: Path, kind: str) -> None:
     """
     with contextlib.closing(sqlite3.connect(":memory:")) as ours:
         ours.executescript(SCHEMAS[kind])
-        ours.execute(OUTPUTS)
-        expected = _objects(ours)
+        required = _objects(ours)
+        for statement in OPTIONAL.values():
+            ours.execute(statement)
+        allowed = _objects(ours)
     found = _objects(connection)
-    for key in sorted(found.keys() | expected.keys()):
-        if found.get(key) != expected.get(key) and key != ("table", "outputs"):
+    for key in sorted(found.keys() | required.keys()):
+        if found.get(key) != allowed.get(key):
             raise InputError(
                 f"{path}: expected a journal as truecost writes it, got another {key[0]} "
                 f"{key[1]!r:.60}."
             )
-    key = ("table", "outputs")
-    if key in found and found[key] != expected[key]:
-        raise InputError(f"{path}: expected a journal as truecost writes it, got other outputs.")
 
 
 def _objects(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:

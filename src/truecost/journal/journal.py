@@ -6,17 +6,13 @@ lower cutoff can be taken from the same runs later.
 """
 
 import contextlib
-import fcntl
 import json
-import math
 import os
-import re
 import sqlite3
-import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import pydantic
@@ -24,12 +20,8 @@ from numpy.typing import NDArray
 
 from truecost.errors import InputError
 from truecost.journal.file import (
-    APPLICATION,
-    LOCKED_BYTE,
-    OUTPUTS,
     SCHEMAS,
     SEARCHES,
-    VERSIONS,
     check_header,
     check_schema,
     enter,
@@ -40,17 +32,22 @@ from truecost.journal.file import (
     what_changed,
 )
 from truecost.journal.metric import Metric
-from truecost.journal.table import RunTable, places_of, read_table
+from truecost.journal.opening import Kind, drop_tables, hold, kind_of, set_aside
+from truecost.journal.outputs import (
+    Failure,
+    Outputs,
+    failures,
+    note_conditions,
+    read_conditions,
+)
+from truecost.journal.table import RunTable, cost_matrix, places_of, read_table
 from truecost.matrix import CostMatrix
 from truecost.matrix.families import FAMILY
-from truecost.runs import NO_SEED, NO_STATUS, Instance, Machine, Run, RunPlan, Status
+from truecost.runs import Instance, Machine, Run, RunPlan, Status
 from truecost.space.space import Configuration
 
-# A matrix of more cells than this must not be empty but for one in so many.
-MOST_CELLS, MOST_EMPTY = 2**27, 1000
-# Bytes of output of failed runs that a journal keeps in all.
-MOST_OUTPUT = 64_000_000
-Kind = Literal["gather", "configure", "validate", "explain"]
+# What the table `machines` says of each.
+MACHINE = ("host", "cpu", "system", "method", "solver", "truecost")
 # Where a journal keeps the name of the default, empty if there is none; journals of 0.2 keep none,
 # and their first configuration is the default.
 DEFAULT = "default"
@@ -75,10 +72,6 @@ class Described(Protocol):
         ...
 
 
-# As many runs that all crashed alike are a first attempt that went wrong; more are a result.
-SET_ASIDE: Final = 100
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDesign:
     """What is to be run: every configuration on every instance so many times, in S* order.
@@ -98,24 +91,6 @@ class RunDesign:
         return len(self.configurations) * len(self.instances) * self.runs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """Runs that failed for the same reason: how many, and one of them as an example.
-
-    `command` repeats the example by hand; values of the scenario's environment are left out.
-    """
-
-    status: str
-    detail: str
-    runs: int
-    configuration: str
-    instance: str
-    number: int
-    command: str
-    stdout: str
-    stderr: str
-
-
 class Journal:
     """An open journal; `read` and `write` open one. Its `kind` is the command that made it."""
 
@@ -127,8 +102,8 @@ class Journal:
         self._stack = contextlib.ExitStack()
         self.kind: Kind = "gather"
         self._machines: dict[Machine, int] = {}
-        # Bytes of output that may still be kept; None before anybody looked.
-        self._room: int | None = None
+        self._conditions: dict[int, str] = {}
+        self._outputs = Outputs(path)
         self._known: dict[str, dict[str, int]] = {"configurations": {}, "instances": {}}
 
     @classmethod
@@ -141,7 +116,7 @@ class Journal:
         journal._stack = stack
         try:
             with told(path):
-                journal._check_kind()
+                journal.kind = kind_of(connection, path)
                 check_schema(connection, path, journal.kind)
         except BaseException:
             journal.close()
@@ -174,18 +149,7 @@ class Journal:
             ) from error
         connection = None
         try:
-            try:
-                # The lock belongs to this opened file, not to the process: SQLite's own closing
-                # does not undo it.
-                fcntl.fcntl(
-                    lock,
-                    fcntl.F_OFD_SETLK,
-                    struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, LOCKED_BYTE, 1, 0),
-                )
-            except OSError as error:
-                raise InputError(
-                    f"{path}: expected a journal nobody writes to, and another truecost does."
-                ) from error
+            hold(lock, path)
             with told(path):
                 connection = sqlite3.connect(path, isolation_level=None, timeout=30)
                 connection.execute("PRAGMA journal_mode = WAL")
@@ -194,7 +158,7 @@ class Journal:
                 connection.execute("PRAGMA synchronous = FULL")
                 journal = cls(path, connection, lock)
                 if start_over:
-                    journal._set_aside()
+                    journal.set_aside = set_aside(connection, path)
                 journal._begin(scenario, kind)
         except BaseException:
             if connection is not None:
@@ -208,7 +172,7 @@ class Journal:
         if self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
             self._create(scenario, kind, json.dumps(sealed(now, None), sort_keys=True))
             return
-        self._check_kind()
+        self.kind = kind_of(self._connection, self.path)
         check_schema(self._connection, self.path, self.kind)
         if self.kind != kind:
             raise InputError(
@@ -230,41 +194,11 @@ class Journal:
                 "Its runs and new ones must not be mixed: put that back, or begin another `journal`."
             )
 
-    def _set_aside(self) -> None:
-        """Copy a journal of which every run crashed alike beside it, and empty it."""
-        run = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'runs'"
-        if self._connection.execute(run).fetchone() is None:
-            return
-        self._check_kind()
-        rows = self._connection.execute(
-            f"SELECT status, detail FROM runs LIMIT {SET_ASIDE + 1}"  # noqa: S608 - a number
-        ).fetchall()
-        # Numbers differ from run to run: of processes, of seeds.
-        alike = {re.sub(r"\d+", "", detail) for _, detail in rows}
-        crashed = all(status == Status.CRASHED for status, _ in rows)
-        if not 0 < len(rows) <= SET_ASIDE or len(alike) > 1 or not crashed:
-            return
-        number = 1
-        while (place := self.path.with_name(f"{self.path.name}.set-aside-{number}")).exists():
-            number += 1
-        with contextlib.closing(sqlite3.connect(place)) as copy:
-            self._connection.backup(copy)
-        tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
-        with self.transaction() as connection:
-            for (table,) in connection.execute(tables).fetchall():
-                connection.execute(f"DROP TABLE {table}")
-        self.set_aside = place
-
     def _create(self, scenario: Described, kind: Kind, fingerprint: str) -> None:
         with self.transaction() as connection:
-            old = connection.execute(
-                "SELECT name FROM sqlite_master WHERE type = 'table'"
-            ).fetchall()
-            for (table,) in old:
-                connection.execute(f"DROP TABLE {table}")
+            drop_tables(connection)
             for statement in statements(SCHEMAS[kind]):
                 connection.execute(statement)
-            connection.execute(OUTPUTS)
             rows = [("scenario", scenario.name), ("fingerprint", fingerprint)]
             connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
         self.kind = kind
@@ -277,21 +211,6 @@ class Journal:
             ).fetchone()[0]
             for table in tables
         )
-
-    def _check_kind(self) -> None:
-        application = self._connection.execute("PRAGMA application_id").fetchone()[0]
-        version = self._connection.execute("PRAGMA user_version").fetchone()[0]
-        if application != APPLICATION:
-            raise InputError(
-                f"{self.path}: expected a journal of truecost, got another SQLite file."
-            )
-        kinds: list[Kind] = [kind for kind in get_args(Kind) if VERSIONS[kind] == version]
-        if not kinds:
-            newest = max(VERSIONS.values())
-            raise InputError(
-                f"{self.path}: expected a journal of version {newest} at most, got {version}: a newer truecost reads it."
-            )
-        self.kind = kinds[0]
 
     @contextlib.contextmanager
     def transaction(self, *, reading: bool = False) -> Iterator[sqlite3.Connection]:
@@ -361,13 +280,14 @@ class Journal:
     def _ids(self, plan: RunDesign) -> tuple[list[int], list[int]]:
         return (
             [
-                self._id("configurations", configuration.name)
+                self.number("configurations", configuration.name)
                 for configuration in plan.configurations
             ],
-            [self._id("instances", instance.name) for instance in plan.instances],
+            [self.number("instances", instance.name) for instance in plan.instances],
         )
 
-    def _id(self, table: Named, name: str) -> int:
+    def number(self, table: Named, name: str) -> int:
+        """The number a configuration or an instance has here."""
         known = self._known[table]
         if name not in known:
             known |= dict(self._connection.execute(f"SELECT name, id FROM {table}"))  # noqa: S608 - our own names
@@ -380,15 +300,18 @@ class Journal:
         with self.transaction() as connection:
             for run, machine in runs:
                 outcome = run.outcome
+                cell = (
+                    self.number("configurations", run.configuration),
+                    self.number("instances", run.instance),
+                    run.number,
+                )
                 table, column = ("runs", "status") if outcome.cap is None else ("capped", "cap")
                 connection.execute(
                     f"INSERT INTO {table} (id, configuration, instance, number, seed, {column}, cpu, wall, memory,"  # noqa: S608
                     " exit_code, time, value, detail, machine, ended) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
                         self._next_id(connection),
-                        self._id("configurations", run.configuration),
-                        self._id("instances", run.instance),
-                        run.number,
+                        *cell,
                         run.seed,
                         int(outcome.status) if outcome.cap is None else outcome.cap,
                         outcome.cpu,
@@ -398,11 +321,11 @@ class Journal:
                         outcome.time,
                         outcome.value,
                         outcome.detail,
-                        self._machine(machine),
+                        self.machine_number(machine),
                         ended,
                     ),
                 )
-                self._keep_output(connection, run)
+                self._outputs.keep(connection, run, cell)
 
     def _next_id(self, connection: sqlite3.Connection) -> int:
         """One sequence for runs and capped runs: a search is resumed in the order of both."""
@@ -410,141 +333,6 @@ class Journal:
         if self.kind in SEARCHES:
             query = f"SELECT max(({query}), (SELECT coalesce(max(id), 0) FROM capped))"  # noqa: S608
         return 1 + int(connection.execute(query).fetchone()[0])
-
-    def _keep_output(self, connection: sqlite3.Connection, run: Run) -> None:
-        """Keep what a failed run printed, as long as there is room."""
-        outcome = run.outcome
-        if not outcome.command:
-            return
-        if self._room is None:
-            # A journal of 0.2 has no such table yet.
-            names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-            if "outputs" not in names:
-                connection.execute(OUTPUTS)
-            query = "SELECT coalesce(sum(length(stdout) + length(stderr)), 0) FROM outputs"
-            self._room = MOST_OUTPUT - connection.execute(query).fetchone()[0]
-        size = len(outcome.stdout) + len(outcome.stderr)
-        if size > self._room:
-            return
-        self._room -= size
-        connection.execute(
-            "INSERT INTO outputs (configuration, instance, number, status, detail, command, stdout,"
-            " stderr) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                self._id("configurations", run.configuration),
-                self._id("instances", run.instance),
-                run.number,
-                int(outcome.status),
-                outcome.detail,
-                outcome.command,
-                outcome.stdout,
-                outcome.stderr,
-            ),
-        )
-
-    def take(self, other: "Journal") -> int:
-        """Take in the runs of another journal of the same scenario; how many were new."""
-        mine, theirs = self.fingerprint(), other.fingerprint()
-        # Values of the environment have a salt of their own in every journal: they cannot differ
-        # unseen, since each part compared them with the scenario when it was made.
-        for fingerprint in (mine, theirs):
-            fingerprint["target"]["environment"] = sorted(fingerprint["target"]["environment"])
-        if other.kind != "gather" or mine != theirs:
-            raise InputError(
-                f"{other.path}: expected a journal of truecost gather with the same scenario as "
-                f"{self.path}: {what_changed(mine, theirs) or 'it is of truecost ' + other.kind}."
-            )
-        with other.transaction(reading=True) as source, self.transaction() as connection:
-            before = connection.execute("SELECT count(*) FROM runs").fetchone()[0]
-            for name, values in source.execute(
-                'SELECT name, "values" FROM configurations ORDER BY id'
-            ):
-                enter(connection, name, json.loads(values))
-            known = dict(connection.execute("SELECT name, digest FROM instances"))
-            for row in source.execute("SELECT name, digest, extras FROM instances ORDER BY id"):
-                if known.get(row[0], row[1]) != row[1]:
-                    raise InputError(f"{other.path}: expected the same instance {row[0]!r}.")
-                connection.execute(
-                    "INSERT OR IGNORE INTO instances (name, digest, extras) VALUES (?, ?, ?)", row
-                )
-            self._take_runs(source, connection, other.machines())
-            self._take_design(source, connection)
-            after = connection.execute("SELECT count(*) FROM runs").fetchone()[0]
-        return int(after - before)
-
-    def _take_runs(
-        self, source: sqlite3.Connection, connection: sqlite3.Connection, machines: list[Machine]
-    ) -> None:
-        """Copy runs that are not here yet, under the numbers things have here."""
-        places = [place for (place,) in source.execute("SELECT id FROM machines ORDER BY id")]
-        numbers = dict(zip(places, map(self._machine, machines), strict=True))
-        columns = "number, seed, status, cpu, wall, memory, exit_code, time, value, detail, ended"
-        rows = source.execute(
-            f"SELECT c.name, i.name, r.machine, {columns} FROM runs r"  # noqa: S608 - our own
-            " JOIN configurations c ON c.id = r.configuration"
-            " JOIN instances i ON i.id = r.instance WHERE r.status <> ? ORDER BY r.id",
-            (int(Status.ABORTED),),
-        )
-        for configuration, instance, machine, *rest in rows:
-            connection.execute(
-                "INSERT OR IGNORE INTO runs (configuration, instance, machine,"  # noqa: S608
-                f" {columns}) VALUES ({', '.join('?' * 14)})",
-                (
-                    self._id("configurations", configuration),
-                    self._id("instances", instance),
-                    numbers[machine],
-                    *rest,
-                ),
-            )
-
-    def _take_design(self, source: sqlite3.Connection, connection: sqlite3.Connection) -> None:
-        """Take over what was to be run, and the default, where nothing was said here yet."""
-        query = "SELECT configurations, instances, runs, metric FROM plans ORDER BY id DESC LIMIT 1"
-        last = source.execute(query).fetchone()
-        if last is None or connection.execute(query).fetchone() is not None:
-            return
-        ids = []
-        for place, table in enumerate(get_args(Named)):
-            names = dict(source.execute(f"SELECT id, name FROM {table}"))  # noqa: S608 - our own
-            ids.append(json.dumps([self._id(table, names[key]) for key in json.loads(last[place])]))
-        connection.execute(
-            "INSERT INTO plans (configurations, instances, runs, metric, after)"
-            " VALUES (?, ?, ?, ?, 0)",
-            (*ids, *last[2:]),
-        )
-        default = source.execute("SELECT * FROM meta WHERE key = ?", (DEFAULT,)).fetchone()
-        if default is not None:
-            connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", default)
-
-    def failures(self) -> list[Failure]:
-        """Failed runs by their cause, the most frequent first, with the output of the latest of
-        each.
-        """
-        with self.transaction(reading=True) as connection:
-            names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-            if "outputs" not in names:
-                return []
-            rows = connection.execute(
-                "SELECT o.status, o.detail, count(*), c.name, i.name, o.number, o.command, o.stdout,"
-                " o.stderr, max(o.id) FROM outputs o"
-                " JOIN configurations c ON c.id = o.configuration"
-                " JOIN instances i ON i.id = o.instance"
-                " GROUP BY o.status, o.detail ORDER BY count(*) DESC, o.id"
-            ).fetchall()
-        return [
-            Failure(
-                status=Status(row[0]).label,
-                detail=str(row[1]),
-                runs=row[2],
-                configuration=str(row[3]),
-                instance=str(row[4]),
-                number=row[5],
-                command=str(row[6]),
-                stdout=bytes(row[7]).decode("utf-8", "replace"),
-                stderr=bytes(row[8]).decode("utf-8", "replace"),
-            )
-            for row in rows
-        ]
 
     def answered(self, metric: Metric) -> bool:
         """Whether any run there is came through, as the metric has it."""
@@ -557,17 +345,38 @@ class Journal:
         with told(self.path):
             return bool(self._connection.execute(f"SELECT EXISTS ({query})", values).fetchone()[0])
 
-    def _machine(self, machine: Machine) -> int:
+    def machine_number(self, machine: Machine) -> int:
+        """The number of a machine, which is entered where it is new."""
+        facts = astuple(machine)[: len(MACHINE)]
+        names, marks = ", ".join(MACHINE), ", ".join("?" * len(MACHINE))
         if machine not in self._machines:
             self._connection.execute(
-                "INSERT OR IGNORE INTO machines (host, cpu, system, method, solver, truecost) VALUES (?, ?, ?, ?, ?, ?)",
-                astuple(machine),
+                f"INSERT OR IGNORE INTO machines ({names}) VALUES ({marks})",  # noqa: S608 - ours
+                facts,
             )
             self._machines[machine] = self._connection.execute(
-                "SELECT id FROM machines WHERE (host, cpu, system, method, solver, truecost) = (?, ?, ?, ?, ?, ?)",
-                astuple(machine),
+                f"SELECT id FROM machines WHERE ({names}) = ({marks})",  # noqa: S608
+                facts,
             ).fetchone()[0]
-        return self._machines[machine]
+        number = self._machines[machine]
+        if machine.conditions and self._conditions.get(number) != machine.conditions:
+            self._conditions[number] = machine.conditions
+            note_conditions(self._connection, number, machine.conditions)
+        return number
+
+    def conditions(self) -> list[dict[str, Any]]:
+        """Governor, turbo, load and throttling of each of `machines`, as far as they are known."""
+        with self.transaction(reading=True) as connection:
+            known = read_conditions(connection)
+            numbers = connection.execute("SELECT id FROM machines ORDER BY id").fetchall()
+        return [known.get(number, {}) for (number,) in numbers]
+
+    def failures(self) -> list[Failure]:
+        """Failed runs by their cause, the most frequent first, with the output of the latest of
+        each.
+        """
+        with self.transaction(reading=True) as connection:
+            return failures(connection)
 
     def scenario(self) -> str:
         """The name of the scenario."""
@@ -610,29 +419,7 @@ class Journal:
             ) from error
         if par is None and cutoff is None and utility is None:
             return metric
-        if par is not None and utility is not None:
-            raise InputError("expected either `par` or `utility`, got both.")
-        if not metric.timed or (par is not None and metric.kind == "utility"):
-            metric = Metric(
-                kind="par", clock=metric.clock if metric.timed else "cpu", cutoff=metric.cutoff
-            )
-        most = self.fingerprint()["limits"][
-            {"cpu": "cpu", "wall": "wall", "reported": "cutoff"}[metric.clock]
-        ]
-        if most is None:
-            raise InputError(
-                f"{self.path}: expected a journal with a CPU limit for running times, got one without."
-            )
-        cutoff = cutoff if cutoff is not None else metric.cutoff or most
-        if not 0 < cutoff <= most:
-            raise InputError(
-                f"expected a cutoff of at most {most:g} seconds, where the runs were stopped, got {cutoff:g}."
-            )
-        factor = par if par is not None else metric.factor
-        if not 1 <= factor < math.inf:
-            raise InputError(f"expected a factor for PARk of at least 1, got {factor:g}.")
-        worth = {} if utility is None else {"kind": "utility", "utility": utility}
-        return metric.model_copy(update={"factor": float(factor), "cutoff": float(cutoff), **worth})
+        return metric.changed(self.fingerprint()["limits"], par=par, cutoff=cutoff, utility=utility)
 
     def note(self, key: str, value: str | bytes) -> None:
         """Keep something beside the runs, in the place of what was there."""
@@ -693,10 +480,9 @@ class Journal:
         """Where the runs were made."""
         with told(self.path):
             rows = self._connection.execute(
-                "SELECT host, cpu, system, method, solver, truecost FROM machines ORDER BY id"
+                f"SELECT {', '.join(MACHINE)} FROM machines ORDER BY id"  # noqa: S608 - our own
             ).fetchall()
-        names = ("host", "cpu", "system", "method", "solver", "truecost")
-        return [Machine(**dict(zip(names, row, strict=True))) for row in rows]
+        return [Machine(**dict(zip(MACHINE, row, strict=True))) for row in rows]
 
     def table(self) -> RunTable:
         """All runs that are not aborted, as columns."""
@@ -735,59 +521,14 @@ class Journal:
         hidden = set(self.held_out())
         asked = np.array([(name in hidden) == held_out for name in table.instances], dtype=bool)
         keep = asked[table.instance] & (ahead | ~table.ahead)
-        status = table.status[keep]
-        configuration, instance, number = (
-            column[keep] for column in (table.configuration, table.instance, table.number)
-        )
-        if not len(status):
+        if not keep.any():
             raise InputError(f"{self.path}: expected runs, got none so far.")
-        measured = (
-            table.cpu[keep],
-            table.wall[keep],
-            table.time[keep],
-            table.value[keep],
-            table.cap[keep],
-        )
-        costs_of_runs, status = metric.charge(status, *measured)
-        low, high = metric.range()
-        outside = np.flatnonzero((costs_of_runs < low) | (costs_of_runs > high))
-        if len(outside):
-            first = outside[0]
-            raise InputError(
-                f"{self.path}: expected costs in [{low:g}, {high:g}], got {costs_of_runs[first]:g} for configuration "
-                f"{table.configurations[configuration[first]]!r} on instance {table.instances[instance[first]]!r}: "
-                "change low and high in [metric]; no run is lost by it."
-            )
-        present = [np.unique(places) for places in (configuration, instance)]
-        shape = len(present[0]), len(present[1]), int(number.max()) + 1
-        if math.prod(shape) > MOST_CELLS and math.prod(shape) > MOST_EMPTY * len(number):
-            raise InputError(
-                f"{self.path}: expected runs that fill a matrix, got {len(number):,} of "
-                f"{math.prod(shape):,} cells."
-            )
-        where = (
-            np.searchsorted(present[0], configuration),
-            np.searchsorted(present[1], instance),
-            number,
-        )
-        costs = np.full(shape, np.nan)
-        costs[where] = costs_of_runs
-        statuses = np.full(shape, NO_STATUS, dtype=np.int8)
-        statuses[where] = status
-        seeds = np.full(shape, NO_SEED, dtype=np.int64)
-        seeds[where] = table.seed[keep]
-        return CostMatrix(
-            costs,
-            [table.configurations[place] for place in present[0]],
-            [table.instances[place] for place in present[1]],
-            low,
-            high,
-            statuses=statuses,
-            seeds=seeds,
-            cutoff=metric.cutoff if metric.kind == "par" else None,
-            utility=None if metric.kind != "utility" else str(metric.worth()),
-            families=self.families([table.instances[place] for place in present[1]]),
-        )
+        try:
+            matrix = cost_matrix(table, keep, metric)
+        except InputError as error:
+            raise InputError(f"{self.path}: {error}") from error
+        families = self.families(matrix.instances)
+        return matrix if families is None else matrix.replace(families=families)
 
     def families(self, instances: Sequence[str]) -> list[str] | None:
         """The family of each instance, where all have one."""

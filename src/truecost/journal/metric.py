@@ -1,6 +1,7 @@
 """Metric: what a run costs, computed from its outcome."""
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import numpy as np
@@ -52,6 +53,40 @@ class Metric(TomlTable):
                 "expected a utility, half-life=60 for instance, with kind = 'utility'."
             )
         return Utility.parse(self.utility)
+
+    def changed(
+        self,
+        limits: Mapping[str, float | None],
+        *,
+        par: float | None,
+        cutoff: float | None,
+        utility: str | None,
+    ) -> "Metric":
+        """PARk with another factor, a lower cutoff, or a utility of the running times, of runs that
+        were made within these limits.
+        """
+        if par is not None and utility is not None:
+            raise InputError("expected either `par` or `utility`, got both.")
+        metric = self
+        if not metric.timed or (par is not None and metric.kind == "utility"):
+            metric = Metric(
+                kind="par", clock=metric.clock if metric.timed else "cpu", cutoff=metric.cutoff
+            )
+        most = limits[{"cpu": "cpu", "wall": "wall", "reported": "cutoff"}[metric.clock]]
+        if most is None:
+            raise InputError(
+                "expected a journal with a CPU limit for running times, got one without."
+            )
+        cutoff = cutoff if cutoff is not None else metric.cutoff or most
+        if not 0 < cutoff <= most:
+            raise InputError(
+                f"expected a cutoff of at most {most:g} seconds, where the runs were stopped, got {cutoff:g}."
+            )
+        factor = par if par is not None else metric.factor
+        if not 1 <= factor < math.inf:
+            raise InputError(f"expected a factor for PARk of at least 1, got {factor:g}.")
+        worth = {} if utility is None else {"kind": "utility", "utility": utility}
+        return metric.model_copy(update={"factor": float(factor), "cutoff": float(cutoff), **worth})
 
     def range(self) -> tuple[float, float]:
         """The least and the largest cost a run can have."""

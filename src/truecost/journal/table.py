@@ -11,9 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truecost.errors import InputError
 from truecost.journal.file import SEARCHES
-from truecost.runs import Status
+from truecost.journal.metric import Metric
+from truecost.matrix import CostMatrix
+from truecost.runs import NO_SEED, NO_STATUS, Status
 
+# A matrix of more cells than this must not be empty but for one in so many.
+MOST_CELLS, MOST_EMPTY = 2**27, 1000
 # Where the journal of a validation says how many runs of its plan, in their order, count.
 STOPPED = "stopped"
 
@@ -167,3 +172,56 @@ def ahead_of(
     # The first number that is missing.
     first = int(np.argmin(np.append(done == np.arange(len(done)), False)))
     return inside & recent & (place >= (first if last is None else min(first, last)))
+
+
+def cost_matrix(table: RunTable, keep: NDArray[np.bool_], metric: Metric) -> CostMatrix:
+    """The costs of some of the runs by a metric."""
+    status = table.status[keep]
+    configuration, instance, number = (
+        column[keep] for column in (table.configuration, table.instance, table.number)
+    )
+    measured = (
+        table.cpu[keep],
+        table.wall[keep],
+        table.time[keep],
+        table.value[keep],
+        table.cap[keep],
+    )
+    costs_of_runs, status = metric.charge(status, *measured)
+    low, high = metric.range()
+    outside = np.flatnonzero((costs_of_runs < low) | (costs_of_runs > high))
+    if len(outside):
+        first = outside[0]
+        raise InputError(
+            f"expected costs in [{low:g}, {high:g}], got {costs_of_runs[first]:g} for configuration "
+            f"{table.configurations[configuration[first]]!r} on instance {table.instances[instance[first]]!r}: "
+            "change low and high in [metric]; no run is lost by it."
+        )
+    present = [np.unique(places) for places in (configuration, instance)]
+    shape = len(present[0]), len(present[1]), int(number.max()) + 1
+    if math.prod(shape) > MOST_CELLS and math.prod(shape) > MOST_EMPTY * len(number):
+        raise InputError(
+            f"expected runs that fill a matrix, got {len(number):,} of {math.prod(shape):,} cells."
+        )
+    where = (
+        np.searchsorted(present[0], configuration),
+        np.searchsorted(present[1], instance),
+        number,
+    )
+    costs = np.full(shape, np.nan)
+    costs[where] = costs_of_runs
+    statuses = np.full(shape, NO_STATUS, dtype=np.int8)
+    statuses[where] = status
+    seeds = np.full(shape, NO_SEED, dtype=np.int64)
+    seeds[where] = table.seed[keep]
+    return CostMatrix(
+        costs,
+        [table.configurations[place] for place in present[0]],
+        [table.instances[place] for place in present[1]],
+        low,
+        high,
+        statuses=statuses,
+        seeds=seeds,
+        cutoff=metric.cutoff if metric.kind == "par" else None,
+        utility=None if metric.kind != "utility" else str(metric.worth()),
+    )

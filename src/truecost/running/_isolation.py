@@ -86,7 +86,8 @@ class PrivateFolders:
     def __init__(self, base: str, *, in_memory: bool) -> None:
         self.base, self.in_memory = base, in_memory
         self.outside = os.open("/proc/self/ns/mnt", os.O_RDONLY)
-        self.mounts = -1
+        self.mounts: list[int] = []
+        self.real: list[int] = []
         self.number, self.made = 0, 0.0
         self.folder, self.size = "", -1
         self.state: object = None
@@ -100,7 +101,8 @@ class PrivateFolders:
         """Make ready for a run in a folder, which may keep `size` bytes in memory; the caller, and
         whoever descends from it, sees the private folders from now on.
         """
-        size = size or 0  # which is no limit
+        # Not 0, which is no limit: the kernel lets nobody limit such a file system later.
+        size = size or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         if folder == self.folder and time.monotonic() - self.made < LONGEST and self._clean():
             if size != self.size:
                 for path in self.kept_in_memory:
@@ -113,7 +115,7 @@ class PrivateFolders:
         """Whether nothing is left of a run, and nothing came to the real folders meanwhile."""
         # The kernel says when somebody mounted or unmounted something.
         poll = select.poll()
-        poll.register(self.mounts, select.POLLPRI)
+        poll.register(self.mounts[0], select.POLLPRI)
         try:
             return not poll.poll(0) and self._look() == self.state
         except OSError:
@@ -141,12 +143,13 @@ class PrivateFolders:
         """New mounts in a new name space; the last one goes with all that is in it."""
         private = f"{self.base}/{LAYERS}"
         last = f"{private}/{self.number}"
-        if self.mounts >= 0:
+        if self.number:
             check(libc.setns(self.outside, CLONE_NEWNS))
-            for handle in (self.mounts, *self.real):
+            for handle in (*self.mounts, *self.real):
                 os.close(handle)
-            self.mounts = -1
             shutil.rmtree(last, onerror=_unlock)
+        self.folder, self.mounts, self.real = "", [], []
+        self.number += 1
         if libc.unshare(CLONE_NEWNS | CLONE_NEWIPC):
             check(libc.unshare(CLONE_NEWNS))
         mount("none", "/", None, MS_REC | MS_SLAVE, None)
@@ -159,7 +162,6 @@ class PrivateFolders:
         os.makedirs(private, exist_ok=True)
         if self.in_memory:
             mount("tmpfs", private, b"tmpfs", MS_NOSUID | MS_NODEV, _limit(size))
-        self.number += 1
         self.layer = f"{private}/{self.number}/upper"
         os.makedirs(self.layer)
         os.makedirs(f"{private}/{self.number}/work")
@@ -169,7 +171,7 @@ class PrivateFolders:
             mount(f"/proc/self/fd/{handle}", path, None, MS_BIND | MS_REC, None)
             os.close(handle)
         _cover_shared_memory(_limit(size))
-        self.mounts = os.open("/proc/self/mounts", os.O_RDONLY)
+        self.mounts = [os.open("/proc/self/mounts", os.O_RDONLY)]
         self.folder, self.made, self.state = folder, time.monotonic(), self._look()
 
 
@@ -257,19 +259,21 @@ def private_folders(base: str) -> PrivateFolders | None:
 
 
 def shared_memory(pids: list[int], folders: list[str], thorough: bool) -> int:
-    """Bytes of a run that no process's resident size has: files in its folders that are kept in
-    memory and, looked for only where memory is limited, memory files.
+    """Bytes of a run that no process's resident size has: files in its folders, which are kept in
+    memory, and segments; looked for only where memory is limited, memory files.
     """
     total, mapped = 0, 0
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            status = os.statvfs(folder)
+            total += (status.f_blocks - status.f_bfree) * status.f_frsize
+    if not thorough:
+        return total
+    if folders:
+        with open("/proc/sysvipc/shm") as file:
+            total += sum(int(line.split()[14]) for line in file.readlines()[1:])
     seen: set[int] = set()
-    for place, pid in enumerate(pids):
-        if place == 0:
-            for folder in folders:
-                with contextlib.suppress(OSError):
-                    status = os.statvfs(f"/proc/{pid}/root{folder}")
-                    total += (status.f_blocks - status.f_bfree) * status.f_frsize
-        if not thorough:
-            break
+    for pid in pids:
         with contextlib.suppress(OSError, ValueError, IndexError):
             with open(f"/proc/{pid}/status") as file:
                 mapped += 1024 * int(file.read().split("RssShmem:")[1].split()[0])

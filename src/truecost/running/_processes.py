@@ -20,6 +20,8 @@ TICK = 1 / os.sysconf("SC_CLK_TCK")
 # So long may killed processes take to be gone (they may hang in the kernel, on a network file
 # system say).
 PATIENCE = 60.0
+# What a run may have of processes and threads, where the kernel counts them.
+PROCESSES = 4096
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -71,11 +73,40 @@ class Group:
         self.processes = f"{group}/cgroup.procs"
         self.listing = os.open(self.processes, os.O_RDONLY)
         self.counter = os.open(f"{group}/cpu.stat", os.O_RDONLY)
-        self.before = 0.0
+        self.before, self.kills = 0.0, 0
+        self.limits_memory = self._set("memory.max", "max")
+        if self.limits_memory:
+            # A run that exceeds the limit ends as a whole, and does not go on in swap.
+            self._set("memory.oom.group", "1")
+            self._set("memory.swap.max", "0")
+        self.limits_processes = self._set("pids.max", str(PROCESSES))
 
-    def begin(self) -> None:
-        """A new run: what was counted until now is not its own."""
+    def _set(self, name: str, value: str) -> bool:
+        """Set a limit of the group; whether there is one to be set."""
+        path = f"{self.group}/{name}"
+        with contextlib.suppress(OSError):
+            if os.path.exists(path):
+                with open(path, "w") as file:
+                    file.write(value)
+                return True
+        return False
+
+    def begin(self, memory: int | None = None) -> None:
+        """A new run, with so many bytes of memory: what was counted until now is not its own."""
         self.before = self.usage()
+        if self.limits_memory:
+            self._set("memory.max", "max" if memory is None else str(memory))
+            self.kills = self._memory_kills()
+
+    def _memory_kills(self) -> int:
+        """How many processes of the group the kernel ended for want of memory."""
+        with open(f"{self.group}/memory.events") as file:
+            counts = dict(line.split() for line in file)
+        return int(counts.get("oom_kill", 0))
+
+    def out_of_memory(self) -> bool:
+        """Whether the kernel ended the run at its memory limit."""
+        return self.limits_memory and self._memory_kills() > self.kills
 
     def usage(self) -> float:
         """CPU seconds of the group since it was made."""
@@ -120,7 +151,13 @@ class Reaped:
         self.pids = everybody_else if namespace else descendants
         self.begin()
 
-    def begin(self) -> None:
+    limits_memory = limits_processes = False
+
+    def out_of_memory(self) -> bool:
+        """Whether the kernel ended the run at its memory limit, which it does not know."""
+        return False
+
+    def begin(self, memory: int | None = None) -> None:  # noqa: ARG002 - watched, not set
         """A new run."""
         self.waited = 0.0
         self.seen: dict[tuple[int, bytes], float] = {}

@@ -215,6 +215,8 @@ def work(options: dict[str, Any], group: str | None, guardian: int, base: str) -
             "namespace": namespace,
             "pids": numbers is not None or not namespace,
             "tmp": private is not None,
+            "memory": tree.limits_memory,
+            "processes": tree.limits_processes,
         }
         words = ["cgroup" if group else "subreaper", *(name for name, on in active.items() if on)]
         answer({"method": "+".join(words), "folder": base})
@@ -284,7 +286,7 @@ class Slot:
                     request["output"] if name == "stdout" else min(request["output"], 1 << 16)
                 )
             failed, failing = os.pipe()
-            self.tree.begin()
+            self.tree.begin(None if request["memory"] is None else int(request["memory"]))
             started = time.monotonic()
             child = os.fork()
             if child == 0:
@@ -296,7 +298,9 @@ class Slot:
                 if number:
                     os.waitpid(child, 0)
                     return ({"problem": os.strerror(int(number)), "errno": int(number)},)
-                return watch(request, self, child, started, capture)
+                header, *contents = watch(request, self, child, started, capture)
+                files = kept_files(request, scratch)
+                return {**header, "files": [*files]}, *contents, *files.values()
             finally:
                 os.close(failed)
                 for reading in capture:
@@ -406,6 +410,8 @@ def watch(
     os.close(ended)
     for reading, captured in capture.items():
         captured.drain(reading)
+    if exceeded is None and tree.out_of_memory():
+        exceeded, memory = "memory", int(limits["memory"] or memory)
     if exceeded is None and limits["cpu"] is not None and cpu > limits["cpu"]:
         exceeded = "cpu"
     header = {
@@ -455,6 +461,25 @@ class Captured:
     def content(self) -> bytes:
         """The bytes that are kept."""
         return bytes(self.head + self.tail[max(0, len(self.tail) - self.half) :])
+
+
+def kept_files(request: dict[str, Any], scratch: str) -> dict[str, bytes]:
+    """The files a run leaves in its folder that are asked for, as long as all of them together are
+    not too large.
+    """
+    files: dict[str, bytes] = {}
+    room = int(request["room"])
+    for name in request["keep"]:
+        path = f"{request['folder'] if request['own_folder'] else scratch}/{name}"
+        with contextlib.suppress(OSError):
+            # Not what a link names, and not a FIFO that would block.
+            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with os.fdopen(handle, "rb") as file:
+                status = os.fstat(handle)
+                if stat.S_ISREG(status.st_mode) and status.st_size <= room:
+                    files[name] = file.read(room)
+                    room -= len(files[name])
+    return files
 
 
 def tidy(base: str) -> None:

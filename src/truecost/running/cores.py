@@ -1,55 +1,59 @@
-"""The cores of this machine, and which of them other truecosts on it use."""
+"""Which cores of this machine other truecosts use, and which are ours for a while."""
 
 import contextlib
 import hashlib
-import os
 import socket
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 from truecost.errors import InputError
-
-
-def cores() -> list[int]:
-    """One processor of each core we may use: the second thread of a core is not a second core."""
-    first: dict[str, int] = {}
-    for processor in sorted(os.sched_getaffinity(0)):
-        topology = Path(f"/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list")
-        try:
-            siblings = topology.read_text().strip()
-        except OSError:
-            siblings = str(processor)
-        first.setdefault(siblings, processor)
-    return list(first.values())
+from truecost.running.machine import cores, node_of, processors_allowed
 
 
 @contextlib.contextmanager
-def claimed_cores(number: int | None) -> Iterator[list[int]]:
-    """So many cores, all that are free for None, that no other truecost on this machine uses
-    meanwhile.
+def claimed_cores(number: int | None, size: int = 1) -> Iterator[list[tuple[int, ...]]]:
+    """The cores of so many workers, of all that are free for None, that no other truecost on this
+    machine uses meanwhile; `size` for each, of one memory node as far as there are enough.
     """
     usable = cores()
-    if number is not None and number > len(usable):
+    most = len(usable) // size
+    if not most or (number is not None and number > most):
+        quota = processors_allowed()
+        container = "" if quota is None else f" (a quota allows {quota:g} processors)"
+        each = "one per core" if size == 1 else f"each with the {size} cores of limits.cores"
         raise InputError(
-            f"expected at most {len(usable)} `workers`, one per core, got {number}: two solvers on "
-            "one core disturb each other's times. `pin=False` does it all the same."
+            f"expected at most {most} `workers`, {each}, got {number or 1}{container}: two solvers "
+            "on one core disturb each other's times. `pin=False` does it all the same."
         )
     with contextlib.ExitStack() as stack:
-        claimed: list[int] = []
-        for core in usable:
-            if number is not None and len(claimed) == number:
-                break
-            claim = _claim(core)
-            if claim is not None:
-                stack.enter_context(claim)
-                claimed.append(core)
+        claimed: list[tuple[int, ...]] = []
+        spare: list[int] = []
+        claims: dict[int, socket.socket] = {}
+        for node in dict.fromkeys(map(node_of, usable)):
+            free: list[int] = []
+            for core in (core for core in usable if node_of(core) == node):
+                if number is not None and len(claimed) == number:
+                    break
+                if (claim := _claim(core)) is not None:
+                    claims[core] = stack.enter_context(claim)
+                    free.append(core)
+                if len(free) == size:
+                    claimed.append(tuple(free))
+                    free = []
+            spare += free
+        while len(spare) >= size and (number is None or len(claimed) < number):
+            # Better cores of two nodes than none.
+            claimed.append(tuple(spare[:size]))
+            spare = spare[size:]
         if not claimed or (number is not None and len(claimed) < number):
+            wanted = (number or 1) * size
             raise InputError(
-                f"expected {number or 'a'} free core{'s' if number and number > 1 else ''}, got "
-                f"{len(claimed)} of {len(usable)}: another truecost runs solvers on the others. "
-                "Wait for it, or share cores: `pin=False`."
+                f"expected {wanted} free core{'s' if wanted > 1 else ''}, got "
+                f"{len(claimed) * size + len(spare)} of {len(usable)}: another truecost runs "
+                "solvers on the others. Wait for it, or share cores: `pin=False`."
             )
+        for core in spare:
+            claims[core].close()
         yield claimed
 
 

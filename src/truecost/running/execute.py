@@ -4,6 +4,7 @@ check.
 
 import shlex
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,7 +43,9 @@ def execute(
     clock = scenario.metric.clock
     limits = scenario.limits if cap is None else scenario.limits.model_copy(update={clock: cap})
     prepare(instance)
-    ended = _run(slot, caller, caller.command_line(configuration, instance, seed), limits)
+    keep = scenario.target.keep or ()
+    words = caller.command_line(configuration, instance, seed)
+    ended = _run(slot, caller, words, limits, keep)
     answer = caller.read(ended.exit_code, ended.stdout, ended.stderr, ended.dropped)
     capped = cap is not None and ended.exceeded == clock
     status, detail = verdict(ended, answer)
@@ -61,6 +64,7 @@ def execute(
         method=slot.method,
         detail=detail,
         cap=cap if capped else None,
+        files=ended.files,
     )
     if status not in (Status.CRASHED, Status.VETOED, Status.ABORTED):
         return outcome
@@ -73,7 +77,9 @@ def execute(
     )
 
 
-def _run(slot: Slot, caller: Caller, words: list[str], limits: Limits) -> Ended:
+def _run(
+    slot: Slot, caller: Caller, words: list[str], limits: Limits, keep: Sequence[str] = ()
+) -> Ended:
     """A command of the scenario, in its folder and with its environment."""
     scenario = caller.scenario
     environment = scenario.target.environment
@@ -83,6 +89,7 @@ def _run(slot: Slot, caller: Caller, words: list[str], limits: Limits) -> Ended:
         limits=limits,
         environment=environment,
         own_folder=scenario.target.own_folder,
+        keep=keep,
     )
 
 

@@ -27,7 +27,7 @@ from truecost.space.space import STYLES, Space
 # Stands in a scenario that was written from a log which does not say what it ran.
 FILL_IN = "FILL_IN_YOUR_SOLVER"
 # Keys of [target] that came after 0.1.
-LATER_KEYS = {"program", "private", "own_folder", "whole"}
+LATER_KEYS = {"program", "private", "own_folder", "whole", "keep"}
 # What a command may ask for, beside the instance's own columns.
 PLACEHOLDERS = (
     "arguments",
@@ -139,7 +139,7 @@ class Scenario:
             "space": self.space_text,
             **({} if self.default is None else {"default": self.default}),
             **({"priors": dict(self.space.priors)} if self.space.priors else {}),
-            "limits": self.limits.model_dump(mode="json"),
+            "limits": _settled(self.limits, set(), {"cores", "keep"}),
             **({} if self.generator is None else {"generator": list(self.generator)}),
             **({"seeds": "separate"} if self.separate_seeds else {}),
         }
@@ -381,6 +381,12 @@ def _check_target(scenario: Scenario) -> None:
         if not name or "=" in name or "\0" in name + text:
             raise InputError(
                 "target.environment: expected names without '=', and no NUL characters."
+            )
+    for name in target.keep or ():
+        if Path(name).is_absolute() or ".." in Path(name).parts or not name or "\0" in name:
+            raise InputError(
+                "target.keep: expected names of files in the run's own folder, proof.drat for "
+                f"instance, got {name!r:.80}."
             )
     _check_words(scenario)
 

@@ -4,9 +4,11 @@ Slots do the work: each holds a small supervisor process (`_supervisor`) pinned 
 own.
 """
 
+import contextlib
 import errno
 import json
 import os
+import re
 import secrets
 import shlex
 import subprocess
@@ -26,6 +28,8 @@ SUPERVISOR = Path(__file__).with_name("_supervisor.py")
 SCRATCH = f"scratch-{secrets.token_hex(16)}"
 MB = 1_000_000
 CLOSED = -1
+# The group that this process moved itself to.
+OWN_GROUP = re.compile(r"truecost-\d+-own")
 
 
 class LostSlotError(TruecostError):
@@ -46,6 +50,7 @@ class Ended:
     stdout: bytes
     stderr: bytes
     dropped: int
+    files: Mapping[str, bytes]
 
 
 class Slot:
@@ -53,8 +58,8 @@ class Slot:
 
     Parameters
     ----------
-    core
-        The processor everything here is pinned to; None for any.
+    cores
+        The processors everything here is pinned to; None for any.
     group
         Whether to measure by a control group where there can be one; else by child subreaper, wait4
         and sampling.
@@ -68,7 +73,7 @@ class Slot:
     def __init__(
         self,
         *,
-        core: int | None = None,
+        cores: Sequence[int] | None = None,
         group: bool = True,
         namespace: bool = True,
         private: bool = True,
@@ -77,7 +82,7 @@ class Slot:
             raise InputError(
                 "expected Linux 5.3 or newer: elsewhere a process tree cannot be held to its limits."
             )
-        self.core, self.private = core, private
+        self.cores, self.private = None if cores is None else tuple(cores), private
         self._writing = threading.Lock()
         self._requests = CLOSED
         parent = control_group() if group else None
@@ -85,7 +90,7 @@ class Slot:
 
     def _start(self, parent: Path | None, namespace: bool) -> None:
         options = {
-            "cores": None if self.core is None else [self.core],
+            "cores": self.cores,
             "group": None if parent is None else str(parent),
             "namespace": namespace,
             "private": self.private,
@@ -125,9 +130,10 @@ class Slot:
         limits: Limits,
         environment: Mapping[str, str] | None = None,
         own_folder: bool = False,
+        keep: Sequence[str] = (),
     ) -> Ended:
         """Execute a command to its end or to its limits, in this folder or in an empty one of its
-        own.
+        own; `keep` names files of the latter, or of the scratch folder, to be returned.
         """
         request = {
             "arguments": list(arguments),
@@ -140,6 +146,8 @@ class Slot:
             "memory": None if limits.memory is None else limits.memory * MB,
             "output": int(limits.output * MB),
             "grace": limits.grace,
+            "keep": list(keep),
+            "room": int(limits.keep * MB),
         }
         data = memoryview(json.dumps(request).encode() + b"\n")
         try:
@@ -160,6 +168,7 @@ class Slot:
             stdout=contents[0],
             stderr=contents[1],
             dropped=header["dropped"][0],
+            files=dict(zip(header["files"], contents[2:], strict=True)),
         )
 
     def _answer(self) -> tuple[dict[str, Any], list[bytes]]:
@@ -245,4 +254,35 @@ def control_group() -> Path | None:
     if not roots or not own:
         return None
     group = Path(roots[0]) / own[0].lstrip("/")
-    return group if (group / "cgroup.procs").exists() and os.access(group, os.W_OK) else None
+    if OWN_GROUP.fullmatch(group.name):
+        return group.parent
+    if not (group / "cgroup.procs").exists() or not os.access(group, os.W_OK):
+        return None
+    _delegate(group)
+    return group
+
+
+def _delegate(group: Path) -> None:
+    """Let groups below ours limit memory and processes, where it can.
+
+    A group with such groups below it may have no processes itself: ours goes to one of its own.
+    Where others are in the group as well, all stays as it was.
+    """
+    control = group / "cgroup.subtree_control"
+    with contextlib.suppress(OSError):
+        offered = {"memory", "pids"} & set((group / "cgroup.controllers").read_text().split())
+        missing = sorted(offered - set(control.read_text().split()))
+        if not missing:
+            return
+        words = " ".join(f"+{name}" for name in missing)
+        try:
+            control.write_text(words)
+        except OSError:
+            own = group / f"truecost-{os.getpid()}-own"
+            own.mkdir(exist_ok=True)
+            try:
+                (own / "cgroup.procs").write_text(str(os.getpid()))
+                control.write_text(words)
+            except OSError:
+                (group / "cgroup.procs").write_text(str(os.getpid()))
+                own.rmdir()

@@ -27,6 +27,7 @@ class Target(TomlTable):
     private: bool = True
     own_folder: bool = False
     whole: bool = False
+    keep: Words | None = None
 
     def given(self) -> dict[str, str]:
         """The functions it names, 'file.py:name', by what they are for."""
@@ -47,8 +48,8 @@ class AnswerFormat(TomlTable):
 
 
 class Limits(TomlTable):
-    """What a run may use: seconds of CPU time of the whole tree, seconds passed, MB resident; MB of
-    output kept.
+    """What a run may use: seconds of CPU time of the whole tree, seconds passed, MB resident, cores;
+    MB of output and of files kept.
 
     `cutoff` is the time the target is told, `cpu` (or `wall`) where it is not given; `grace` the
     seconds between SIGTERM and SIGKILL, none as a rule.
@@ -60,3 +61,5 @@ class Limits(TomlTable):
     cutoff: Seconds | None = None
     output: Seconds = 10.0
     grace: Annotated[float, Field(ge=0, le=60)] = 0.0
+    cores: Annotated[int, Field(ge=1)] = 1
+    keep: Seconds = 10.0

@@ -6,8 +6,9 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, TypeAlias, cast
 
 from truecost.errors import InputError
-from truecost.running.cores import claimed_cores, cores
+from truecost.running.cores import claimed_cores
 from truecost.running.instances import check_generator
+from truecost.running.machine import cores
 from truecost.running.pools.local import LocalPool
 from truecost.running.pools.task import Pool, check_memory
 from truecost.running.scenario import Scenario
@@ -39,9 +40,11 @@ def open_pool(
             # A pool already: whoever made it looks after it.
             yield cast("Pool", pool)
         elif pool is None or (type(pool) is int and pool >= 1):
-            pinned: list[int | None] = [None] * (pool or len(cores()))
+            size = scenario.limits.cores
+            pinned: list[tuple[int, ...] | None]
+            pinned = [None] * (pool or max(1, len(cores()) // size))
             if pin:
-                pinned = [*stack.enter_context(claimed_cores(pool))]
+                pinned = [*stack.enter_context(claimed_cores(pool, size))]
             check_memory(scenario, len(pinned))
             check_generator(scenario.instances)
             yield stack.enter_context(LocalPool(scenario, pinned))

@@ -2,10 +2,12 @@
 
 import queue
 import threading
+from collections.abc import Sequence
 
 from truecost.running.caller import Caller
 from truecost.running.execute import execute, version_of
-from truecost.running.pools.task import ATTEMPTS, Finished, Task, this_machine
+from truecost.running.machine import this_machine
+from truecost.running.pools.task import ATTEMPTS, Finished, Task
 from truecost.running.scenario import Scenario
 from truecost.running.slots import LostSlotError, Slot
 
@@ -13,15 +15,15 @@ from truecost.running.slots import LostSlotError, Slot
 class LocalPool:
     """Slots on this machine, each pinned to a core or to none."""
 
-    def __init__(self, scenario: Scenario, pinned: list[int | None]) -> None:
+    def __init__(self, scenario: Scenario, pinned: Sequence[tuple[int, ...] | None]) -> None:
         self._caller = Caller(scenario)
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._results: queue.SimpleQueue[Finished | BaseException] = queue.SimpleQueue()
         self._slots: dict[int, Slot] = {}
         self._closing = False
         try:
-            for place, core in enumerate(pinned):
-                self._slots[place] = Slot(core=core, private=scenario.private)
+            for place, cores in enumerate(pinned):
+                self._slots[place] = Slot(cores=cores, private=scenario.private)
             self._solver = version_of(self._slots[0], self._caller)
         except BaseException:
             self._close_slots()
@@ -69,7 +71,7 @@ class LocalPool:
             try:
                 slot = self._slots[place]
                 if lost:
-                    slot = self._slots[place] = Slot(core=slot.core, private=slot.private)
+                    slot = self._slots[place] = Slot(cores=slot.cores, private=slot.private)
                 outcome = execute(
                     slot, self._caller, task.configuration, task.instance, task.seed, task.cap
                 )

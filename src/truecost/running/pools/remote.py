@@ -17,13 +17,8 @@ from truecost.errors import InputError
 from truecost.running.caller import Caller
 from truecost.running.cores import claimed_cores
 from truecost.running.execute import execute, version_of
-from truecost.running.pools.task import (
-    ATTEMPTS,
-    Task,
-    check_memory,
-    this_machine,
-    truecost_version,
-)
+from truecost.running.machine import this_machine, truecost_version
+from truecost.running.pools.task import ATTEMPTS, Task, check_memory
 from truecost.running.scenario import Scenario
 from truecost.running.slots import LostSlotError, Slot
 from truecost.runs import Instance, Machine, Outcome
@@ -71,20 +66,21 @@ class _Bench:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._idle: dict[tuple[bool, bool], list[Slot]] = {}
+        # By the number of their cores, 0 for those that are not pinned, and their privacy.
+        self._idle: dict[tuple[int, bool], list[Slot]] = {}
         self._stack = ExitStack()
 
-    def take(self, pin: bool, private: bool) -> Slot:
+    def take(self, size: int, private: bool) -> Slot:
         with self._lock:
-            if idle := self._idle.get((pin, private)):
+            if idle := self._idle.get((size, private)):
                 return idle.pop()
             # The core stays claimed as long as this process lives, or until `release`.
-            core = self._stack.enter_context(claimed_cores(1))[0] if pin else None
-            return Slot(core=core, private=private)
+            cores = self._stack.enter_context(claimed_cores(1, size))[0] if size else None
+            return Slot(cores=cores, private=private)
 
     def give_back(self, slot: Slot) -> None:
         with self._lock:
-            self._idle.setdefault((slot.core is not None, slot.private), []).append(slot)
+            self._idle.setdefault((len(slot.cores or ()), slot.private), []).append(slot)
 
     def release(self) -> None:
         with self._lock:
@@ -163,7 +159,8 @@ def _check_instance(job: Job, instance: Instance, digest: str, host: str) -> Non
 def _attempt(job: Job, task: Task, caller: Caller, instance: Instance) -> tuple[Outcome, Machine]:
     key = job.scenario, job.fingerprint
     for attempt in range(1, ATTEMPTS + 1):
-        slot = bench.take(job.pin, caller.scenario.private)
+        size = caller.scenario.limits.cores if job.pin else 0
+        slot = bench.take(size, caller.scenario.private)
         try:
             if key not in _solver:
                 _solver[key] = version_of(slot, caller)

@@ -1,14 +1,10 @@
 """Tasks in, finished runs out: what every pool takes and gives."""
 
-import os
-import platform
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import version
-from pathlib import Path
 from typing import Protocol
 
 from truecost.errors import InputError
+from truecost.running.machine import memory_allowed
 from truecost.running.scenario import Scenario
 from truecost.running.slots import MB
 from truecost.runs import Instance, Machine, Outcome, Run
@@ -69,40 +65,10 @@ class Pool(Protocol):
 
 def check_memory(scenario: Scenario, workers: int) -> None:
     """Refuse a memory limit that the machine would reach before the runs do."""
-    available = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / MB
+    available = memory_allowed() / MB
     if scenario.limits.memory is not None and scenario.limits.memory * workers > available:
         raise InputError(
             f"limits.memory: expected at most {available / workers:,.0f} MB with {workers} workers "
             f"on one with {available:,.0f} MB, got {scenario.limits.memory:,.0f}: it could not be "
             "enforced. Lower it, or use fewer `workers`."
         )
-
-
-# Looked up once: a look-up reads files, and every run asks.
-truecost_version = cache(lambda: version("truecost"))
-
-
-@cache
-def this_machine(method: str, solver: str) -> Machine:
-    """What a run made here says of where it was made."""
-    return Machine(
-        host=platform.node(),
-        cpu=_cpu_model(),
-        system=f"{platform.system()} {platform.release()}",
-        method=method,
-        solver=solver,
-        truecost=truecost_version(),
-    )
-
-
-def _cpu_model() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
-    except OSError:
-        return platform.machine()
-    models = [
-        line.partition(":")[2].strip()
-        for line in lines
-        if line.lower().startswith(("model name", "cpu model", "hardware"))
-    ]
-    return models[0] if models else platform.machine()

@@ -1,0 +1,169 @@
+"""What a journal keeps beside the rows of runs: output of failed ones, files, and the conditions of
+machines.
+"""
+
+import contextlib
+import json
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from truecost.journal.file import OPTIONAL, JournalError
+from truecost.runs import Run, Status
+
+# Bytes of output of failed runs that a journal keeps in all; and of files of runs.
+MOST_OUTPUT, MOST_FILES = 64_000_000, 10_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Runs that failed for the same reason: how many, and one of them as an example.
+
+    `command` repeats the example by hand; values of the scenario's environment are left out.
+    """
+
+    status: str
+    detail: str
+    runs: int
+    configuration: str
+    instance: str
+    number: int
+    command: str
+    stdout: str
+    stderr: str
+
+
+class Outputs:
+    """The output and the files of runs, kept as long as there is room."""
+
+    def __init__(self, journal: Path) -> None:
+        self.folder = journal.with_name(f"{journal.name}.files")
+        # Bytes that may still be kept; None before anybody looked.
+        self._room: int | None = None
+        self._files: int | None = None
+
+    def keep(self, connection: sqlite3.Connection, run: Run, cell: tuple[int, int, int]) -> None:
+        """Keep what a failed run printed, and the files that the scenario asks for."""
+        outcome = run.outcome
+        if outcome.files:
+            self._keep_files(run)
+        if not outcome.command:
+            return
+        if self._room is None:
+            require(connection, "outputs")
+            query = "SELECT coalesce(sum(length(stdout) + length(stderr)), 0) FROM outputs"
+            self._room = MOST_OUTPUT - connection.execute(query).fetchone()[0]
+        size = len(outcome.stdout) + len(outcome.stderr)
+        if size > self._room:
+            return
+        self._room -= size
+        connection.execute(
+            "INSERT INTO outputs (configuration, instance, number, status, detail, command, stdout,"
+            " stderr) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *cell,
+                int(outcome.status),
+                outcome.detail,
+                outcome.command,
+                outcome.stdout,
+                outcome.stderr,
+            ),
+        )
+
+    def _keep_files(self, run: Run) -> None:
+        if self._files is None:
+            sizes = [path.stat().st_size for path in self.folder.rglob("*") if path.is_file()]
+            self._files = MOST_FILES - sum(sizes)
+        names = (run.configuration, run.instance, str(run.number))
+        folder = self.folder.joinpath(*(quote(name, safe="") for name in names))
+        for name, content in run.outcome.files.items():
+            if len(content) > self._files:
+                continue
+            self._files -= len(content)
+            path = folder / name
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            except OSError as error:
+                raise JournalError(
+                    f"{path}: {error.strerror}: runs in the journal are safe; make room and start "
+                    "again, or leave out keep in [target]."
+                ) from error
+
+
+def require(connection: sqlite3.Connection, table: str) -> None:
+    """Make a table that older journals do not have."""
+    if not has(connection, table):
+        connection.execute(OPTIONAL[table])
+
+
+def has(connection: sqlite3.Connection, table: str) -> bool:
+    """Whether a journal has a table."""
+    query = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = ?)"
+    return bool(connection.execute(query, (table,)).fetchone()[0])
+
+
+def note_conditions(connection: sqlite3.Connection, machine: int, conditions: str) -> None:
+    """Keep the load, governor, turbo and throttling of a machine at the time of a run."""
+    require(connection, "conditions")
+    connection.execute(
+        "INSERT INTO conditions (machine, conditions) VALUES (?, ?)", (machine, conditions)
+    )
+
+
+def read_conditions(connection: sqlite3.Connection) -> dict[int, dict[str, Any]]:
+    """By the number of a machine: its governors and turbo, the least and largest load, and how
+    often it was throttled meanwhile.
+    """
+    if not has(connection, "conditions"):
+        return {}
+    by_machine: dict[int, list[dict[str, Any]]] = {}
+    for machine, text in connection.execute("SELECT machine, conditions FROM conditions"):
+        with contextlib.suppress(ValueError):
+            by_machine.setdefault(machine, []).append(json.loads(text))
+    return {machine: _summary(states) for machine, states in by_machine.items()}
+
+
+def _summary(states: list[dict[str, Any]]) -> dict[str, Any]:
+    def values(key: str) -> list[Any]:
+        return [state[key] for state in states if key in state]
+
+    summary: dict[str, Any] = {
+        key: ", ".join(sorted(set(map(str, values(key)))))
+        for key in ("governor", "turbo")
+        if values(key)
+    }
+    if loads := values("load"):
+        summary["load"] = [min(loads), max(loads)]
+    if throttled := values("throttled"):
+        summary["throttled"] = max(throttled) - min(throttled)
+    return summary
+
+
+def failures(connection: sqlite3.Connection) -> list[Failure]:
+    """Failed runs by their cause, the most frequent first, with the output of the latest of each."""
+    if not has(connection, "outputs"):
+        return []
+    rows = connection.execute(
+        "SELECT o.status, o.detail, count(*), c.name, i.name, o.number, o.command, o.stdout,"
+        " o.stderr, max(o.id) FROM outputs o"
+        " JOIN configurations c ON c.id = o.configuration"
+        " JOIN instances i ON i.id = o.instance"
+        " GROUP BY o.status, o.detail ORDER BY count(*) DESC, o.id"
+    ).fetchall()
+    return [
+        Failure(
+            status=Status(row[0]).label,
+            detail=str(row[1]),
+            runs=row[2],
+            configuration=str(row[3]),
+            instance=str(row[4]),
+            number=row[5],
+            command=str(row[6]),
+            stdout=bytes(row[7]).decode("utf-8", "replace"),
+            stderr=bytes(row[8]).decode("utf-8", "replace"),
+        )
+        for row in rows
+    ]
