@@ -8,6 +8,7 @@ from pathlib import Path
 
 import daskcluster
 import pytest
+import scenarios
 from daskcluster import certificates, holding, runs, until
 from starting import Started, Starter
 
@@ -179,3 +180,28 @@ def test_tls(starter: Starter, tmp_path: Path, request: pytest.FixtureRequest) -
                 )
         assert len([each for each in gc.get_objects() if isinstance(each, Client)]) <= 1
     assert not os.environ.get("DASK_DISTRIBUTED__COMM__TLS__CA_FILE")
+
+
+def test_a_worker_without_the_solver_is_named_and_left_out(
+    starter: Starter, tmp_path: Path
+) -> None:
+    """One node on which the solver is not installed would stop a whole gather, and nobody know
+    which it is.
+    """
+    scenarios.write(tmp_path, target={"kind": "wrapper", "command": ["toy-solver"]})
+    solver = tmp_path / "bin" / "toy-solver"
+    solver.parent.mkdir()
+    # Slow enough that the other worker asks for runs meanwhile.
+    solver.write_text('#!/bin/sh\nsleep 0.3\necho "Result for SMAC: SUCCESS, 0.01, 0, 5, $5"\n')
+    solver.chmod(0o755)
+    with daskcluster.cluster(starter, tmp_path / "dask") as dask:
+        dask.start_worker()
+        dask.environment["PATH"] = f"{solver.parent}:{dask.environment['PATH']}"
+        dask.start_worker()
+        process = started(starter, tmp_path, [*GATHER, "--dask", dask.address, "--no-pin"])
+        _, said = process.communicate()
+    assert process.returncode == 0, said
+    (line,) = (line for line in said.splitlines() if "is left out" in line)
+    assert line.startswith(f"{os.uname().nodename} (tcp://127.0.0.1:")
+    assert "'toy-solver': it is not on PATH" in line
+    assert runs(tmp_path / "runs.db") == 16

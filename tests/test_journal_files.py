@@ -16,7 +16,7 @@ import scenarios
 from commands import Run as RunCommand
 
 from truecost import InputError, Journal, Scenario, gather
-from truecost.journal import journal as journals
+from truecost.journal import outputs
 
 SIZE: dict[str, Any] = {"configurations": 3, "instances": 4, "runs": 2}
 
@@ -159,7 +159,7 @@ def test_the_output_of_failed_runs_is_kept(gathered: Path, run: RunCommand) -> N
 
 def test_kept_output_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Solvers that crash with much output would fill the disk with it."""
-    monkeypatch.setattr(journals, "MOST_OUTPUT", 100_000)
+    monkeypatch.setattr(outputs, "MOST_OUTPUT", 100_000)
     path = scenarios.write(tmp_path)
     script = "#!/bin/sh\nhead -c 1000000 /dev/zero | tr '\\0' x\nexit 3\n"
     (tmp_path / "solver.sh").write_text(script)

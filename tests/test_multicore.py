@@ -242,8 +242,10 @@ def test_controllers_are_handed_down(tmp_path: Path) -> None:
 def test_memory_that_is_no_process_s_counts(options: dict[str, Any], place: str) -> None:
     """A run would have as much memory as it likes in /dev/shm, in memory files or in segments."""
     script = {
-        "tmpfs": "open('/dev/shm/x', 'wb').write(bytes(1 << 26))",
-        "memfd": "import os; f = os.memfd_create('x'); os.write(f, bytes(1 << 26))",
+        "tmpfs": "f = open('/dev/shm/x', 'wb')\nfor _ in range(64): f.write(bytes(1 << 20))",
+        "memfd": (
+            "import os; f = os.memfd_create('x')\nfor _ in range(64): os.write(f, bytes(1 << 20))"
+        ),
         "segment": (
             "import ctypes; c = ctypes.CDLL(None); c.shmat.restype = ctypes.c_void_p\n"
             "i = c.shmget(1, 1 << 26, 0o1600); a = c.shmat(i, None, 0)\n"
@@ -257,11 +259,8 @@ def test_memory_that_is_no_process_s_counts(options: dict[str, Any], place: str)
             pytest.skip("no mount namespaces here")
         ended = slot.run(words, folder=Path("/"), limits=limits)
         again = slot.run(["true"], folder=Path("/"), limits=limits)
-    if place == "tmpfs":
-        # No more than the limit fits in.
-        assert ended.exit_code == 1
-        assert b"No space left" in ended.stderr or ended.exceeded == "memory"
-    else:
-        assert ended.exceeded == "memory"
-        assert ended.memory > 50_000_000
+    # The private file system is no larger than the limit, and may be full before we look.
+    full = place == "tmpfs" and b"No space left" in ended.stderr
+    assert full or ended.exceeded == "memory"
+    assert full or ended.memory > 50_000_000
     assert again.memory < 30_000_000

@@ -4,6 +4,7 @@ A job that hits its time limit takes a minute, which is the least limit there is
 waits for it, else the same job is ended by scancel, which kills it as the limit does.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import scenarios
 import slurmcluster
 from daskcluster import certificates, holding, runs, until
 from pages import ROOT
@@ -151,3 +153,36 @@ def test_dask_jobqueue(slurm: Slurm, tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     assert (tmp_path / "eaten").is_dir()
     assert runs(tmp_path / "runs.db") == 8
+
+
+@pytest.mark.tools
+def test_array_jobs(slurm: Slurm, tmp_path: Path) -> None:
+    """The array job of the page would not work, its parts overlap, or the shell's list of them not
+    be taken.
+    """
+    path = scenarios.write(tmp_path)
+    size = "--configurations 2 --instances 4 --runs 2"
+    job = changed(
+        block("bash", "#!/bin/sh"),
+        {
+            "1-20": "1-3",
+            "ID/20": "ID/3",
+            "24:00:00": "300",
+            "--configurations 50 --instances 40 --runs 5": f"{size} --no-pin --keep-going",
+        },
+    )
+    (tmp_path / "array.sh").write_text(job)
+    number = slurm.submit(tmp_path / "array.sh")
+    for place in (1, 2, 3):
+        slurm.wait(f"{number}_{place}", "COMPLETED", "FAILED")
+    log = (tmp_path / "array.sh.log").read_text()
+    parts = [runs(tmp_path / f"part{place}.db") for place in (1, 2, 3)]
+    assert sorted(parts) == [5, 5, 6], log
+    merge = changed(
+        block("sh", "truecost gather scenario.toml --journal all.db"),
+        {"scenario.toml": str(path), "--merge": f"{size} --no-pin --keep-going --json --merge"},
+    )
+    printed = json.loads(slurm.run("sh", "-c", merge, folder=tmp_path))
+    assert printed["runs"] == runs(tmp_path / "all.db") == 16
+    # Nothing was run again: the merged rows ended when the parts were made.
+    assert len(printed["machines"]) == 1

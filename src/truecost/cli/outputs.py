@@ -183,7 +183,7 @@ def _campaigns() -> dict[str, dict[str, Any]]:
         statuses=(dict[str, int], "How many runs have each status."),
         stopped=(stop | None, "Where and why a validation ended."),
         cpu=(float, "CPU seconds of all runs."),
-        machines=(list[record(Machine)], "Where they were made."),  # type: ignore[misc]
+        machines=(list[record(Machine, conditions=dict[str, Any])], "Where they were made."),  # type: ignore[misc]
         doubts=(list[str], "What looks wrong."),
     )
     counted = {"counted": Annotated[bool, Field(description="Whether runs count already.")]}
