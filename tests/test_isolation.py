@@ -175,6 +175,7 @@ def test_a_normal_user_is_kept_apart_as_well(namespace: bool) -> None:
             "own_folder": False,
             "keep": [],
             "room": 0,
+            "warm": False,
         }
         for place, process in enumerate(started):
             asked = {**request, "arguments": [*careless(*places), str(place)]}

@@ -4,19 +4,38 @@ truecost.
 The function is called with those of configuration, instance, seed, cutoff and extras that it names
 as parameters; it returns a number, or a mapping with any of status, value and time. What it
 returned goes to standard output as a wrapper's answer.
+
+With `--warm SOCKET` in the place of JSON the file is loaded once, and each message of the socket
+calls the function in a process of its own.
 """
+
+from __future__ import annotations
 
 import importlib.util
 import inspect
 import json
 import os
+import socket
 import sys
+
+TYPE_CHECKING = False  # typing takes longer to load than a run
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
 def main() -> None:
-    """Call the function."""
-    path, name, payload = sys.argv[1:]
-    known = json.loads(payload)
+    """Call the function, or wait for calls of it."""
+    path, name, payload, *rest = sys.argv[1:]
+    function = load(path, name)
+    if payload == "--warm":
+        serve(function, socket.socket(fileno=int(rest[0])))
+    else:
+        call(function, payload)
+
+
+def load(path: str, name: str) -> Callable[..., Any]:
+    """The function of a file."""
     sys.argv = [path]
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     spec = importlib.util.spec_from_file_location("target", path)
@@ -25,7 +44,13 @@ def main() -> None:
     module = importlib.util.module_from_spec(spec)
     sys.modules["target"] = module
     spec.loader.exec_module(module)
-    function = getattr(module, name)
+    function: Callable[..., Any] = getattr(module, name)
+    return function
+
+
+def call(function: Callable[..., Any], payload: str) -> None:
+    """Call it and print its answer."""
+    known = json.loads(payload)
     named = inspect.signature(function).parameters
     takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in named.values())
     returned = function(**{key: value for key, value in known.items() if takes_all or key in named})
@@ -37,6 +62,57 @@ def main() -> None:
         + json.dumps({"status": "SUCCESS", **answer}, default=float)
         + "\n"
     )
+    sys.stdout.flush()
+
+
+def serve(function: Callable[..., Any], requests: socket.socket) -> None:
+    """Call it whenever a message asks for it, until the other side closes."""
+    requests.send(b"ready")
+    while True:
+        message, handles, _, _ = socket.recv_fds(requests, 1 << 22, 8)
+        if not message:
+            return
+        # The process between goes at once: then the supervisor, not we, is the parent of the run.
+        between = os.fork()
+        if between == 0:
+            run = os.fork()
+            if run:
+                requests.send(str(run).encode())
+                os._exit(0)
+            requests.close()
+            become(function, json.loads(message), handles)
+        os.waitpid(between, 0)
+        for handle in handles:
+            os.close(handle)
+
+
+def become(function: Callable[..., Any], asked: dict[str, Any], handles: list[int]) -> None:
+    """Be the process of a run: with its output, its folder, its environment and its group."""
+    code = 1
+    try:
+        os.setsid()
+        for place, handle in enumerate(handles[:2], 1):
+            os.dup2(handle, place)
+        for handle in handles:
+            os.close(handle)
+        os.chdir(asked["folder"])
+        os.environ.clear()
+        os.environ.update(asked["environment"])
+        if asked["group"]:
+            with open(asked["group"], "w") as file:
+                file.write("0")
+        call(function, asked["payload"])
+        code = 0
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else int(error.code is not None)
+        if error.code is not None and not isinstance(error.code, int):
+            print(error.code, file=sys.stderr)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(code)
 
 
 if __name__ == "__main__":

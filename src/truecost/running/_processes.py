@@ -71,6 +71,7 @@ class Group:
     def __init__(self, group: str) -> None:
         self.group = group
         self.processes = f"{group}/cgroup.procs"
+        self.spared = 0
         self.listing = os.open(self.processes, os.O_RDONLY)
         self.counter = os.open(f"{group}/cpu.stat", os.O_RDONLY)
         self.before, self.kills = 0.0, 0
@@ -148,8 +149,14 @@ class Reaped:
     """
 
     def __init__(self, namespace: bool) -> None:
-        self.pids = everybody_else if namespace else descendants
+        self.everybody = everybody_else if namespace else descendants
+        # A process that is forked for runs and is none itself.
+        self.spared = 0
         self.begin()
+
+    def pids(self) -> list[int]:
+        """Who belongs to the run."""
+        return [pid for pid in self.everybody() if pid != self.spared]
 
     limits_memory = limits_processes = False
 
@@ -193,7 +200,7 @@ class Reaped:
 
     def kill(self, child: int | None = None, code: int | None = None) -> int | None:
         """End all of them; the child's exit code."""
-        if self.pids is everybody_else:
+        if self.everybody is everybody_else and not self.spared:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(-1, signal.SIGKILL)
         return kill_until_gone(self.pids, self.reap, child, code)

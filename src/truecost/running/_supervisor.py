@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         make_group,
         send,
     )
+    from truecost.running._warm import WarmProcess
 else:
     sys.path.append(os.path.dirname(__file__))  # which -I leaves out
     from _isolation import (
@@ -71,6 +72,7 @@ else:
         make_group,
         send,
     )
+    from _warm import WarmProcess
 
 PR_SET_CHILD_SUBREAPER = 36
 CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWPID = 0x00020000, 0x10000000, 0x20000000
@@ -257,6 +259,7 @@ class Slot:
         self.numbers, self.private = numbers, private
         # What of a run is kept in memory without being any process's.
         self.in_memory = private.kept_in_memory if private else []
+        self.warm: WarmProcess | None = None
 
     def run(self, request: dict[str, Any]) -> tuple[Any, ...]:
         """One run: start it, watch it, and see it dead."""
@@ -287,8 +290,10 @@ class Slot:
                 )
             failed, failing = os.pipe()
             self.tree.begin(None if request["memory"] is None else int(request["memory"]))
+            child = self.forked(request, ends) if request["warm"] else None
             started = time.monotonic()
-            child = os.fork()
+            if child is None:
+                child = os.fork()
             if child == 0:
                 self.start(request, ends, failing)
             for end in [*ends.values(), failing]:
@@ -310,6 +315,20 @@ class Slot:
             return ({"problem": f"{error.filename or self.base}: {error.strerror}"},)
         finally:
             tidy(self.base)
+
+    def forked(self, request: dict[str, Any], ends: dict[str, int]) -> int | None:
+        """The process number of a run forked from a loaded target; None where that cannot be."""
+        place = None if self.private is None else self.private.number
+        if self.warm is None or not self.warm.fits(request["arguments"], place):
+            if self.warm is not None:
+                self.warm.end()
+            self.warm = WarmProcess(request["arguments"], request["environment"], place)
+            self.tree.spared = self.warm.pid
+            self.tree.begin(None if request["memory"] is None else int(request["memory"]))
+        if not self.warm.ready:
+            return None
+        group = self.tree.processes if isinstance(self.tree, Group) else None
+        return self.warm.start(request, [*ends.values()], group)
 
     def start(self, request: dict[str, Any], ends: dict[str, int], failing: int) -> NoReturn:
         """Become the target; what fails on the way is told through `failing`, which closes itself

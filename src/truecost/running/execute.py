@@ -45,7 +45,7 @@ def execute(
     prepare(instance)
     keep = scenario.target.keep or ()
     words = caller.command_line(configuration, instance, seed)
-    ended = _run(slot, caller, words, limits, keep)
+    ended = _run(slot, caller, words, limits, keep, scenario.target.warm)
     answer = caller.read(ended.exit_code, ended.stdout, ended.stderr, ended.dropped)
     capped = cap is not None and ended.exceeded == clock
     status, detail = verdict(ended, answer)
@@ -78,7 +78,12 @@ def execute(
 
 
 def _run(
-    slot: Slot, caller: Caller, words: list[str], limits: Limits, keep: Sequence[str] = ()
+    slot: Slot,
+    caller: Caller,
+    words: list[str],
+    limits: Limits,
+    keep: Sequence[str] = (),
+    warm: bool = False,
 ) -> Ended:
     """A command of the scenario, in its folder and with its environment."""
     scenario = caller.scenario
@@ -90,6 +95,7 @@ def _run(
         environment=environment,
         own_folder=scenario.target.own_folder,
         keep=keep,
+        warm=warm,
     )
 
 

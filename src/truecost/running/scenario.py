@@ -27,7 +27,7 @@ from truecost.space.space import STYLES, Space
 # Stands in a scenario that was written from a log which does not say what it ran.
 FILL_IN = "FILL_IN_YOUR_SOLVER"
 # Keys of [target] that came after 0.1.
-LATER_KEYS = {"program", "private", "own_folder", "whole", "keep"}
+LATER_KEYS = {"program", "private", "own_folder", "whole", "keep", "warm"}
 # What a command may ask for, beside the instance's own columns.
 PLACEHOLDERS = (
     "arguments",
@@ -382,6 +382,8 @@ def _check_target(scenario: Scenario) -> None:
             raise InputError(
                 "target.environment: expected names without '=', and no NUL characters."
             )
+    if target.warm and kind.needs != "function":
+        raise InputError("target.warm: expected only with kind = 'python', which can be loaded.")
     for name in target.keep or ():
         if Path(name).is_absolute() or ".." in Path(name).parts or not name or "\0" in name:
             raise InputError(

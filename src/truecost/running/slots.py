@@ -131,9 +131,11 @@ class Slot:
         environment: Mapping[str, str] | None = None,
         own_folder: bool = False,
         keep: Sequence[str] = (),
+        warm: bool = False,
     ) -> Ended:
         """Execute a command to its end or to its limits, in this folder or in an empty one of its
-        own; `keep` names files of the latter, or of the scratch folder, to be returned.
+        own; `keep` names files of the latter, or of the scratch folder, to be returned; `warm` is
+        for Python targets that stay loaded.
         """
         request = {
             "arguments": list(arguments),
@@ -148,6 +150,7 @@ class Slot:
             "grace": limits.grace,
             "keep": list(keep),
             "room": int(limits.keep * MB),
+            "warm": warm,
         }
         data = memoryview(json.dumps(request).encode() + b"\n")
         try:

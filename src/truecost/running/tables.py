@@ -28,6 +28,7 @@ class Target(TomlTable):
     own_folder: bool = False
     whole: bool = False
     keep: Words | None = None
+    warm: bool = False
 
     def given(self) -> dict[str, str]:
         """The functions it names, 'file.py:name', by what they are for."""
