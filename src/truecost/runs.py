@@ -255,9 +255,9 @@ class Trajectory:
             raise InputError(f"Expected the name of a tool, got {self.tool!r}.")
         if not (self.raced is None or isinstance(self.raced, bool)):
             raise InputError(f"Expected raced to be true, false or None, got {self.raced!r}.")
-        for field in ("unfinished", "maximised"):
-            if not isinstance(value := getattr(self, field), bool):
-                raise InputError(f"Expected {field} to be true or false, got {value!r}.")
+        for key in ("unfinished", "maximised"):
+            if not isinstance(value := getattr(self, key), bool):
+                raise InputError(f"Expected {key} to be true or false, got {value!r}.")
         numbers = (1, 1) if self.watched is None else (self.watched.rounds, self.watched.planned)
         if not all(type(number) is int and number >= 1 for number in numbers):
             raise InputError(

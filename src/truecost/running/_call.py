@@ -106,7 +106,7 @@ def become(function: Callable[..., Any], asked: dict[str, Any], handles: list[in
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else int(error.code is not None)
         if error.code is not None and not isinstance(error.code, int):
-            print(error.code, file=sys.stderr)
+            sys.stderr.write(f"{error.code}\n")
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:
