@@ -75,7 +75,7 @@ def _address(file: Path) -> str:
 
 
 def _drive(folder: str, address: str, slots: int, runs: int) -> None:
-    dask.remote_run = waiting_run  # type: ignore[assignment]
+    vars(dask)["remote_run"] = waiting_run
     scenario = Scenario.read(scenarios.write(Path(folder) / "s"))
     with dask.DaskPool(scenario, address, pin=False) as pool:
         while pool.workers < slots:

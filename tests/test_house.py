@@ -61,10 +61,8 @@ SOURCE = ROOT / "src" / "truecost"
 SCRIPTS = ("library/", "running/_supervisor.py", "running/_call.py")
 # Whole strings that are words of other programs, which we read or write.
 THEIRS = {
-    "doctor.py": {
-        "none can be made: CPU time is sampled and may miss children nobody waits for; try "
-        "systemd-run --user --scope -p Delegate=yes truecost …"
-    },
+    "doctor.py": {"try systemd-run --user --scope -p Delegate=yes truecost …"},
+    "running/_warm.py": {"--warm"},
     "importers/fromlog.py": {"--vanilla"},
     "show/document/parameters.py": {"--"},
     "show/latex.py": {"--"},

@@ -32,7 +32,7 @@ from truecost.journal.file import (
     what_changed,
 )
 from truecost.journal.metric import Metric
-from truecost.journal.opening import Kind, drop_tables, hold, kind_of, set_aside
+from truecost.journal.opening import Kind, drop_tables, hold, made_by, set_aside
 from truecost.journal.outputs import (
     Failure,
     Outputs,
@@ -116,7 +116,7 @@ class Journal:
         journal._stack = stack
         try:
             with told(path):
-                journal.kind = kind_of(connection, path)
+                journal.kind = made_by(connection, path)
                 check_schema(connection, path, journal.kind)
         except BaseException:
             journal.close()
@@ -172,7 +172,7 @@ class Journal:
         if self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
             self._create(scenario, kind, json.dumps(sealed(now, None), sort_keys=True))
             return
-        self.kind = kind_of(self._connection, self.path)
+        self.kind = made_by(self._connection, self.path)
         check_schema(self._connection, self.path, self.kind)
         if self.kind != kind:
             raise InputError(

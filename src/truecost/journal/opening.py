@@ -31,7 +31,7 @@ def hold(handle: int, path: Path) -> None:
         ) from error
 
 
-def kind_of(connection: sqlite3.Connection, path: Path) -> Kind:
+def made_by(connection: sqlite3.Connection, path: Path) -> Kind:
     """The command that made a journal; other files, and those of a newer truecost, are refused."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -58,7 +58,7 @@ def set_aside(connection: sqlite3.Connection, path: Path) -> Path | None:
     query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'runs'"
     if connection.execute(query).fetchone() is None:
         return None
-    kind_of(connection, path)
+    made_by(connection, path)
     rows = connection.execute(
         f"SELECT status, detail FROM runs LIMIT {SET_ASIDE + 1}"  # noqa: S608 - a number
     ).fetchall()
