@@ -14,7 +14,7 @@ import scenarios
 from commands import run
 
 from truecost import InputError, Scenario, import_runs
-from truecost.campaigns.configure import best_of, configure
+from truecost.campaigns.configure import configure, starting_points
 from truecost.journal import searchlog
 from truecost.journal.journal import Journal
 from truecost.space.propose import propose
@@ -41,7 +41,7 @@ def test_a_search_starts_from_an_earlier_one(tmp_path: Path) -> None:
         scenario, tmp_path / "one.db", budget="40runs", pool=1, pin=False, keep_going=True
     )
     log = import_runs(tmp_path / "one.db")
-    best = best_of(log, scenario.space)
+    best = starting_points(log, scenario.space)
     assert best[0].name == first.incumbent.name
     assert 1 < len(best) <= 5
     ended = run(

@@ -144,7 +144,7 @@ def configure(
         raise InputError(f"expected delta between 0 and 1, got {delta:g}.")
     scenario.refuse_without_default()
     if isinstance(start, Import):
-        start = best_of(start, scenario.space)
+        start = starting_points(start, scenario.space)
     asked = Budget.parse(budget) if isinstance(budget, str) else budget
     with Campaign(scenario, journal, "configure", **execution) as campaign:
         book = campaign.book
@@ -171,7 +171,7 @@ def configure(
         return report_of(scenario, book, search, delta, reason, untested)
 
 
-def best_of(log: Import, space: Space) -> list[Configuration]:
+def starting_points(log: Import, space: Space) -> list[Configuration]:
     """The incumbent of a log and the next best of those with at least half of its runs."""
     matrix, incumbent = log.matrix, log.trajectory.incumbent
     runs = matrix.counts().reshape(len(matrix.configurations), -1).sum(axis=1)

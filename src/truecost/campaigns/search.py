@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truecost.campaigns.campaign import Campaign
-from truecost.campaigns.proposals import Proposals
+from truecost.campaigns.proposer import Proposer
 from truecost.campaigns.recorded import Runner, recorded_cell
 from truecost.errors import TruecostError
 from truecost.journal import searchlog
@@ -81,7 +81,7 @@ class Search:
         self._works = [_Work(heat) for heat in self._heats.open_heats]
         # Runs under way, and the heats that wait for each.
         self._flying: dict[Cell, tuple[_Item, list[_Work]]] = {}
-        self._proposals = Proposals(book, scenario.space, settings, self._heats)
+        self._proposals = Proposer(book, scenario.space, settings, self._heats)
         self.configurations, self.origins = self._proposals.configurations, self._proposals.origins
         # Of each configuration in training: runs and wall seconds.
         self._each: dict[int, tuple[int, float]] = {}

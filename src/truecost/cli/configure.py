@@ -92,7 +92,7 @@ def configure(
 
 def _starting(path: Path, scenario: "Scenario") -> "list[Configuration]":
     """The configurations of a file, or the best ones of a log."""
-    from truecost.campaigns.configure import best_of
+    from truecost.campaigns.configure import starting_points
     from truecost.errors import InputError
     from truecost.importers.detect import import_runs
     from truecost.space.listed import read_configurations
@@ -108,7 +108,7 @@ def _starting(path: Path, scenario: "Scenario") -> "list[Configuration]":
     except InputError as error:
         raise listed or error from error
     try:
-        return best_of(log, scenario.space)
+        return starting_points(log, scenario.space)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 

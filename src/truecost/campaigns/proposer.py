@@ -14,7 +14,7 @@ from truecost.space.space import Configuration, Space
 PARENTS = 5
 
 
-class Proposals:
+class Proposer:
     """What was proposed: first what the journal has, then the start, then by costs so far."""
 
     def __init__(self, book: Journal, space: Space, settings: Settings, heats: Heats) -> None:
