@@ -341,7 +341,7 @@ def test_unknown_origin_is_certified_with_an_if() -> None:
     found = certify(matrix)
     assert found.condition == "these configurations were not tuned on these instances"
     assert str(found).startswith(
-        "If these configurations were not tuned on these instances: with 95 % confidence"
+        "If these configurations were not tuned on these instances, with 95 % confidence"
     )
     assert certify(matrix, chosen="on-part").condition is None
     judged = assess(matrix, default="c0")

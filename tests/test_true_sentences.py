@@ -858,3 +858,11 @@ def test_a_page_about_capped_runs_of_all_on_all_is_written(tmp_path: Path) -> No
     page = report(matrix, tmp_path / "page.html", default="c0")
     assert "split" not in page.figures
     assert (tmp_path / "page.html").stat().st_size > 10_000
+
+
+def test_a_list_shares_delta_among_what_is_claimed() -> None:
+    """Limits for m configurations, or m − 1 comparisons, would have more of δ than their part."""
+    assessment = assess(matrix_of(lognormal(4, 30, 1), 0, 100), configuration="c1", **LIST)
+    shares = {statement.quantity: statement.share for statement in assessment.statements}
+    assert shares["mean"] == pytest.approx(1 / 4)
+    assert shares["difference"] == shares["wins"] == pytest.approx(1 / 3)
