@@ -419,8 +419,7 @@ class CostMatrix:
         """A matrix from a polars long table, with the columns of `truecost.matrix.longtable`."""
         from truecost.matrix import longtable
 
-        arrays = longtable.to_arrays(table, low, high)
-        return cls(**{name: getattr(arrays, name) for name in FIELDS})
+        return cls(**longtable.to_arrays(table, low, high))
 
 
 def _checked_families(families: Iterable[str]) -> tuple[str, ...]:

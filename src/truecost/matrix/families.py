@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from truecost.errors import InputError
+from truecost.matrix.files import fields_of
 
 FOLDER = "folder"
 # Where a scenario and a journal keep the family of an instance.
@@ -102,7 +103,7 @@ def mix_of(text: str) -> dict[str, Weight]:
     """
     path = Path(text)
     if path.is_file():
-        pairs = list(_pairs(path))
+        pairs = [(row[0], row[1]) for row in _rows(path)]
         if pairs and not _weight(pairs[0][1]):
             pairs = pairs[1:]
     else:
@@ -136,18 +137,13 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _pairs(path: Path) -> list[tuple[str, str]]:
-    """The first two cells of every row of a csv file."""
-    return [(row[0], row[1]) for row in _rows(path)]
-
-
 def _rows(path: Path) -> list[list[str]]:
     """The rows of a csv file with two columns at least."""
     try:
         if path.stat().st_size > LARGEST:
             raise InputError(f"{path}: expected a csv file of at most {LARGEST:,} bytes.")
         text = path.read_text(encoding="utf-8-sig")
-        separator = max(",;\t", key=text.partition("\n")[0].count)
+        separator, _ = fields_of(text.partition("\n")[0])
         rows = [row for row in csv.reader(text.splitlines(), delimiter=separator) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: expected a csv file of families ({error}).") from None

@@ -28,7 +28,6 @@ import io
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -40,18 +39,9 @@ from truecost.matrix.files import fields_of, without_preamble
 from truecost.runs import NO_SEED, NO_STATUS, Status
 
 COLUMNS = (
-    "configuration",
-    "instance",
-    "cost",
-    "run",
-    "seed",
-    "status",
-    "low",
-    "high",
-    "cutoff",
-    "utility",
-    "family",
-)
+    "configuration", "instance", "cost", "run", "seed", "status", "low", "high", "cutoff",
+    "utility", "family",
+)  # fmt: skip
 # What polars says of a table that cannot be read, and what that means to whoever wrote it.
 REASONS = {
     "found more fields": "a row has more fields than the first line, which must name the columns",
@@ -65,22 +55,6 @@ LONGEST_HEADER = 16_000_000
 # matrix.
 LARGEST_SPARSE = 50_000_000
 SPARSE = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TableArrays:
-    """What a long table holds, laid out as (configurations, instances, runs)."""
-
-    costs: NDArray[np.float64]
-    configurations: list[str]
-    instances: list[str]
-    low: float
-    high: float
-    statuses: NDArray[np.int8] | None
-    seeds: NDArray[np.int64] | None
-    cutoff: float | None
-    utility: str | None
-    families: list[str] | None
 
 
 def read(file: BinaryIO, kind: str, *, every: bool = False) -> pl.DataFrame:
@@ -152,9 +126,9 @@ def _refuse_short_rows(content: bytes, separator: str, width: int) -> None:
 
 def to_arrays(
     table: pl.DataFrame, low: float | None = None, high: float | None = None
-) -> TableArrays:
-    """Lay a long table out as arrays; low and high, where given, stand for the columns of that
-    name.
+) -> dict[str, Any]:
+    """The parameters of the `CostMatrix` of a long table; low and high, where given, stand for the
+    columns of that name.
     """
     for name in ("configuration", "instance", "cost"):
         if name not in table.columns:
@@ -206,18 +180,18 @@ def to_arrays(
         if "seed" in table.columns
         else None
     )
-    return TableArrays(
-        costs=spread(cost, np.nan),
-        configurations=configurations,
-        instances=instances,
-        low=low,
-        high=high,
-        statuses=None if status is None else spread(status, NO_STATUS),
-        seeds=None if seeds is None else spread(seeds, NO_SEED),
-        cutoff=cutoff_of(table),
-        utility=utility_of(table),
-        families=family_labels(table, instance, len(instances)),
-    )
+    return {
+        "costs": spread(cost, np.nan),
+        "configurations": configurations,
+        "instances": instances,
+        "low": low,
+        "high": high,
+        "statuses": None if status is None else spread(status, NO_STATUS),
+        "seeds": None if seeds is None else spread(seeds, NO_SEED),
+        "cutoff": cutoff_of(table),
+        "utility": utility_of(table),
+        "families": family_labels(table, instance, len(instances)),
+    }
 
 
 def from_arrays(

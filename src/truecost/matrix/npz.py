@@ -9,13 +9,15 @@ import sys
 import warnings
 import zipfile
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.errors import InputError
+from truecost.errors import InputError, TruecostError
 from truecost.matrix.entries import integers
 from truecost.runs import NO_STATUS, Status
 
@@ -91,46 +93,39 @@ def _statuses(arrays: dict[str, NDArray[Any]]) -> NDArray[np.int8]:
 
 def read(file: BinaryIO) -> dict[str, NDArray[Any]]:
     """The arrays of a matrix in an open npz file."""
+    with _damage("an npz file of truecost"), zipfile.ZipFile(file) as archive:
+        return _read(archive)
+
+
+@contextmanager
+def _damage(what: str) -> Iterator[None]:
+    """Refuse a file that NumPy or zipfile cannot read."""
     try:
         # Damaged numbers can make NumPy warn before they are refused.
-        with warnings.catch_warnings(), zipfile.ZipFile(file) as archive:
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return _read(archive)
-    except (InputError, MemoryError):
+            yield
+    except (TruecostError, MemoryError):
         raise
-    # NumPy and zipfile raise a dozen kinds on damaged files; pickles come here unopened.
+    # They raise a dozen kinds on damaged files; pickles come here unopened.
     except Exception as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(
-            f"expected an npz file of truecost, and it cannot be read ({reason})."
-        ) from error
+        raise InputError(f"expected {what}, and it cannot be read ({reason}).") from error
 
 
 def read_array(file: BinaryIO) -> NDArray[Any]:
     """The array in an open npy file, structured or not."""
-    try:
-        # A damaged header can make NumPy warn before it is refused.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            shape, itemsize = _header(file)
-            size, available = (
-                math.prod(shape) * itemsize,
-                os.fstat(file.fileno()).st_size - file.tell(),
+    with _damage("an npy file without pickles"):
+        shape, itemsize = _header(file)
+        size = math.prod(shape) * itemsize
+        available = os.fstat(file.fileno()).st_size - file.tell()
+        # Nothing is packed here, so a claim beyond the file is a lie.
+        if size > available:
+            raise InputError(
+                f"expected {size:,} bytes of numbers in the npy file, got {available:,}."
             )
-            # Nothing is packed here, so a claim beyond the file is a lie.
-            if size > available:
-                raise InputError(
-                    f"expected {size:,} bytes of numbers in the npy file, got {available:,}."
-                )
-            file.seek(0)
-            return _checked(np.lib.format.read_array(file, allow_pickle=False))
-    except (InputError, MemoryError):
-        raise
-    except Exception as error:  # as above
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(
-            f"expected an npy file without pickles, and it cannot be read ({reason})."
-        ) from error
+        file.seek(0)
+        return _checked(np.lib.format.read_array(file, allow_pickle=False))
 
 
 def _read(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
@@ -189,13 +184,11 @@ def _checked(array: NDArray[Any]) -> NDArray[Any]:
 
 def _header(packed: IO[bytes]) -> tuple[tuple[int, ...], int]:
     """Shape, and bytes an item."""
-    version = np.lib.format.read_magic(packed)
-    read_header = (
-        np.lib.format.read_array_header_1_0
-        if version == (1, 0)
-        else np.lib.format.read_array_header_2_0
+    formats = np.lib.format
+    first = formats.read_magic(packed) == (1, 0)
+    shape, _, dtype = (
+        formats.read_array_header_1_0(packed) if first else formats.read_array_header_2_0(packed)
     )
-    shape, _, dtype = read_header(packed)
     return shape, dtype.itemsize
 
 
