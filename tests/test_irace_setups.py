@@ -199,3 +199,72 @@ def test_from_log_to_validated_winner(name: str, folder: Path) -> None:
         assert timeouts.any()
         assert set(journal.test.costs[timeouts].tolist()) == {penalty}
         assert log.matrix.high == penalty
+
+
+# Answers within R, and writes down what it was asked and what it answered.
+ANSWERING = """
+targetRunner <- function(experiment, scenario) {
+    cost <- (experiment$configuration[[1]] - 0.3)^2 + experiment$seed %% 100 / 1000
+    bound <- if (is.null(experiment$bound)) NA else experiment$bound
+    COST
+    words <- c(experiment$id.configuration, experiment$instance, format(experiment$seed, digits = 15),
+               format(bound, digits = 15), format(cost, digits = 17))
+    cat(paste0(words, collapse = "\\037"), "\\n", sep = "", file = "calls.txt", append = TRUE)
+    list(cost = cost, time = if (is.na(bound)) NULL else min(cost, bound))
+}
+"""
+ODD = 'x.1 "" r (-1,1)\nab "" c (NA, "NULL", "1e5", "é", "TRUE")\nk "" o (low, mid, high)\nbig "" i,log (1, 1000000)\n'
+BOUNDED = "cost <- min(20 * cost, bound)"
+# What the runner does to its cost, lines of the scenario, and the parameters.
+RECORDED = {
+    "odd names": ("", (), ODD),
+    "negative costs": ("cost <- -100 * (1 - cost)", (), PARAMETERS),
+    "rejected": ("if (isTRUE(experiment$configuration$n > 60)) cost <- Inf", (), PARAMETERS),
+    "capping": (BOUNDED, (*CAP, "boundPar = 10"), PARAMETERS),
+    "capping, best": (BOUNDED, (*CAP, "boundPar = 2", 'cappingType = "best"'), PARAMETERS),
+    "not elitist": ("", ("elitist = 0", "maxExperiments = 250"), PARAMETERS),
+    "time": ("", ("maxExperiments = 0", "maxTime = 100", "budgetEstimation = 0.02"), PARAMETERS),
+}
+
+
+@pytest.mark.tools
+@pytest.mark.parametrize("name", RECORDED)
+def test_every_cell_is_what_the_runner_answered(name: str, folder: Path) -> None:
+    """A cell would have another cost than the runner printed, or stand at another instance or
+    seed; a run that was stopped at a cap would pass for a solved one.
+    """
+    assert shutil.which("Rscript"), "install r-cran-irace"
+    cost, lines, parameters = RECORDED[name]
+    if name == "time":
+        cost = "bound <- 10"
+    texts = {
+        "parameters.txt": parameters,
+        "default.txt": DEFAULT if parameters is PARAMETERS else 'x.1 ab k big\n0.5 "é" mid 1000\n',
+        "train.txt": "\n".join([*STRINGS, "dir with blanks/é.cnf", ""]),
+        "answering.R": ANSWERING.replace("COST", cost),
+    }
+    scenario = [SCENARIO, 'source("answering.R", local = TRUE)', *lines, ""]
+    for path, text in {**texts, "scenario.txt": "\n".join(scenario)}.items():
+        (folder / path).write_text(text)
+    irace(folder, 'library(irace); irace.main(scenario = readScenario("scenario.txt"))')
+    answers = [line.split("\037") for line in (folder / "calls.txt").read_text().splitlines()]
+    log = import_runs(folder / "irace.Rdata")
+    matrix, seen = log.matrix, set()
+    assert matrix.seeds is not None
+    for configuration, instance, seed, bound, answer in answers:
+        cell = (matrix.configurations.index(configuration), matrix.instances.index(instance))
+        (place,) = (matrix.seeds[cell] == int(seed)).nonzero()[0]
+        value, where = float(answer), (*cell, place)
+        seen.add(where)
+        status = None if matrix.statuses is None else int(matrix.statuses[where])
+        if value == float("inf"):
+            assert status == Status.CRASHED
+        elif "capping" in name and value >= 5:
+            assert (status, matrix.costs[where]) == (Status.TIMEOUT, matrix.high)
+        else:
+            assert matrix.costs[where] == pytest.approx(value, rel=1e-12)
+            if "capping" in name:
+                expected = Status.CENSORED if value >= float(bound) else Status.SOLVED
+                assert status == expected
+    assert len(seen) == int(matrix.counts().sum())
+    assert log.trajectory.default == "1"
