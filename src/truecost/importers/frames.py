@@ -186,8 +186,8 @@ def check_direction(column: str, maximise: bool | None) -> None:
     """Refuse a score that nobody said to maximise: the worst configuration would win."""
     if maximise is None and SCORES.intersection(plain_name(column).split("_")):
         raise InputError(
-            f"expected `maximise` for the column {column!r}, which looks like a score: true if more "
-            "is better, false if less is."
+            f"expected `maximise` for the column {column!r}, which looks like a score: give "
+            "`maximise=True` if more is better, `maximise=False` if less is."
         )
 
 
