@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from truecost.errors import InputError
-from truecost.matrix.files import fields_of
 
 FOLDER = "folder"
 # Where a scenario and a journal keep the family of an instance.
@@ -143,7 +142,7 @@ def _rows(path: Path) -> list[list[str]]:
         if path.stat().st_size > LARGEST:
             raise InputError(f"{path}: expected a csv file of at most {LARGEST:,} bytes.")
         text = path.read_text(encoding="utf-8-sig")
-        separator, _ = fields_of(text.partition("\n")[0])
+        separator = max(",;\t", key=text.partition("\n")[0].count)
         rows = [row for row in csv.reader(text.splitlines(), delimiter=separator) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: expected a csv file of families ({error}).") from None
