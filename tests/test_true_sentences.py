@@ -364,6 +364,15 @@ def test_notes_of_an_import_are_never_dropped(run: Run, tmp_path: Path) -> None:
     assert "the largest cost seen" in page
 
 
+def test_weights_that_are_not_used_are_said(tmp_path: Path) -> None:
+    """A column of weights would be passed over in silence, as if instances had them."""
+    rows = [f"{c},i{k},{0.1 * k},{1 + k % 2}" for c in "ab" for k in range(6)]
+    path = tmp_path / "weighted.csv"
+    path.write_text("\n".join(["configuration,instance,cost,weight", *rows]) + "\n")
+    log = import_runs(path, low=0, high=1)
+    assert any("weight is not used: every instance counts alike" in note for note in log.notes)
+
+
 def test_what_was_left_out_is_not_called_absent(tmp_path: Path) -> None:
     """The only configuration that was kept would be called the only one with runs."""
     rows = ["a,1,3,ok", "b,1,4,running", "c,1,,running"]

@@ -281,7 +281,7 @@ def test_margins_that_are_none(text: str) -> None:
 
 def test_the_figure_of_families_has_their_results() -> None:
     """A chart of families would leave one out, or draw a limit on the wrong side."""
-    results = judged(families([20] * 3)).beside.family_results
+    results = judged(families([60] * 3)).beside.family_results
     data = figures.families_data(results)
     assert sorted(data["family"].to_list()) == ["f0", "f1", "f2"]
     assert (data["lower"] <= data["observed"]).all()

@@ -88,6 +88,10 @@ TRIAL_ROOM: Final = 4 << 30
 TRIAL_ROOM_PER_BYTE: Final = 50
 
 
+# Columns that weigh instances.
+WEIGHTS = ("weight", "weights", "instance_weight", "sampling_weight")
+
+
 def as_frame(source: Any) -> pl.DataFrame:
     """The table in a csv, tsv or parquet file, all text in the first two; or a data frame."""
     if not isinstance(source, Path):
@@ -109,6 +113,12 @@ def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import
     columns = guess(table.columns, options.columns)
     renamed = [f"{theirs} is the {ours}" for ours, theirs in columns.items() if theirs != ours]
     notes = [f"Columns: {', '.join(renamed)}."] if renamed else []
+    if weight := next((name for name in table.columns if name.lower() in WEIGHTS), None):
+        # Whether weights are those of a benchmark or of the sampling, nobody says.
+        notes.append(
+            f"The column {weight} is not used: every instance counts alike. For another mix of "
+            "families use `mix`."
+        )
     cutoff, utility = longtable.cutoff_of(table), _utility(table)
     if utility is not None and not (options.cutoff is None and options.par is None):
         raise InputError(
