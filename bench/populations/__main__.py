@@ -196,7 +196,7 @@ def coverage_row(counts: Counts, delta: float) -> str:
     worst = min(tails, key=lambda kind: tails[kind])
     made, missed = counts[worst]
     beyond = rejected(counts, delta)
-    mark = f" **!** {', '.join(beyond)}" if beyond else ""
+    mark = f" **!** {len(beyond)} of {len(tails)} kinds" if beyond else ""
     trials = max(number for number, _ in counts.values())
     badge = f"{counts[BADGE][1] / trials:.1%}" if BADGE in counts else "–"
     return f"{missed / made:.1%} of {made}: {worst}{mark} | {badge}"
@@ -214,15 +214,17 @@ def sharpness_row(cell: dict[str, Any]) -> str:
 class Kept:
     """Cells that were counted, in a file of one JSON object per line."""
 
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
+    def __init__(self, path: Path | None, counted: bool) -> None:
+        self._path, self._counted = path, counted
         self._cells: dict[str, Any] = {}
         if path is not None and path.exists():
             entries = map(json.loads, path.read_text().splitlines())
             self._cells = {entry["cell"]: entry["counts"] for entry in entries}
 
     def get(self, key: str, make: Any) -> Any:
-        """What was counted, or what is counted now."""
+        """What was counted, or what is counted now; None where nothing more is to be counted."""
+        if key not in self._cells and self._counted:
+            return None
         if key not in self._cells:
             self._cells[key] = make()
             if self._path is not None:
@@ -253,11 +255,12 @@ def main() -> None:
     parser.add_argument("--delta", type=float, action="append")
     parser.add_argument("--data", type=Path, default=DATA, help="tables of others")
     parser.add_argument("--json", type=Path, help="keeps what was counted; read when it is there")
+    parser.add_argument("--counted", action="store_true", help="only cells that --json has")
     parser.add_argument("--statements", action="store_true", help="beyond means, too")
     parser.add_argument("--sharpness", action="store_true", help="the second table, too")
     parser.add_argument("--out", type=Path, help="writes the tables to a file")
     options = parser.parse_args()
-    deltas, kept = options.delta or list(DELTAS), Kept(options.json)
+    deltas, kept = options.delta or list(DELTAS), Kept(options.json, options.counted)
     kinds = {"statements"} if options.statements else set()
     lines, fine = _title(options, deltas), True
 
@@ -271,9 +274,10 @@ def main() -> None:
         for delta in deltas:
             key = f"{population.name} | {name} | {delta:g} | {trials} | {sorted(kinds)}"
             counts = kept.get(key, lambda: count(population, WAYS[name], delta, trials, kinds))  # noqa: B023
-            row.append(coverage_row(counts, delta))
-            fine &= name == WRONG or not rejected(counts, delta)
-        add(f"| {' | '.join(row)} |")
+            row.append(coverage_row(counts, delta) if counts else "– | –")
+            fine &= name == WRONG or not counts or not rejected(counts, delta)
+        if row[3:] != ["– | –"] * len(deltas):
+            add(f"| {' | '.join(row)} |")
     if options.sharpness:
         head = (
             "| population | way | δ | mean shown | wins shown | width, cost | width, difference |"
@@ -287,7 +291,8 @@ def main() -> None:
             for delta in deltas:
                 key = f"sharpness | {population.name} | {name} | {delta:g} | {trials}"
                 cell = kept.get(key, lambda: sharpness(population, WAYS[name], delta, trials))  # noqa: B023
-                add(f"| {population.name} | {name} | {delta:.0%} | {sharpness_row(cell)} |")
+                if cell:
+                    add(f"| {population.name} | {name} | {delta:.0%} | {sharpness_row(cell)} |")
     if options.out is not None:
         options.out.write_text("\n".join(lines) + "\n")
     sys.exit(0 if fine else 1)

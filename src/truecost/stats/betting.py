@@ -22,7 +22,7 @@ Two ways to bet:
   nor the cells cost any δ. The published program rejects at a random threshold, which is valid and
   a little tighter; here it is 1/δ, so that the same runs give the same answer.
 
-Where one watches the numbers come in, both share the capital (`truecost.stats.ledger`). A number that is NaN is passed over.
+Where one watches the numbers come in, both share the capital (`truecost.stats.ledger`). NaN is passed over.
 """
 
 import math

@@ -1,10 +1,9 @@
 """Limits of the true cost from the runs alone: no variance has to be known, and they hold for every
 number of instances.
 
-The independent unit is the *instance*: its runs are averaged first. Instance means X_i in [low,
-high] are independent with the true cost u as their expectation, whatever the numbers of runs n_i,
-as long as nobody chose those by what the runs cost; their variances, across + within/n_i, may
-differ and nothing here minds. The estimate is the mean of the instance means.
+The independent unit is the *instance*: its runs are averaged first. Instance means in [low, high]
+are independent with the true cost u as their expectation, whatever the numbers of runs, as long as
+costs did not decide those. The estimate is the mean of the instance means.
 
 For a sample of fixed size, with n instances, δ for one side, costs scaled to [0, 1]:
 
@@ -17,11 +16,8 @@ For a sample of fixed size, with n instances, δ for one side, costs scaled to [
 * ``hoeffding``: √(ln(1/δ)/(2n)); tighter than the one before where instances are few or costs vary
   as much as they can.
 
-Fix the method and the order before looking at costs: who tries several and keeps the best limit is
-wrong more often than δ.
-
-These are for one look, at a number of instances fixed beforehand. Who looks while the runs come in,
-or stops when the limit is good enough, needs `sequence`, which holds at all times at once.
+Fix method and order before looking at costs: the best of several limits is wrong more often than δ.
+These are for one look, at a number of instances fixed beforehand; `sequence` holds at all times.
 """
 
 from collections.abc import Sequence
@@ -155,14 +151,12 @@ def upper(
         m: the limits of that many configurations hold at once, each with delta/m. As many as there
         are in the costs if None; those dropped on the way count. 1 makes M separate statements.
     shuffle
-        The betting methods take one instance after the other, so that the order changes the answer
-        a little (`order_spread`), and an order that goes with the costs, by size for example,
-        breaks them. So instances are shuffled. False keeps the order, which then must have nothing
-        to do with costs.
+        Betting takes one instance after the other: the order changes the answer a little
+        (`order_spread`), and one that goes with the costs breaks it. So instances are shuffled.
+        False keeps the order, which then must have nothing to do with costs.
     rng
-        What the shuffle is drawn from: the costs themselves if None (`truecost.stats.ordering`), so
-        that the same runs give the same answer and sorted instances do no harm; or a seed or a
-        Generator. To try several and pick is to cheat.
+        Of the shuffle: a seed or a Generator, fixed before looking; if None the costs themselves
+        (`truecost.stats.ordering`), so that the same runs give the same answer.
     """
     rows = Rows.of(costs, low, high)
     return _confidence(rows, delta, "upper", configurations, _one(method), shuffle, rng)

@@ -1,10 +1,9 @@
 """Limits of quantiles, which need no range: "90 % of all runs cost at most x", "at least r times
 faster in the median".
 
-The p-quantile is Q = inf{t : P(X ≤ t) ≥ p}, X being a run on a new instance with a new seed. Two
-methods, and the numbers of runs alone decide which: ``order-statistics``, where there is one run on
-every instance, and ``star-bets`` otherwise (``hoeffding`` where `monotone` asks for it).
-`truecost.stats.inversion` says how and why.
+The p-quantile is Q = inf{t : P(X ≤ t) ≥ p}, X being a run on a new instance with a new seed. With
+one run on every instance the method is ``order-statistics``, else ``star-bets`` (``hoeffding`` if
+`monotone`); see `truecost.stats.inversion`.
 """
 
 from numpy.typing import ArrayLike
@@ -85,10 +84,9 @@ def speed_up(
     """How many times faster the first is than the second in the median: a quantile of second/first
     over instance and seeds.
 
-    A lower limit r says that with probability 1 − share at least, a half by default, the first is
-    at least r times faster on a new instance with new seeds; an upper limit below 1 that it is
-    slower in the median. The median of ratios of instance means would depend on how many runs there
-    are; this does not.
+    A lower limit r says that with probability 1 − share at least, the first is at least r times
+    faster on a new instance with new seeds. Unlike the median of ratios of instance means, this
+    does not depend on the number of runs.
 
     Parameters
     ----------

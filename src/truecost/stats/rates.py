@@ -1,22 +1,16 @@
 """Limits of shares: how often a run is solved, how often one configuration beats another, what a
 time is worth on average.
 
-All of them are expectations, over a new instance and new seeds, of something between 0 and 1, so
-that they need no cost range. The independent unit is the instance: what its runs say is averaged
-first. Two methods, and the numbers of runs alone decide which:
-
-* ``clopper-pearson``, where there is one run on every instance and it counts 0 or 1: the exact
-  limit of a binomial share;
-* ``star-bets`` on the instances' shares otherwise, see `truecost.stats.betting`. Clopper and
-  Pearson's limit of all runs, as if they were independent, is wrong more often than it says.
+These are expectations over a new instance and new seeds of numbers in [0, 1], so they need no cost
+range. The runs of an instance are averaged first. With one run of 0 or 1 on every instance the
+method is ``clopper-pearson``, the exact binomial limit, else ``star-bets`` on the instances' shares
+(`truecost.stats.betting`).
 
 Where runs were stopped early (`Ends`), a lower limit takes what is sure and an upper one what is
-possible. That is enough if when to stop was fixed beforehand, or by earlier instances in an order
-that is kept (`shuffle=False`). Else, as after an adaptive capping of which only the outcome is
-known, ask for `monotone`: ``hoeffding`` then stands for ``star-bets``, and like ``clopper-pearson``
-it holds whatever decided when runs were stopped, since it never falls when a run rises. The
-sequences hold at all times at once, for runs that are looked at while they come in: ``betting``, in
-the order given.
+possible. That suffices if stopping was fixed beforehand, or by earlier instances in an order that
+is kept (`shuffle=False`). After adaptive capping ask for `monotone`: ``hoeffding`` then replaces
+``star-bets`` and, like ``clopper-pearson``, never falls when a run rises, so it holds whatever
+stopped the runs. Sequences hold at all times at once, in the order given.
 """
 
 from dataclasses import replace
@@ -131,12 +125,7 @@ def utility_sequence(
 
 
 def win_shares(first: ArrayLike | Ends, second: ArrayLike | Ends) -> Ends:
-    """Of each instance on which both have runs, the share of pairs of runs in which the first costs
-    less, ties half: (n, 1).
-
-    All pairs count, so that numbers of runs may differ. The lower ends are the wins that are sure,
-    the upper ones those possible.
-    """
+    """`truecost.stats.quantities.win_shares` of the instances on which both have runs."""
     return quantities.win_shares(*Sample.of(first, second).costs)
 
 
