@@ -220,7 +220,8 @@ def _conditions(state: dict[str, Any]) -> str:
     """What made times differ on a machine, for people."""
     parts = [f"{key} {state[key]}" for key in ("governor", "turbo") if key in state]
     if "load" in state:
-        parts.append("load {:g} to {:g}".format(*state["load"]))
+        least, most = state["load"]
+        parts.append(f"load {least:g}" + (f" to {most:g}" if most != least else ""))
     if state.get("throttled"):
         parts.append(f"throttled {counted(state['throttled'], 'time')}")
     return "".join(f"; {part}" for part in parts)

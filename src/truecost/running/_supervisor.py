@@ -311,6 +311,9 @@ class Slot:
                 for reading in capture:
                     os.close(reading)
         except OSError as error:
+            if not os.path.isdir(self.base):
+                # Taken away with a guardian that was killed: the run is made again elsewhere.
+                raise
             # No room for a folder of the run, for instance.
             return ({"problem": f"{error.filename or self.base}: {error.strerror}"},)
         finally:

@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from truecost.errors import InputError
-from truecost.running.scenario import Scenario, fill
+from truecost.running.problems import fill
+from truecost.running.scenario import Scenario
 from truecost.running.slots import SCRATCH
 from truecost.running.targets import kinds
 from truecost.running.targets.kind import Calling, Report, TargetAnswer

@@ -1,13 +1,11 @@
 """Scenario: a target, its space, instances, limits and metric, from one TOML file."""
 
-import difflib
 import hashlib
 import json
 import os
 import re
-import shlex
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,6 +17,7 @@ from truecost.errors import InputError
 from truecost.journal.metric import Metric, TomlTable
 from truecost.matrix.families import FAMILY
 from truecost.running.instances import InstanceTable, os_reason, read_instances
+from truecost.running.problems import cause_of, first_problem, placeholders
 from truecost.running.tables import AnswerFormat, Limits, Target
 from truecost.running.targets import kinds
 from truecost.runs import Instance
@@ -118,11 +117,11 @@ class Scenario:
                 f"{path}: expected UTF-8 text, got {error.object[error.start :][:1]!r}."
             ) from error
         except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise InputError(f"{path}: expected TOML: {_reason(error)}.") from error
+            raise InputError(f"{path}: expected TOML: {cause_of(error)}.") from error
         try:
             return _from_file(_File.model_validate(written), path.resolve())
         except pydantic.ValidationError as error:
-            raise InputError(f"{path}: {_first_problem(error)}") from error
+            raise InputError(f"{path}: {first_problem(error, _File)}") from error
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
 
@@ -344,7 +343,7 @@ def _check_expression(key: str, pattern: str | None, *, groups: bool) -> None:
     try:
         compiled = re.compile(pattern, re.MULTILINE)
     except (re.error, RecursionError, OverflowError) as error:
-        raise InputError(f"{key}: expected a regular expression: {_reason(error)}.") from error
+        raise InputError(f"{key}: expected a regular expression: {cause_of(error)}.") from error
     if groups and compiled.groups != 1:
         raise InputError(
             f"{key}: expected a regular expression with one group (…), the number, got {compiled.groups}."
@@ -452,79 +451,3 @@ def _check_reports(scenario: Scenario) -> None:
             "answer.time: expected a regular expression for the time that metric.clock = "
             "'reported' needs."
         )
-
-
-def placeholders(word: str) -> list[str]:
-    """The names in braces in a word of a command."""
-    return [name for name in re.findall(r"\{\{|\}\}|\{(\w*)\}", word) if name]
-
-
-def fill(word: str, values: Mapping[str, str]) -> str:
-    """A word of a command with its placeholders filled in, in one pass, so that values are never
-    looked into.
-    """
-
-    def replacement(match: re.Match[str]) -> str:
-        text = match.group()
-        return text[0] if text in ("{{", "}}") else values.get(text[1:-1], text)
-
-    return re.sub(r"\{\{|\}\}|\{\w+\}", replacement, word)
-
-
-def _first_problem(error: pydantic.ValidationError) -> str:
-    """The first thing wrong, with the key it is wrong at, in one line; a misspelt name before the
-    one that is missing.
-    """
-    problem = min(
-        error.errors(include_url=False), key=lambda each: each["type"] != "extra_forbidden"
-    )
-    place = [str(part) for part in problem["loc"]]
-    key = ".".join(place)
-    given = problem.get("input")
-    if problem["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(place[-1], _keys(place[:-1]), 1)
-        brackets = "[{}]" if isinstance(given, dict) else "'{}'"
-        hint = (
-            f"did you mean {brackets.format(near[0])}?"
-            if near
-            else f"known are {', '.join(_keys(place[:-1]))}."
-        )
-        return f"{key}: unknown {'table' if isinstance(given, dict) else 'key'}; {hint}"
-    if problem["type"] == "missing":
-        return f"{key}: expected, and not there."
-    if problem["type"] == "tuple_type":
-        what = "words" if place[0] == "target" else "numbers" if key == "answer.exit" else "names"
-        example = json.dumps(_words(given) if isinstance(given, str) else [given], default=str)
-        return f"{key}: expected a list of {what}, {example} for instance, got {given!r:.60}."
-    if problem["type"] == "too_short":
-        return f"{key}: expected at least one word, got none."
-    message = problem["msg"].removeprefix("Input should be ")
-    return f"{key}: expected {message}, got {given!r:.60}."
-
-
-def _words(text: str) -> list[str]:
-    """The words of a command line, as a shell would take them apart."""
-    try:
-        return shlex.split(text)
-    except ValueError:
-        return text.split()
-
-
-def _keys(place: Sequence[str]) -> list[str]:
-    model: Any = _File
-    for part in place:
-        options = [model.model_fields[part].annotation] if part in model.model_fields else []
-        options += list(getattr(options[0], "__args__", ())) if options else []
-        found = [
-            option
-            for option in options
-            if isinstance(option, type) and issubclass(option, pydantic.BaseModel)
-        ]
-        if not found:
-            return []
-        model = found[0]
-    return list(model.model_fields)
-
-
-def _reason(error: BaseException) -> str:
-    return str(error).rstrip(".") or type(error).__name__

@@ -17,7 +17,9 @@ def read_command(report: Report) -> TargetAnswer:
         return TargetAnswer(status=Status.CRASHED, time=time, value=value, detail=detail)
 
     if report.exit_code not in answer.exit:
-        return crashed("")
+        # A signal, or an exit code that may count where the scenario says so.
+        known = ", ".join(map(str, answer.exit))
+        return crashed("" if report.exit_code < 0 else f"answer.exit has {known} only")
     if answer.unsolved is not None and re.search(answer.unsolved, report.text, re.MULTILINE):
         # It gave up in good order: charged as a timeout is, and no reason to doubt the scenario.
         detail = f"unsolved: the output matches {answer.unsolved!r}"
