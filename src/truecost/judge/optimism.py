@@ -68,6 +68,11 @@ class Optimism:
     held_out_cost: float
     splits: int
 
+    @property
+    def expected_cost(self) -> float:
+        """The cost to expect on new instances: `true_cost`, which is an estimate."""
+        return self.true_cost
+
 
 class Point(NamedTuple):
     """An incumbent on the way: the runs finished by then, where known, its training cost and its

@@ -223,6 +223,21 @@ class Comparison:
         return getattr(self.statement, "limit", None)
 
     @property
+    def difference(self) -> float:
+        """The observed mean difference: `observed`."""
+        return self.observed
+
+    @property
+    def difference_at_most(self) -> float | None:
+        """The upper limit of the difference: `upper`."""
+        return self.upper
+
+    @property
+    def difference_at_least(self) -> float | None:
+        """The lower limit of the difference: `lower`."""
+        return self.lower
+
+    @property
     def grade(self) -> Grade:
         """Whether it is shown to be better or worse; open otherwise, and under a condition."""
         return getattr(self.statement, "grade", None) or "open"
