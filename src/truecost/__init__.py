@@ -34,6 +34,7 @@ selection error
 Public names, in reading order; each is loaded when first used.
 """
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from truecost.judge.statements import Certificate
     from truecost.matrix import CostMatrix
     from truecost.matrix.imported import Import
-    from truecost.paper import bounds_observed as reality
     from truecost.paper import exact, fit, resample
     from truecost.race import replay
     from truecost.running.scenario import Scenario
@@ -125,7 +125,6 @@ _HOMES = {
     "exact": "paper.exact:",
     "resample": "paper.resample:",
     "fit": "paper.fit:",
-    "reality": "paper.bounds_observed:",
     "Assessment": "judge.assessment",
     "assess": "verbs",
     "audit": "verbs",
@@ -152,6 +151,9 @@ _HOMES = {
     "smac": "smac:",  # not in __all__: it needs SMAC3
     "reproduce": "show.reproducing",
 }
+
+# Former names, which warn.
+_RENAMED = {"reality": "paper.bounds_observed"}
 
 __all__ = [
     "Allocation",
@@ -201,7 +203,6 @@ __all__ = [
     "race",
     "rates",
     "ratios",
-    "reality",
     "replay",
     "report",
     "reproduce",
@@ -223,6 +224,10 @@ if not TYPE_CHECKING:  # else a misspelt name would pass the type checker
             from importlib.metadata import version
 
             return version("truecost")
+        if name in _RENAMED:
+            message = f"truecost.{name} is truecost.{_RENAMED[name]} now"
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+            return import_module(f"truecost.{_RENAMED[name]}")
         if name not in _HOMES:
             raise AttributeError(f"module 'truecost' has no attribute {name!r}")
         home = _HOMES[name].removesuffix(":")

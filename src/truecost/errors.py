@@ -9,11 +9,27 @@ from collections.abc import Iterable
 
 
 class TruecostError(Exception):
-    """Anything truecost raises on purpose."""
+    """Anything truecost raises on purpose.
+
+    Examples
+    --------
+    >>> issubclass(tc.InputError, tc.TruecostError)
+    True
+    """
 
 
 class InputError(TruecostError, ValueError):
-    """Input that cannot be used: the caller's to mend (exit code 2 on the command line)."""
+    """Input that cannot be used: the caller's to mend (exit code 2 on the command line).
+
+    Examples
+    --------
+    >>> try:
+    ...     tc.even(-1, 3)
+    ... except tc.InputError as error:
+    ...     print(type(error).__name__)
+    ...
+    InputError
+    """
 
 
 class LostClusterError(TruecostError):

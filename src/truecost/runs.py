@@ -17,6 +17,11 @@ class Status(IntEnum):
     The numbers are what a `CostMatrix` stores; files carry the names. CENSORED: stopped at a cap
     below the cutoff, since more could not matter to whoever ran it; all that is known is that it
     would have cost the cap at least.
+
+    Examples
+    --------
+    >>> tc.Status.TIMEOUT.name
+    'TIMEOUT'
     """
 
     SOLVED = 0
@@ -67,6 +72,11 @@ class Outcome:
         Of a run that failed: the end of what it printed, and a command line that repeats it.
     files
         What the scenario asked to keep of the run's folder.
+
+    Examples
+    --------
+    >>> tc.Outcome(status=tc.Status.SOLVED, cpu=0.4, wall=0.5, memory=0, exit_code=0).wall
+    0.5
     """
 
     status: Status
@@ -87,7 +97,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One configuration on one instance with one seed, the instance's run number `number` from 0."""
+    """One configuration on one instance with one seed, the instance's run number `number` from 0.
+
+    Examples
+    --------
+    >>> solved = tc.Outcome(status=tc.Status.SOLVED, cpu=0.4, wall=0.5, memory=0, exit_code=0)
+    >>> tc.Run(configuration="a", instance="i", number=0, seed=7, outcome=solved).seed
+    7
+    """
 
     configuration: str
     instance: str
@@ -231,6 +248,11 @@ class Trajectory:
         A random number drawn when the runs were imported, before anybody looked at them.
     maximised
         Whether costs are minus a score, of which more is better.
+
+    Examples
+    --------
+    >>> tc.Trajectory(tool="my search", default="a", incumbent="b").incumbent
+    'b'
     """
 
     tool: str

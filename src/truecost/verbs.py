@@ -92,6 +92,12 @@ def assess(
         same answers, and instances that are sorted by difficulty do no harm.
     reading
         As in `import_runs`, where `runs` are still to be read: `cutoff=5`, or `low=0, high=1`.
+
+    Examples
+    --------
+    >>> assessment = tc.assess(tc.load_example("kissat"), chosen="from-list")
+    >>> round(assessment.optimism.expected_cost, 2)
+    0.42
     """
     log = _log(read_runs(runs, **reading), trajectory)
     given = None if test is None else read_runs(test, **reading)
@@ -119,7 +125,13 @@ def assess(
 
 
 def audit(runs: Any, **asked: Any) -> Assessment:
-    """`assess`, with everything an audit prints computed at once; parameters as there."""
+    """`assess`, with everything an audit prints computed at once; parameters as there.
+
+    Examples
+    --------
+    >>> tc.audit("kissat").better
+    False
+    """
     assessment = assess(runs, **asked)
     assessment.to_dict(*AUDITED)
     return assessment
@@ -129,6 +141,11 @@ def certify(runs: Any, configuration: str | None = None, **asked: Any) -> Certif
     """What the true cost of a configuration does not exceed; parameters as in `assess`.
 
     `RefusedError` says why there is no valid statement.
+
+    Examples
+    --------
+    >>> print(f"{tc.certify('kissat').upper:.2f}")
+    1.07
     """
     assessment = assess(runs, configuration=configuration, **asked)
     if assessment.certificate is None:
@@ -162,6 +179,12 @@ def report(
         Called with what is being done, and the share of all work that is done.
     asked
         As in `assess`.
+
+    Examples
+    --------
+    >>> page = tc.report("kissat", name="kissat", unit="PAR10 s")
+    >>> page.badge
+    'Not shown to be better on average'
     """
     from truecost.show.document import Context
     from truecost.show.report import write_page
@@ -201,6 +224,13 @@ def compare(
         `.beside.non_inferiority`.
     reading
         As in `import_runs`, for both.
+
+    Examples
+    --------
+    >>> matrix = tc.load_example("kissat")
+    >>> old, new = (matrix.select(configurations=[name]) for name in matrix.configurations[:2])
+    >>> tc.compare(old, new).better
+    False
     """
     logs = [_log(read_runs(runs, **reading)) for runs in (old, new)]
     log = paired(logs[0], logs[1], names, labels)

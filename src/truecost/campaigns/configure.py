@@ -139,6 +139,12 @@ def configure(
         Which run is next, as `race.decide` says it.
     execution
         As in `gather`. How many runs a batch has at least is fixed when the search begins.
+
+    Examples
+    --------
+    >>> scenario = tc.Scenario.read("scenario.toml")
+    >>> tc.configure(scenario, "search.db", budget="30runs", seed=1).runs <= 30
+    True
     """
     if not 0 < delta < 1:
         raise InputError(f"expected delta between 0 and 1, got {delta:g}.")

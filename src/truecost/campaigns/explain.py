@@ -160,6 +160,15 @@ def explain(
         Error probability of both statements on held-out instances together.
     execution
         As in `gather`.
+
+    Examples
+    --------
+    >>> scenario = tc.Scenario.read("scenario.toml")
+    >>> tc.gather(scenario, "runs.db", configurations=3, instances=2, runs=2)
+    >>> log = tc.import_runs("runs.db")
+    >>> winner = log.matrix.configurations[1]
+    >>> tc.explain(log, scenario, "why.db", configuration=winner, budget="40runs").runs <= 40
+    True
     """
     if not 0 < delta < 1:
         raise InputError(f"Expected `delta` between 0 and 1, got {delta:g}.")

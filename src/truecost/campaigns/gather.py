@@ -149,6 +149,13 @@ def gather(
         own; `merge` puts these together.
     execution
         `pool`, `pin`, `keep_going`, `progress` and `waiting`, as `Execution` describes them.
+
+    Examples
+    --------
+    >>> scenario = tc.Scenario.read("scenario.toml")
+    >>> tc.gather(scenario, "runs.db", configurations=3, instances=2, runs=1)
+    >>> tc.import_runs("runs.db").matrix
+    CostMatrix(3 configurations x 2 instances x 1 runs, costs in [0, 10000])
     """
     with _begun(scenario, journal, configurations, instances, runs, execution) as (work, design):
         done = work.book.done(design)

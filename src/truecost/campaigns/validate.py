@@ -181,6 +181,15 @@ def validate(
         The family of each instance, as in `import_runs`, where log and scenario do not say.
     execution
         As in `gather`.
+
+    Examples
+    --------
+    >>> scenario = tc.Scenario.read("scenario.toml")
+    >>> tc.gather(scenario, "runs.db", configurations=3, instances=2, runs=2)
+    >>> log = tc.import_runs("runs.db")
+    >>> new = {"instances": "instances/i [34]*", "budget": "8runs"}
+    >>> tc.validate(log, scenario, "test.db", configuration=log.matrix.configurations[1], **new).runs <= 8
+    True
     """
     asked = Budget.parse(budget) if isinstance(budget, str) else budget
     if asked is not None and asked.unit == "runs" and asked.amount < 2:

@@ -45,6 +45,11 @@ def example_or(path: Path) -> Path:
 def load_example(name: str) -> CostMatrix:
     """The matrix of an example, "kissat" for instance: 50 configurations x 50 instances x 5 runs,
     costs in PAR10 seconds.
+
+    Examples
+    --------
+    >>> tc.load_example("clasp")
+    CostMatrix(50 configurations x 50 instances x 5 runs, costs in [0, 5])
     """
     return CostMatrix.load(path_of(name))
 

@@ -93,6 +93,11 @@ def import_runs(
     kind
         The name of an importer, `"smac"` or `"table"` for instance, where the content should not
         tell.
+
+    Examples
+    --------
+    >>> tc.import_runs("kissat").trajectory.default
+    '2cb96f70a0'
     """
     options = Options(
         low=low,

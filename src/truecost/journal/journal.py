@@ -92,7 +92,17 @@ class RunDesign:
 
 
 class Journal:
-    """An open journal; `read` and `write` open one. Its `kind` is the command that made it."""
+    """An open journal; `read` and `write` open one. Its `kind` is the command that made it.
+
+    Examples
+    --------
+    >>> scenario = tc.Scenario.read("scenario.toml")
+    >>> tc.gather(scenario, "runs.db", configurations=3, instances=2, runs=1)
+    >>> with tc.Journal.read("runs.db") as journal:
+    ...     print(journal.matrix().shape)
+    ...
+    (3, 2, 1)
+    """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, lock: int | None) -> None:
         self.path = path

@@ -59,6 +59,14 @@ class Assessment(Spoken):
         What was asked.
     test, tested_by
         Runs on fresh instances, if there are any, and how they came about, if their log says so.
+
+    Examples
+    --------
+    >>> assessment = tc.assess("kissat")
+    >>> assessment.incumbent, assessment.default
+    ('0fa88eb8a1', '2cb96f70a0')
+    >>> assessment.to_frame()["quantity"].to_list()[:2]
+    ['mean', 'solved share']
     """
 
     log: Import

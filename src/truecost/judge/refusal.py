@@ -19,7 +19,13 @@ class Refusal:
 
 
 class RefusedError(InputError):
-    """There is no valid statement of this kind; `reason` as in `Refusal`."""
+    """There is no valid statement of this kind; `reason` as in `Refusal`.
+
+    Examples
+    --------
+    >>> issubclass(tc.RefusedError, tc.TruecostError)
+    True
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"No valid statement can be made: {reason}.")

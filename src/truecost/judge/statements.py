@@ -123,6 +123,12 @@ class Spoken:
 class Certificate(Statement, Spoken):
     """The statement about the mean: with probability at least 1 − delta the true cost is at most
     `upper`, if the assumptions hold.
+
+    Examples
+    --------
+    >>> certificate = tc.certify("kissat")
+    >>> certificate.configuration, round(certificate.upper, 2)
+    ('0fa88eb8a1', 1.07)
     """
 
     @classmethod

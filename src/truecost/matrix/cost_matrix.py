@@ -4,6 +4,7 @@ import io
 import math
 import os
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
@@ -66,6 +67,11 @@ class CostMatrix:
     families
         The family of each instance, where instances come in families: statements about new families
         count each of them once. None where nothing says.
+
+    Examples
+    --------
+    >>> tc.CostMatrix([[[1.0, 2.0]], [[3.0, 4.0]]], ["a", "b"], ["i"], 0, 10)
+    CostMatrix(2 configurations x 1 instances x 2 runs, costs in [0, 10])
     """
 
     __slots__ = (*FIELDS, "_origin")
@@ -298,6 +304,9 @@ class CostMatrix:
 
     # Equal by content, which is too much to hash.
     __hash__ = None  # type: ignore[assignment]
+
+    def _repr_html_(self) -> str:
+        return str(import_module("truecost.show.notebook").runs_fragment(self))
 
     def __repr__(self) -> str:
         configurations, instances, runs = self.shape

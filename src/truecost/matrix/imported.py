@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 
 import numpy as np
 
@@ -41,6 +42,11 @@ class Import:
     obstacle
         Why what was run cannot be run again from the log alone; None where it can, or where nobody
         knows.
+
+    Examples
+    --------
+    >>> tc.import_runs("kissat").matrix
+    CostMatrix(50 configurations x 50 instances x 5 runs, costs in [0, 5])
     """
 
     kind: str
@@ -75,3 +81,6 @@ class Import:
         roles = {"incumbent": self.trajectory.incumbent, "default": self.trajectory.default}
         known = "".join(f", {role} {name!r}" for role, name in roles.items() if name is not None)
         return f"<Import: {self.kind}, {size}{known}>"
+
+    def _repr_html_(self) -> str:
+        return str(import_module("truecost.show.notebook").runs_fragment(self))

@@ -1,5 +1,11 @@
 """Closed forms: the paper's estimator comparison without Monte Carlo error, and expectations over
 m-subsets.
+
+Examples
+--------
+>>> error = tc.exact.mean_squared_error(tc.load_example("kissat"), instances=[10], runs=[20])
+>>> error.floor.shape
+(1, 50)
 """
 
 from collections.abc import Sequence

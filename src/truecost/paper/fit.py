@@ -1,4 +1,10 @@
-"""The paper's curves, fitted by least squares."""
+"""The paper's curves, fitted by least squares.
+
+Examples
+--------
+>>> sorted(tc.fit.FORMULAS)
+['k', 'm', 'n']
+"""
 
 from dataclasses import dataclass
 from typing import Literal, cast, get_args

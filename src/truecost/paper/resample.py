@@ -3,6 +3,12 @@
 A split draws K training and T test instances without replacement; the true cost of a configuration
 is its mean cost on the test instances. Results depend on the generator alone, not on the number of
 threads.
+
+Examples
+--------
+>>> sweep = tc.resample.sweep_k(tc.load_example("kissat"), splits=10, rng=1)
+>>> sweep.selection.shape
+(25,)
 """
 
 from collections.abc import Callable, Iterator, Sequence

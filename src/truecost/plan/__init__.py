@@ -1,5 +1,11 @@
 """How many runs on how many instances: for an error, for a budget, to tell two configurations
 apart; what a run is worth.
+
+Examples
+--------
+>>> components = tc.variance_components(tc.load_example("kissat"))
+>>> tc.plan.runs_needed(error=0.05, components=components[0]).runs
+1133
 """
 
 from importlib import import_module

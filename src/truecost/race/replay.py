@@ -5,6 +5,11 @@ In every repetition the instances are split afresh into a training and a test ha
 put in a new order. A rule sees costs of the training half only, along one shared S* schedule, and
 is judged by the test cost of what it has chosen when the budget is spent, as regret: 0 is the best
 configuration of the matrix on the test half, 1 the median one.
+
+Examples
+--------
+>>> tc.replay.OURS
+'truecost'
 """
 
 import bisect

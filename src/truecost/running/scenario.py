@@ -84,6 +84,11 @@ class Scenario:
         Whether instances have families, so that these are run one after the other.
     separate_seeds
         Whether `gather` draws seeds for each configuration, instead of the same for all.
+
+    Examples
+    --------
+    >>> tc.Scenario.read("scenario.toml").name
+    'toy'
     """
 
     path: Path

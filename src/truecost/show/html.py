@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 
 from truecost.show.blocks import Document, Section
 from truecost.show.glossary import TERMS
-from truecost.show.saving import bundle, script_json, specification
+from truecost.show.saving import bundle, render, script_json, specification, untitled
 from truecost.show.text import visible
 from truecost.show.theme import BLACK, PALETTE, SOFT, Chart
 
@@ -75,13 +75,14 @@ def page(document: Document) -> str:
 
 
 def fragment(what: Document | Sequence[Section]) -> str:
-    """Render sentences, numbers and tables without scripts and charts, for a notebook."""
+    """Render sentences, numbers, tables and the verdict's picture without scripts, for a notebook."""
     document, sections = (what, what.sections) if isinstance(what, Document) else (None, what)
-    return (
-        _templates()
-        .get_template("fragment.html.j2")
-        .render(document=document, sections=_shown(sections))
-    )
+    picture = ""
+    if document is not None and document.picture is not None:
+        spec = untitled(specification(document.picture.chart, validate=False))
+        picture = f"data:image/svg+xml;base64,{b64encode(render(spec, 'svg')).decode()}"
+    template = _templates().get_template("fragment.html.j2")
+    return template.render(document=document, sections=_shown(sections), picture=picture)
 
 
 def style_sheet() -> str:

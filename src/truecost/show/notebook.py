@@ -3,10 +3,13 @@
 from typing import Any
 
 from truecost.errors import InputError, did_you_mean
+from truecost.judge.assess import assess
 from truecost.judge.assessment import Assessment
 from truecost.judge.statements import Certificate
+from truecost.matrix import CostMatrix
+from truecost.matrix.imported import Import
 from truecost.show import html, terminal
-from truecost.show.document import Context, document, in_short
+from truecost.show.document import Context, document, in_short, what_was_run
 from truecost.show.document.certificate import of_certificate
 from truecost.show.document.verdict import judged
 
@@ -24,6 +27,11 @@ def fragment(record: Assessment | Certificate) -> str:
     if isinstance(record, Certificate):
         return html.fragment([of_certificate(record, Context())])
     return html.fragment(in_short(record, Context()))
+
+
+def runs_fragment(runs: Import | CostMatrix) -> str:
+    """Return the size and origin of runs and the best configurations, as HTML."""
+    return html.fragment([what_was_run(assess(runs), Context())])
 
 
 def badge(assessment: Assessment) -> str:

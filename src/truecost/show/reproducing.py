@@ -82,6 +82,12 @@ def reproduce(
         All cores if not given; the results do not depend on it.
     progress
         Called with the current activity and the finished share of all work.
+
+    Examples
+    --------
+    >>> matrix = tc.runtime_model(configurations=4, rng=1).draw(instances=8, runs=2, rng=2)
+    >>> tc.reproduce(matrix, out="results", splits=20, formats=()).page.name
+    'results.md'
     """
     experiments = paper.Experiments(
         matrix=matrix, splits=splits, seed=seed, delta=delta, threads=threads

@@ -153,6 +153,11 @@ class Space:
         The default where it is not the file's: values, or "middle" for the middle of every range.
     priors
         Values of parameters that are believed to be good.
+
+    Examples
+    --------
+    >>> len(tc.library.space("kissat-qcp").parameters) > 10
+    True
     """
 
     configspace: ConfigSpace.ConfigurationSpace

@@ -1,4 +1,10 @@
-"""How the N runs of a configuration are spread over K instances: S*, S† and S°."""
+"""How the N runs of a configuration are spread over K instances: S*, S† and S°.
+
+Examples
+--------
+>>> tc.allocation.even(4, 2, rng=1).counts.tolist()
+[2, 2]
+"""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -38,6 +44,11 @@ class Allocation:
     ----------
     counts
         n_1 … n_K, whole numbers, zeros allowed, at least one run in all.
+
+    Examples
+    --------
+    >>> tc.Allocation(np.array([2, 2, 1])).largest
+    2
     """
 
     counts: IntArray
@@ -135,6 +146,11 @@ def even(runs: int, instances: int, rng: Rng = None) -> Allocation:
         N and K.
     rng
         Draws which instances get the odd runs; without it the first ones do.
+
+    Examples
+    --------
+    >>> sorted(tc.even(7, 3, rng=1).counts.tolist())
+    [2, 2, 3]
     """
     _check_runs(runs)
     _check_instances(instances)
@@ -147,7 +163,13 @@ def even(runs: int, instances: int, rng: Rng = None) -> Allocation:
 
 
 def concentrated(runs: int, per_instance: int) -> Allocation:
-    """S†: `per_instance` runs on one instance after another, what is left on one more."""
+    """S†: `per_instance` runs on one instance after another, what is left on one more.
+
+    Examples
+    --------
+    >>> tc.concentrated(7, 3).counts.tolist()
+    [3, 3, 1]
+    """
     _check_runs(runs)
     if per_instance < 1:
         raise InputError(f"Expected per_instance of at least 1, got {per_instance}.")
@@ -159,7 +181,13 @@ def concentrated(runs: int, per_instance: int) -> Allocation:
 
 
 def scattered(runs: int, instances: int, rng: Rng = None) -> Allocation:
-    """S°: every run on an instance drawn with replacement."""
+    """S°: every run on an instance drawn with replacement.
+
+    Examples
+    --------
+    >>> tc.scattered(7, 3, rng=1).runs
+    7
+    """
     _check_runs(runs)
     _check_instances(instances)
     counts = np.bincount(generator(rng).integers(instances, size=runs), minlength=instances)

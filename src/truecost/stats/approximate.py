@@ -8,6 +8,12 @@ least; and where runs time out, discordant timeouts, those of exactly one of the
 instances and at most n − 5; for the ratio also timeouts of the first, the divisor, on 5. Without
 them there is a reason instead of an interval. There is no other look that helps: samples that seem
 clean are the ones that missed the rare timeout. bench/RESULTS.md has the measured coverage.
+
+Examples
+--------
+>>> interval = tc.approximate.mean_difference(np.arange(30.0), np.arange(30.0) + 1)
+>>> interval.observed
+-1.0
 """
 
 import math

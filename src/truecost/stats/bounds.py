@@ -12,6 +12,14 @@ high − low:
 * ``sub-gamma``: nCΛ/(3N) + √(2τ²Λ/N);
 * ``bernstein``: Lemma 4 solved for ε;
 * ``printed``: Theorem 2 as printed, 2nCΛ/(3N) + √(2τ²Λ/N).
+
+Examples
+--------
+>>> components = tc.variance_components(tc.load_example("kissat"))[0]
+>>> sizes = tc.even(50, 50, rng=1)
+>>> bound = tc.bounds.single(allocation=sizes, components=components, width=5, delta=0.05)
+>>> round(float(bound.epsilon), 2)
+0.68
 """
 
 import math

@@ -18,6 +18,11 @@ For a sample of fixed size, with n instances, δ for one side, costs scaled to [
 
 Fix method and order before looking at costs: the best of several limits is wrong more often than δ.
 These are for one look, at a number of instances fixed beforehand; `sequence` holds at all times.
+
+Examples
+--------
+>>> round(tc.confidence.upper([0.2, 0.4, 0.3] * 20, 0, 1).upper, 2)
+0.35
 """
 
 from collections.abc import Sequence

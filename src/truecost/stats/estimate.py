@@ -1,5 +1,10 @@
 """The training cost of every configuration: the mean of its runs, the mean of its instance means,
 or best linear weights.
+
+Examples
+--------
+>>> tc.estimate.training_cost(tc.load_example("clasp")).cost.shape
+(50,)
 """
 
 from dataclasses import dataclass
@@ -73,6 +78,11 @@ def training_cost(
         counts the three agree.
     components
         Known components, M or one for all. Without them they are estimated from the matrix.
+
+    Examples
+    --------
+    >>> round(float(tc.training_cost(tc.load_example("kissat")).cost.min()), 3)
+    0.236
     """
     if weights not in get_args(Weights):
         raise InputError(

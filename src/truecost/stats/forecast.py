@@ -3,6 +3,11 @@
 The latter is a forecast, not a promise. Every statement is a test of a mean: the units' values lie
 in [0, 1], and it is shown when their mean is shown to exceed a number (`Goal`). `of` takes both from
 the quantity, as its limit does.
+
+Examples
+--------
+>>> tc.forecast.width(0.3, 0.5, 0, 1, instances=50).rest > 0
+True
 """
 
 import math

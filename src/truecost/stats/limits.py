@@ -47,6 +47,12 @@ class Limit(Assuming):
         Which was decided by the numbers of runs alone.
     assumptions
         What the limit needs to be true.
+
+    Examples
+    --------
+    >>> limit = tc.rates.solved([True] * 30)
+    >>> limit.side, round(limit.value, 3)
+    ('lower', 0.905)
     """
 
     what: str
@@ -69,6 +75,11 @@ class LimitSequence(Assuming):
     ----------
     value, observed, instances
         As in `Limit`, after 1, 2, … n instances in the order of time. A limit never becomes weaker.
+
+    Examples
+    --------
+    >>> tc.rates.solved_sequence([True] * 3).value.shape
+    (3,)
     """
 
     what: str

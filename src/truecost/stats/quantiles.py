@@ -4,6 +4,11 @@ faster in the median".
 The p-quantile is Q = inf{t : P(X ≤ t) ≥ p}, X being a run on a new instance with a new seed. With
 one run on every instance the method is ``order-statistics``, else ``star-bets`` (``hoeffding`` if
 `monotone`); see `truecost.stats.inversion`.
+
+Examples
+--------
+>>> round(tc.quantiles.quantile(np.arange(50.0), 0.5, rng=1).value)
+31
 """
 
 from numpy.typing import ArrayLike

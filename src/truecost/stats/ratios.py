@@ -2,6 +2,12 @@
 
 `truecost.stats.inversion.RatioOf` says how. It needs low ≥ 0 and, as every mean does, a range known
 beforehand.
+
+Examples
+--------
+>>> limit = tc.ratios.ratio_of_means([0.2] * 30, [0.8] * 30, 0, 1)
+>>> limit.side, limit.observed
+('lower', 4.0)
 """
 
 import math

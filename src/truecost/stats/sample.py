@@ -44,6 +44,11 @@ class Ends:
 
     A run that was stopped before its end is known from below only. Limits use the end that is safe
     for them.
+
+    Examples
+    --------
+    >>> tc.Ends.of([0.5, 1.0], cutoff=1).upper.tolist()
+    [[0.5], [inf]]
     """
 
     lower: FloatArray

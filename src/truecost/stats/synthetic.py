@@ -1,6 +1,12 @@
 """Matrices with known truth: a random-effects model of log runtimes, with cutoff and PARk.
 
 For trying a design before buying the CPU hours, and for checking statistics against the truth.
+
+Examples
+--------
+>>> model = tc.synthetic.runtime_model(configurations=2, rng=1)
+>>> model.draw(instances=3, runs=1, rng=2).shape
+(2, 3, 1)
 """
 
 import math
@@ -148,6 +154,12 @@ def runtime_model(
     interaction_share
         Share of the variance over instances, on the logarithmic scale, in which configurations
         disagree.
+
+    Examples
+    --------
+    >>> model = tc.runtime_model(configurations=3, rng=1)
+    >>> model.draw(instances=4, runs=2, rng=2).shape
+    (3, 4, 2)
     """
     if configurations < 1:
         raise InputError(f"Expected at least 1 configuration, got {configurations}.")

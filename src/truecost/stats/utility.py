@@ -41,6 +41,11 @@ class Utility:
         t₀, in the unit of the times.
     shape
         a, for log-laplace only.
+
+    Examples
+    --------
+    >>> tc.Utility.parse("half-life=60").of(np.array([0.0, 60.0])).tolist()
+    [1.0, 0.5]
     """
 
     kind: Kind

@@ -1,5 +1,10 @@
 """Where the noise comes from: the within- and across-instance variance of every configuration
 (Definitions 4 and 5).
+
+Examples
+--------
+>>> tc.variance.variance_components(tc.load_example("kissat")).across.shape
+(50,)
 """
 
 from collections.abc import Iterator
@@ -38,6 +43,11 @@ class VarianceComponents:
     estimated
         Whether they come from runs. A bound that uses estimated components is a plug-in, not
         guaranteed.
+
+    Examples
+    --------
+    >>> tc.variance_components(tc.load_example("kissat")).within.shape
+    (50,)
     """
 
     within: FloatArray
@@ -110,6 +120,12 @@ def variance_components(matrix: CostMatrix) -> VarianceComponents:
     if the number of runs depends on the instance, as long as which instances have two does not, nor
     anything on the costs. `within` needs one instance with two runs, `across` two: NaN else. With
     single runs everywhere neither is identifiable, only `total` is.
+
+    Examples
+    --------
+    >>> components = tc.variance_components(tc.load_example("kissat"))
+    >>> round(float(components.across[0]), 2)
+    0.79
     """
     parts = [_components(block) for block in instance_summaries(matrix)]
     return VarianceComponents(
@@ -140,6 +156,12 @@ def bootstrap_components(
 
     An approximation for large numbers of instances, no guarantee: costs with rare timeouts make
     variances that few instances decide, and the intervals come out too short then.
+
+    Examples
+    --------
+    >>> matrix = tc.load_example("kissat")
+    >>> tc.bootstrap_components(matrix, rng=1, resamples=100).level
+    0.95
     """
     if resamples < 100:
         raise InputError(f"Expected at least 100 resamples, got {resamples}.")

@@ -1,4 +1,10 @@
-"""Figures: `<name>_data` shapes the table, `<name>_chart` draws it, `save` writes a file."""
+"""Figures: `<name>_data` shapes the table, `<name>_chart` draws it, `save` writes a file.
+
+Examples
+--------
+>>> figures.training_test_data([("search", 1.0, 1.5)])["optimism"].item()
+0.5
+"""
 
 from truecost.show.figures.bounds import bounds_chart, bounds_data
 from truecost.show.figures.boxes import boxes_chart, boxes_data
