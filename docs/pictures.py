@@ -107,7 +107,8 @@ def shares() -> Chart:
     ]
     points = pl.DataFrame({"at": [half, cutoff], "share": [0.5, solved], "said": texts})
     labels = marked(points[:1], x, y) + marked(points[1:], x, y, align="right")
-    return (lines[0] + lines[1] + labels).properties(**SIZE)
+    chart: Chart = (lines[0] + lines[1] + labels).properties(**SIZE)
+    return chart
 
 
 def wins() -> Chart:
@@ -130,7 +131,8 @@ def wins() -> Chart:
     even = alt.Chart(records(pl.DataFrame({"at": [1.0]})))
     even = even.mark_rule(color=GREY, strokeDash=DOTTED).encode(x=x)
     line = alt.Chart(records(table)).mark_line(color=BLUE).encode(x=x, y=y)
-    return (even + line + marked(points, x, y, align="right")).properties(**SIZE)
+    chart: Chart = (even + line + marked(points, x, y, align="right")).properties(**SIZE)
+    return chart
 
 
 def mean() -> Chart:
@@ -146,7 +148,8 @@ def mean() -> Chart:
     bars = alt.Chart(records(parts)).mark_bar(size=40)
     x = alt.X("from:Q", title="mean cost, PAR10 s")
     color = alt.Color("what:N", sort=None, scale=scale)
-    return bars.encode(x=x, x2="to:Q", color=color).properties(width=520, height=70)
+    chart: Chart = bars.encode(x=x, x2="to:Q", color=color).properties(width=520, height=70)
+    return chart
 
 
 def utility() -> Chart:
@@ -166,7 +169,8 @@ def utility() -> Chart:
         color=alt.Color("what:N", sort=kinds, scale=colors),
         strokeDash=alt.StrokeDash("what:N", sort=kinds, scale=dashes),
     )
-    return curve.properties(**SIZE)
+    chart: Chart = curve.properties(**SIZE)
+    return chart
 
 
 STATEMENTS = {"shares": shares, "wins": wins, "mean": mean, "utility": utility}
@@ -308,8 +312,8 @@ def experiments(folder: Path) -> None:
         for name in ("uniform-error", "bounds", "estimators"):
             shutil.copy(Path(results) / "figures" / f"{name}.svg", folder)
     picture = folder / "regret.svg"
-    truecost = Path(sys.executable).with_name("truecost")
-    command = [truecost, "experiment", "configure", "kissat", "--figure", picture]
+    truecost = str(Path(sys.executable).with_name("truecost"))
+    command = [truecost, "experiment", "configure", "kissat", "--figure", str(picture)]
     subprocess.run(command, check=True)  # noqa: S603 - our own command
 
 
@@ -339,7 +343,7 @@ def main() -> None:
     """Draw everything, and note what was drawn."""
     specs = drawn()
     for name, spec in specs.items():
-        (FOLDER / name).write_bytes(render(spec, Path(name).suffix.removeprefix(".")))
+        (FOLDER / name).write_bytes(render(spec, "svg"))
     for name, text in texts().items():
         (FOLDER / name).write_text(text)
     photograph(FOLDER / "report.png")
