@@ -81,9 +81,7 @@ def steps(journal: Path) -> list[Any]:
 
 
 def test_workers_are_busy(tmp_path: Path) -> None:
-    """Workers would wait for the slowest run of a batch: with batches these searches use a third
-    of 8 workers and an eighth of 32.
-    """
+    """Workers would wait for the slowest run of a batch."""
     for workers, least in ((8, 0.55), (32, 0.35)):
         folder = tmp_path / str(workers)
         folder.mkdir()
