@@ -286,8 +286,8 @@ def test_the_figure_of_families_has_their_results() -> None:
     assert sorted(data["family"].to_list()) == ["f0", "f1", "f2"]
     assert (data["lower"] <= data["observed"]).all()
     assert (data["observed"] <= data["upper"]).all()
-    # The legend has what is drawn, and none of these is shown better.
-    assert "undecided" in figures.families_chart(data).to_json()
+    # The legend has what is drawn, and all of these are shown better.
+    assert "shown better" in figures.families_chart(data).to_json()
     with pytest.raises(InputError, match="at least one family"):
         figures.families_data([])
 
