@@ -294,8 +294,8 @@ def test_slips_of_the_hand(
 
 
 def test_help_is_written_for_people() -> None:
-    """Help would show braces and brackets of Python's, or describe the options of reading runs
-    again and again.
+    """Help would show braces and brackets of Python's, or describe groups of options that many
+    commands have again and again.
     """
     text = run("audit", "--help").stdout
     assert "Usage: truecost audit [OPTIONS] RUNS\n" in text
@@ -303,6 +303,16 @@ def test_help_is_written_for_people() -> None:
     assert "See: truecost import --help" in text
     assert "Penalty factor" not in text
     assert "Penalty factor" in run("import", "--help").stdout
+    for subject, described, others in (
+        ("gather", "Solver runs at a time", ("configure", "validate", "explain")),
+        ("audit", "Whether statements are about new ones", ("report", "certify", "validate")),
+    ):
+        assert described in run(subject, "--help").stdout
+        for other in others:
+            text = run(other, "--help").stdout
+            assert described not in text
+            assert f"See: truecost {subject} --help" in text
+            assert "x>=" not in text
 
 
 def test_an_audit_loads_no_charts_and_no_frames() -> None:

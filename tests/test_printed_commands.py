@@ -97,7 +97,9 @@ def asked(kind: str, way: tuple[str, ...], options: tuple[str, ...]) -> list[str
     names = {"irace": "24", "a range without a default": "17", "smac": "2"}
     given = [word.replace("CONFIGURATION", names.get(kind, WINNER)) for word in (*way, *options)]
     runs, *more = RUNS[kind]
-    return [*more, *given, "--", runs]
+    # 1,000 splits, of which nothing printed depends, would take most of the time.
+    quick = ["--splits=30"] if options and not any("splits" in word for word in options) else []
+    return [*more, *given, *quick, "--", runs]
 
 
 CASES = [

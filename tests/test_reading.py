@@ -14,7 +14,7 @@ from commands import Run, run
 
 from truecost.cli import app
 from truecost.cli.command import Command, command_line, declared, flagged
-from truecost.cli.options import Primary, Question
+from truecost.cli.options import Question
 from truecost.cli.reading import Source, names_in
 from truecost.errors import InputError
 from truecost.examples import example_or, load_example
@@ -120,7 +120,7 @@ def test_printed_commands_say_the_options_again() -> None:
         columns=["cost=PAR10", "seed=s"],
         objective="time",
     )
-    question = Question(raced=False, delta=0.01, primary=Primary.WINS, list_size=7)
+    question = Question(raced=False, delta=0.01, primary="wins", list_size=7)
     assert command_line("audit", source, question) == (
         "truecost audit x --low=0 --high=10.512345678 --objective=time --column=cost=PAR10 "
         "--column=seed=s --delta=0.01 --primary=wins --no-raced --list=7"

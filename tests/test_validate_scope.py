@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import validations
 from commands import run
 from scipy.stats import binom
 
-from truecost import CostMatrix, InputError, Scenario, assess, import_runs
+from truecost import CostMatrix, InputError, Journal, Scenario, assess, configure, import_runs
 from truecost.campaigns.validate import Validated, validate
+from truecost.campaigns.watching import state_of
 from truecost.judge.margin import NonInferiority
 from truecost.judge.refusal import Refusal
 from truecost.race.stopping import StoppingRule, criterion
@@ -124,6 +126,12 @@ def test_families_are_run_whole(here: Scenario) -> None:
     assert not isinstance(statement, Refusal)
     assert statement.instances == len(sizes)
     assert statement.scope == "on instances from new families, each family counted equally"
+    # The page that follows it has a limit after each family.
+    with Journal.read("f.db") as book:
+        state = state_of(book)
+    ends = np.cumsum([len(list(group)) for _, group in groupby(log.test.families)])
+    assert [point["instances"] for point in state["limits"]] == ends.tolist()
+    assert (state["sampled"], state["planned"]) == ("family", whole.stop.runs)
     # A larger budget goes on with the families that are left, and keeps the question.
     more = validate(
         trained_on_families(*CLOSE),
@@ -161,6 +169,31 @@ def test_a_family_that_is_not_finished_does_not_count(here: Scenario) -> None:
     assert whole.stop.why == "instances"
 
 
+def test_folders_are_families(here: Scenario, folder: Path) -> None:
+    """A log whose instances lie in one folder could not be validated on the folders of others."""
+    for family in "abc":
+        (folder / "tree" / family).mkdir(parents=True, exist_ok=True)
+        for place in range(2):
+            (folder / "tree" / family / f"{place}.txt").write_text(f"{place} {family}\n")
+    asked: dict[str, Any] = {"sampled": "family", "families": "folder", "runs": 1}
+    found = go(here, instances="s/tree/*/*.txt", **asked)
+    assert found.entry.trained == ("instances",) * 5
+    assert found.assessment.scope.units == 3
+    # What the journal fixed stays, also for who audits it.
+    with pytest.raises(InputError, match="`sampled` to be family"):
+        assess(import_runs("v.db"), sampled="instance")
+
+
+def test_a_search_is_judged_by_its_margin(here: Scenario) -> None:
+    """A search could not say that what it found is no worse than the default."""
+    found = configure(here, "c.db", budget="60runs", margin="109", **FREE)
+    answer = found.assessment.beside.non_inferiority
+    assert isinstance(answer, NonInferiority)
+    assert answer.margin == "109"
+    with pytest.raises(InputError, match="like 5%"):
+        configure(here, "d.db", budget="60runs", margin="much", **FREE)
+
+
 def test_a_fixed_benchmark_is_looked_at_once(here: Scenario) -> None:
     """A statement about these instances would be made after a look at fewer of them."""
     runs: list[int] = []
@@ -192,6 +225,10 @@ def test_a_fixed_benchmark_that_is_not_finished_shows_nothing(here: Scenario) ->
     statement = assess(import_runs("v.db")).paired["difference"]
     assert isinstance(statement, Refusal)
     assert "40 of each are planned" in statement.reason
+    # Nothing may be looked at yet.
+    with Journal.read("v.db") as book:
+        state = state_of(book)
+    assert (state["limits"], state["stopped"], state["planned"]) == ([], None, 80)
     finished = go(here, about="these", population=100, budget="80runs", runs=1)
     assert finished.shown
     assert "of 100 instances" in finished.assessment.scope.phrase

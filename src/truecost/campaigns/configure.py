@@ -34,6 +34,7 @@ from truecost.journal.journal import Journal, refuse_changes
 from truecost.journal.searchlog import Settings
 from truecost.judge.assess import assess
 from truecost.judge.assessment import Assessment
+from truecost.judge.margin import Margin
 from truecost.matrix.imported import Import
 from truecost.race import policy as race
 from truecost.running.scenario import Scenario
@@ -107,6 +108,7 @@ def configure(
     runs: int | None = None,
     delta: float = 0.05,
     seed: int | None = None,
+    margin: str | None = None,
     start: Sequence[Configuration] | Import = (),
     policy: Policy = race.decide,
     **execution: Unpack[Execution],
@@ -132,6 +134,9 @@ def configure(
     seed
         Of proposals, the order of runs and the choice of held-out instances; the scenario's if not
         given.
+    margin
+        `"5%"` or `"0.1"`: also judge, on held-out instances, whether what was found costs at most
+        this much more than the default.
     start
         Configurations to try first, after the default; or a log of runs, of which the incumbent and
         the next best are tried.
@@ -148,6 +153,8 @@ def configure(
     """
     if not 0 < delta < 1:
         raise InputError(f"expected delta between 0 and 1, got {delta:g}.")
+    if margin is not None:
+        Margin.parse(margin)
     scenario.refuse_without_default()
     if isinstance(start, Import):
         start = starting_points(start, scenario.space)
@@ -174,7 +181,7 @@ def configure(
                 searchlog.extend(book, place, amount)
             judged = search.adopted is not None and place < search.adopted.looks
             reason, untested = search.spend(amount, judged=judged)
-        return report_of(scenario, book, search, delta, reason, untested)
+        return report_of(scenario, book, search, delta, reason, untested, margin)
 
 
 def starting_points(log: Import, space: Space) -> list[Configuration]:
@@ -268,6 +275,7 @@ def report_of(
     delta: float,
     reason: str,
     untested: str | None,
+    margin: str | None = None,
 ) -> Configured:
     """The statements, from the journal alone."""
     incumbent = search.configurations[search.incumbent]
@@ -285,7 +293,7 @@ def report_of(
         default=search.configurations[0],
         training_cost=cost,
         standard_error=error,
-        assessment=assess(log, configuration=incumbent.name, delta=delta),
+        assessment=assess(log, configuration=incumbent.name, delta=delta, margin=margin),
         untested=untested,
         budget=search.runner.budget,
         spent=search.runner.spent,

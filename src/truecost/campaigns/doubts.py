@@ -18,23 +18,23 @@ ALIKE, ALIKE_SECONDS, ALIKE_SHARE, ALIKE_CELLS = 0.05, 0.01, 0.95, 10
 def doubts(table: RunTable, machines: list[Machine], metric: Metric) -> list[str]:
     """Everything that looks wrong, the worst first; empty where nothing does."""
     used = [machines[place - 1] for place in np.unique(table.machine)] if len(machines) else []
-    found = []
+    notes = []
     models = sorted({machine.cpu for machine in used})
     if len(models) > 1 and metric.timed:
-        found.append(f"CPUs are mixed ({'; '.join(models)}): their times do not compare.")
+        notes.append(f"CPUs are mixed ({'; '.join(models)}): their times do not compare.")
     solvers = sorted({machine.solver for machine in used})
     if len(solvers) > 1:
-        found.append(
+        notes.append(
             f"the solver's version changed on the way: {'; '.join(text or 'unknown' for text in solvers)}."
         )
     waited = (table.wall > WAITED * table.cpu + WAITED_SECONDS).mean() if len(table.wall) else 0.0
     if waited > WAITED_SHARE and not (metric.timed and metric.clock == "wall"):
-        found.append(
+        notes.append(
             f"{waited:.0%} of the runs took far more wall time than CPU time: the solver waits, or others used its core."
         )
     cells, alike = _alike(table)
     if cells >= ALIKE_CELLS and alike >= ALIKE_SHARE * cells:
-        found.append(
+        notes.append(
             f"seeds seem to change nothing: in {alike:,} of {cells:,} cells all runs are alike. If the solver is "
             "deterministic, one run of each instance is enough."
         )
@@ -43,28 +43,28 @@ def doubts(table: RunTable, machines: list[Machine], metric: Metric) -> list[str
         given = table.value[np.isin(table.status, metric.counted()) & ~np.isnan(table.value)]
         outside = given[(given < low) | (given > high)]
         if len(outside):
-            found.insert(
+            notes.insert(
                 0,
                 f"{len(outside):,} of {len(given):,} values are outside [{low:g}, {high:g}], {outside[0]:g} for instance: "
                 "nothing can be said before low and high in [metric] are right; no run is lost by changing them.",
             )
     failed = np.isin(table.status, [Status.CRASHED, Status.VETOED])
     if len(failed) and failed.mean() > 0.5:
-        found.append(f"{failed.mean():.0%} of the runs crashed or were vetoed.")
-    return found
+        notes.append(f"{failed.mean():.0%} of the runs crashed or were vetoed.")
+    return notes
 
 
 def _alike(table: RunTable) -> tuple[int, int]:
     """In how many cells runs can be compared, and in how many they are all alike."""
     # Where every run ended at a limit, seeds had no chance to show.
-    told = (table.status == Status.SOLVED) & (
+    telling = (table.status == Status.SOLVED) & (
         ~np.isnan(table.value) | (table.cpu > 2 * ALIKE_SECONDS)
     )
     cell = table.configuration * len(table.instances) + table.instance
     number = np.unique(cell, return_inverse=True)[1]
     size = int(number.max(initial=-1)) + 1
     runs = np.bincount(number, minlength=size)
-    several = (runs >= 2) & (np.bincount(number, weights=told, minlength=size) >= 1)
+    several = (runs >= 2) & (np.bincount(number, weights=telling, minlength=size) >= 1)
 
     def spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
         low, high = np.full(size, np.inf), np.full(size, -np.inf)

@@ -77,7 +77,8 @@ def entry_of(
         fresh, trained = _labelled(log, fresh, families)
         by_family = replace(scenario, families=True).order
         fresh = sorted(
-            (each for each in fresh if each.extras[FAMILY] not in trained), key=by_family
+            (instance for instance in fresh if instance.extras[FAMILY] not in trained),
+            key=by_family,
         )
     if not fresh:
         raise InputError(
@@ -93,16 +94,18 @@ def _labelled(
 ) -> tuple[list[Instance], tuple[str, ...]]:
     """The instances, each with its family, and the family of each instance of the log."""
     if families is None:
-        if not all(FAMILY in each.extras for each in fresh) or log.matrix.families is None:
+        if not all(FAMILY in instance.extras for instance in fresh) or log.matrix.families is None:
             raise InputError(
                 "expected the `families` of the instances, of the log's and of those to run on: a "
                 "csv file with instance and family, 'folder', or a regular expression over the "
                 "names."
             )
         return list(fresh), log.matrix.families
-    labels = families_of([each.name for each in fresh], families)
+    labels = families_of([instance.name for instance in fresh], families)
     pairs = zip(fresh, labels, strict=True)
-    named = [replace(each, extras={**each.extras, FAMILY: label}) for each, label in pairs]
+    named = [
+        replace(instance, extras={**instance.extras, FAMILY: label}) for instance, label in pairs
+    ]
     used = log.matrix.instances
     if families == FOLDER and len({Path(name).parent for name in used}) == 1:
         return named, tuple(Path(name).parent.name or "." for name in used)
@@ -155,7 +158,7 @@ def _configuration(log: Import, scenario: Scenario, name: str) -> Configuration:
         ) from error
 
 
-def unseen(found: Sequence[Instance], log: Import, folders: Sequence[Path]) -> list[Instance]:
+def unseen(candidates: Sequence[Instance], log: Import, folders: Sequence[Path]) -> list[Instance]:
     """The instances the log has no runs on: by name, by the end of their path, and by content where
     its files are here.
     """
@@ -167,20 +170,22 @@ def unseen(found: Sequence[Instance], log: Import, folders: Sequence[Path]) -> l
     used = {path.resolve() for path in files}
     contents: set[str] = set()
     if any(
-        each.is_file and each.recipe is None and Path(each.argument).stat().st_size in sizes
-        for each in found
+        instance.is_file
+        and instance.recipe is None
+        and Path(instance.argument).stat().st_size in sizes
+        for instance in candidates
     ):
         contents = {_digest(path) for path in files}
 
-    def seen(each: Instance) -> bool:
-        if each.name in names or each.recipe is not None or not each.is_file:
-            return each.name in names
-        path = Path(each.argument).resolve()
+    def seen(instance: Instance) -> bool:
+        if instance.name in names or instance.recipe is not None or not instance.is_file:
+            return instance.name in names
+        path = Path(instance.argument).resolve()
         if path in used or any(path.parts[-size:] in ends for size in range(1, longest + 1)):
             return True
         return path.stat().st_size in sizes and _digest(path) in contents
 
-    return [each for each in found if not seen(each)]
+    return [instance for instance in candidates if not seen(instance)]
 
 
 def _digest(path: Path) -> str:

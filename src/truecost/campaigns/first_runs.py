@@ -42,7 +42,7 @@ def none_came_through(scenario: Scenario, journal: Path, failed: list[Finished])
     for run in ordered:
         kinds.setdefault(fault(scenario.metric, run.outcome) or "", []).append(run)
     most = sorted(kinds.items(), key=lambda item: -len(item[1]))
-    told = ", ".join(
+    summary = ", ".join(
         f"{'all' if len(runs) == len(failed) else len(runs)} {kind} ({runs[0].outcome.detail or 'no reason given'})"
         for kind, runs in most
     )
@@ -51,7 +51,7 @@ def none_came_through(scenario: Scenario, journal: Path, failed: list[Finished])
     set_aside = alike and list(kinds) == [FAILED[Status.CRASHED]]
     again = "start again, which sets these runs aside" if set_aside else f"remove {journal}"
     return (
-        f"expected an answer from at least one of the first {len(failed)} runs, and {told}. If the "
+        f"expected an answer from at least one of the first {len(failed)} runs, and {summary}. If the "
         f"scenario is wrong, mend it and {again}; if this is what it does, go on: "
         f"`keep_going=True`. {_try(scenario, most[0][1][0])}"
     )

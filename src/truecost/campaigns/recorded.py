@@ -16,6 +16,7 @@ from truecost.campaigns.campaign import Campaign, Progress
 from truecost.errors import InputError
 from truecost.journal import searchlog
 from truecost.journal.journal import RunDesign
+from truecost.journal.metric import Metric
 from truecost.journal.searchlog import Cell, Recorded, Settings
 from truecost.running.pools.task import Finished, Task
 from truecost.runs import Instance, Status
@@ -27,6 +28,15 @@ FloatArray = NDArray[np.float64]
 def recorded_cell(task: Task) -> Cell:
     """What a task is known by in a journal."""
     return task.configuration.name, task.instance.name, task.number
+
+
+def recorded_costs(metric: Metric, runs: Sequence[Recorded]) -> FloatArray:
+    """What runs cost; NaN for those stopped at a cap."""
+    measured = np.array(
+        [(run.cpu, run.wall, run.time, run.value) for run in runs], dtype=np.float64
+    ).reshape(-1, 4)
+    statuses = np.array([run.status for run in runs], dtype=np.int8)
+    return metric.charge(statuses, *measured.T)[0]
 
 
 def refuse_missing(campaign: Campaign, settings: Settings, what: str) -> None:
@@ -167,14 +177,9 @@ class Runner:
                 self._known[recorded_cell(run.task)] = Recorded.of(run.outcome)
 
     def charge(self, runs: Sequence[Recorded]) -> FloatArray:
-        """What runs cost; NaN for those stopped at a cap."""
+        """What runs cost, as `recorded_costs` has it; a cost outside the metric's range is refused."""
         metric = self._campaign.scenario.metric
-        measured = np.array(
-            [(run.cpu, run.wall, run.time, run.value) for run in runs], dtype=np.float64
-        ).reshape(-1, 4)
-        statuses = np.array([run.status for run in runs], dtype=np.int8)
-        costs, _ = metric.charge(statuses, *measured.T)
-        low, high = metric.range()
+        costs, (low, high) = recorded_costs(metric, runs), metric.range()
         outside = costs[(costs < low) | (costs > high)]
         if len(outside):
             raise InputError(

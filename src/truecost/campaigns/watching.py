@@ -21,6 +21,7 @@ from truecost.judge import looks
 from truecost.race.stopping import criterion
 from truecost.runs import Status
 from truecost.stats import forecast
+from truecost.stats.grouping import codes_of
 
 # A picture of the runs there are has at most so many rows and columns.
 CELLS = 120
@@ -135,8 +136,9 @@ def _validation(journal: Journal) -> dict[str, Any]:
     if terms is None:
         return {"share": None, "instances": 0}
     quantity, threshold = criterion(terms.primary, terms.margin)
+    most = _most_runs(journal, terms)
     state: dict[str, Any] = {
-        "share": 0.0,
+        "share": min(1.0, len(journal.table().status) / most) if stop is None else 1.0,
         "quantity": quantity.name,
         "side": quantity.side,
         "threshold": threshold,
@@ -144,6 +146,7 @@ def _validation(journal: Journal) -> dict[str, Any]:
         "delta": terms.delta,
         "sampled": terms.sampled,
         "planned_units": terms.planned,
+        "planned": most,
         "stopped": None if stop is None else stop.why,
         "instances": 0,
         "limits": [],
@@ -182,8 +185,16 @@ def _validation(journal: Journal) -> dict[str, Any]:
         part = terms.delta * looks.of_round(1, terms.runs)
         more, goal = terms.planned - units, rule.goal(costs, sizes[-1])
         chance = forecast.chance_to_show(goal, more, part, planned=terms.planned)
-    share = min(1.0, units / terms.planned)
-    return state | {"instances": number, "share": share, "limits": lines, "chance": chance}
+    return state | {"instances": number, "limits": lines, "chance": chance}
+
+
+def _most_runs(journal: Journal, terms: validationlog.Terms) -> int:
+    """Runs until the end of what is planned; it may stop earlier, or go on with more budget."""
+    instances = terms.planned
+    if terms.sampled == "family":
+        ends = np.flatnonzero(np.diff(codes_of(journal.families(journal.order()) or ()))) + 1
+        instances = int([*ends, len(journal.order())][min(terms.planned - 1, ends.size)])
+    return 2 * instances * terms.runs
 
 
 def as_json(state: dict[str, Any]) -> bytes:

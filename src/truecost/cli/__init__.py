@@ -142,7 +142,7 @@ def _run() -> int:
     except typer.TyperException as error:
         where = getattr(error, "ctx", None)
         return _refuse(
-            error.format_message()
+            error.format_message().replace("Value error, ", "")
             + (f" See: {where.command_path} --help" if where is not None else "")
         )
     except TruecostError as error:

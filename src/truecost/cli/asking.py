@@ -29,8 +29,7 @@ def assessed(
         "mix": None if question.mix is None else mix_of(question.mix),
     }
     asked["rng"] = asked.pop("seed")
-    plain = {name: getattr(value, "value", value) for name, value in asked.items()}
-    return assess(source.read() if log is None else log, default=source.default, **plain)
+    return assess(source.read() if log is None else log, default=source.default, **asked)
 
 
 def _target(source: Source, log: "Import | None") -> dict[str, object]:

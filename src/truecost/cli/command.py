@@ -17,7 +17,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 import typer
 from typer.core import TyperCommand
 
-from truecost.cli.options import READING, READS
+from truecost.cli.options import ABOUT, READING, READS, RUNNING, WAYS
 
 # How typer writes kinds of values, and how they are written here; words to choose from stay.
 KIND = re.compile(r"<(?:list\[)?([^<>\]]+)\]?>")
@@ -29,6 +29,10 @@ KINDS = {
     "path": "PATH",
     "str,str": "TEXT TEXT",
 }
+# What typer says of the least and the largest number.
+RANGE = re.compile(r"\s*\[[\d<=]*x[<>=\d]*\]|; [\d<=]*x[<>=\d]*(?=\])")
+# Groups of options that many commands have, and the command that describes them.
+SUBJECTS = {WAYS: "audit", ABOUT: "audit", RUNNING: "gather", READING: "import"}
 PARAMETER = re.compile(r"`(\w+)(?:=([^`]*))?`")
 Part = TypeVar("Part")
 # Of the command that runs: what a parameter is called, and what turns a switch off.
@@ -56,9 +60,8 @@ class Command(TyperCommand):
         return ["[OPTIONS]", *(name if required else f"[{name}]" for name, required in names)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Arguments and options under their headings; those of reading runs come last.
-
-        Only `import`, whose subject they are, describes these; the others name them.
+        """Arguments and options under their headings. Groups that many commands have come last:
+        only the command whose subject they are describes them, the others name them.
         """
         groups: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
@@ -66,17 +69,13 @@ class Command(TyperCommand):
                 usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
                 panel = getattr(parameter, "rich_help_panel", None) or usual
                 groups.setdefault(panel, []).append(record)
-        reading = groups.pop(READING, [])
-        if reading and self.name == "import":
-            groups[READING] = reading
-        for title, records in groups.items():
+        for title, records in sorted(groups.items(), key=lambda group: group[0] in SUBJECTS):
             with formatter.section(title):
-                formatter.write_dl(records)
-        if reading and self.name != "import":
-            flags = ", ".join(name.split()[0] for name, _ in reading)
-            with formatter.section(READING):
-                formatter.write_text(flags)
-                formatter.write_text("See: truecost import --help")
+                if SUBJECTS.get(title, self.name) == self.name:
+                    formatter.write_dl(records)
+                    continue
+                formatter.write_text(", ".join(re.split(r"[ ,]", name)[0] for name, _ in records))
+                formatter.write_text(f"See: truecost {SUBJECTS[title]} --help")
 
 
 def help_record(parameter: Any, ctx: Any) -> tuple[str, str] | None:
@@ -86,7 +85,7 @@ def help_record(parameter: Any, ctx: Any) -> tuple[str, str] | None:
     name, text = record
     if parameter.param_type_name == "argument":
         return parameter.metavar or _flags(parameter)[0], text
-    return KIND.sub(lambda match: KINDS.get(match[1], match[1]), name), text
+    return KIND.sub(lambda match: KINDS.get(match[1], match[1]), name), RANGE.sub("", text)
 
 
 def declared(command: Callable[..., None]) -> Callable[..., None]:

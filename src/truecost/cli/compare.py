@@ -77,7 +77,7 @@ def compare(
         names=names,
         labels=(str(source.runs), new),
         delta=delta,
-        primary=None if primary is None else primary.value,
+        primary=primary,
         margin=margin,
         rng=seed,
     )

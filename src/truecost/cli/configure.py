@@ -15,6 +15,7 @@ from truecost.cli.options import (
     SEED,
     Delta,
     Json,
+    Margin,
     Pool,
     Question,
     Quiet,
@@ -53,6 +54,7 @@ def configure(
         option(f"{RUNS}; at most, 5 if not given. 1 for a deterministic target.", min=1),
     ] = None,
     delta: Delta = 0.05,
+    margin: Margin = None,
     start: Annotated[
         Path | None,
         option(
@@ -85,7 +87,15 @@ def configure(
     first = [] if start is None else _starting(start, read)
     with campaign(pool, quiet=quiet, note=_state) as execution:
         configured = configuring.configure(
-            read, path, budget=asked, runs=runs, delta=delta, seed=seed, start=first, **execution
+            read,
+            path,
+            budget=asked,
+            runs=runs,
+            delta=delta,
+            seed=seed,
+            margin=margin,
+            start=first,
+            **execution,
         )
     answer(json, lambda: _data(configured, path), lambda: _print(configured, read, path, scenario))
 

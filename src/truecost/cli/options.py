@@ -7,9 +7,8 @@ and `command.command_line` back into a line to paste.
 """
 
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -19,6 +18,7 @@ READING = "Reading the runs"
 WAYS = "How it was chosen"
 ABOUT = "What the statement is about"
 ASSUMED = "Without runs"
+RUNNING = "Running the solver"
 
 # Meanings to which commands add their own default.
 BUDGET = "What may be spent: 5000runs, 90min, 2h or 1.5d"
@@ -122,16 +122,7 @@ Test = Annotated[
 Delta = Annotated[float, option("Error probability; 0.05 = 95 % confidence.")]
 
 
-class Way(StrEnum):
-    """How a configuration was chosen."""
-
-    BEFORE = "before"
-    FROM_LIST = "from-list"
-    WEIGHTED_LIST = "weighted-list"
-    ON_PART = "on-part"
-    PROGRESSIVE = "progressive"
-
-
+Way = Literal["before", "from-list", "weighted-list", "on-part", "progressive"]
 Chosen = Annotated[
     Way | None, option("How the configuration was chosen, where the runs do not say.", panel=WAYS)
 ]
@@ -161,13 +152,7 @@ Proposal = Annotated[
 ]
 
 
-class Primary(StrEnum):
-    """What decides whether a configuration is better than the default."""
-
-    MEAN = "mean"
-    WINS = "wins"
-
-
+Primary = Literal["mean", "wins"]
 PrimaryCriterion = Annotated[
     Primary | None,
     option(
@@ -177,22 +162,8 @@ PrimaryCriterion = Annotated[
 ]
 
 
-class SamplingUnit(StrEnum):
-    """What was sampled independently."""
-
-    INSTANCE = "instance"
-    FAMILY = "family"
-    SEED = "seed"
-    FOLD = "fold"
-
-
-class Scope(StrEnum):
-    """What statements are about."""
-
-    NEW = "new"
-    THESE = "these"
-
-
+SamplingUnit = Literal["instance", "family", "seed", "fold"]
+Scope = Literal["new", "these"]
 Sampled = Annotated[
     SamplingUnit | None,
     option("What was sampled independently; instances if not given.", panel=ABOUT),
@@ -281,13 +252,16 @@ class Names:
 class Pool:
     """What executes the runs of a campaign."""
 
-    workers: Annotated[int | None, option(f"{WORKERS}; one per core if not given.", min=1)] = None
-    dask: Annotated[
-        str | None, option("Address of a Dask scheduler: its workers execute the runs.")
+    workers: Annotated[
+        int | None, option(f"{WORKERS}; one per core if not given.", panel=RUNNING, min=1)
     ] = None
-    pin: Annotated[bool, option("Pin each worker to a core of its own.")] = True
+    dask: Annotated[
+        str | None,
+        option("Address of a Dask scheduler: its workers execute the runs.", panel=RUNNING),
+    ] = None
+    pin: Annotated[bool, option("Pin each worker to a core of its own.", panel=RUNNING)] = True
     keep_going: Annotated[
-        bool, option("Go on even if all of the first runs crash.", "--keep-going")
+        bool, option("Go on even if all of the first runs crash.", "--keep-going", panel=RUNNING)
     ] = False
 
     def __post_init__(self) -> None:

@@ -2,9 +2,8 @@
 
 import sys
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from truecost.cli.asking import assessed, context
 from truecost.cli.command import declared
@@ -33,12 +32,7 @@ APART = "Two configurations"
 EXPORT = "A schedule for other configurators"
 
 
-class ExportKind(StrEnum):
-    """Whose file format, as on the command line."""
-
-    IRACE = "irace"
-    PARAMILS = "paramils"
-    SMAC = "smac"
+ExportKind = Literal["irace", "paramils", "smac"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +210,7 @@ def _plan(
     if schedule.export is None:
         answer(json, lambda: data, lambda: plan_section(planned, context(source, question)))
     else:
-        _export(planned, data, names, schedule.export.value, schedule.out, question.seed or 0, json)
+        _export(planned, data, names, schedule.export, schedule.out, question.seed or 0, json)
 
 
 def _show(assessment: "Assessment", what: str, power: float, json: bool) -> None:

@@ -1,17 +1,16 @@
 """Records as JSON has them: typed dictionaries with the meaning of every key."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import is_dataclass
 from inspect import cleandoc, getdoc
-from typing import Annotated, Any, TypeAlias, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 # Called with names and types that only the records know.
 typed: Any = TypedDict
-Numbers: TypeAlias = list[float]
-Table: TypeAlias = list[dict[str, Any]]
 
 # An entry of a numpydoc section: its names, and its words indented below.
 ENTRY = re.compile(r"^(\w+(?:, \w+)*)\n((?: {4}.*\n|\n)+)", re.MULTILINE)
@@ -30,7 +29,9 @@ def described(record: Any) -> dict[str, str]:
     return words
 
 
-def record(source: Any, /, *names: str, title: str = "", **more: Any) -> Any:
+def record(
+    source: Any, /, *names: str, title: str = "", without: Sequence[str] = (), **more: Any
+) -> Any:
     """The fields of a record as JSON has them; `names` are properties of it, or some of its fields.
 
     Parameters
@@ -39,8 +40,8 @@ def record(source: Any, /, *names: str, title: str = "", **more: Any) -> Any:
         A dataclass, a named tuple, or a function whose docstring describes `more`.
     names
         Properties to add; of a class without fields to take, the only keys.
-    title
-        What the object is called in the schema.
+    title, without
+        What the object is called in the schema, and which fields are left out.
     more
         Further keys with their types.
     """
@@ -48,7 +49,7 @@ def record(source: Any, /, *names: str, title: str = "", **more: Any) -> Any:
         dict(get_type_hints(source)) if is_dataclass(source) or hasattr(source, "_fields") else {}
     )
     words = described(source)
-    keys = {key: kind for key, kind in fields.items() if key not in more}
+    keys = {key: kind for key, kind in fields.items() if key not in {*more, *without}}
     for key in names:
         getter = getattr(source, key).fget
         keys[key] = get_type_hints(getter)["return"]
@@ -59,14 +60,6 @@ def record(source: Any, /, *names: str, title: str = "", **more: Any) -> Any:
         for key, kind in keys.items()
     }
     return typed(title or source.__name__, annotated)
-
-
-def keys(title: str, /, **kinds: tuple[Any, str]) -> Any:
-    """An object with these keys, each with its type and meaning."""
-    return typed(
-        title,
-        {key: Annotated[kind, Field(description=text)] for key, (kind, text) in kinds.items()},
-    )
 
 
 class Bare:

@@ -16,11 +16,12 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from truecost.cli.meanings import MEANINGS
 from truecost.cli.outputs import commands
 from truecost.cli.printing import SCHEMA
 from truecost.cli.records import typed
 from truecost.judge.assessment import AUDITED
+
+SCHEMA_KEY = {"const": SCHEMA, "description": "Counts the changes that break programs."}
 
 
 @cache
@@ -31,10 +32,8 @@ def schema() -> dict[str, Any]:
         # Numbers that are not finite become null.
         made = _nullable(TypeAdapter(typed(_title(command), kinds)).json_schema())
         definitions |= made.pop("$defs", {})
-        made["properties"] = {"schema": {"const": SCHEMA}} | made["properties"]
+        made["properties"] = {"schema": SCHEMA_KEY} | made["properties"]
         made["required"] = ["schema", *(key for key in made["required"] if key not in optional)]
-        for key, part in made["properties"].items():
-            part.setdefault("description", MEANINGS.get(key, ""))
         definitions[_title(command)] = made
     for definition in definitions.values():
         if definition.get("type") == "object" and "properties" in definition:
@@ -66,6 +65,8 @@ def _nullable(part: Any) -> Any:
     return made | {"type": ["number", "null"]} if part.get("type") == "number" else made
 
 
+# A meaning of more words is cut at its colon; the schema has all of it.
+LONG = 14
 # Keys that many commands have, by what the page calls them.
 GROUPS = {
     "*about runs*": ("runs", "chosen", "asked", "scope", "incumbent", "default"),
@@ -81,7 +82,8 @@ Every cost is a cost, of which less is better. Where a score is maximised, `runs
 and costs, limits and differences are those of minus the score; tables and sentences show the score.
 
 [truecost.schema.json](truecost.schema.json) is the JSON Schema. Both files are generated:
-`python -m truecost.cli.schema docs/reference`.
+`python -m truecost.cli.schema docs/reference`. Below, `number?` may be null, `list(number)` is a
+list, `object(number)` an object with any keys and such values.
 """
 
 
@@ -146,8 +148,10 @@ def _table(rows: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _row(part: dict[str, Any]) -> str:
-    """Type and meaning, in its first sentence."""
+    """Type and meaning: its first sentence, and of a long one the part before a colon."""
     meaning = re.split(r"(?<=[.;]) ", part.get("description", ""))[0].rstrip(".;")
+    if len(meaning.split()) > LONG:
+        meaning = meaning.partition(": ")[0]
     return f"{_type(part)}|{meaning}"
 
 
@@ -163,14 +167,16 @@ def _type(part: dict[str, Any]) -> str:
     if "enum" in part:
         return ", ".join(f"`{value}`" for value in part["enum"])
     if "anyOf" in part:
-        return " or ".join(_type(each) for each in part["anyOf"])
+        kinds = [_type(each) for each in part["anyOf"]]
+        others = " or ".join(kind for kind in kinds if kind != "null")
+        return f"{others}?" if "null" in kinds else others
     kind = part.get("type", "anything")
     if kind == ["number", "null"]:
         return "number"
     if kind == "array":
-        return f"list of {_type(part.get('items', {}))}"
+        return f"list({_type(part.get('items', {}))})"
     if kind == "object" and isinstance(part.get("additionalProperties"), dict):
-        return f"object of {_type(part['additionalProperties'])}"
+        return f"object({_type(part['additionalProperties'])})"
     return str(kind)
 
 

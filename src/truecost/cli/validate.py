@@ -4,7 +4,7 @@ import math
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,11 +47,10 @@ if TYPE_CHECKING:
     from truecost.show.blocks import Document
 
 
-@declared
-def validate(
-    source: Source,
-    pool: Pool,
-    others: Others = None,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Duel:
+    """Who is run against whom, how and on what."""
+
     instances: Annotated[
         str | None,
         option(
@@ -59,20 +58,20 @@ def validate(
             "do; those of the scenario if not given. What the log has runs on is left out.",
             metavar="PATTERN",
         ),
-    ] = None,
+    ] = None
     budget: Annotated[
         str | None,
         option(
             f"{BUDGET}; times are the wall time of all runs, shared among the workers. As before, "
             "if a validation is resumed."
         ),
-    ] = None,
+    ] = None
     scenario: Annotated[
         Path | None,
         option(
             "The scenario file, or the name of a built-in scenario; a log of irace says it itself."
         ),
-    ] = None,
+    ] = None
     configuration: Annotated[
         list[str] | None,
         option(
@@ -80,20 +79,41 @@ def validate(
             "training cost. A second one takes the place of the default.",
             metavar="NAME",
         ),
-    ] = None,
-    journal: Annotated[Path | None, option(f"{JOURNAL}; NAME-validate.db if not given.")] = None,
+    ] = None
     runs_each: Annotated[
         int | None,
         option(
             f"{RUNS}; at most, 5 if not given, and 1 for a deterministic target.", "--runs", min=1
         ),
-    ] = None,
-    delta: Delta = 0.05,
-    primary: PrimaryCriterion = None,
-    margin: Margin = None,
-    sampled: Sampled = None,
-    about: About = None,
-    population: Population = None,
+    ] = None
+
+    def __post_init__(self) -> None:
+        if len(self.configuration or ()) > 2:
+            raise InputError(
+                "Expected `configuration` once or twice, the winner and what it is compared with."
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What decides; fields are those of `truecost.validate`."""
+
+    delta: Delta = 0.05
+    primary: PrimaryCriterion = None
+    margin: Margin = None
+    sampled: Sampled = None
+    about: About = None
+    population: Population = None
+
+
+@declared
+def validate(
+    source: Source,
+    pool: Pool,
+    duel: Duel,
+    decision: Decision,
+    others: Others = None,
+    journal: Annotated[Path | None, option(f"{JOURNAL}; NAME-validate.db if not given.")] = None,
     dry_run: Annotated[bool, option("Only say what would be run.", "--dry-run")] = False,
     out: Annotated[Path | None, out_option("the report, NAME-validate.html if not given")] = None,
     unit: Unit = None,
@@ -117,83 +137,80 @@ def validate(
     """
     from truecost.campaigns import validate as validating
     from truecost.campaigns.entry import entry_of
-    from truecost.importers.fromlog import instance_list
+    from truecost.show.report import write_page
 
-    if len(configuration or ()) > 2:
-        raise InputError(
-            "Expected `configuration` once or twice, the winner and what it is compared with."
-        )
-    # Families of fresh instances and of the log's are told apart together, further below.
-    families, source = source.families, replace(source, families=None)
-    searches = searches_of(source, others)
-    log = source.read() if searches is None else searches.log
     name = f"{source.stem}-validate" if journal is None else str(journal.with_suffix(""))
     page = Path(f"{name}.html") if out is None else out
     check_out(page, source.runs)
-    first, second = [*(configuration or ()), None, None][:2]
-    own = source.default if searches is None else log.trajectory.default
-    named = {"configuration": first, "default": second or own}
-    deterministic = False
-    folders: tuple[Path, ...] = ()
-    named_by_log = scenario is None
-    if scenario is None:
-        made = _from_log(source, log, Path(name), instances)
-        scenario, deterministic, folders = made.path, made.deterministic, made.folders
-        if named["default"] is None and log.trajectory.default is None:
-            named["default"] = made.default
-    read = read_scenario(scenario, quiet)
-    fresh = instance_list(instances, log, (*folders, read.folder)) if instances else None
-    if searches is not None and read.target.whole:
-        raise InputError("Expected one log, since its target runner is a function of R in it.")
-    path = journal_path(journal, source.stem, "-validate")
-    winners = (first,) if searches is None or first is not None else searches.incumbents
+    log, scenario, winners, against, runs = _read(source, others, duel, Path(name), quiet)
     # Each winner may be wrongly called better, so they share the error probability.
-    share = delta / len(winners)
+    given = asdict(decision) | {"delta": decision.delta / len(winners)}
+    scope = {key: given.pop(key) for key in ("sampled", "about")}
+    asked: dict[str, Any] = {**against, **scope, "families": source.families}
+    path = journal_path(journal, source.stem, "-validate")
     entries = _numbered(winners, path, page)
-    asked: dict[str, Any] = {
-        "instances": fresh or instances,
-        "default": named["default"],
-        "sampled": None if sampled is None else sampled.value,
-        "about": None if about is None else about.value,
-        "families": families,
-    }
     if dry_run or not (quiet or json):
         for winner, place, _ in entries:
-            _announce(read, entry_of(log, read, configuration=winner, **asked), place, budget)
+            entry = entry_of(log, scenario, configuration=winner, **asked)
+            _announce(scenario, entry, place, duel.budget)
     if dry_run:
         return
-    if named_by_log:
-        _confirm(read, yes)
+    if duel.scenario is None:
+        _confirm(scenario, yes)
     results = []
     for winner, place, report in entries:
         with campaign(pool, quiet=quiet, note=_state) as execution:
             validated = validating.validate(
                 log,
-                read,
+                scenario,
                 place,
                 configuration=winner,
+                budget=duel.budget,
+                runs=runs,
                 **asked,
-                budget=budget,
-                runs=1 if runs_each is None and deterministic else runs_each,
-                delta=share,
-                primary=None if primary is None else primary.value,
-                margin=margin,
-                population=population,
+                **given,
                 **execution,
             )
-        from truecost.show.report import write_page
-
-        page_of = context(Source(runs=place), Question(delta=share, primary=primary), unit=unit)
+        question = Question(delta=given["delta"], primary=decision.primary)
+        about = context(Source(runs=place), question, unit=unit)
         with steps("the report", quiet=quiet) as tell:
-            document = write_page(validated.assessment, report, page_of, tell)
-        results.append((validated, place, report, document, page_of.command("audit") or ""))
-    answer(
-        json,
-        lambda: _all_data(results, share),
-        lambda: _print_all(results),
-    )
+            document = write_page(validated.assessment, report, about, tell)
+        results.append((validated, place, report, document, about.command("audit") or ""))
+    answer(json, lambda: _all_data(results, given["delta"]), lambda: _print_all(results))
     if not any(validated.shown for validated, *_ in results):
         raise typer.Exit(1)
+
+
+def _read(
+    source: Source, others: list[Path] | None, duel: Duel, folder: Path, quiet: bool
+) -> tuple["Import", "Scenario", Sequence[str | None], dict[str, Any], int | None]:
+    """The log, the scenario, the winners, instances and default to run them on and against, and
+    the most runs on an instance.
+    """
+    from truecost.importers.fromlog import instance_list
+
+    # Families are those of the log's and of the fresh instances, which `entry_of` labels.
+    source = replace(source, families=None)
+    searches = searches_of(source, others)
+    log = source.read() if searches is None else searches.log
+    winner, default = [*(duel.configuration or ()), None, None][:2]
+    default = default or (source.default if searches is None else log.trajectory.default)
+    path, runs = duel.scenario, duel.runs_each
+    folders: tuple[Path, ...] = ()
+    if path is None:
+        made = _from_log(source, log, folder, duel.instances)
+        path, folders = made.path, made.folders
+        runs = 1 if runs is None and made.deterministic else runs
+        if log.trajectory.default is None:
+            default = default or made.default
+    scenario = read_scenario(path, quiet)
+    if searches is not None and scenario.target.whole:
+        raise InputError("Expected one log, since its target runner is a function of R in it.")
+    listed = (
+        instance_list(duel.instances, log, (*folders, scenario.folder)) if duel.instances else None
+    )
+    winners = (winner,) if searches is None or winner is not None else searches.incumbents
+    return log, scenario, winners, {"instances": listed or duel.instances, "default": default}, runs
 
 
 def _numbered(

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
 from truecost.errors import InputError
-from truecost.journal.file import enter
+from truecost.journal.file import SEARCHES, enter
 from truecost.journal.journal import Journal, Unit
 from truecost.runs import Outcome, Status, Step, Trajectory
 from truecost.space.propose import Proposal
@@ -184,6 +184,9 @@ def recorded(journal: Journal, until: Adopted | None = None) -> dict[Cell, Recor
     rows: list[Any] = []
     with journal.transaction(reading=True) as connection:
         for (table, status, cap), most in zip(tables, last, strict=True):
+            # Only searches stop runs at a cap.
+            if table == "capped" and journal.kind not in SEARCHES:
+                continue
             text = query.format(table=table, status=status, cap=cap)
             rows += connection.execute(text, (int(Status.ABORTED), most))
     return {row[1:4]: Recorded(*row[4:]) for row in sorted(rows, key=lambda row: row[0])}

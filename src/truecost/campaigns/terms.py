@@ -1,0 +1,235 @@
+"""What a validation fixes before its first run, and what it refuses to change afterwards."""
+
+import math
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truecost.campaigns.budget import Budget
+from truecost.campaigns.entry import Entry
+from truecost.errors import InputError
+from truecost.journal import validationlog
+from truecost.journal.journal import Journal, refuse_changes
+from truecost.journal.validationlog import Terms
+from truecost.judge.margin import Margin
+from truecost.judge.question import Primary
+from truecost.matrix import CostMatrix
+from truecost.matrix.families import FAMILY
+from truecost.matrix.imported import Import
+from truecost.running.scenario import Scenario
+from truecost.runs import NO_SEED, NO_STATUS, Instance
+from truecost.stats.grouping import codes_of
+
+# Most runs of each on an instance, where nobody says and the budget allows more than one.
+RUNS = 5
+# For so many units, at most, limits are planned where the budget is one of time; more may come.
+PLANNED = 100
+SCOPES = (("instance", "new"), ("family", "new"), ("instance", "these"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What decides and what statements are about, as asked for; None is as before, or the usual."""
+
+    runs: int | None
+    delta: float
+    primary: Primary | None
+    margin: str | None
+    sampled: str | None
+    about: str | None
+    population: int | None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.delta < 1:
+            raise InputError(f"expected delta between 0 and 1, got {self.delta:g}.")
+        if self.primary not in (None, "mean", "wins"):
+            raise InputError(f"expected `primary` to be mean or wins, got {self.primary!r}.")
+        if self.runs is not None and self.runs < 1:
+            raise InputError(f"expected at least 1 of `runs` on an instance, got {self.runs}.")
+        if (self.sampled or "instance", self.about or "new") not in SCOPES:
+            raise InputError(
+                "expected `sampled` and `about` of a validation to be instance and new, family and "
+                f"new, or instance and these; got {self.sampled or 'instance'} and "
+                f"{self.about or 'new'}."
+            )
+        if self.population is not None and self.about != "these":
+            raise InputError("expected a `population` only with `about` these.")
+        if self.margin is not None and self.primary == "wins":
+            raise InputError("expected no `margin` with wins as `primary`: it is one of mean cost.")
+
+    def like(self, before: Terms | None) -> "Request":
+        """The same with the scope of a validation that was begun before, where none is asked for."""
+        if before is None or (self.sampled, self.about) != (None, None):
+            return self
+        return replace(self, sampled=before.sampled, about=before.about)
+
+
+def begun_with(journal: str | os.PathLike[str]) -> Terms | None:
+    """What an earlier call fixed in this journal."""
+    if not Path(journal).is_file():
+        return None
+    with Journal.read(journal) as book:
+        return validationlog.terms_of(book) if book.kind == "validate" else None
+
+
+def in_order(book: Journal, entry: Entry, terms: Terms | None) -> tuple[Instance, ...]:
+    """The instances in the order in which they were used before, new ones last; of families that
+    were used before, none is added.
+    """
+    named = {instance.name: instance for instance in entry.instances}
+    before = book.order()
+    if missing := [name for name in before if name not in named]:
+        raise InputError(
+            f"{book.path}: expected the instances the validation was begun with, and "
+            f"{missing[0]!r} is not there."
+        )
+    known = [named.pop(name) for name in before]
+    rest = list(named.values())
+    if terms is not None and terms.sampled == "family":
+        families = {instance.extras[FAMILY] for instance in known}
+        rest = [instance for instance in rest if instance.extras[FAMILY] not in families]
+    return (*known, *rest)
+
+
+def terms_for(scenario: Scenario, entry: Entry, budget: Budget, asked: Request) -> Terms:
+    """What a validation with this request fixes beforehand, but for the number of workers."""
+    these, runs, number = asked.about == "these", asked.runs, len(entry.instances)
+    if these and (budget.unit != "runs" or scenario.endless):
+        raise InputError(
+            "expected a list of instances and a `budget` in runs, 400runs for instance: for "
+            "statements about these instances the number of runs is fixed beforehand."
+        )
+    if runs is None:
+        # Looks at rounds that the budget never reaches would cost a part of delta for nothing.
+        rounds = budget.amount / (2 * number) if budget.unit == "runs" else math.inf
+        runs = int(min(RUNS, max(1, rounds))) if not scenario.endless else 1
+    # Nobody knows yet how many a budget of time is good for.
+    pairs = int(budget.amount // 2) if budget.unit == "runs" else math.inf
+    if these:
+        pairs = pairs // runs
+    units = np.arange(1, number + 1)
+    if asked.sampled == "family":
+        # Whole families: after how many instances each of them ends.
+        codes = codes_of([instance.extras[FAMILY] for instance in entry.instances])
+        units = np.append(np.flatnonzero(np.diff(codes)) + 1, number)
+    planned = int((units <= pairs).sum())
+    if not planned:
+        raise InputError(
+            f"expected a `budget` for the {2 * units[0] * (runs if these else 1)} runs of the first "
+            f"{'family' if asked.sampled == 'family' else 'instance'} at least, got {budget}."
+        )
+    return Terms(
+        winner=entry.winner.configuration.name,
+        default=entry.default.configuration.name,
+        names={one.configuration.name: one.name for one in (entry.winner, entry.default)},
+        runs=runs,
+        planned=planned if budget.unit == "runs" else min(planned, PLANNED),
+        delta=asked.delta,
+        primary=_primary(scenario, asked),
+        workers=1,
+        metric=scenario.metric.model_dump_json(),
+        used=entry.used,
+        margin=asked.margin,
+        sampled="family" if asked.sampled == "family" else "instance",
+        about="these" if these else "new",
+        population=_population(asked.population, number) if these else None,
+    )
+
+
+def _population(given: int | None, instances: int) -> int:
+    if given is not None and given < instances:
+        raise InputError(
+            f"expected a `population` of at least the {instances:,} instances to run on, got {given:,}."
+        )
+    return given or instances
+
+
+def _primary(scenario: Scenario, asked: Request) -> Primary:
+    """What decides; refused where the cost range does not allow it."""
+    low, high = scenario.metric.range()
+    known = bool(np.isfinite([low, high]).all())
+    if not known and (asked.primary == "mean" or asked.margin is not None):
+        raise InputError(
+            "expected low and high in [metric], which a limit of the mean needs, or wins as `primary`."
+        )
+    if asked.margin is not None:
+        margin = Margin.parse(asked.margin)
+        if margin.kind == "ratio" and (low < 0 or scenario.metric.kind == "utility"):
+            raise InputError(
+                "expected a `margin` in units of cost, 0.1 for instance: a share of the default's "
+                "cost needs costs from 0."
+            )
+        if margin.kind == "difference" and margin.value >= high - low:
+            raise InputError(
+                f"expected a `margin` below {high - low:g}, the range of the cost, got {margin}."
+            )
+    return asked.primary or ("mean" if known else "wins")
+
+
+def check_terms(book: Journal, terms: Terms, now: Terms, asked: Request) -> None:
+    """Whether what is asked for is what was fixed before the first run."""
+    names = {
+        "winner": "the winner",
+        "default": "the default",
+        "delta": "delta",
+        "metric": "the metric",
+        "sampled": "sampled:",
+        "about": "about:",
+    }
+    given = [(what, getattr(now, name), getattr(terms, name)) for name, what in names.items()]
+    given += [
+        ("runs on an instance:", asked.runs, terms.runs),
+        ("what decides:", asked.primary, terms.primary),
+        ("the margin", asked.margin, terms.margin),
+    ]
+    if terms.about == "these":
+        # Runs were planned for one look; with more of them there would be a second one.
+        given += [
+            ("how many instances:", now.planned, terms.planned),
+            ("the population", now.population, terms.population),
+        ]
+    refuse_changes(book, "validation", given, "it must not be changed once costs were seen")
+
+
+def training_runs(log: Import, scenario: Scenario, entry: Entry) -> CostMatrix:
+    """The log's runs with the range of the scenario's metric; a row without runs for a default that
+    has none.
+    """
+    matrix, (low, high) = log.matrix, scenario.metric.range()
+    seen = matrix.costs[~np.isnan(matrix.costs)]
+    known = math.isfinite(matrix.width) and (matrix.low, matrix.high) != (low, high)
+    utility = None if scenario.metric.kind != "utility" else str(scenario.metric.worth())
+    if matrix.utility not in (None, utility):
+        raise InputError(
+            f"{scenario.path}: expected the metric of the log, whose costs are 1 − utility ({matrix.utility}), got another: "
+            "change [metric]."
+        )
+    if known or (seen < low).any() or (seen > high).any():
+        raise InputError(
+            f"{scenario.path}: expected the metric of the log, whose costs are {seen.min():g} to "
+            f"{seen.max():g} in [{matrix.low:g}, {matrix.high:g}], got one with costs in "
+            f"[{low:g}, {high:g}]: change [metric] (if validate wrote the file, remove it: it is "
+            "written again), or say what the log's costs are (`low`, `high`, `cutoff`, `par`)."
+        )
+    new = [
+        one.name for one in (entry.winner, entry.default) if one.name not in matrix.configurations
+    ]
+
+    def padded(values: NDArray[Any] | None, missing: float) -> NDArray[Any] | None:
+        more = ((0, len(new)), (0, 0), (0, 0))
+        return None if values is None else np.pad(values, more, constant_values=missing)
+
+    return matrix.replace(
+        costs=padded(matrix.costs, np.nan),
+        configurations=[*matrix.configurations, *new],
+        low=low,
+        high=high,
+        statuses=padded(matrix.statuses, NO_STATUS),
+        seeds=padded(matrix.seeds, NO_SEED),
+        utility=utility,
+        families=matrix.families if entry.trained is None else entry.trained,
+    )
