@@ -82,7 +82,9 @@ def test_regressions_come_first(run: Run) -> None:
 def test_markdown_is_a_table_for_a_pull_request(run: Run) -> None:
     """A comment on a pull request would show bars and dashes instead of a table."""
     text = run("compare", "old.csv", "slower.csv", *RANGE, "--format", "markdown").stdout
-    assert text.startswith("### ❌ slower compared with old\n\n**Shown to be worse.** With 95 %")
+    assert text.startswith(
+        "### ❌ slower compared with old\n\n**Shown to be worse by mean cost.** With 95 %"
+    )
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert rows[1].startswith("| --- | --:")
     assert "❌ shown worse" in rows[2]

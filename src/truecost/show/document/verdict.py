@@ -100,7 +100,7 @@ def beside(assessment: Assessment, context: Context) -> str:
         comparison = assessment.comparison
         known = comparison is not None and not _testable(assessment, comparison)
         return (
-            f"{_secondary(assessment, context)}{hidden(assessment, context, known=known)}"
+            f"{secondary(assessment, context)}{hidden(assessment, context, known=known)}"
             f"{in_a_line(assessment, context)}"
         )
     candidates, scale = int((assessment.costs.runs > 0).sum()), scale_of(assessment)
@@ -172,7 +172,7 @@ def _effect(assessment: Assessment, context: Context, criterion: str) -> tuple[s
     return "", ""
 
 
-def _secondary(assessment: Assessment, context: Context) -> str:
+def secondary(assessment: Assessment, context: Context) -> str:
     """Return what the criterion that does not decide shows, if anything."""
     comparison = assessment.comparison
     if comparison is None or comparison.condition is not None:

@@ -8,6 +8,7 @@ from truecost.show.blocks import Block, Cell, Column, Document, Section, Table, 
 from truecost.show.document.context import Context, mean_scale, opening, scale_of, sure, units
 from truecost.show.document.runs import left_out
 from truecost.show.document.statement_table import what_is_shown
+from truecost.show.document.verdict import secondary
 from truecost.show.document.wording import with_seed
 from truecost.show.numbers import (
     at_least,
@@ -38,14 +39,15 @@ def compared(assessment: Assessment, context: Context) -> Document:
     assert comparison is not None  # noqa: S101 - a comparison has two configurations
     new, old = comparison.configuration, comparison.default
     tone, badge = BADGES[assessment.grade]
+    criterion = "share of runs won" if assessment.primary == "wins" else mean_scale(assessment).mean
     sections = [_statements(assessment, new, old), _instances(assessment, comparison)]
     return Document(
         title=context.title or f"{new} compared with {old}",
         subtitle=f"Paired on {units(assessment, comparison.instances, 'common')}.",
         tone=tone,
-        badge=badge,
+        badge=f"{badge} by {criterion}",
         verdict=_verdict(assessment, comparison, context),
-        more=" ".join(left_out(assessment)),
+        more=" ".join([secondary(assessment, context).strip(), *left_out(assessment)]).strip(),
         key=(),
         sections=tuple(section for section in sections if section is not None),
     )
