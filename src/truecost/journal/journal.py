@@ -189,9 +189,7 @@ class Journal:
                 f"{self.path}: expected a journal of truecost {kind}, got one of truecost {self.kind}, which chose its runs "
                 "otherwise: begin another `journal`."
             )
-        before = self._connection.execute(
-            "SELECT value FROM meta WHERE key = 'fingerprint'"
-        ).fetchone()[0]
+        before = self.noted("fingerprint")
         fingerprint = json.dumps(sealed(now, json.loads(before)), sort_keys=True)
         if before != fingerprint and not self._has_runs():
             # The first run could not even be started, and the scenario was mended since: nothing is
@@ -275,10 +273,7 @@ class Journal:
         configurations, instances = self._ids(plan)
         done = np.zeros((plan.runs, len(instances), len(configurations)), dtype=bool)
         query = "SELECT configuration, instance, number FROM runs WHERE status <> ?"
-        with told(self.path):
-            rows = np.array(
-                self._connection.execute(query, (int(Status.ABORTED),)).fetchall(), dtype=np.int64
-            ).reshape(-1, 3)
+        rows = np.array(self._rows(query, int(Status.ABORTED)), dtype=np.int64).reshape(-1, 3)
         places = [
             places_of(ids, rows[:, column])
             for column, ids in enumerate((configurations, instances))
@@ -352,8 +347,7 @@ class Journal:
         if not metric.timed:
             query += " AND value BETWEEN ? AND ?"
             values += metric.range()
-        with told(self.path):
-            return bool(self._connection.execute(f"SELECT EXISTS ({query})", values).fetchone()[0])
+        return bool(self._rows(f"SELECT EXISTS ({query})", *values)[0][0])
 
     def machine_number(self, machine: Machine) -> int:
         """The number of a machine, which is entered where it is new."""
@@ -388,24 +382,19 @@ class Journal:
         with self.transaction(reading=True) as connection:
             return failures(connection)
 
+    def _rows(self, query: str, *values: object) -> list[Any]:
+        """What a query finds."""
+        with told(self.path):
+            return self._connection.execute(query, values).fetchall()
+
     def scenario(self) -> str:
         """The name of the scenario."""
-        with told(self.path):
-            return str(
-                self._connection.execute(
-                    "SELECT value FROM meta WHERE key = 'scenario'"
-                ).fetchone()[0]
-            )
+        return str(self.noted("scenario"))
 
     def fingerprint(self) -> dict[str, Any]:
         """What the scenario was when the journal was begun."""
-        with told(self.path):
-            found: dict[str, Any] = json.loads(
-                self._connection.execute(
-                    "SELECT value FROM meta WHERE key = 'fingerprint'"
-                ).fetchone()[0]
-            )
-        return found
+        fingerprint: dict[str, Any] = json.loads(self.noted("fingerprint"))
+        return fingerprint
 
     def metric(
         self, *, par: float | None = None, cutoff: float | None = None, utility: str | None = None
@@ -413,19 +402,16 @@ class Journal:
         """The metric of the latest plan, or PARk with another factor, a lower cutoff, or a utility
         of the running times.
         """
-        with told(self.path):
-            row = self._connection.execute(
-                "SELECT metric FROM plans ORDER BY id DESC LIMIT 1"
-            ).fetchone()
-        if row is None:
+        rows = self._rows("SELECT metric FROM plans ORDER BY id DESC LIMIT 1")
+        if not rows:
             raise InputError(
                 f"{self.path}: expected runs, got a journal in which none was planned."
             )
         try:
-            metric = Metric.model_validate_json(row[0])
+            metric = Metric.model_validate_json(rows[0][0])
         except pydantic.ValidationError as error:
             raise InputError(
-                f"{self.path}: expected a metric that this truecost knows, got {row[0]!r:.80}."
+                f"{self.path}: expected a metric that this truecost knows, got {rows[0][0]!r:.80}."
             ) from error
         if par is None and cutoff is None and utility is None:
             return metric
@@ -438,11 +424,8 @@ class Journal:
 
     def noted(self, key: str) -> Any:
         """What was kept so; None where nothing was."""
-        with told(self.path):
-            row = self._connection.execute(
-                "SELECT value FROM meta WHERE key = ?", (key,)
-            ).fetchone()
-        return None if row is None else row[0]
+        rows = self._rows("SELECT value FROM meta WHERE key = ?", key)
+        return rows[0][0] if rows else None
 
     def order(self) -> tuple[str, ...]:
         """The instances of the latest plan, in its order."""
@@ -455,23 +438,16 @@ class Journal:
 
     def planned(self) -> tuple[int, int, int] | None:
         """The size of the latest plan: configurations, instances, runs."""
-        with told(self.path):
-            row = self._connection.execute(
-                "SELECT configurations, instances, runs FROM plans ORDER BY id DESC LIMIT 1"
-            ).fetchone()
-        return (
-            None if row is None else (len(json.loads(row[0])), len(json.loads(row[1])), int(row[2]))
-        )
+        plans = self._rows("SELECT configurations, instances, runs FROM plans ORDER BY id DESC")
+        sizes = [(len(json.loads(one)), len(json.loads(two)), int(n)) for one, two, n in plans[:1]]
+        return sizes[0] if sizes else None
 
     def plans(self) -> tuple[RunPlan, ...]:
         """The sizes of the first plan and of those that extended it, in the order of time."""
-        with told(self.path):
-            rows = self._connection.execute(
-                "SELECT configurations, instances, runs FROM plans ORDER BY id"
-            ).fetchall()
-            names = dict(self._connection.execute("SELECT id, name FROM instances"))
+        names = dict(self._rows("SELECT id, name FROM instances"))
         sizes = []
-        for one, two, runs in rows:
+        query = "SELECT configurations, instances, runs FROM plans ORDER BY id"
+        for one, two, runs in self._rows(query):
             families = self.families([names.get(place, "") for place in json.loads(two)]) or ()
             number = len(json.loads(one)), len(json.loads(two)), int(runs)
             sizes.append(RunPlan(*number, len(set(families))))
@@ -480,18 +456,12 @@ class Journal:
 
     def configurations(self) -> dict[str, dict[str, Any]]:
         """The values of every configuration, by name."""
-        with told(self.path):
-            rows = self._connection.execute(
-                'SELECT name, "values" FROM configurations ORDER BY id'
-            ).fetchall()
+        rows = self._rows('SELECT name, "values" FROM configurations ORDER BY id')
         return {name: json.loads(values) for name, values in rows}
 
     def machines(self) -> list[Machine]:
         """Where the runs were made."""
-        with told(self.path):
-            rows = self._connection.execute(
-                f"SELECT {', '.join(MACHINE)} FROM machines ORDER BY id"  # noqa: S608 - our own
-            ).fetchall()
+        rows = self._rows(f"SELECT {', '.join(MACHINE)} FROM machines ORDER BY id")  # noqa: S608
         return [Machine(**dict(zip(MACHINE, row, strict=True))) for row in rows]
 
     def table(self) -> RunTable:
@@ -507,9 +477,8 @@ class Journal:
 
     def held_out(self) -> tuple[str, ...]:
         """The instances that a search was not to see; none in a journal of `gather`."""
-        with told(self.path):
-            row = self._connection.execute("SELECT value FROM meta WHERE key = 'search'").fetchone()
-        return () if row is None else tuple(json.loads(row[0])["held_out"])
+        search = self.noted("search")
+        return () if search is None else tuple(json.loads(search)["held_out"])
 
     def matrix(
         self,

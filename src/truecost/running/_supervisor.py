@@ -33,45 +33,15 @@ TYPE_CHECKING = False  # typing itself takes longer to load than a run
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-    from truecost.running._isolation import (
-        LAYERS,
-        PrivateFolders,
-        claim_numbers,
-        private_folders,
-        renumber,
-        shared_memory,
-    )
-    from truecost.running._processes import (
-        PR_SET_PDEATHSIG,
-        Group,
-        Reaped,
-        descendants,
-        kill_until_gone,
-        libc,
-        make_group,
-        send,
-    )
+    from truecost.running import _isolation as isolation
+    from truecost.running import _processes as processes
+    from truecost.running._processes import Group, Reaped, libc
     from truecost.running._warm import WarmProcess
 else:
     sys.path.append(os.path.dirname(__file__))  # which -I leaves out
-    from _isolation import (
-        LAYERS,
-        PrivateFolders,
-        claim_numbers,
-        private_folders,
-        renumber,
-        shared_memory,
-    )
-    from _processes import (
-        PR_SET_PDEATHSIG,
-        Group,
-        Reaped,
-        descendants,
-        kill_until_gone,
-        libc,
-        make_group,
-        send,
-    )
+    import _isolation as isolation
+    import _processes as processes
+    from _processes import Group, Reaped, libc
     from _warm import WarmProcess
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -92,7 +62,7 @@ def main() -> None:
     if options["cores"]:
         os.sched_setaffinity(0, options["cores"])
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    group = make_group(options["group"]) if options["group"] else None
+    group = processes.make_group(options["group"]) if options["group"] else None
     sweep(tempfile.gettempdir())
     base = make_base()
     try:
@@ -108,7 +78,7 @@ def main() -> None:
         os.close(1)
         os.waitpid(worker, 0)
         if not options["namespace"]:
-            kill_until_gone(descendants)
+            processes.kill_until_gone(processes.descendants)
     finally:
         remove(base)
         if group:
@@ -195,7 +165,7 @@ def work(options: dict[str, Any], group: str | None, guardian: int, base: str) -
         namespace = options["namespace"]
         numbers = None
         if namespace:
-            libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            libc.prctl(processes.PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
             # /proc must show the namespace, as a solver that looks itself up there by its number
             # expects.
             if libc.mount(b"none", b"/", None, MS_REC | MS_SLAVE, None) or libc.mount(
@@ -206,12 +176,12 @@ def work(options: dict[str, Any], group: str | None, guardian: int, base: str) -
                 )
             guardian = 0
             # Every namespace would count from 2, and a name made of $$ be another run's as well.
-            numbers = claim_numbers()
-            if numbers is not None and not renumber(numbers):
+            numbers = isolation.claim_numbers()
+            if numbers is not None and not isolation.renumber(numbers):
                 numbers = None
         libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         tree = Group(group) if group else Reaped(namespace)
-        private = private_folders(base) if options["private"] else None
+        private = isolation.private_folders(base) if options["private"] else None
         slot = Slot(tree, guardian, base, numbers, private)
         active = {
             "namespace": namespace,
@@ -253,7 +223,7 @@ class Slot:
         guardian: int,
         base: str,
         numbers: tuple[int, int] | None,
-        private: PrivateFolders | None,
+        private: isolation.PrivateFolders | None,
     ) -> None:
         self.tree, self.guardian, self.base = tree, guardian, base
         self.numbers, self.private = numbers, private
@@ -267,7 +237,7 @@ class Slot:
         try:
             os.mkdir(scratch, 0o700)
             if self.numbers is not None:
-                renumber(self.numbers)
+                isolation.renumber(self.numbers)
             request["environment"] = {**os.environ, **request["environment"], "TMPDIR": scratch}
             request["arguments"] = [
                 argument.replace(request["scratch"], scratch) for argument in request["arguments"]
@@ -360,7 +330,7 @@ class Slot:
     def used(self, thorough: bool) -> tuple[float, int]:
         """CPU seconds so far, and bytes of memory now."""
         cpu, memory = self.tree.measure()
-        return cpu, memory + shared_memory(self.tree.pids(), self.in_memory, thorough)
+        return cpu, memory + isolation.shared_memory(self.tree.pids(), self.in_memory, thorough)
 
 
 def watch(
@@ -415,7 +385,7 @@ def watch(
             if exceeded is not None:
                 stopping = now + request["grace"]
                 if request["grace"]:
-                    send(signal.SIGTERM, tree.pids())
+                    processes.send(signal.SIGTERM, tree.pids())
         if exceeded is not None and now >= stopping:
             break
         left = min(
@@ -511,9 +481,9 @@ def tidy(base: str) -> None:
         if stat.S_ISDIR(os.lstat(base).st_mode):
             os.chmod(base, 0o700)
             for name in os.listdir(base):
-                if name != LAYERS:
+                if name != isolation.LAYERS:
                     remove(f"{base}/{name}")
-            if set(os.listdir(base)) <= {LAYERS}:
+            if set(os.listdir(base)) <= {isolation.LAYERS}:
                 return
     remove(base)
     os.mkdir(base, 0o700)
