@@ -58,7 +58,7 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
         with (
             warnings.catch_warnings(),
             distributed.LocalCluster(
-                n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+                n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
             ) as cluster,
             distributed.Client(cluster) as client,
         ):
