@@ -36,6 +36,11 @@ SHELL = re.compile(r"[|<>&;$`*?(){}\[\]]")
 # How far a long command is, told where there is no terminal: only a busy machine takes long enough
 # for it.
 PROGRESS = re.compile(r"^\d+%, .*\n", re.MULTILINE)
+# What a busy machine adds to an output.
+BUSY = re.compile(
+    r"^Doubtful: \d+ ?% of the runs took far more wall time than CPU time:.*?core\.\n",
+    re.MULTILINE | re.DOTALL,
+)
 SCRIPT = re.compile(r"python [\w./-]+\.py( [\w./=-]+)*")
 QUOTED = re.compile(r"'[^']*'")
 DATA = ("text", "csv", "json", "pcs", "diff")
@@ -204,7 +209,7 @@ class Page:
         """What a command printed, having ended with one of these exit codes."""
         if command.startswith("truecost ") and not SHELL.search(QUOTED.sub("", command)):
             ended = self.run(*shlex.split(command)[1:])
-            printed = ended.stdout + PROGRESS.sub("", ended.stderr)
+            printed = BUSY.sub("", ended.stdout + PROGRESS.sub("", ended.stderr))
             _check(command, ended.returncode, codes, printed)
             return printed
         if SCRIPT.fullmatch(command):
