@@ -87,8 +87,9 @@ def fragment(what: Document | Sequence[Section]) -> str:
 
 def style_sheet() -> str:
     """Return the page's style sheet, with the colours of the charts."""
-    pairs = PALETTE.items()
-    colours = "".join(f"--{name}:light-dark({light},{dark});" for name, (light, dark) in pairs)
+    pairs = PALETTE.values()
+    variables = {light: COLOURS[light].removeprefix("var(").removesuffix(")") for light, _ in pairs}
+    colours = "".join(f"{variables[light]}:light-dark({light},{dark});" for light, dark in pairs)
     return f":root{{{colours}}}\n{_resource('report.css')}"
 
 

@@ -216,7 +216,7 @@ def whole_ticks(last: int) -> list[int]:
     return list(range(step, last + 1, step))
 
 
-class Fit(NamedTuple):
+class ScaledAxis(NamedTuple):
     """A scale and its axis."""
 
     scale: alt.Scale
@@ -238,7 +238,7 @@ class Fit(NamedTuple):
         return alt.Y(f"{field}:Q", scale=self.scale, axis=self.axis, **titles)
 
 
-SHARES = Fit(alt.Scale(domain=[0, 1]), alt.Axis(format="%"))
+SHARES = ScaledAxis(alt.Scale(domain=[0, 1]), alt.Axis(format="%"))
 # Ticks of a logarithmic axis, in units of a power of ten: the fewest that give three or more.
 LOG_TICKS = (
     (1,),
@@ -249,7 +249,7 @@ LOG_TICKS = (
 )
 
 
-def axis(values: Iterable[float], *, log: bool | None = None) -> Fit:
+def axis(values: Iterable[float], *, log: bool | None = None) -> ScaledAxis:
     """Return scale and axis that fit these values, logarithmic by default if all are positive."""
     values = list(values) or [1.0]
     low, high = min(values), max(values)
@@ -258,7 +258,7 @@ def axis(values: Iterable[float], *, log: bool | None = None) -> Fit:
         low = 0.0 if -0.02 * high < low < 0.5 * high else low
         room = 0.05 * (high - low) or 1.0
         domain = [low - (room if low else 0), high + room]
-        return Fit(alt.Scale(domain=domain, nice=False), alt.Axis(tickCount=6))
+        return ScaledAxis(alt.Scale(domain=domain, nice=False), alt.Axis(tickCount=6))
     low, high = low / 1.1, high * 1.1
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for steps in LOG_TICKS:
@@ -267,10 +267,10 @@ def axis(values: Iterable[float], *, log: bool | None = None) -> Fit:
         if len(ticks) > 2:
             break
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
-    return Fit(scale, alt.Axis(values=ticks, format=",~g", labelOverlap="greedy"))
+    return ScaledAxis(scale, alt.Axis(values=ticks, format=",~g", labelOverlap="greedy"))
 
 
-def diagonal(fit: Fit) -> alt.Chart:
+def diagonal(fit: ScaledAxis) -> alt.Chart:
     """Return the line on which both axes have the same value."""
     line = plot(pl.DataFrame({"x": fit.ends, "y": fit.ends}))
     line = line.mark_line(color=BLACK, strokeDash=[4, 3], strokeWidth=1, clip=True)
@@ -293,7 +293,7 @@ def curves(
 
 
 def intervals(
-    base: alt.Chart, fit: Fit, fields: str, title: str, shape: Any = None
+    base: alt.Chart, fit: ScaledAxis, fields: str, title: str, shape: Any = None
 ) -> list[alt.Chart]:
     """Return a line from the first to the last of three fields, and a point at the middle one."""
     low, middle, high = fields.split()

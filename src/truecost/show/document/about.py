@@ -10,7 +10,7 @@ from truecost.matrix.families import NAME_PATTERN
 from truecost.show.blocks import Block, Cell, Column, Commands, Figure, Section, Table, Text, Tone
 from truecost.show.document.context import (
     Context,
-    axis,
+    axis_unit,
     called,
     drawing,
     opening,
@@ -235,7 +235,7 @@ def _whole_list(assessment: Assessment, context: Context) -> Iterator[Block]:
         },
     }
     note = f"Blue: may be the best, with {level} confidence that the truly best one is among them."
-    draw = drawing("ranking", lambda: inputs, unit=axis(assessment, context))
+    draw = drawing("ranking", lambda: inputs, unit=axis_unit(assessment, context))
     yield Figure("ranking", "Which may be the best?", (note,), draw, where="page")
 
 
@@ -273,7 +273,7 @@ def _families(assessment: Assessment, context: Context) -> Iterator[Block]:
     )
     yield Table("families", "", columns, rows, most=15)
     note = f"Lines are limits that hold for all families at once ({level})."
-    unit = axis(assessment, context)
+    unit = axis_unit(assessment, context)
     draw = drawing("families", lambda: {"results": results}, unit=unit)
     yield Figure("families", "Family by family", (note,), draw, where="page")
 

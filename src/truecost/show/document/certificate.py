@@ -10,7 +10,7 @@ from truecost.runs import NO_INSTANCE
 from truecost.show.blocks import Block, Cell, Column, Figure, Fold, Points, Section, Table, Text
 from truecost.show.document.context import (
     Context,
-    axis,
+    axis_unit,
     best_on_part,
     called,
     drawing,
@@ -172,7 +172,7 @@ def _width(assessment: Assessment, context: Context) -> list[Block]:
         parts = {name: getattr(limits, name) for name in ("instances", "estimate", "upper")}
         return {"configuration": evidence.configuration, **parts}
 
-    delta, unit = assessment.question.delta, axis(assessment, context)
+    delta, unit = assessment.question.delta, axis_unit(assessment, context)
     draw = drawing("certificate_width", inputs, delta=delta, unit=unit)
     note = f"Limit − mean on the first K of {units(assessment, certificate.instances)}."
     title = "What more instances buy"

@@ -69,7 +69,7 @@ def on_scale(
     return not upper, scale.value(limit), scale.range(low, high)
 
 
-def axis(assessment: Assessment, context: Context) -> str:
+def axis_unit(assessment: Assessment, context: Context) -> str:
     """Return the unit of cost for a figure, which draws costs also where sentences have scores."""
     if not assessment.trajectory.maximised:
         return context.unit

@@ -12,7 +12,7 @@ from truecost.judge.refusal import Refusal
 from truecost.judge.statements import Comparison
 from truecost.matrix import CostMatrix
 from truecost.show.blocks import Block, Figure, Fold
-from truecost.show.document.context import Context, axis, drawing, scale_of
+from truecost.show.document.context import Context, axis_unit, drawing, scale_of
 
 # Distributions of fewer instances show nothing.
 FEWEST_INSTANCES = 5
@@ -33,7 +33,7 @@ def scatter(assessment: Assessment, comparison: Comparison, context: Context) ->
     }
     scale = scale_of(assessment)
     note = f"Each point is an instance: below the diagonal the winner {scale.verb} {scale.less}."
-    draw = drawing("scatter", lambda: inputs, unit=axis(assessment, context))
+    draw = drawing("scatter", lambda: inputs, unit=axis_unit(assessment, context))
     return Figure("scatter", "Winner against default", (note,), draw, wide=False, where="page")
 
 
@@ -46,7 +46,7 @@ def _families_of(matrix: CostMatrix) -> Mapping[str, str] | None:
 
 def more_figures(assessment: Assessment, comparison: Comparison, context: Context) -> Fold:
     """Return ECDF, cactus plot, performance profile and box plots of winner and default."""
-    runs, unit = assessment.compared, axis(assessment, context)
+    runs, unit = assessment.compared, axis_unit(assessment, context)
     pair = {"winner": comparison.configuration, "default": comparison.default}
     both = {"matrix": runs, "configurations": pair}
     noun = scale_of(assessment).noun
@@ -145,5 +145,5 @@ def ranking(assessment: Assessment, context: Context) -> Figure:
         return {"configurations": names, **errors, "tags": tags}
 
     note = "Bars are two standard errors either way; where they overlap, the order is uncertain."
-    draw = drawing("ranking", inputs, unit=axis(assessment, context))
+    draw = drawing("ranking", inputs, unit=axis_unit(assessment, context))
     return Figure("ranking", "The best configurations", (note,), draw, where="page")

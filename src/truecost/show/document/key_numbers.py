@@ -8,7 +8,7 @@ import numpy as np
 from truecost.judge.assessment import Assessment
 from truecost.judge.statements import Comparison
 from truecost.show.blocks import Fact, Figure
-from truecost.show.document.context import Context, axis, called, drawing, scale_of, units
+from truecost.show.document.context import Context, axis_unit, called, drawing, scale_of, units
 from truecost.show.document.verdict import (
     adjusted_from,
     both_sides,
@@ -65,7 +65,7 @@ def at_a_glance(assessment: Assessment, context: Context) -> Figure | None:
         return {"training": training, "errors": errors, **finite}
 
     draw = drawing(
-        "glance", inputs, delta=assessment.question.delta, unit=axis(assessment, context)
+        "glance", inputs, delta=assessment.question.delta, unit=axis_unit(assessment, context)
     )
     over = assessment.scope.plural
     note, certificate = f"Thin lines: ± 2 standard errors over {over}.", assessment.certificate

@@ -9,7 +9,7 @@ from truecost.runs import NO_INSTANCE
 from truecost.show.blocks import Block, Commands, Fact, Facts, Figure, Fold, Points, Section, Text
 from truecost.show.document.context import (
     Context,
-    axis,
+    axis_unit,
     called,
     drawing,
     mean_scale,
@@ -135,7 +135,7 @@ def _planned(assessment: Assessment, context: Context) -> list[Block]:
         return [*blocks, Text(f"No plan for half of the error: {reason}.", aside=True)]
     note = f"All of these have a standard error of {half} or less."
     title = "Other numbers of instances for the same error"
-    unit = axis(assessment, context)
+    unit = axis_unit(assessment, context)
     draw = drawing("plan_curve", lambda: {"recommendation": plan}, unit=unit)
     return [*blocks, Figure("plan", title, (note,), draw, where="page")]
 

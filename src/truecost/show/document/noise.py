@@ -9,7 +9,7 @@ from truecost.judge.assessment import Assessment
 from truecost.judge.costs import NOTHING
 from truecost.runs import NO_INSTANCE
 from truecost.show.blocks import Block, Fact, Facts, Figure, Section, Text
-from truecost.show.document.context import Context, axis, called, drawing, scale_of
+from truecost.show.document.context import Context, axis_unit, called, drawing, scale_of
 from truecost.show.document.runs import SINGLE
 from truecost.show.numbers import counted, number, percent, percents
 
@@ -80,7 +80,7 @@ def _shares(assessment: Assessment, context: Context) -> list[Block]:
     note = "Each bar is a configuration: its variance, divided between seeds and instances."
     if left := int((~known).sum()):
         note += f" {counted(left, 'configuration')} with too few runs left out."
-    draw = drawing("variance_shares", inputs, unit=axis(assessment, context))
+    draw = drawing("variance_shares", inputs, unit=axis_unit(assessment, context))
     return [*blocks, Figure("variance-shares", title, (note,), draw, where="page")]
 
 

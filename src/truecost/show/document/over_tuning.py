@@ -7,7 +7,7 @@ from truecost.judge.assessment import Assessment
 from truecost.judge.optimism import Point
 from truecost.judge.statements import Comparison
 from truecost.show.blocks import Block, Cell, Column, Fact, Facts, Figure, Section, Table, Text
-from truecost.show.document.context import Context, axis, called, drawing, opening, scale_of
+from truecost.show.document.context import Context, axis_unit, called, drawing, opening, scale_of
 from truecost.show.document.field_figures import FEWEST_INSTANCES, more_figures, scatter
 from truecost.show.document.key_numbers import compared_on, difference, in_training, true_cost
 from truecost.show.document.verdict import both_sides, guessed, hidden, shown_percent
@@ -92,7 +92,7 @@ def _split(assessment: Assessment, context: Context) -> list[Block]:
         f"{scale.low}; winners usually land there, more so with fewer runs."
     )
     title = f"One random split: training against test {scale.noun}"
-    unit = axis(assessment, context)
+    unit = axis_unit(assessment, context)
     draw = drawing("overtuning", lambda: {"split": assessment.beside.split}, unit=unit)
     return [Figure("split", title, (note,), draw, where="page")]
 
@@ -115,7 +115,7 @@ def _along(assessment: Assessment, context: Context) -> list[Block]:
     tested = any(math.isfinite(point.true) for point in points)
     note = f"Training {'and test ' if tested else ''}{scale.noun} of every incumbent."
     inputs = {"over_tuning": assessment.over_tuning}
-    draw = drawing("overtuning_along", lambda: inputs, unit=axis(assessment, context))
+    draw = drawing("overtuning_along", lambda: inputs, unit=axis_unit(assessment, context))
     return [table, Figure("along", "Incumbents over time", (note,), draw, where="page")]
 
 
@@ -136,7 +136,7 @@ def _sweeps(assessment: Assessment, context: Context) -> list[Block]:
 
     title = "Selection error against the number of runs and of instances"
     note = "Mean over random splits into halves; both scales logarithmic."
-    draw = drawing("error_curves", inputs, error="selection", unit=axis(assessment, context))
+    draw = drawing("error_curves", inputs, error="selection", unit=axis_unit(assessment, context))
     return [Figure("selection-error", title, (note,), draw, where="page")]
 
 
@@ -223,6 +223,6 @@ def _paired(assessment: Assessment, comparison: Comparison, context: Context, ti
         numbers = {"instances": pairs.instances, "costs": [pairs.winner, pairs.default]}
         return {**names, **numbers, "lower": lower, "upper": upper}
 
-    draw = drawing("paired_differences", inputs, delta=delta, unit=axis(assessment, context))
+    draw = drawing("paired_differences", inputs, delta=delta, unit=axis_unit(assessment, context))
     by = assessment.scope.unit
     return Figure("paired", f"{title}, {by} by {by}", (note,), draw, where="page")

@@ -10,7 +10,7 @@ from truecost.matrix import CostMatrix
 from truecost.runs import NO_INSTANCE, NO_STATUS, Status
 from truecost.show.blocks import Block, Cell, Column, Fact, Facts, Figure, Section, Table, Text
 from truecost.show.document.about import between_families
-from truecost.show.document.context import Context, axis, drawing, scale_of
+from truecost.show.document.context import Context, axis_unit, drawing, scale_of
 from truecost.show.document.field_figures import ranking
 from truecost.show.numbers import counted, ends, given, number, percent
 
@@ -43,7 +43,7 @@ def what_was_run(assessment: Assessment, context: Context, top: int = 10) -> Sec
         Fact("range", ends_, span, f"{scale.noun} range", unit),
     )
     order = {"matrix": matrix, "order": assessment.costs.order.tolist()}
-    draw = drawing("matrix", lambda: order, unit=axis(assessment, context))
+    draw = drawing("matrix", lambda: order, unit=axis_unit(assessment, context))
     notes = tuple(_marks(assessment, missing))
     blocks: list[Block] = [Facts(facts, where="page"), Text(origin(assessment))]
     if assessment.log.utility is not None:

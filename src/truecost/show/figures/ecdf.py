@@ -118,7 +118,7 @@ def cactus_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     series, most = _series(data), int(max([*data["runs"], 1]))
     runs = alt.Scale(domain=[0, most], nice=False)
     ticks = alt.Axis(values=theme.whole_ticks(most), format=",d")
-    x = theme.Fit(runs, ticks).x("solved", "runs solved")
+    x = theme.ScaledAxis(runs, ticks).x("solved", "runs solved")
     y = axis(data["cost"]).y("cost", labelled("cost", unit))
     table = data.with_columns(series.labels("series"))
     lines = theme.curves(table, x, y, series, _tooltip(unit), interpolate="step-before")
