@@ -61,7 +61,7 @@ SOURCE = ROOT / "src" / "truecost"
 SCRIPTS = ("library/", "running/_supervisor.py", "running/_call.py")
 # Whole strings that are words of other programs, which we read or write.
 THEIRS = {
-    "doctor.py": {"try systemd-run --user --scope -p Delegate=yes truecost …"},
+    "doctor.py": {"try systemd-run --user --scope -p Delegate=yes truecost gather"},
     "running/_warm.py": {"--warm"},
     "importers/fromlog.py": {"--vanilla"},
     "show/document/parameters.py": {"--"},

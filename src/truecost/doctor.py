@@ -24,7 +24,7 @@ EXTRAS = {
     "solvers": ("clingo", "LKHpy", "passagemath-kissat"),
 }
 # What gives a command control groups of its own.
-REMEDY = "try systemd-run --user --scope -p Delegate=yes truecost …"
+REMEDY = "try systemd-run --user --scope -p Delegate=yes truecost gather"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
