@@ -309,6 +309,16 @@ def test_the_page_on_reports_has_every_badge() -> None:
         assert badge.lower() in text, badge
 
 
+def test_the_page_on_reports_has_every_section() -> None:
+    """A section of the report would not be explained, or under another name."""
+    import truecost
+
+    sections = [each.title for each in truecost.report("lkh").sections]
+    text = (ROOT / "docs" / "report.md").read_text()
+    assert len(sections) > 8
+    assert [title for title in sections if f"\n| {title} |" not in text] == []
+
+
 # The terms of a report that readers look up; at most 25.
 TERMS_SHOWN = [
     "configuration",
