@@ -228,6 +228,7 @@ SEARCHES = {
     "glossary": {"glossary"},
     "timeout": {"faq", "statements", "import"},
     "unknown": {"faq", "report"},
+    "docker": {"faq"},
 }
 
 
