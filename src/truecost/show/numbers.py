@@ -13,7 +13,7 @@ def number(value: float, digits: int = 3) -> str:
     # Digits are those of the rounded number: 0.0996 with two digits is 0.10.
     mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
     size = int(exponent)
-    if size >= digits and not float(value).is_integer():  # counts keep all their digits
+    if size >= digits and not isinstance(value, int):  # counts keep all their digits
         value = float(f"{mantissa}e{size}")
     plain = -4 < size < 10
     text = f"{value:,.{max(0, digits - 1 - size)}f}" if plain else f"{mantissa}e{size}"
