@@ -360,7 +360,7 @@ def test_the_part_that_chooses_does_not_judge() -> None:
     assert found.instances == 25
     assert found.estimate == pytest.approx(matrix.costs[int(part.argmin()), order[6:], 0].mean())
     other = matrix.configurations[int(part.argmax())]
-    with pytest.raises(RefusedError, match=f"'{found.configuration}' and not '{other}'"):
+    with pytest.raises(RefusedError, match=f"'{found.configuration}', not '{other}'"):
         certify(matrix, other, chosen="on-part", rng=7)
 
 

@@ -156,7 +156,7 @@ def test_tls(starter: Starter, tmp_path: Path, request: pytest.FixtureRequest) -
     with daskcluster.cluster(starter, tmp_path / "dask", protocol="tls", environment=told) as dask:
         assert dask.address.startswith("tls://")
         dask.start_worker()
-        for words, number in ((GATHER, 16), (CONFIGURE, 29)):
+        for words, number in ((GATHER, 16), (CONFIGURE, 30)):
             journal = tmp_path / f"{words[0]}.db"
             words = [*words[:3], str(journal), *words[4:], "--dask", dask.address, "--no-pin"]
             process = started(starter, tmp_path, words, dask.environment)

@@ -15,7 +15,7 @@ from truecost.show.document.noise import how_noisy
 from truecost.show.document.over_tuning import instance_by_instance, over_tuned
 from truecost.show.document.parameters import configuration_section
 from truecost.show.document.planned import plan_section, power_section, show_section
-from truecost.show.document.runs import how_read, left_out, sizes_of, what_was_run
+from truecost.show.document.runs import how_read, left_out, sizes_of, what_was_run, worth
 from truecost.show.document.statement_table import what_is_shown
 from truecost.show.document.verdict import beside, judged, verdict_of
 from truecost.show.document.versions import compared
@@ -81,7 +81,9 @@ def in_short(assessment: Assessment, context: Context, *, parameters: bool = Fal
     """Return verdict, statement table, parameters if wanted, and next step: one screen."""
     document = _document(assessment, context, [what_is_shown(assessment)])
     # What was left out or assumed decides how far the verdict can be trusted.
-    notes = tuple(Text(note, aside=True) for note in left_out(assessment))
+    utility = assessment.log.utility
+    lines = [*([worth(utility)] if utility else []), *left_out(assessment)]
+    notes = tuple(Text(line, aside=True) for line in lines)
     sections = tuple(
         replace(section, blocks=(*_until_approximate(section.blocks), *notes))
         for section in document.sections
