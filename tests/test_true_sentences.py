@@ -25,6 +25,7 @@ from truecost.show.document import (
     recommendation,
 )
 from truecost.show.document.next_steps import steps_of
+from truecost.show.document.statement_table import what_is_shown
 from truecost.show.document.wording import WORDS, Wording
 from truecost.stats import quantities
 
@@ -875,3 +876,18 @@ def test_a_list_shares_delta_among_what_is_claimed() -> None:
     shares = {statement.quantity: statement.share for statement in assessment.statements}
     assert shares["mean"] == pytest.approx(1 / 4)
     assert shares["difference"] == shares["wins"] == pytest.approx(1 / 3)
+
+
+def test_observed_values_of_a_part_say_so() -> None:
+    """The table would show another mean than the verdict, of the instances that did not choose,
+    without a word.
+    """
+    costs = np.random.default_rng(5).uniform(size=(4, 40, 1))
+    costs[0] *= 0.2
+    matrix = CostMatrix(costs, list("abcd"), [f"i{j}" for j in range(40)], 0, 1)
+    part = what_is_shown(assess(matrix, chosen="on-part"))
+    whole = what_is_shown(assess(matrix, chosen="from-list"))
+    assert part is not None
+    assert whole is not None
+    assert "Observed on the 32 instances that were not used to choose." in part.lead
+    assert "Observed on" not in whole.lead

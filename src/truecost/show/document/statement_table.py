@@ -6,7 +6,14 @@ from typing import Final
 from truecost.judge.assessment import Assessment
 from truecost.judge.statements import Statement
 from truecost.show.blocks import Block, Cell, Column, Section, Table, Text, Tone
-from truecost.show.document.context import best_on_part, called, mean_scale, on_scale, opening
+from truecost.show.document.context import (
+    best_on_part,
+    called,
+    mean_scale,
+    on_scale,
+    opening,
+    units,
+)
 from truecost.show.document.wording import wording, words_of
 from truecost.show.numbers import confidence, number, percent, signed
 
@@ -43,6 +50,10 @@ def what_is_shown(assessment: Assessment) -> Section | None:
     lead = opening(f"{lead}{'' if condition is None else f', if {condition}'}.")
     if winner != assessment.incumbent:
         lead += f" {best_on_part(assessment, winner)}"
+    elif statements[0].chosen in ("on-part", "weighted-list"):
+        # Otherwise observed values seem to contradict those of all instances in the verdict.
+        where = units(assessment, statements[0].instances)
+        lead += f" Observed on the {where} that were not used to choose."
     level = confidence(assessment.question.delta)
     lead += f" Each line holds at {level}; not corrected for reading several lines."
     return Section("shown", "What is shown", lead, tuple(blocks))
