@@ -32,7 +32,7 @@ def waiting_run(job: Job, task: Task, digest: str) -> tuple[Outcome, Machine]:  
 
 
 async def host(address: str, workers: int, threads: int) -> None:
-    """Be so many workers, until the scheduler is gone."""
+    """Start this number of workers and wait until the scheduler stops."""
     import distributed
 
     new = [distributed.Worker(address, nthreads=threads) for _ in range(workers)]

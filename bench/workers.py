@@ -90,7 +90,7 @@ class ClockedPool:
 def search(
     target: Target, budget: int, seed: int, workers: int, *, judge: bool = True
 ) -> dict[str, Any]:
-    """One search with so many workers; the utilisation is that of the training."""
+    """One search with this number of workers; utilisation is that of the training phase."""
 
     def cost(task: Task) -> float:
         return target.cost(task.configuration, int(task.instance.argument), task.seed)

@@ -178,7 +178,7 @@ def _widths(assessment: Any, delta: float) -> dict[str, list[float]]:
 
 
 def chances(counts: Counts, delta: float) -> dict[str, float]:
-    """For each kind, how probable so many errors or more are at level δ."""
+    """For each kind, the probability of at least this many errors at level δ."""
     return {
         kind: float(binomtest(missed, made, delta, alternative="greater").pvalue)
         for kind, (made, missed) in counts.items()

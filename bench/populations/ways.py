@@ -256,7 +256,7 @@ def common_seeds(population: Population, rng: np.random.Generator, *, n: int) ->
 def seeds(
     population: Population, rng: np.random.Generator, *, size: int, runs: int
 ) -> Iterator[Look]:
-    """So many fixed instances, with new seeds."""
+    """A fixed number of instances, with new seeds."""
     members = np.linspace(0, population.costs.shape[1] - 1, size).astype(int)
     pair = best_two(population, rng)
     asked = {

@@ -10,7 +10,7 @@ from truecost.space.learning import SAMPLES, Learner
 from truecost.space.propose import Proposal, propose
 from truecost.space.space import Configuration, Space
 
-# Neighbours are proposed of so many of the best configurations.
+# How many of the best configurations have neighbours proposed.
 PARENTS = 5
 
 

@@ -61,7 +61,7 @@ class Statement(Assuming):
     method
         Of `truecost.stats.limits`.
     condition
-        What nobody has said of these runs and the statement needs; None where the log says all.
+        An assumption that the log does not confirm; None if it confirms all.
     assumptions
         What it needs to be true.
     same_seed

@@ -70,7 +70,7 @@ class Forecast:
         The share of simulated samples of that size in which it was shown; of the largest size tried
         where there is none.
     pilot
-        The number of instances that the forecast rests on.
+        The number of instances behind the forecast.
     observed, above
         The mean of the pilot's values, and what it has to exceed.
     """

@@ -66,7 +66,7 @@ class NestedComponents:
     seeds
         Between runs on an instance; NaN where no instance has two.
     groups
-        Families with two or more instances, which these rest on.
+        Families with two or more instances, which were used.
     """
 
     families: float
