@@ -26,6 +26,7 @@ from truecost.stats import (
     quantities,
     scanning,
 )
+from truecost.stats.designs import rejects
 from truecost.stats.sample import Design, Sample, Side
 
 FloatArray = NDArray[np.float64]
@@ -183,6 +184,27 @@ def test_constant_bets_cover_units_that_are_not_alike(delta: float) -> None:
     limits = constant.lower(rows[:50], weights, 1 / delta)
     for row, limit in zip(rows[:50], limits, strict=True):
         assert not constant.rejects(row[np.newaxis], weights, limit + 1e-9, 1 / delta)[0]
+
+
+@pytest.mark.parametrize("delta", [0.05, 0.2])
+def test_sampling_weights_are_covered(delta: float) -> None:
+    """Limits for another distribution than the sampled one would miss more often than δ, or those
+    that ignore the weights would not.
+    """
+    rng, tries, size = np.random.default_rng(18), 2000, 60
+    chances, sampling = np.array([0.05, 0.3, 0.9]), np.array([0.7, 0.25, 0.05])
+    question = np.array([0.2, 0.4, 0.4])
+    true, weights = float(question @ chances), question / sampling
+    missed = ignored = 0
+    for _ in range(tries):
+        kind = rng.choice(3, size, p=sampling)
+        values = (rng.random(size) < chances[kind]).astype(float)
+        design = Design(kind="weighted", weights=weights[kind])
+        # The upper limit of the cost: the lower one of 1 − cost.
+        missed += rejects(design, 1 - values, 1 - true, 1 / delta)
+        ignored += rejects(Design(kind="fixed"), 1 - values, 1 - true, 1 / delta)
+    assert_covers(missed, tries, delta, "weighted")
+    assert ignored > 5 * delta * tries / 2
 
 
 # ---- without replacement -------------------------------------------------------------------------

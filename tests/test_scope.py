@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from truecost.errors import InputError
-from truecost.judge.scope import rows_of, sampling_design, scope_of, units_of
+from truecost.judge.scope import check_weights, rows_of, sampling_design, scope_of, units_of
 from truecost.matrix import CostMatrix
+
+WEIGHTS = {f"i{k}": k / 2.5 for k in range(6)}
 
 
 def matrix(instances: int = 6, runs: int = 2, *, named: str = "i") -> CostMatrix:
@@ -32,6 +34,11 @@ def matrix(instances: int = 6, runs: int = 2, *, named: str = "i") -> CostMatrix
             "on this benchmark of 400 instances, with new seeds",
         ),
         ({"sampled": "seed"}, "on these 6 instances, with new seeds"),
+        ({"weights": WEIGHTS}, "on these 6 weighted instances, with new seeds"),
+        (
+            {"weights": WEIGHTS, "about": "new"},
+            "on new instances, with the given sampling weights",
+        ),
         ({"sampled": "fold"}, "on this data set"),
     ],
 )
@@ -49,6 +56,8 @@ def test_every_scope_has_its_phrase(asked: dict[str, object], phrase: str) -> No
         ({"mix": {"f": 0.7, "h": 0.3}}, "'h' has none"),
         ({"mix": {"f": 1.2, "g": -0.2}}, "sum to 1"),
         ({"sampled": "instance", "mix": {"f": 1.0}}, "only for statements about these families"),
+        ({"weights": WEIGHTS, "sampled": "family"}, "only where `sampled` and `about` are seed"),
+        ({"weights": WEIGHTS, "about": "these", "sampled": "instance"}, "got instance and these"),
         ({"population": 5}, "at least the 6 instances"),
         ({"sampled": "family", "population": 50}, "only for statements about these instances"),
     ],
@@ -105,3 +114,31 @@ def test_what_few_families_can_show() -> None:
     names = [str(k) for k in range(12)]
     runs = CostMatrix(np.zeros((1, 12)), ["a"], names, 0, 1, families=names)
     assert scope_of(runs, sampled="family").least_limit(0.05) == pytest.approx(0.22, abs=0.001)
+
+
+def test_weights_of_a_benchmark_weigh_instances_not_runs() -> None:
+    """An instance with more runs would count for more than its weight says."""
+    runs = matrix()
+    runs = runs.replace(costs=np.where(np.arange(2) < [[1]] * 5 + [[2]], runs.costs, np.nan))
+    scope = scope_of(runs, weights=WEIGHTS)
+    rows = rows_of(runs, scope)
+    weights = sampling_design(rows, scope).weights
+    assert weights is not None
+    by_instance = dict.fromkeys(WEIGHTS, 0.0)
+    for name, weight in zip(rows.families or (), weights, strict=True):
+        by_instance[name] += weight
+    total = sum(WEIGHTS.values())
+    assert by_instance == pytest.approx({name: w / total for name, w in WEIGHTS.items()})
+
+
+def test_sampling_weights_have_mean_one() -> None:
+    """Weights known up to a factor would be taken for probabilities, and limits be wrong."""
+    runs = matrix()
+    check_weights(runs, scope_of(runs, weights=WEIGHTS, about="new"))
+    factor = {name: 100 * weight + 50 for name, weight in WEIGHTS.items()}
+    check_weights(runs, scope_of(runs, weights=factor))
+    with pytest.raises(InputError, match=r"whose mean is 1; these average 150"):
+        check_weights(runs, scope_of(runs, weights=factor, about="new"))
+    few = scope_of(runs, weights=dict.fromkeys(list(WEIGHTS)[:5], 1.0))
+    with pytest.raises(InputError, match="1 of 6 have none: i5"):
+        check_weights(runs, few)

@@ -1,5 +1,6 @@
 """Statements about families, mixes, benchmarks, seeds and folds, as an assessment makes them."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -191,6 +192,41 @@ def test_seeds_are_units_on_one_instance() -> None:
     assert answer.certificate.scope == "on this instance, with new seeds"
     assert (answer.certificate.instances, answer.certificate.sampling_unit) == (100, "seed")
     assert answer.grade == "better"
+
+
+def test_weights_come_from_a_column_or_a_file(tmp_path: Path) -> None:
+    """A weight column would be ignored, or change statements that nobody asked it to change."""
+    rng, lines = np.random.default_rng(5), ["solver,instance,seed,cost,weight"]
+    for solver in ("a", "b"):
+        for k in range(40):
+            lines += [f"{solver},i{k},{s},{rng.random() * (k < 20):.3f},{k < 20:d}" for s in (1, 2)]
+    table, apart = tmp_path / "runs.csv", tmp_path / "weights.csv"
+    table.write_text("\n".join(lines))
+    apart.write_text("instance,weight\n" + "\n".join(f"i{k},{2 * (k < 20)}" for k in range(40)))
+    asked: dict[str, Any] = {"low": 0, "high": 1, "configuration": "a", "chosen": "before"}
+    plain = assess(table, **asked).certificate
+    weighted, filed, sampled = (
+        assess(table, **asked, **how).certificate
+        for how in (
+            {"weights": "column"},
+            {"weights": apart},
+            {"weights": apart, "about": "new"},
+        )
+    )
+    assert plain is not None
+    assert weighted is not None
+    assert filed is not None
+    assert sampled is not None
+    assert plain.estimate == pytest.approx(weighted.estimate / 2)
+    assert weighted.upper == filed.upper
+    assert weighted.scope == "on these 40 weighted instances, with new seeds"
+    assert sampled.scope == "on new instances, with the given sampling weights"
+    assert sampled.upper > weighted.estimate
+    assert "so that their mean is 1" in " ".join(sampled.assumptions)
+    page = report(table, **asked, weights="column")
+    assert any("weighted instances" in section.lead for section in page.sections)
+    with pytest.raises(InputError, match="column of `weights` in the table, and it has none"):
+        assess("kissat", weights="column")
 
 
 def test_folds_have_no_guarantee() -> None:

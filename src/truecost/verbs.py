@@ -16,7 +16,7 @@ from truecost.judge.refusal import RefusedError
 from truecost.judge.scope import About, Sampled
 from truecost.judge.statements import Certificate
 from truecost.matrix import CostMatrix
-from truecost.matrix.families import Weight
+from truecost.matrix.families import Weight, checked_weights, weights_in
 from truecost.matrix.identity import named_once
 from truecost.matrix.imported import Import
 from truecost.matrix.pairing import paired
@@ -47,6 +47,7 @@ def assess(
     about: About | None = None,
     population: int | None = None,
     mix: Mapping[str, Weight] | None = None,
+    weights: str | Path | Mapping[str, float] | None = None,
     margin: str | None = None,
     rng: Rng = None,
     **reading: Any,
@@ -85,6 +86,10 @@ def assess(
     mix
         For statements about these families: the weight of each, which sum to 1, or pairs (least,
         most) for statements that hold for every mix within them.
+    weights
+        The weight of each instance, by name; a csv file with them; or `"column"`, that of the
+        table. Statements are about these instances with new seeds; with `about="new"` they are
+        sampling weights, the probability in question over that of the sampling, with mean 1.
     margin
         How much more than the default is acceptable: `"5%"` of its cost, or an amount, `"0.1"`.
     rng
@@ -120,6 +125,7 @@ def assess(
         about=about,
         population=population,
         mix=mix,
+        weights=_weighed(weights, log),
         margin=margin,
     )
 
@@ -244,6 +250,21 @@ def compare(
         margin=margin,
         rng=rng,
     )
+
+
+def _weighed(
+    weights: str | Path | Mapping[str, float] | None, log: Import
+) -> dict[str, float] | None:
+    """The weights of instances, from wherever they are."""
+    if weights is None:
+        return None
+    if isinstance(weights, Mapping):
+        return checked_weights(weights, "the mapping")
+    if str(weights) != "column":
+        return weights_in(Path(weights))
+    if not log.weights:
+        raise InputError("Expected a column of `weights` in the table, and it has none.")
+    return dict(log.weights)
 
 
 def _log(runs: CostMatrix | Import, trajectory: Trajectory | None = None) -> Import:

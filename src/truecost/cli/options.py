@@ -188,6 +188,14 @@ Mix = Annotated[
         panel=ABOUT,
     ),
 ]
+Weights = Annotated[
+    str | None,
+    option(
+        "Weigh the instances: 'column' for that of the table, or a csv file with instance and "
+        "weight. Weights of a benchmark, with new seeds; sampling weights with --about new.",
+        panel=ABOUT,
+    ),
+]
 Margin = Annotated[
     str | None,
     option(
@@ -239,6 +247,7 @@ class Question:
     about: About = None
     population: Population = None
     mix: Mix = None
+    weights: Weights = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

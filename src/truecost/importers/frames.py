@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from truecost.errors import InputError
 from truecost.importers.record import Options, charge, matrix_of, status_of
 from truecost.matrix import longtable
+from truecost.matrix.families import WEIGHTS, checked_weights
 from truecost.matrix.imported import Import
 from truecost.runs import NO_STATUS, Status, Trajectory
 from truecost.stats.utility import Utility
@@ -45,6 +46,7 @@ GUESSES: Final[Mapping[str, tuple[str, ...]]] = {
     "low": ("low",),
     "high": ("high",),
     "family": ("family", "family_name", "class", "group"),
+    "weight": WEIGHTS,
 }  # fmt: skip
 # A word in the name of the only column that has one of these, where no whole name is known.
 WORDS: Final[Mapping[str, frozenset[str]]] = {
@@ -88,10 +90,6 @@ TRIAL_ROOM: Final = 4 << 30
 TRIAL_ROOM_PER_BYTE: Final = 50
 
 
-# Columns that weigh instances.
-WEIGHTS = ("weight", "weights", "instance_weight", "sampling_weight")
-
-
 def as_frame(source: Any) -> pl.DataFrame:
     """The table in a csv, tsv or parquet file, all text in the first two; or a data frame."""
     if not isinstance(source, Path):
@@ -113,12 +111,6 @@ def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import
     columns = guess(table.columns, options.columns)
     renamed = [f"{theirs} is the {ours}" for ours, theirs in columns.items() if theirs != ours]
     notes = [f"Columns: {', '.join(renamed)}."] if renamed else []
-    if weight := next((name for name in table.columns if name.lower() in WEIGHTS), None):
-        # Whether weights are those of a benchmark or of the sampling, nobody says.
-        notes.append(
-            f"The column {weight} is not used: every instance counts alike. For another mix of "
-            "families use `mix`."
-        )
     cutoff, utility = longtable.cutoff_of(table), _utility(table)
     if utility is not None and not (options.cutoff is None and options.par is None):
         raise InputError(
@@ -173,11 +165,16 @@ def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import
         )
         runs = runs.select("configuration", "instance")
     matrix, default = matrix_of(runs, charged), None
-    families = _families(table, matrix.instances, declared="family" in options.columns)
-    if isinstance(families, str):
-        notes.append(families)
-    elif families is not None:
-        matrix = matrix.replace(families=families)
+    families = _labels(table, "family", declared="family" in options.columns)
+    weights = _labels(table, "weight", declared="weight" in options.columns)
+    notes += [labels for labels in (families, weights) if isinstance(labels, str)]
+    if isinstance(families, dict):
+        matrix = matrix.replace(families=[families[name] for name in matrix.instances])
+    if isinstance(weights, dict):
+        # Whether weights are those of a benchmark or of the sampling, nobody says.
+        notes.append(
+            f"The column {columns['weight']} weighs instances only if asked to: `weights` column."
+        )
     called = [name for name in matrix.configurations if name.strip().lower() == NAMED_SO]
     if options.default is None and len(called) == 1:
         default = called[0]
@@ -189,6 +186,7 @@ def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import
         left_out=left_out,
         notes=(*notes, *charged.notes),
         columns=columns,
+        weights=checked_weights(weights, "its column") if isinstance(weights, dict) else {},
     )
 
 
@@ -209,20 +207,18 @@ def flipped(options: Options) -> Options:
     return replace(options, low=ends[0], high=ends[1])
 
 
-def _families(
-    table: pl.DataFrame, instances: Sequence[str], *, declared: bool
-) -> tuple[str, ...] | str | None:
-    """The family of each instance, or a note why the column that looked like it is none."""
-    if "family" not in table.columns:
+def _labels(table: pl.DataFrame, what: str, *, declared: bool) -> dict[str, str] | str | None:
+    """The family or weight of each instance, or a note why the column that looked like it is none."""
+    if what not in table.columns:
         return None
-    pairs = table.select(pl.col("instance", "family").cast(pl.String)).unique()
+    pairs = table.select(pl.col("instance", what).cast(pl.String)).unique()
     labels = dict(pairs.iter_rows())
     if pairs.height > len(labels) or None in labels.values() or "" in labels.values():
-        problem = "some instances have several families there, or none"
+        problem = "some instances have several there, or none"
         if declared:
-            raise InputError(f"expected one family for every instance: {problem}.")
-        return f"The column of families was passed over: {problem}."
-    return tuple(labels[name] for name in instances)
+            raise InputError(f"expected one {what} for every instance: {problem}.")
+        return f"The column of the {what} was passed over: {problem}."
+    return labels
 
 
 def plain_name(name: str) -> str:

@@ -36,8 +36,9 @@ def assess(
         else Import(kind="matrix", matrix=runs, trajectory=trajectory or _UNKNOWN)
     )
     asked["fresh"] = None if asked.get("fresh") is None else tuple(asked["fresh"])
-    if asked.get("mix") is not None:
-        asked["mix"] = tuple(dict(asked["mix"]).items())
+    for name in ("mix", "weights"):
+        if asked.get(name) is not None:
+            asked[name] = tuple(dict(asked[name]).items())
     if isinstance(test, Import) and test.trajectory.watched is not None:
         # A journal of `validate`: what it has of training is a copy, and looking at it meanwhile
         # has its price.

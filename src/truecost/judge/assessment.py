@@ -19,7 +19,14 @@ from truecost.judge.parts import AUDITED as AUDITED
 from truecost.judge.parts import Part as Part
 from truecost.judge.question import Primary, Question, Stream
 from truecost.judge.refusal import Refusal
-from truecost.judge.scope import Scope, fresh_instances, rows_of, scope_of, units_of
+from truecost.judge.scope import (
+    Scope,
+    check_weights,
+    fresh_instances,
+    rows_of,
+    scope_of,
+    units_of,
+)
 from truecost.judge.statements import (
     Certificate,
     Comparison,
@@ -85,6 +92,7 @@ class Assessment(Spoken):
         if self.question.chosen == "before":
             fixed_before(self.matrix, self.question.configuration)
         _ = self._test_rows  # which says what is missing
+        check_weights(self.log.matrix if self.test is None else self.test, self.scope)
 
     @cached_property
     def scope(self) -> Scope:
@@ -97,6 +105,7 @@ class Assessment(Spoken):
             about=question.about,
             population=question.population,
             mix=None if question.mix is None else dict(question.mix),
+            weights=None if question.weights is None else dict(question.weights),
         )
 
     @cached_property
@@ -199,6 +208,7 @@ class Assessment(Spoken):
         tuned = self.adaptive and self.incumbent != self.trajectory.default
         # Splits of instances say nothing about new seeds on these same ones, nor about another mix.
         fixed = self.scope.about == "these" and self.scope.unit == "instance"
+        fixed = fixed or self.scope.reweighted
         return optimism_of(
             self.costs,
             self.place,

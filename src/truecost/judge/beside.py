@@ -135,8 +135,8 @@ class Beside:
             return Refusal("the number of runs depended on observed costs")
         if len(self.assessment.own_evidence.plans) > 1:
             return Refusal("the plan was extended, perhaps after a look, and these sets take one")
-        if self.assessment.scope.about == "these":
-            return Refusal("sets for a whole list are about new instances")
+        if self.assessment.scope.about == "these" or self.assessment.scope.weights:
+            return Refusal("sets for a whole list are about new instances like these")
         return whole_list(
             self.assessment.matrix,
             self.assessment.default,
@@ -175,7 +175,8 @@ class Beside:
         certificate, evidence = self.assessment.certificate, self.assessment.evidence
         if certificate is None or evidence is None or evidence.at_all_times:
             return None
-        if self.assessment.scope.about == "these" and self.assessment.scope.population != 1:
+        scope = self.assessment.scope
+        if scope.weights or (scope.about == "these" and scope.population != 1):
             return None  # other instances cannot appear there
         return forecast.width(
             certificate.estimate,

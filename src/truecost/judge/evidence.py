@@ -82,9 +82,7 @@ NO_FOLDS = (
     "folds of one data set share training data, so nothing is guaranteed; results on other data "
     "sets, or of each row of a test set, would allow it"
 )
-ONE_LOOK_ONLY = (
-    "statements about these instances take one look, at a number of runs that was fixed beforehand"
-)
+ONE_LOOK_ONLY = "statements about these instances, or with weights, take one look, at a number of runs that was fixed beforehand"
 NO_PART = "these instances are all there are: none can be kept to choose by; say how it was chosen"
 # The part of the instances that chooses, for on-part: more is left to judge by than with halves,
 # and the choice hardly suffers (`python -m bench.shares`).
@@ -172,10 +170,10 @@ def gather_evidence(
     evidence = _gathered(matrix, name, question, trajectory, test, scope, tested)
     if isinstance(evidence, Refusal):
         return evidence
-    if evidence.at_all_times and scope.about == "these" and scope.units > 1:
-        single = scope.sampled == "seed" and scope.population == 1
-        if not single:
-            return Refusal(ONE_LOOK_ONLY)
+    fixed = scope.about == "these" and scope.units > 1
+    single = scope.sampled == "seed" and scope.population == 1
+    if evidence.at_all_times and ((fixed and not single) or scope.weights):
+        return Refusal(ONE_LOOK_ONLY)
     return evidence._replace(scope=scope)
 
 

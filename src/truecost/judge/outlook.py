@@ -106,7 +106,7 @@ def outlook_of(assessment: "Assessment") -> Outlook:
     if comparison is not None and comparison.instances and comparison.grade == "open":
         names = [comparison.configuration, comparison.default]
         pair = assessment.compared.select(configurations=names)
-        if selected == "tuned" and assessment.scope.about == "new":
+        if selected == "tuned" and assessment.scope.about == "new" and not assessment.scope.weights:
             seed = _seed(assessment)
             assumed = assumed_effects(pair, assessment.primary, delta=delta, seed=seed)
     return Outlook(
@@ -279,7 +279,7 @@ def _reach(assessment: "Assessment") -> tuple[Reach, ...]:
     if comparison is None or comparison.instances < FEWEST or selected == "tuned":
         return ()
     # New instances say nothing about these; a list of families has no halves.
-    if scope.about == "these" or (selected == "from a list" and not scope.usual):
+    if scope.about == "these" or scope.weights or (selected == "from a list" and not scope.usual):
         return ()
     undecided: list[Primary] = []
     if assessment.wins is None or assessment.wins.grade == "open":

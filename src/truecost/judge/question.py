@@ -65,6 +65,8 @@ class Question:
         For statements about these instances: how many there are, those without runs included.
     mix
         For statements about these families: the weight of each, or its range, in pairs.
+    weights
+        The weight of each instance, in pairs: of a benchmark, or with `about` new sampling weights.
     margin
         How much more than the default is acceptable, "5%" or "0.1", fixed before looking.
     """
@@ -84,6 +86,7 @@ class Question:
     about: About | None = None
     population: int | None = None
     mix: tuple[tuple[str, Weight], ...] | None = None
+    weights: tuple[tuple[str, float], ...] | None = None
     margin: str | None = None
 
     def __post_init__(self) -> None:

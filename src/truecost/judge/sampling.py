@@ -222,6 +222,12 @@ def sample_of(
     else:
         drawn = _order(runs, evidence.scope, order)
         runs = runs.select(instances=[runs.instances[i] for i in drawn])
+    if evidence.scope.sampled == "seed":
+        # Seeds that not all of them ran would shift the weights of their instances.
+        both = (runs.counts() > 0).all(axis=0)
+        runs = runs.select(instances=np.array(runs.instances, dtype=object)[both])
+        if len(set(runs.families or ())) < (evidence.scope.population or 0):
+            return Refusal("some of these instances have no runs with the same number")
     timed = are_times(evidence.runs)
     sample = read_sample(runs, timed=timed, design=sampling_design(runs, evidence.scope))
     ends = np.isin(evidence.runs.costs, (runs.low, runs.high)) | np.isnan(evidence.runs.costs)

@@ -7,12 +7,19 @@
 | family | these | on these families in a given mix, or in every mix within ranges | STaR-Bets over label draws |
 | instance | these | on this benchmark of N instances, with new seeds | constant bets |
 | seed | these | on these instances, with new seeds | constant bets; on one instance as for instances |
+| seed, weights | these | on these weighted instances, with new seeds | constant bets |
+| instance, weights | new | on new instances, with the given sampling weights | constant bets |
 | fold | – | nothing is guaranteed | corrected resampled t, approximate |
 
-Anything else is refused. The unit is fixed before looking, by the user or by what the log says: one
-instance with several runs has seeds for units, and instances that are called folds are folds.
+Anything else is refused. Weights of instances are those of a benchmark, unless statements are asked
+to be about new instances: then an instance was drawn with a probability that differs from that of
+the distribution in question, and its weight is the ratio of the two, whose mean is 1.
+
+The unit is fixed before looking, by the user or by what the log says: one instance with several runs
+has seeds for units, and instances that are called folds are folds.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +31,7 @@ from numpy.typing import NDArray
 
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
-from truecost.matrix.families import Weight
+from truecost.matrix.families import Weight, weights_of
 from truecost.matrix.identity import unknown_to
 from truecost.stats.assumptions import SAMPLED
 from truecost.stats.grouping import codes_of
@@ -32,6 +39,7 @@ from truecost.stats.sample import Design
 
 Sampled = Literal["instance", "family", "seed", "fold"]
 About = Literal["new", "these"]
+FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 # What is meant where only one of the two is said.
@@ -42,6 +50,10 @@ USUAL: Final[dict[str, About]] = {
     "fold": "these",
 }
 ALLOWED: Final = (*USUAL.items(), ("family", "these"), ("instance", "these"))
+# Of a benchmark, and of how instances were sampled.
+WEIGHTED: Final = (("seed", "these"), ("instance", "new"))
+# By how many standard errors the mean of sampling weights may differ from 1.
+FAR: Final = 5
 # How cross-validation folds are called.
 FOLD: Final = re.compile(r"(?:^|[/_\-. ])(?:cv|folds?|splits?|repeats?)[-_ ]?\d+$", re.IGNORECASE)
 # Of a mix, how many families a sentence names.
@@ -67,6 +79,8 @@ class Scope:
         The weight of each family, in order; empty without a mix.
     ranges
         The least and the largest weight of each, where statements hold for every mix within them.
+    weights
+        The weight of each instance, in pairs; empty without weights.
     declared
         Whether somebody said so; else the log, or nobody.
     """
@@ -77,12 +91,18 @@ class Scope:
     population: int | None = None
     mix: tuple[tuple[str, float], ...] = ()
     ranges: tuple[tuple[float, float], ...] = ()
+    weights: tuple[tuple[str, float], ...] = ()
     declared: bool = False
 
     @property
     def usual(self) -> bool:
         """Whether it is about new instances like these."""
-        return (self.sampled, self.about) == ("instance", "new")
+        return (self.sampled, self.about) == ("instance", "new") and not self.weights
+
+    @property
+    def reweighted(self) -> bool:
+        """Whether statements weigh instances otherwise than plain means do."""
+        return bool(self.mix or self.weights)
 
     @property
     def phrase(self) -> str:
@@ -102,12 +122,14 @@ class Scope:
             shares = [f"{100 * weight:.3g} % are {name}" for name, weight in self.mix]
             return f"on these families, if {_listed(shares)}"
         if self.sampled == "seed":
-            one = self.population == 1
-            return f"on {'this instance' if one else f'these {self.population} instances'}, with new seeds"
+            these = f"these {self.population} {'weighted ' if self.weights else ''}instances"
+            return f"on {'this instance' if self.population == 1 else these}, with new seeds"
         if self.sampled == "fold":
             return "on this data set"
         if self.about == "these":
             return f"on this benchmark of {self.population:,} instances, with new seeds"
+        if self.weights:
+            return "on new instances, with the given sampling weights"
         return "on new instances like these"
 
     @property
@@ -167,11 +189,14 @@ def scope_of(
     about: About | None = None,
     population: int | None = None,
     mix: Mapping[str, Weight] | None = None,
+    weights: Mapping[str, float] | None = None,
 ) -> Scope:
     """What statements about these runs are about, or what is wrong with what was asked for."""
-    declared = any(given is not None for given in (sampled, about, population, mix))
+    declared = any(given is not None for given in (sampled, about, population, mix, weights))
     if sampled is None:
         sampled = "family" if mix is not None else _sampled_by(matrix, about)
+        if weights is not None:
+            sampled = "instance" if about == "new" else "seed"
     if about is None:
         these = mix is not None or population is not None
         about = "these" if these else USUAL.get(sampled, "new")
@@ -182,6 +207,12 @@ def scope_of(
         )
     if mix is not None and (sampled, about) != ("family", "these"):
         raise InputError("Expected a `mix` only for statements about these families.")
+    if weights is not None and (sampled, about) not in WEIGHTED:
+        choices = " or ".join(f"{one} and {two}" for one, two in WEIGHTED)
+        raise InputError(
+            f"Expected `weights` only where `sampled` and `about` are {choices}; got {sampled} and "
+            f"{about}."
+        )
     if population is not None and (sampled, about) != ("instance", "these"):
         raise InputError("Expected a `population` only for statements about these instances.")
     if sampled == "family" and matrix.families is None:
@@ -192,7 +223,7 @@ def scope_of(
             f"Expected a `population` of at least the {instances} instances that have runs, got "
             f"{population}."
         )
-    weights, ranges = _mix_of(matrix, mix) if (sampled, about) == ("family", "these") else ((), ())
+    shares, ranges = _mix_of(matrix, mix) if (sampled, about) == ("family", "these") else ((), ())
     families = len(set(matrix.families or ()))
     new_families = sampled == "family" and about == "new"
     fixed = sampled == "seed" or (sampled, about) == ("instance", "these")
@@ -201,8 +232,9 @@ def scope_of(
         about=about,
         units=families if new_families else _rows(matrix) if sampled == "seed" else instances,
         population=(population or instances) if fixed else None,
-        mix=weights,
+        mix=shares,
         ranges=ranges,
+        weights=tuple((weights or {}).items()),
         declared=declared,
     )
 
@@ -265,15 +297,42 @@ def sampling_design(rows: CostMatrix, scope: Scope) -> Design:
         return Design(unit=scope.sampled)
     if (scope.sampled, scope.about) == ("family", "new"):
         return Design(unit="family", groups=codes_of(rows.families or ()))
+    if scope.about == "new":
+        return Design(kind="weighted", weights=_weights(rows.instances, scope))
     if scope.sampled == "family":
         places = {name: place for place, (name, _) in enumerate(scope.mix)}
         strata = np.array([places[name] for name in rows.families or ()], dtype=np.int64)
         return Design(kind="mix", strata=strata, mix=np.array([w for _, w in scope.mix]))
     if scope.sampled == "seed":
         owners = codes_of(rows.families or ())
-        weights = 1 / np.bincount(owners)[owners]
+        weights = _weights(rows.families or (), scope) / np.bincount(owners)[owners]
         return Design(kind="fixed", unit="seed", weights=weights / weights.sum())
     return Design(kind="fixed", population=scope.population)
+
+
+def _weights(names: Sequence[str], scope: Scope) -> FloatArray:
+    """The weight of each instance, all alike where none are given."""
+    return np.array(weights_of(names, dict(scope.weights)) if scope.weights else [1.0] * len(names))
+
+
+def check_weights(runs: CostMatrix, scope: Scope) -> None:
+    """Refuse weights that instances lack, and sampling weights whose mean cannot be 1: those that
+    are known up to a factor give no guarantee, since the factor is estimated from the same sample.
+    """
+    if not scope.weights:
+        return
+    weights = _weights(runs.instances, scope)
+    if scope.about == "these":
+        if not weights.any():
+            raise InputError("Expected `weights` above 0 for some of the instances, got none.")
+        return
+    error = float(weights.std()) / math.sqrt(weights.size)
+    if abs(weights.mean() - 1) > FAR * error + ROUNDING:
+        raise InputError(
+            "Expected sampling `weights` to be the probability of an instance in question over "
+            "that with which it was sampled, whose mean is 1; these average "
+            f"{weights.mean():.4g}. Divide them by their true mean, not by that of this sample."
+        )
 
 
 def sampled_assumptions(scope: Scope) -> tuple[str, ...]:
@@ -286,6 +345,8 @@ def sampled_assumptions(scope: Scope) -> tuple[str, ...]:
         )
     if scope.sampled == "seed":
         return SAMPLED["independent" if scope.population == 1 else "fixed", "seed"]
+    if scope.weights:
+        return SAMPLED["weighted", "instance"]
     return SAMPLED["fixed" if scope.about == "these" else "independent", "instance"]
 
 

@@ -1,4 +1,4 @@
-"""Which family an instance belongs to: from a mapping, its folder, or its name.
+"""Which family an instance belongs to: from a mapping, its folder, or its name; and its weight.
 
 Names are matched by the end of their path, so that a mapping that knows `a.cnf` fits instances
 called `sat/crypto/a.cnf`. A folder that all instances share is no grouping.
@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
 from truecost.errors import InputError
 
@@ -18,8 +19,11 @@ FOLDER = "folder"
 FAMILY = "family"
 # What the column of families is called, by those who have one.
 COLUMNS = ("family", "families", "family_name", "class", "group")
+# And what the weights of instances are called.
+WEIGHTS = ("weight", "weights", "instance_weight", "sampling_weight")
 # Of the instances without a family, how many a message names.
 NAMED = 3
+Label = TypeVar("Label", str, float)
 LARGEST = 100_000_000
 
 
@@ -37,12 +41,12 @@ def families_of(
         that instances lie in; or a regular expression, whose first group (or match) is the family.
     """
     if isinstance(families, Mapping):
-        return _matched(instances, families, "the mapping")
+        return _matched(instances, families, "the mapping", "family")
     if str(families) == FOLDER:
         return by_folder(instances)
     path = Path(families)
     if isinstance(families, Path) or path.is_file():
-        return _matched(instances, _read(path), str(path))
+        return _matched(instances, _read(path, COLUMNS, "family"), str(path), "family")
     try:
         pattern = re.compile(str(families))
     except re.error as error:
@@ -55,7 +59,7 @@ def families_of(
         (match[1] if pattern.groups else match[0]) if match is not None else None
         for match in matches
     ]
-    return _whole(instances, labels, f"the pattern {str(families)!r:.60}")
+    return _whole(instances, labels, f"the pattern {str(families)!r:.60}", "family")
 
 
 def by_folder(instances: Sequence[str]) -> tuple[str, ...]:
@@ -69,7 +73,7 @@ def by_folder(instances: Sequence[str]) -> tuple[str, ...]:
     labels = [parts[shared] if len(parts) > shared else None for parts in folders]
     if len(set(labels)) < 2:
         raise InputError("Expected instances in several folders, and all share one.")
-    return _whole(instances, labels, "its folder")
+    return _whole(instances, labels, "its folder", "family")
 
 
 def candidates(
@@ -123,6 +127,31 @@ def mix_of(text: str) -> dict[str, Weight]:
     return mix
 
 
+def weights_in(path: Path) -> dict[str, float]:
+    """The weight of each instance in a csv file: a column of weights, and one of names."""
+    return checked_weights(_read(path, WEIGHTS, "weight"), str(path))
+
+
+def checked_weights(weights: Mapping[str, str | float], source: str) -> dict[str, float]:
+    """Weights as numbers, none of them below 0, and not all of them 0."""
+    numbers = {
+        name: float(weight) if _is_number(str(weight)) else -1.0 for name, weight in weights.items()
+    }
+    if wrong := [name for name, weight in numbers.items() if weight < 0]:
+        raise InputError(
+            f"Expected a weight of 0 or more for {wrong[0]!r} in {source}, got "
+            f"{weights[wrong[0]]!r:.40}."
+        )
+    if not any(numbers.values()):
+        raise InputError(f"Expected a weight above 0 in {source}, got none.")
+    return numbers
+
+
+def weights_of(instances: Sequence[str], weights: Mapping[str, float]) -> tuple[float, ...]:
+    """The weight of each instance, by the end of its path as for families."""
+    return _matched(instances, weights, "the weights", "weight")
+
+
 def _weight(text: str) -> tuple[float, ...]:
     """One number, or the two of a range; none where it is neither."""
     parts = text.split("..")
@@ -151,51 +180,57 @@ def _rows(path: Path) -> list[list[str]]:
     return rows
 
 
-def _read(path: Path) -> dict[str, str]:
-    """The mapping in a csv file: a column of families, and one of names before it, or the first."""
+def _read(path: Path, columns: Sequence[str], what: str) -> dict[str, str]:
+    """The mapping in a csv file: a column of labels, and one of instances, or the first."""
     rows = _rows(path)
     head = [cell.strip().lower() for cell in rows[0]]
-    label = next((head.index(name) for name in COLUMNS if name in head), None)
+    label = next((head.index(name) for name in columns if name in head), None)
     name = 0 if label != 0 else 1
+    if label is not None and "instance" in head:
+        name = head.index("instance")
     body = rows if label is None else rows[1:]
     mapping: dict[str, str] = {}
     for row in body:
-        key, family = row[name].strip(), row[1 if label is None else label].strip()
-        if mapping.setdefault(key, family) != family:
-            raise InputError(f"{path}: expected one family for {key!r}, got several.")
+        key, value = row[name].strip(), row[1 if label is None else label].strip()
+        if mapping.setdefault(key, value) != value:
+            raise InputError(f"{path}: expected one {what} for {key!r}, got several.")
     return mapping
 
 
-def _matched(instances: Sequence[str], mapping: Mapping[str, str], source: str) -> tuple[str, ...]:
-    """The family of each instance by the longest end of its path that the mapping knows, or that
+def _matched(
+    instances: Sequence[str], mapping: Mapping[str, Label], source: str, what: str
+) -> tuple[Label, ...]:
+    """The label of each instance by the longest end of its path that the mapping knows, or that
     is the end of a path the mapping knows.
     """
-    ends: dict[str, set[str]] = {}
-    for name, family in mapping.items():
+    ends: dict[str, set[Label]] = {}
+    for name, value in mapping.items():
         parts = PurePosixPath(name).parts
         for start in range(len(parts)):
-            ends.setdefault("/".join(parts[start:]), set()).add(family)
-    labels: list[str | None] = []
+            ends.setdefault("/".join(parts[start:]), set()).add(value)
+    labels: list[Label | None] = []
     for instance in instances:
         parts = PurePosixPath(instance).parts
         known = (ends.get("/".join(parts[start:]), set()) for start in range(len(parts)))
         options = {instance: mapping[instance]} if instance in mapping else {}
-        owners = set(options.values()) or next((family for family in known if family), set())
+        owners = set(options.values()) or next((values for values in known if values), set())
         if len(owners) > 1:
             raise InputError(
-                f"Expected one family for {instance!r} in {source}, got "
-                f"{', '.join(sorted(owners))}."
+                f"Expected one {what} for {instance!r} in {source}, got "
+                f"{', '.join(sorted(map(str, owners)))}."
             )
         labels.append(next(iter(owners), None))
-    return _whole(instances, labels, source)
+    return _whole(instances, labels, source, what)
 
 
-def _whole(instances: Sequence[str], labels: Sequence[str | None], source: str) -> tuple[str, ...]:
-    missing = [name for name, label in zip(instances, labels, strict=True) if not label]
-    if missing:
+def _whole(
+    instances: Sequence[str], labels: Sequence[Label | None], source: str, what: str
+) -> tuple[Label, ...]:
+    pairs = list(zip(instances, labels, strict=True))
+    if missing := [name for name, label in pairs if label is None or label == ""]:
         more = ", …" if len(missing) > NAMED else ""
         raise InputError(
-            f"Expected a family for every instance from {source}; {len(missing):,} of "
+            f"Expected a {what} for every instance from {source}; {len(missing):,} of "
             f"{len(instances):,} have none: {', '.join(missing[:NAMED])}{more}."
         )
-    return tuple(str(label) for label in labels)
+    return tuple(label for label in labels if label is not None)

@@ -39,6 +39,8 @@ class Import:
         What was assumed or changed on the way, in sentences.
     columns
         For tables: which column was taken for what.
+    weights
+        The weight of each instance, where a table has a column of them; used if asked for.
     obstacle
         Why what was run cannot be run again from the log alone; None where it can, or where nobody
         knows.
@@ -58,6 +60,7 @@ class Import:
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
     obstacle: str | None = None
 
     @property

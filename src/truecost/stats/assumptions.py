@@ -10,6 +10,10 @@ WITHIN_FAMILIES: Final = (
 )
 MIXED: Final = "the instances of each family are independent draws from it"
 THESE: Final = "the instances are these and no others; only seeds are drawn"
+WEIGHTED: Final = (
+    "each weight is the probability of the instance in question over that with which it was "
+    "sampled, so that their mean is 1"
+)
 PART: Final = "which instances of the benchmark were run was drawn at random"
 REALISED: Final = "every instance of the benchmark is run once, with the seed that it has here"
 SEEDS: Final = "seeds are independent"
@@ -31,6 +35,7 @@ SAMPLED: Final = {
     ("fixed", "instance"): (THESE, PART),
     ("fixed", "seed"): (THESE,),
     ("without replacement", "instance"): (PART, REALISED),
+    ("weighted", "instance"): (INSTANCES, WEIGHTED),
 }
 
 # The number of units and the order in which they are bet on.

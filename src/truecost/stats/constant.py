@@ -12,6 +12,9 @@ falls in m, and its inversion is a limit.
 
 * A mix of families with weights w_f: y_i = a_i·x_i with a_i = n·w_f/n_f.
 * These N instances, expected over seeds: y_i = x_i, the mean of an instance's runs.
+* Sampling weights w_i ≥ 0 whose mean is known to be 1: y_i = w_i·x_i are independent with one mean,
+  that of x in the distribution in question. They need no upper end, but bets must not look at the
+  weights of the sample, which are random here.
 
 An upper limit of numbers in [0, 1] is 1 minus the lower one of 1 − x.
 """
@@ -27,14 +30,28 @@ PIECES = 5
 """How many bets share the capital: for variances from the largest possible down, each a quarter of the one before."""
 
 
+TOP = 8.0
+"""What random weights are taken to be at most, to choose bets by: a larger one breaks nothing."""
+MORE = 9
+"""With random weights, how many bets share the capital: their variances may be very different."""
+
+
 @compiled
-def bets_for(units, target, top):
+def bets_for(units, target, top, pieces=PIECES):
     """The mixture's bets, before they are capped: √(2·ln(K/δ)/(n·v_k)), v_k = (top/2)²/4^k."""
-    bets = np.empty(PIECES)
-    for k in range(PIECES):
+    bets = np.empty(pieces)
+    for k in range(pieces):
         variance = top**2 / 4 / 4.0**k
-        bets[k] = math.sqrt(2 * math.log(PIECES * target) / (units * variance))
+        bets[k] = math.sqrt(2 * math.log(pieces * target) / (units * variance))
     return bets
+
+
+@compiled
+def _bets(scale, target, top):
+    """Bets by the largest of fixed weights; by `top`, where that is given, for random ones."""
+    if top > 0:
+        return bets_for(scale.size, target, top, MORE)
+    return bets_for(scale.size, target, scale.max(), PIECES)
 
 
 @compiled
@@ -57,7 +74,7 @@ def log_capital(y, mean, bets):
 
 
 @compiled
-def lower(rows, weights, target):
+def lower(rows, weights, target, top=0.0):
     """The lower limit of the weighted mean of the units' means, for each row.
 
     Parameters
@@ -65,13 +82,16 @@ def lower(rows, weights, target):
     rows
         Numbers in [0, 1], (k, n).
     weights
-        Of each unit, (n,); they sum to 1 and were fixed without looking at the numbers.
+        Of each unit, (n,); they sum to 1 and were fixed without looking at the numbers. Random
+        ones, over n, have a sum whose mean is 1.
     target
         1/δ.
+    top
+        For random weights: what bets take for the largest.
     """
     limits, units = np.zeros(rows.shape[0]), rows.shape[1]
     scale = weights * units
-    bets = bets_for(units, target, scale.max())
+    bets = _bets(scale, target, top)
     needed = math.log(target)
     for i in range(rows.shape[0]):
         y = scale * rows[i]
@@ -87,11 +107,11 @@ def lower(rows, weights, target):
 
 
 @compiled
-def rejects(rows, weights, mean, target):
+def rejects(rows, weights, mean, target, top=0.0):
     """Whether the test at one mean rejects, for each row: exactly where `lower` exceeds it."""
     rejected, units = np.zeros(rows.shape[0], np.bool_), rows.shape[1]
     scale = weights * units
-    bets = bets_for(units, target, scale.max())
+    bets = _bets(scale, target, top)
     for i in range(rows.shape[0]):
         rejected[i] = log_capital(scale * rows[i], mean, bets) >= math.log(target)
     return rejected

@@ -30,6 +30,7 @@ COARSE = 4
 METHODS = {
     "mix": "star-bets over label draws",
     "fixed": "constant bets",
+    "weighted": "constant bets",
     "without replacement": "star-bets without replacement",
 }
 
@@ -87,7 +88,7 @@ def observed(numbers: Numbers, design: Design) -> float:
 def weights_of(design: Design) -> FloatArray | None:
     """The weight of each row in what is estimated; None where all are the same."""
     if design.strata is None or design.mix is None:
-        return design.weights
+        return None if design.weights is None else design.weights / design.weights.sum()
     counts = np.bincount(design.strata, minlength=design.mix.size)
     return np.asarray(design.mix[design.strata] / counts[design.strata])
 
@@ -99,8 +100,9 @@ def rejects(
     if design.kind == "mix":
         arranged, starts, labels = _labelled(design, values, target)
         return bool(mixing.rejects(arranged, starts, labels, mean, target))
-    if design.kind == "fixed":
-        return bool(constant.rejects(values[np.newaxis], _even(design, values), mean, target)[0])
+    if design.kind in ("fixed", "weighted"):
+        weights, top = _scaled(design, values)
+        return bool(constant.rejects(values[np.newaxis], weights, mean, target, top)[0])
     population = float(_population(design, values))
     return bool(finite.rejects(values[np.newaxis], mean, population, target, balanced)[0])
 
@@ -108,8 +110,9 @@ def rejects(
 def _lower(design: Design, values: FloatArray, target: float, balanced: bool) -> float:
     if design.kind == "mix":
         return float(mixing.lower(*_labelled(design, values, target), target))
-    if design.kind == "fixed":
-        return float(constant.lower(values[np.newaxis], _even(design, values), target)[0])
+    if design.kind in ("fixed", "weighted"):
+        weights, top = _scaled(design, values)
+        return float(constant.lower(values[np.newaxis], weights, target, top)[0])
     population = float(_population(design, values))
     return float(finite.lower(values[np.newaxis], population, target, balanced)[0])
 
@@ -144,8 +147,13 @@ def _labels(counts: tuple[int, ...], mix: tuple[float, ...], target: float) -> I
     return mixing.labels_for(np.array(counts), np.array(mix), target, rng)
 
 
-def _even(design: Design, values: FloatArray) -> FloatArray:
-    return np.full(values.size, 1 / values.size) if design.weights is None else design.weights
+def _scaled(design: Design, values: FloatArray) -> tuple[FloatArray, float]:
+    """The weight of each unit over their number, and what bets take for the largest weight."""
+    if design.weights is None:
+        return np.full(values.size, 1 / values.size), 0.0
+    if design.kind == "weighted":
+        return design.weights / values.size, constant.TOP
+    return design.weights, 0.0
 
 
 def _population(design: Design, values: FloatArray) -> int:

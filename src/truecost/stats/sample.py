@@ -140,7 +140,8 @@ class Design:
         "independent": each unit was drawn from one distribution. "mix": drawn within strata, for
         another mix of them. "fixed": units are not alike, and what is random is their seeds, or
         which of a benchmark were run, too. "without replacement": drawn from a finite population,
-        whose results are fixed numbers.
+        whose results are fixed numbers. "weighted": drawn from another distribution than the one
+        in question.
     unit
         What was drawn: "instance", "family" or "seed".
     groups
@@ -149,12 +150,13 @@ class Design:
     strata, mix
         For a mix: the stratum of each row, and the weight of each stratum; they sum to 1.
     weights
-        For fixed units: the weight of each row; they sum to 1. None: all the same.
+        For fixed units: the weight of each row; they sum to 1. None: all the same. For weighted
+        ones: the probability in question over that of the draw, whose mean is 1.
     population
         Without replacement: how many units there are to draw from.
     """
 
-    kind: Literal["independent", "mix", "fixed", "without replacement"] = "independent"
+    kind: Literal["independent", "mix", "fixed", "without replacement", "weighted"] = "independent"
     unit: str = "instance"
     groups: IntArray | None = None
     strata: IntArray | None = None
@@ -172,7 +174,7 @@ class Design:
             self,
             groups=groups,
             strata=None if self.strata is None else self.strata[rows],
-            weights=None if weights is None else weights / weights.sum(),
+            weights=weights if self.kind != "fixed" or weights is None else weights / weights.sum(),
         )
 
     def shuffled(self, order: IntArray) -> "Design":

@@ -1,7 +1,7 @@
 """Wide tables: a column for each solver and a row for each instance, as SAT Competitions publish
 them, or a row for each solver and a column for each instance.
 
-Columns of text are left out, but for the families of the instances. Which side the instances are on
+Columns of text are left out, but for families; a column called weight weighs instances. Which side the instances are on
 follows from the name of the column of names, else from names that look like files, else from the
 sizes: there are more instances than solvers, as a rule.
 """
@@ -19,6 +19,7 @@ from truecost.importers import frames
 from truecost.importers.record import Options
 from truecost.importers.registry import Candidate, Importer
 from truecost.matrix import longtable
+from truecost.matrix.families import WEIGHTS
 from truecost.matrix.imported import Import
 
 # What the column of names is called, beyond the names a long table has for it.
@@ -74,7 +75,8 @@ def _numeric(table: pl.DataFrame) -> set[str]:
 
 def _costs(table: pl.DataFrame, key: str) -> list[str]:
     """The columns of costs: of numbers, without names and numbers of the rows."""
-    numeric = _numeric(table) - {key}
+    weights = {name for name in table.columns if frames.plain_name(name) in WEIGHTS}
+    numeric = _numeric(table) - {key} - weights
     return [name for name in table.columns if name in numeric and not _is_counter(table[name])]
 
 
@@ -102,8 +104,9 @@ def _key(table: pl.DataFrame) -> str | None:
 
 def _read(source: Any, options: Options) -> Import:
     table = frames.as_frame(source)
-    given = {ours: theirs for ours, theirs in options.columns.items() if ours != "family"}
-    family = frames.guesses(table.columns, options.columns).get("family")
+    labels = ("family", "weight")
+    given = {ours: theirs for ours, theirs in options.columns.items() if ours not in labels}
+    known = frames.guesses(table.columns, options.columns)
     key = next(iter(given.values()), None) or _key(table)
     if key is None or not table.height:
         raise InputError(
@@ -118,9 +121,12 @@ def _read(source: Any, options: Options) -> Import:
     if table[key].n_unique() != table.height:
         raise InputError(f"expected different names in the column {key!r}, got one twice.")
     by_row, by_column = _sides(next(iter(given), None), key, table[key], numbers)
-    family = None if family in (key, *numbers) or by_row == "configuration" else family
     cell = pl.col("cost").cast(pl.String).str.strip_chars()
-    kept = {key: by_row} | ({} if family is None else {family: "family"})
+    kept = {key: by_row}
+    if by_row == "instance":
+        kept |= {
+            known[ours]: ours for ours in labels if known.get(ours) not in (None, key, *numbers)
+        }
     long = (
         table.select(pl.col(*kept).cast(pl.String), *numbers)
         .unpivot(numbers, index=list(kept), variable_name=by_column, value_name="cost")

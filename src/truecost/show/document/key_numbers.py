@@ -19,7 +19,7 @@ from truecost.show.document.verdict import (
 from truecost.show.document.wording import COST
 from truecost.show.numbers import confidence, counted, ends, limits, percents, signed
 
-# Statements about a mix of families are weighted; plain means are not.
+# Statements about a mix of families, or with weights, are weighted; plain means are not.
 UNMIXED = "all instances weighted equally"
 
 
@@ -81,7 +81,7 @@ def in_training(assessment: Assessment, context: Context) -> Fact:
     notes = [f"{counted(censored, 'run')} stopped at a cap"] if censored else []
     if adjusted := adjusted_from(assessment):
         notes.append(adjusted)
-    if assessment.scope.mix:
+    if assessment.scope.reweighted:
         notes.append(UNMIXED)
     if assessment.costs.guessed[place]:
         notes.append("with guessed costs of failed runs")
@@ -132,7 +132,7 @@ def _to_default(assessment: Assessment, comparison: Comparison, context: Context
     if not comparison.instances or guessed(assessment, comparison):
         return None
     scale = scale_of(assessment)
-    mixed = f", {UNMIXED}" if assessment.scope.mix else ""
+    mixed = f", {UNMIXED}" if assessment.scope.reweighted else ""
     note = f"on {compared_on(assessment, comparison)}{mixed}"
     if comparison.configuration != assessment.incumbent:
         note = f"of {called(assessment, comparison.configuration)}, {note}"

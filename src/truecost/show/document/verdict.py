@@ -301,8 +301,9 @@ def _hidden(assessment: Assessment, context: Context, subject: str, known: bool 
     if optimism.source == "unknown":
         error = optimism.selection_error
         expect = f"Expect a {scale.higher} {scale.noun} {fresh}"
-        if assessment.scope.mix:
-            return f"{start}What to expect in the given mix is not estimated beyond the limits."
+        if assessment.scope.reweighted:
+            given = "in the given mix" if assessment.scope.mix else "with the given weights"
+            return f"{start}What to expect {given} is not estimated beyond the limits."
         if assessment.scope.about == "these":
             return f"{start}{expect} if seeds matter; these runs cannot say how much."
         if not error > 0 or not training_cost:
