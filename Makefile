@@ -18,7 +18,8 @@ test: export OPENBLAS_NUM_THREADS := 1
 test: .venv/.compiled
 	$(BIN)/python -m pytest --numprocesses $$(( $$(nproc) + 1 )) --maxprocesses 6 --dist worksteal --durations 20
 
-# What starts other tools for real, irace with R among them, and takes minutes.
+# What starts other tools for real, irace with R and SLURM among them, runs notebooks or looks at
+# large pages in a browser.
 test-tools: .venv/.tools
 	$(BIN)/python -m pytest -m tools --numprocesses $$(nproc) --durations 20
 
@@ -36,7 +37,7 @@ docs: .venv/.tools
 # Outputs and pictures of the pages and notebooks, made again.
 pages: .venv/.compiled
 	$(BIN)/python -m docs.pictures
-	UPDATE_PAGES=1 $(BIN)/python -m pytest tests/test_docs.py -k "every_block or notebooks or glossary"
+	UPDATE_PAGES=1 $(BIN)/python -m pytest tests/test_docs.py -m "" -k "every_block or notebooks or glossary"
 
 bench: .venv/.tools
 	$(BIN)/python -m bench

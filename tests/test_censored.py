@@ -22,6 +22,7 @@ from truecost.matrix.imported import Import
 from truecost.plan.power import paired_differences
 from truecost.runs import Status, Trajectory
 from truecost.show.document import Context, audited, what_was_run
+from truecost.show.document.verdict import beside
 from truecost.stats import confidence, quantiles, rates
 from truecost.stats.sample import Ends
 from truecost.verbs import assess
@@ -445,5 +446,5 @@ def test_searches_with_known_truth() -> None:
             assert not found.statements
             assert (found.optimism.source, math.isnan(found.optimism.gap)) == ("unknown", True)
             assert math.isnan(found.over_tuning.lost)
-            assert "Expect a higher cost" in audited(found, Context()).more
+            assert "Expect a higher cost" in beside(found, Context())
     assert not any(too_often(count, number // 2) for count in wrong.values())

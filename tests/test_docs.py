@@ -58,6 +58,7 @@ notebook_page = runpy.run_path(str(ROOT / "docs" / "hooks.py"))["notebook_page"]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_print_what_they_show(path: Path, page: Page) -> None:
     """Somebody who runs a notebook would see an error, or another output than the one stored."""

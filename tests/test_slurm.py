@@ -19,9 +19,10 @@ from daskcluster import certificates, holding, runs, until
 from pages import ROOT
 from slurmcluster import Slurm
 
-pytestmark = pytest.mark.skipif(
-    slurmcluster.missing() is not None, reason=slurmcluster.missing() or ""
-)
+pytestmark = [
+    pytest.mark.tools,
+    pytest.mark.skipif(slurmcluster.missing() is not None, reason=slurmcluster.missing() or ""),
+]
 LIMITS = {"scancel": "300", "time limit": "1"}  # in minutes
 PAGE = ROOT / "docs" / "how-to" / "slurm.md"
 HUNGRY = """#!/bin/sh
@@ -155,7 +156,6 @@ def test_dask_jobqueue(slurm: Slurm, tmp_path: Path) -> None:
     assert runs(tmp_path / "runs.db") == 8
 
 
-@pytest.mark.tools
 def test_array_jobs(slurm: Slurm, tmp_path: Path) -> None:
     """The array job of the page would not work, its parts overlap, or the shell's list of them not
     be taken.

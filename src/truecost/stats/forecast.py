@@ -28,6 +28,8 @@ from truecost.stats.sample import Ends, Sample
 
 FloatArray = NDArray[np.float64]
 DRAWS = 400
+TOGETHER = 40
+"""How many samples are drawn before asking whether the others can still change the answer."""
 MOST = 20_000
 
 
@@ -167,17 +169,17 @@ def instances_needed(
     if not (values.size and ((values >= 0) & (values <= 1)).all() and 0 <= goal.above < 1):
         raise InputError("Expected a goal with values in [0, 1], and a number below 1 to exceed.")
     observed, seed = float(values.mean()), int(generator(rng).integers(1 << 62))
-    shown: Callable[[int], float] = lambda n: _power(goal, n, delta, seed)  # noqa: E731
+    shown: Callable[[int], float] = lambda n: _power(goal, n, delta, seed, power)  # noqa: E731
     if observed <= goal.above:
         return Forecast(
             instances=None, power=0.0, pilot=values.size, observed=observed, above=goal.above
         )
     few, many = 0, 1
-    while (reached := shown(many)) < power:
+    while shown(many) < power:
         if many == MOST:
             return Forecast(
                 instances=None,
-                power=reached,
+                power=_power(goal, many, delta, seed),
                 pilot=values.size,
                 observed=observed,
                 above=goal.above,
@@ -190,7 +192,11 @@ def instances_needed(
         else:
             few = middle
     return Forecast(
-        instances=many, power=shown(many), pilot=values.size, observed=observed, above=goal.above
+        instances=many,
+        power=_power(goal, many, delta, seed),
+        pilot=values.size,
+        observed=observed,
+        above=goal.above,
     )
 
 
@@ -229,8 +235,12 @@ def refutation(goal: Goal) -> Goal:
     return replace(goal, values=1 - goal.values, above=1 - goal.above)
 
 
-def _power(goal: Goal, n: int, delta: float, seed: int) -> float:
-    """The share of samples of n instances of the pilot in which the statement is shown."""
+def _power(goal: Goal, n: int, delta: float, seed: int, asked: float | None = None) -> float:
+    """The share of samples of n instances of the pilot in which the statement is shown.
+
+    If only whether it is at least `asked` matters, the samples end where that is certain: what is
+    returned is then on the same side of `asked` as the share.
+    """
     if goal.exact:
         successes = np.arange(n + 1)
         least = successes[
@@ -242,7 +252,14 @@ def _power(goal: Goal, n: int, delta: float, seed: int) -> float:
             else 0.0
         )
     # Fewer samples where each is large: a share of 100 is known to 4 %.
-    draws = DRAWS if n <= 2000 else 100
-    samples = np.random.default_rng(seed).choice(goal.values, (draws, n))
-    above = max(goal.above, 1e-12)
-    return float(np.mean(scanning.star_shows(samples, above, 1 / delta, goal.balanced)))
+    left = draws = DRAWS if n <= 2000 else 100
+    shown, above, rng = 0, max(goal.above, 1e-12), np.random.default_rng(seed)
+    while left:
+        samples = rng.choice(goal.values, (min(left, TOGETHER), n))
+        shown += int(scanning.star_shows(samples, above, 1 / delta, goal.balanced).sum())
+        left -= len(samples)
+        if asked is not None and (shown + left) / draws < asked:
+            return (shown + left) / draws
+        if asked is not None and shown / draws >= asked:
+            break
+    return shown / draws
