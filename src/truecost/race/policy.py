@@ -248,23 +248,11 @@ def decide(
         rows = contenders[alive]
         runs = int(np.maximum(stop - counts[rows], 0).sum())
         if runs <= left:
-            batch = [
-                Stretch(configuration=c, start=start, stop=stop)
-                for c, start in zip(rows.tolist(), counts[rows].tolist(), strict=True)
-                if start < stop
-            ]
             keep = alive.size
             if capping and alive.size * (last - stop) > left - runs:
                 keep = min(keep, _affordable(entered, spent + runs, standing.granted[heat]))
-            first = {*rows[:keep].tolist(), look.leader, standing.incumbent}
-            then = tuple(stretch for stretch in batch if stretch.configuration not in first)
-            return Decision(
-                batch=tuple(stretch for stretch in batch if stretch.configuration in first),
-                then=then,
-                cut=Cut(contenders=tuple(rows.tolist()), stop=stop, keep=keep) if then else None,
-                incumbent=look.leader,
-                reason=f"{alive.size} contenders to {stop} runs",
-            )
+            cut = Cut(contenders=tuple(rows.tolist()), stop=stop, keep=keep)
+            return _race_on(cut, counts, look.leader, standing.incumbent)
         # Not everybody can be afforded: the best of them.
         alive = alive[:-1]
         reason = "the runs of the heat are spent" if alive.size < 2 else None
@@ -273,6 +261,24 @@ def decide(
         why = f"{reason}; the challenger has to win on equal runs"
         return Decision(batch=(behind,), incumbent=standing.incumbent, reason=why)
     return opened(leader, reason)
+
+
+def _race_on(cut: Cut, counts: IntArray, leader: int, incumbent: int | None) -> Decision:
+    """All contenders run on to the level of a cut; who would not pass it now, after the others."""
+    first = {*cut.contenders[: cut.keep], leader, incumbent}
+    batch = [
+        Stretch(configuration=place, start=int(counts[place]), stop=cut.stop)
+        for place in cut.contenders
+        if counts[place] < cut.stop
+    ]
+    then = tuple(stretch for stretch in batch if stretch.configuration not in first)
+    return Decision(
+        batch=tuple(stretch for stretch in batch if stretch.configuration in first),
+        then=then,
+        cut=cut if then else None,
+        incumbent=leader,
+        reason=f"{len(cut.contenders)} contenders to {cut.stop} runs",
+    )
 
 
 def _settled(
