@@ -147,6 +147,43 @@ def test_families_that_come_in_and_a_plan_that_grows() -> None:
     assert not holds(every_time)
 
 
+def test_a_part_of_the_families_chooses_while_they_come_in() -> None:
+    """The first families of a plan would choose anew at every look, or each look at the others
+    have all of δ.
+    """
+    sizes, members = (60, 120), 3
+    labels = [f"f{place // members}" for place in range(sizes[-1])]
+
+    def trial(rng: np.random.Generator) -> tuple[bool, bool]:
+        costs, wrong = draw(rng, 3, 40, 1).repeat(members, axis=1), [False, False]
+        winners = set()
+        for size in (10, 20, 31, 40, 60, 70, 85, 100, 120):
+            number = next(k for k, planned in enumerate(sizes, 1) if planned >= size)
+            plans = [RunPlan(3, n, 1, n // members) for n in sizes[:number]]
+            for place, recorded in enumerate((plans, [])):
+                seen = size if recorded else size - size % members
+                unfinished = bool(recorded) and size < sizes[number - 1]
+                log = journal(costs[:, :seen], recorded, unfinished=unfinished)
+                log = replace(log, matrix=log.matrix.replace(families=labels[:seen]))
+                asked: dict[str, Any] = {"chosen": "on-part", "sampled": "family"}
+                evidence = assess(log, **asked).own_evidence
+                if isinstance(evidence, Refusal):
+                    # Four families of the first plan choose.
+                    assert size <= 4 * members
+                    assert "not finished" in evidence.reason
+                    continue
+                if recorded:
+                    winners.add(evidence.configuration)
+                    assert evidence.runs.instances[0] == "i12"
+                wrong[place] |= upper(log, **asked) < TRUTH
+        assert len(winners) == 1
+        return wrong[0], wrong[1]
+
+    right, every_time = count(trial)
+    assert holds(right)
+    assert not holds(every_time)
+
+
 def test_whole_families_of_a_plan() -> None:
     """A family that is not finished would count, or one that a plan cut off count twice."""
     labels = list("aaabbbcccddd")

@@ -308,6 +308,29 @@ def test_non_inferiority(margin: str, shown: bool) -> None:
     assert judged(matrix).beside.non_inferiority is None
 
 
+@pytest.mark.parametrize(
+    ("gain", "asked", "badge"),
+    [
+        (0.0, {"margin": "5%"}, "At most 5 % worse; not shown to be better on average"),
+        (
+            0.0,
+            {"margin": "0.0001%"},
+            "Not shown to be better on average; not shown to be at most 0.0001 % worse",
+        ),
+        (0.05, {"margin": "5%"}, "Better on average"),
+        (-0.05, {"margin": "0.3"}, "Worse on average; at most 0.3 worse"),
+        (
+            0.05,
+            {"margin": "0.0001%", "primary": "wins"},
+            "Wins more often than the default; at most 0.0001 % worse on average",
+        ),
+    ],
+)
+def test_the_badge_answers_the_margin(gain: float, asked: dict[str, Any], badge: str) -> None:
+    """The badge would say nothing of the margin, or take the primary criterion for its answer."""
+    assert report(judged(families([1] * 400, gain=gain), **asked)).badge == badge
+
+
 @pytest.mark.parametrize("text", ["five", "-1", "inf%", ""])
 def test_margins_that_are_none(text: str) -> None:
     """A margin that is no number would be taken for one."""

@@ -19,6 +19,7 @@ from truecost.campaigns.watching import state_of
 from truecost.judge.margin import NonInferiority
 from truecost.judge.refusal import Refusal
 from truecost.race.stopping import StoppingRule, criterion
+from truecost.runs import NO_SEED
 from truecost.stats.inversion import ONE, Look, planned
 from truecost.stats.limits import limit
 from truecost.stats.quantities import DIFFERENCE
@@ -192,6 +193,89 @@ def test_a_search_is_judged_by_its_margin(here: Scenario) -> None:
     assert answer.margin == "109"
     with pytest.raises(InputError, match="like 5%"):
         configure(here, "d.db", budget="60runs", margin="much", **FREE)
+
+
+def family_of(name: str) -> str:
+    """The family in the name of an instance."""
+    return Path(name).name.partition("-")[0]
+
+
+def test_a_search_holds_out_whole_families(here: Scenario, folder: Path) -> None:
+    """A family would be both trained on and judged by, or the journal forget what was sampled."""
+    text, glob = here.path.read_text(), 'glob = "instances/*"'
+    assert glob in text
+    file = folder / "by-family.toml"
+    file.write_text(text.replace(glob, f"glob = \"families/*.txt\"\nfamilies = '{FAMILIES}'"))
+    scenario = Scenario.read(file)
+    asked: dict[str, Any] = {"budget": "150runs", "runs": 1, **FREE}
+    found = configure(scenario, "c.db", sampled="family", margin="900%", **asked)
+    log = import_runs("c.db")
+    assert log.test is not None
+    trained, judged = ({family_of(n) for n in m.instances} for m in (log.matrix, log.test))
+    sizes = dict.fromkeys(judged, 0)
+    for instance in scenario.instances:
+        if instance.extras["family"] in sizes:
+            sizes[instance.extras["family"]] += 1
+    assert not trained & judged
+    assert len(judged) >= 3
+    assert {f: sum(family_of(n) == f for n in log.test.instances) for f in judged} == sizes
+    phrase = "on instances from new families, each family counted equally"
+    again = assess("c.db")
+    for assessment in (found.assessment, again):
+        assert assessment.scope.phrase == phrase
+        assert assessment.scope.units == len(judged)
+        assert assessment.certificate is not None
+        assert assessment.certificate.instances == len(judged)
+        answer = assessment.beside.non_inferiority
+        assert isinstance(answer, NonInferiority)
+        assert answer.margin == "900 %"
+    assert again.certificate == found.assessment.certificate
+    assert configure(scenario, "c.db", **FREE).assessment.question.margin == "900%"
+    with pytest.raises(InputError, match="begun with, margin 900%, got 5%"):
+        configure(scenario, "c.db", margin="5%", **FREE)
+    with pytest.raises(InputError, match="`sampled` to be family, as the search fixed it"):
+        assess("c.db", sampled="instance")
+    # Families that judged are known, too: a validation takes those without a run.
+    validate(log, scenario, "v.db", sampled="family", budget="40runs", **FREE)
+    validation = import_runs("v.db")
+    assert validation.test is not None
+    assert not {family_of(name) for name in validation.test.instances} & (trained | judged)
+
+
+def test_a_search_on_a_fixed_benchmark_is_judged_with_new_seeds(here: Scenario) -> None:
+    """Instances would be held out of a benchmark that is all there is, or old seeds judge."""
+    found = configure(here, "c.db", about="these", budget="120runs", runs=2, **FREE)
+    log, number = import_runs("c.db"), len(here.instances)
+    assert log.test is not None
+    assert set(log.test.instances) == set(log.matrix.instances)
+    for name in log.test.instances:
+        seeds = [runs.select(instances=[name]).seeds for runs in (log.matrix, log.test)]
+        assert seeds[0] is not None
+        assert seeds[1] is not None
+        assert not {*seeds[0].ravel()} & {*seeds[1].ravel()} - {NO_SEED}
+    assert found.held_out >= 2 * number
+    for assessment in (found.assessment, assess("c.db")):
+        phrase = f"on this benchmark of {number} instances, with new seeds"
+        assert assessment.scope.phrase == phrase
+        assert assessment.certificate is not None
+        assert assessment.certificate.method == "constant bets"
+    if found.incumbent.name != found.default.name:
+        validated = validate(log, here, "v.db", about="these", budget="60runs", runs=1, **FREE)
+        assert validated.assessment.scope.phrase == phrase
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"sampled": "family"}, "expected families"),
+        ({"sampled": "family", "about": "these"}, "got family and these"),
+        ({"sampled": "seed"}, "got seed and new"),
+    ],
+)
+def test_what_a_search_cannot_be_about(here: Scenario, asked: dict[str, Any], message: str) -> None:
+    """A search would begin that no statement can be made of."""
+    with pytest.raises(InputError, match=message):
+        configure(here, "c.db", budget="30runs", **asked, **FREE)
 
 
 def test_a_fixed_benchmark_is_looked_at_once(here: Scenario) -> None:

@@ -202,6 +202,22 @@ class Watched(NamedTuple):
         return (self.sampled, self.about) == ("instance", "new")
 
 
+class Fixed(NamedTuple):
+    """What a search fixed beforehand: a margin of non-inferiority, if any, and what statements are
+    about, as `truecost.judge.scope` has it.
+    """
+
+    margin: str | None = None
+    sampled: Literal["instance", "family"] = "instance"
+    about: Literal["new", "these"] = "new"
+    population: int | None = None
+
+    @property
+    def usual(self) -> bool:
+        """Whether statements are about new instances like these."""
+        return (self.sampled, self.about) == ("instance", "new")
+
+
 class RunPlan(NamedTuple):
     """What was to be run, as recorded before the first of these runs: every configuration on every
     instance so many times. A later one extends it, in the same order. `families` are those of its
@@ -238,6 +254,8 @@ class Trajectory:
     watched
         Where test runs were looked at while they came in, and costs may have said when to stop:
         what was fixed beforehand.
+    fixed
+        Of a search: what its statements are to be about.
     looks
         Of a search that can go on with more budget: how often its test costs were looked at. 0
         where they are for one look.
@@ -263,6 +281,7 @@ class Trajectory:
     steps: tuple[Step, ...] = ()
     unfinished: bool = False
     watched: Watched | None = None
+    fixed: Fixed | None = None
     looks: int = 0
     plans: tuple[RunPlan, ...] = ()
     order_seed: int | None = None

@@ -7,7 +7,8 @@ the runs cost. So it is resumed by going the same way again, with the runs that 
 killed at any moment, it ends where it would have ended.
 
 A third to a half of the instances is held out: never trained on, and a part of the budget is kept
-for them. When the search is over, the incumbent is fixed, and only then it and the default are run
+for them: whole families where families are sampled. For statements about these instances, all are
+trained on, and judged with other seeds. When the search is over, the incumbent is fixed, and only then it and the default are run
 there. What is certified rests on these runs alone.
 
 With a larger budget a finished search goes on: first the same way again, then beyond it. Held-out
@@ -17,9 +18,9 @@ takes a part of delta, and they stay held out.
 
 import math
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Unpack
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from truecost.campaigns.campaign import Campaign, Execution
 from truecost.campaigns.doubts import doubts
 from truecost.campaigns.recorded import refuse_missing
 from truecost.campaigns.search import KEPT, Policy, Search
+from truecost.campaigns.terms import SCOPES
 from truecost.errors import InputError
 from truecost.journal import searchlog
 from truecost.journal.journal import Journal, refuse_changes
@@ -35,6 +37,7 @@ from truecost.journal.searchlog import Settings
 from truecost.judge.assess import assess
 from truecost.judge.assessment import Assessment
 from truecost.judge.margin import Margin
+from truecost.matrix.families import FAMILY
 from truecost.matrix.imported import Import
 from truecost.race import policy as race
 from truecost.running.scenario import Scenario
@@ -109,6 +112,8 @@ def configure(
     delta: float = 0.05,
     seed: int | None = None,
     margin: str | None = None,
+    sampled: str | None = None,
+    about: str | None = None,
     start: Sequence[Configuration] | Import = (),
     policy: Policy = race.decide,
     **execution: Unpack[Execution],
@@ -136,7 +141,11 @@ def configure(
         given.
     margin
         `"5%"` or `"0.1"`: also judge, on held-out instances, whether what was found costs at most
-        this much more than the default.
+        this much more than the default. Fixed when the search begins.
+    sampled, about
+        What statements are about: by default new instances. `"family"`: whole families are held
+        out, and counted equally. About `"these"`: all instances are trained on, and judged with new
+        seeds. Fixed when the search begins.
     start
         Configurations to try first, after the default; or a log of runs, of which the incumbent and
         the next best are tried.
@@ -155,6 +164,7 @@ def configure(
         raise InputError(f"expected delta between 0 and 1, got {delta:g}.")
     if margin is not None:
         Margin.parse(margin)
+    shown = {"margin": margin, "sampled": sampled, "about": about}
     scenario.refuse_without_default()
     if isinstance(start, Import):
         start = starting_points(start, scenario.space)
@@ -163,9 +173,11 @@ def configure(
         book = campaign.book
         settings = searchlog.settings_of(book)
         if settings is None:
-            settings = settings_for(scenario, asked, runs, seed, campaign.pool.workers)
+            settings = settings_for(scenario, asked, runs, seed, campaign.pool.workers, shown)
             searchlog.begin(book, settings, start)
         _check_settings(campaign, settings, asked, runs, seed)
+        given = [(name, value, getattr(settings, name)) for name, value in shown.items()]
+        refuse_changes(book, "search", given, "it is fixed before any cost is seen")
         before = searchlog.start_of(book)
         if start and [first.name for first in start] != [first.name for first in before]:
             raise InputError(
@@ -181,7 +193,7 @@ def configure(
                 searchlog.extend(book, place, amount)
             judged = search.adopted is not None and place < search.adopted.looks
             reason, untested = search.spend(amount, judged=judged)
-        return report_of(scenario, book, search, delta, reason, untested, margin)
+        return report_of(scenario, book, search, delta, reason, untested)
 
 
 def starting_points(log: Import, space: Space) -> list[Configuration]:
@@ -210,9 +222,14 @@ def starting_points(log: Import, space: Space) -> list[Configuration]:
 
 
 def settings_for(
-    scenario: Scenario, budget: Budget | None, runs: int | None, seed: int | None, workers: int
+    scenario: Scenario,
+    budget: Budget | None,
+    runs: int | None,
+    seed: int | None,
+    workers: int,
+    shown: Mapping[str, str | None] | None = None,
 ) -> Settings:
-    """What a new search is begun with."""
+    """What a new search is begun with; `shown` has the margin, and what statements are about."""
     if budget is None:
         raise InputError(
             "expected a `budget` for a new search, 2h or 5000runs for instance, got none."
@@ -225,23 +242,64 @@ def settings_for(
         raise InputError(
             f"expected at least 1 run per instance and a seed from 0, got {runs} and the seed {seed}."
         )
-    names = [instance.name for instance in scenario.instances]
-    order = np.random.default_rng([seed, SPLIT]).permutation(len(names))
-    least = max(1, round(len(names) / HELD_OUT)) if len(names) > 1 else 0
-    # More runs on the same instances hardly tighten a limit, more instances do: as many as there
-    # will be runs for.
-    pairs = math.floor(KEPT * budget.amount / 2) if budget.unit == "runs" else least
-    hidden = max(least, min(pairs, len(names) // 2))
-    return Settings(
+    settings = Settings(
         budget=budget.amount,
         unit=budget.unit,
         workers=workers,
         runs=runs,
         seed=seed,
         metric=scenario.metric.model_dump_json(),
-        training=tuple(names[place] for place in sorted(order[hidden:])),
-        held_out=tuple(names[place] for place in order[:hidden]),
+        training=(),
+        held_out=(),
+        margin=(shown or {}).get("margin"),
     )
+    return _split(scenario, settings, shown or {})
+
+
+def _split(scenario: Scenario, settings: Settings, shown: Mapping[str, str | None]) -> Settings:
+    """The settings with the instances to train on and those that judge."""
+    units, scope = _units(scenario, shown.get("sampled"), shown.get("about"))
+    order = np.random.default_rng([settings.seed, SPLIT]).permutation(len(units))
+    least = max(1, round(len(units) / HELD_OUT)) if len(units) > 1 else 0
+    # More runs on the same instances hardly tighten a limit, more instances do: as many as there
+    # will be runs for.
+    size = sum(map(len, units)) / max(len(units), 1)
+    pairs = math.floor(KEPT * settings.budget / 2 / size) if settings.unit == "runs" else least
+    hidden = max(least, min(pairs, len(units) // 2))
+    training, judging = sorted(order[hidden:]), order[:hidden]
+    if scope[1] == "these":
+        # These are all there are: new seeds judge.
+        training, judging = sorted(order), order
+    return replace(
+        settings,
+        training=tuple(name for place in training for name in units[place]),
+        held_out=tuple(name for place in judging for name in units[place]),
+        sampled=scope[0],
+        about=scope[1],
+    )
+
+
+def _units(
+    scenario: Scenario, sampled: str | None, about: str | None
+) -> tuple[list[list[str]], tuple[Any, Any]]:
+    """The instances that are held out together or not at all; and what statements are about."""
+    scope = sampled or "instance", about or "new"
+    if scope not in SCOPES:
+        raise InputError(
+            "expected `sampled` and `about` of a search to be instance and new, family and new, or "
+            f"instance and these; got {scope[0]} and {scope[1]}."
+        )
+    names = [[instance.name] for instance in scenario.instances]
+    if scope[0] == "instance":
+        return names, scope
+    if not all(FAMILY in instance.extras for instance in scenario.instances):
+        raise InputError(f"{scenario.path}: instances: expected families = …, got none.")
+    families: dict[str, list[str]] = {}
+    for instance in scenario.instances:
+        families.setdefault(instance.extras[FAMILY], []).append(instance.name)
+    if len(families) < 2:
+        raise InputError(f"{scenario.path}: expected several families to hold some out, got one.")
+    return list(families.values()), scope
 
 
 def _check_settings(
@@ -275,7 +333,6 @@ def report_of(
     delta: float,
     reason: str,
     untested: str | None,
-    margin: str | None = None,
 ) -> Configured:
     """The statements, from the journal alone."""
     incumbent = search.configurations[search.incumbent]
@@ -293,7 +350,7 @@ def report_of(
         default=search.configurations[0],
         training_cost=cost,
         standard_error=error,
-        assessment=assess(log, configuration=incumbent.name, delta=delta, margin=margin),
+        assessment=assess(log, configuration=incumbent.name, delta=delta),
         untested=untested,
         budget=search.runner.budget,
         spent=search.runner.spent,

@@ -76,8 +76,10 @@ def entry_of(
     if sampled == "family":
         fresh, trained = _labelled(log, fresh, families)
         by_family = replace(scenario, families=True).order
+        # Families that judged a search were seen, too, if families is what it held out.
+        seen = {*trained, *((None if log.test is None else log.test.families) or ())}
         fresh = sorted(
-            (instance for instance in fresh if instance.extras[FAMILY] not in trained),
+            (instance for instance in fresh if instance.extras[FAMILY] not in seen),
             key=by_family,
         )
     if not fresh:

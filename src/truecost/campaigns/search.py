@@ -20,10 +20,13 @@ from truecost.campaigns.recorded import Runner, recorded_cell
 from truecost.errors import TruecostError
 from truecost.journal import searchlog
 from truecost.journal.searchlog import Adopted, Cell, Recorded, Settings
+from truecost.matrix.families import FAMILY
 from truecost.race import policy as race
 from truecost.race.heats import ORDER, Heat, Heats
 from truecost.race.policy import Cut, Decision, RunOrder, Standing
 from truecost.running.pools.task import Task
+from truecost.runs import Instance
+from truecost.stats.grouping import codes_of
 
 FloatArray = NDArray[np.float64]
 Policy = Callable[..., Decision]
@@ -448,12 +451,13 @@ class Search:
         runs, wall = np.sum([self._each.get(place, (0, 0.0)) for place in places], axis=0).tolist()
         left = self._left(self.runner.amount, wall / max(runs, 1))
         fitting = math.floor(left / len(places))
-        instances = self.runner.held_out[: max(0, fitting)]
+        instances = self._whole_units(max(0, fitting))
         if not instances:
             return "the budget left no runs for the instances held out; give a larger one"
         rounds = min(self.settings.runs, fitting // len(instances))
+        first = self.settings.first_judging
         tasks = [
-            self.runner.task(self.configurations[place], instance, number)
+            self.runner.task(self.configurations[place], instance, first + number)
             for number in range(rounds)
             for instance in instances
             for place in places
@@ -462,10 +466,23 @@ class Search:
         self._tested |= dict(zip(map(recorded_cell, new), self.runner.make(new), strict=True))
         charged = self.runner.charge([self._tested[recorded_cell(task)] for task in tasks])
         means = charged.reshape(rounds, len(instances), len(places)).mean(axis=0)
-        self.recommended = self.incumbent if _favoured(means[:, 0] - means[:, -1]) else 0
+        gains = means[:, 0] - means[:, -1]
+        if self.settings.sampled == "family":
+            families = codes_of([instance.extras[FAMILY] for instance in instances])
+            gains = np.bincount(families, gains) / np.bincount(families)
+        self.recommended = self.incumbent if _favoured(gains) else 0
         if not again:
             self._note(_judged(means.mean(axis=0).tolist(), self.recommended))
         return None
+
+    def _whole_units(self, most: int) -> list[Instance]:
+        """The first held-out instances, at most so many; of families that are sampled, whole ones."""
+        held_out = self.runner.held_out
+        if self.settings.sampled == "family" and most < len(held_out):
+            family = held_out[most].extras[FAMILY]
+            while most and held_out[most - 1].extras[FAMILY] == family:
+                most -= 1
+        return held_out[:most]
 
     def doubts(self) -> list[str]:
         """What the costs themselves say against the result."""

@@ -125,10 +125,8 @@ def _search(journal: Journal) -> dict[str, Any]:
 
 
 def _has_training(journal: Journal) -> bool:
-    hidden, table = set(journal.held_out()), journal.table()
-    return any(
-        table.instances[place] not in hidden for place in np.unique(table.instance[~table.ahead])
-    )
+    table = journal.table()
+    return bool((~journal.judging(table) & ~table.ahead).any())
 
 
 def _validation(journal: Journal) -> dict[str, Any]:

@@ -13,12 +13,14 @@ from truecost.cli.options import (
     JOURNAL,
     RUNS,
     SEED,
+    About,
     Delta,
     Json,
     Margin,
     Pool,
     Question,
     Quiet,
+    Sampled,
     ScenarioFile,
     option,
 )
@@ -55,6 +57,8 @@ def configure(
     ] = None,
     delta: Delta = 0.05,
     margin: Margin = None,
+    sampled: Sampled = None,
+    about: About = None,
     start: Annotated[
         Path | None,
         option(
@@ -72,7 +76,8 @@ def configure(
     A third to a half of the instances is held out, and up to a fifth of the budget kept for them:
     when the search is over, what it chose and the default are run there, and what is said of the
     true cost rests on these runs alone. The default is recommended unless what was found costs less
-    there by more than a standard error.
+    there by more than a standard error. With --sampled family whole families are held out; with
+    --about these nothing is, and the result is judged on all instances with new seeds.
 
     Rerun the same command to resume after an interruption; a larger budget continues the search.
     """
@@ -94,6 +99,8 @@ def configure(
             delta=delta,
             seed=seed,
             margin=margin,
+            sampled=sampled,
+            about=about,
             start=first,
             **execution,
         )

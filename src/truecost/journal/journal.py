@@ -10,7 +10,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -475,10 +475,16 @@ class Journal:
                 f"{self.path}: expected a sound journal, got damaged rows ({error})."
             ) from error
 
-    def held_out(self) -> tuple[str, ...]:
-        """The instances that a search was not to see; none in a journal of `gather`."""
-        search = self.noted("search")
-        return () if search is None else tuple(json.loads(search)["held_out"])
+    def judging(self, table: RunTable) -> NDArray[np.bool_]:
+        """Which runs a search was not to see: those on instances it held out, or where it is about
+        these instances, those with seeds behind the ones it trained with.
+        """
+        search = json.loads(self.noted("search") or "{}")
+        if search.get("about") == "these":
+            return np.asarray(table.number >= search["runs"])
+        hidden = set(search.get("held_out", ()))
+        held_out = np.array([name in hidden for name in table.instances], dtype=bool)
+        return np.asarray(held_out[table.instance])
 
     def matrix(
         self,
@@ -492,16 +498,16 @@ class Journal:
 
         Runs that are still out count as not there, and so do the runs that were begun after one of
         them and are finished: else what is there would be the quick part of what was begun. `ahead`
-        takes those in as well. `held_out` gives the runs on the instances a search held out, which
-        are not in the matrix else. `table` is for those who have read it already.
+        takes those in as well. `held_out` gives the runs that judge what a search chose, which are
+        not in the matrix else. `table` is for those who have read it already.
         """
         metric = self.metric() if metric is None else metric
         table = self.table() if table is None else table
-        hidden = set(self.held_out())
-        asked = np.array([(name in hidden) == held_out for name in table.instances], dtype=bool)
-        keep = asked[table.instance] & (ahead | ~table.ahead)
+        keep = (self.judging(table) == held_out) & (ahead | ~table.ahead)
         if not keep.any():
             raise InputError(f"{self.path}: expected runs, got none so far.")
+        if held_out:
+            table = replace(table, number=table.number - table.number[keep].min())
         try:
             matrix = cost_matrix(table, keep, metric)
         except InputError as error:

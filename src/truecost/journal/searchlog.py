@@ -8,13 +8,13 @@ outcome refused.
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any, NamedTuple
+from dataclasses import MISSING, asdict, dataclass, fields
+from typing import Any, Literal, NamedTuple
 
 from truecost.errors import InputError
 from truecost.journal.file import SEARCHES, enter
 from truecost.journal.journal import Journal, Unit
-from truecost.runs import Outcome, Status, Step, Trajectory
+from truecost.runs import Fixed, Outcome, Status, Step, Trajectory
 from truecost.space.propose import Proposal
 from truecost.space.space import Configuration, name_of
 
@@ -47,7 +47,11 @@ class Settings:
     metric
         As JSON: other costs would have led elsewhere.
     training, held_out
-        The names of the instances it chooses by, and of those it is judged by in the end.
+        The names of the instances it chooses by, and of those it is judged by in the end; the same
+        for statements about these, which are judged with other seeds.
+    margin, sampled, about
+        What is to be shown in the end, and what about: whole families are held out where families
+        are sampled.
     """
 
     budget: float
@@ -58,6 +62,16 @@ class Settings:
     metric: str
     training: tuple[str, ...]
     held_out: tuple[str, ...]
+    margin: str | None = None
+    sampled: Literal["instance", "family"] = "instance"
+    about: Literal["new", "these"] = "new"
+
+    @property
+    def first_judging(self) -> int:
+        """The number of the first run on an instance that judges: on instances that were trained
+        on, behind those that trained.
+        """
+        return self.runs if self.about == "these" else 0
 
 
 class Recorded(NamedTuple):
@@ -89,7 +103,13 @@ def settings_of(journal: Journal) -> Settings | None:
         return None
     try:
         stored: dict[str, Any] = json.loads(row[0])
-        known = {field.name: stored[field.name] for field in fields(Settings)}
+        # Searches of truecost 0.2 have no margin and no scope.
+        known = {
+            field.name: stored[field.name]
+            if field.default is MISSING
+            else stored.get(field.name, field.default)
+            for field in fields(Settings)
+        }
         lists = {name: tuple(known[name]) for name in ("training", "held_out")}
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(
@@ -266,7 +286,7 @@ def trajectory_of(journal: Journal) -> Trajectory:
         looks = connection.execute(
             "SELECT count(*) FROM steps WHERE reason LIKE ?", (f"{JUDGED}%",)
         ).fetchone()[0]
-    steps: list[Step] = []
+    settings, steps = settings_of(journal), list[Step]()
     for runs, name in rows:
         if not steps or steps[-1].configurations != (name,):
             steps.append(Step(runs, (name,)))
@@ -278,7 +298,14 @@ def trajectory_of(journal: Journal) -> Trajectory:
         incumbent=steps[-1].configurations[0] if steps else None,
         steps=tuple(steps),
         looks=max(1, looks),
+        fixed=None if settings is None else fixed_by(settings),
     )
+
+
+def fixed_by(settings: Settings) -> Fixed:
+    """What statements about the result are to be about."""
+    population = len(settings.held_out) if settings.about == "these" else None
+    return Fixed(settings.margin, settings.sampled, settings.about, population)
 
 
 def origins_of(journal: Journal) -> dict[str, str]:

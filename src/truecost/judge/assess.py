@@ -12,7 +12,7 @@ from truecost.judge.costs import check_names
 from truecost.judge.question import Question
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
-from truecost.runs import Trajectory, Watched
+from truecost.runs import Fixed, Trajectory, Watched
 from truecost.stats.random import Rng, seed_of
 
 _UNKNOWN = Trajectory(tool="unknown")
@@ -44,8 +44,9 @@ def assess(
         # has its price.
         log = replace(log, trajectory=replace(log.trajectory, watched=test.trajectory.watched))
         test = test.test
-    if log.trajectory.watched is not None:
-        _keep_fixed(asked, log.trajectory.watched)
+    fixed = log.trajectory.watched or log.trajectory.fixed
+    if fixed is not None:
+        _keep_fixed(asked, fixed)
     given = test.matrix if isinstance(test, Import) else test
     used = log.test if given is None else given
     question = Question(**asked, seed=_seed(rng, log, used))
@@ -61,18 +62,21 @@ def assess(
     return assessment
 
 
-def _keep_fixed(asked: dict[str, Any], watched: Watched) -> None:
-    """Ask what the validation asked; its limits hold for what it sampled and for nothing else."""
-    fixed = {name: getattr(watched, name) for name in ("sampled", "about", "population")}
-    if not watched.usual:
-        for name, value in fixed.items():
+def _keep_fixed(asked: dict[str, Any], fixed: Watched | Fixed) -> None:
+    """Ask what the validation or search asked; its limits hold for what it sampled and for nothing
+    else.
+    """
+    scope = {name: getattr(fixed, name) for name in ("sampled", "about", "population")}
+    who = "validation" if isinstance(fixed, Watched) else "search"
+    if not fixed.usual:
+        for name, value in scope.items():
             if asked.get(name) not in (None, value):
                 raise InputError(
-                    f"Expected `{name}` to be {value}, as the validation fixed it, got {asked[name]}."
+                    f"Expected `{name}` to be {value}, as the {who} fixed it, got {asked[name]}."
                 )
-        asked.update(fixed)
+        asked.update(scope)
     if asked.get("margin") is None:
-        asked["margin"] = watched.margin
+        asked["margin"] = fixed.margin
 
 
 def _seed(rng: Rng, log: Import, test: CostMatrix | None) -> int:

@@ -97,10 +97,10 @@ class Assessment(Spoken):
     @cached_property
     def scope(self) -> Scope:
         """What was sampled, and what statements are about."""
-        question, watched = self.question, self.trajectory.watched
-        validated = watched is not None and not watched.usual
+        question, fixed = self.question, self.trajectory.watched or self.trajectory.fixed
+        judged = fixed is not None and not fixed.usual
         return scope_of(
-            self.test if validated and self.test is not None else self.log.matrix,
+            self.test if judged and self.test is not None else self.log.matrix,
             sampled=question.sampled,
             about=question.about,
             population=question.population,

@@ -216,8 +216,9 @@ def _gathered(
     if chosen == "on-part":
         if scope.about == "these":
             return Refusal(NO_PART)
-        kept = plans if scope.usual else ()
-        return _on_part(matrix, name, stopped, question.rng(Stream.PART), condition, scope, kept)
+        # A recorded order and plan say what comes next, whatever the costs are.
+        raced = stopped and not (plans and not question.raced)
+        return _on_part(matrix, name, raced, question.rng(Stream.PART), condition, scope, plans)
     if chosen == "before":
         name = fixed_before(matrix, name)
         if proposed == "adaptively" and trajectory is not None and name != trajectory.default:
@@ -349,7 +350,7 @@ def _on_test(
     stopped = tested is not None and (tested.unfinished or bool(tested.raced))
     plans, used = _recorded(tested, scope), set(test.instances) - set(new)
     if used:
-        plans = _kept(plans, test.instances, used) if scope.usual else ()
+        plans = _kept(plans, test, used)
     extension = looks.entered(test.configurations.index(name), plans)[0] if plans else 0
     if trajectory is not None and trajectory.looks and tested is None:
         # Whoever asks for more budget after a look may stop at the one that pleases.
@@ -372,14 +373,18 @@ def _recorded(trajectory: Trajectory | None, scope: Scope) -> tuple[RunPlan, ...
     return plans if known else ()
 
 
-def _kept(
-    plans: Sequence[RunPlan], instances: Sequence[str], used: set[str]
-) -> tuple[RunPlan, ...]:
-    """The plans of the instances that are not used otherwise."""
-    gone = [instance in used for instance in instances]
-    sizes = [
-        plan._replace(instances=plan.instances - sum(gone[: plan.instances])) for plan in plans
-    ]
+def _kept(plans: Sequence[RunPlan], matrix: CostMatrix, used: set[str]) -> tuple[RunPlan, ...]:
+    """The plans of the instances that are not used otherwise, and of families that still have some."""
+    gone = [instance in used for instance in matrix.instances]
+    sizes = []
+    for plan in plans:
+        planned = list(zip(gone, matrix.families or gone, strict=True))[: plan.instances]
+        lost = {label for away, label in planned if away} - {
+            label for away, label in planned if not away
+        }
+        left = plan.instances - sum(away for away, _ in planned)
+        families = max(0, plan.families - len(lost)) if plan.families else 0
+        sizes.append(plan._replace(instances=left, families=families))
     return tuple(plan for plan in sizes if plan.instances)
 
 
@@ -412,10 +417,17 @@ def _on_part(
     size = max(1, round(CHOOSING * number))
     if plans:
         # The part stays the same when the plan is extended, and so does its choice: the first
-        # instances of the recorded order, with the runs and configurations announced first.
-        order, size = np.arange(number), max(1, round(CHOOSING * plans[0].instances))
-        announced = units.configurations[: plans[0].configurations]
-        choosers = first_runs(units.select(configurations=announced), size, plans[0].runs)
+        # units of the recorded order, with what was announced first.
+        first_plan = plans[0]
+        planned = first_plan.instances if units is matrix else first_plan.families
+        order, size = np.arange(number), max(1, round(CHOOSING * planned))
+        listed = matrix.select(configurations=matrix.configurations[: first_plan.configurations])
+        begun = min(first_plan.instances, len(matrix.instances))
+        choosers = units_of(first_runs(listed, begun, first_plan.runs), scope)
+        part = listed.select(instances=_members(matrix, units, order[:size]))
+        # Where another unit has runs, none of the part is still to come.
+        if number <= size or (part.counts() < first_plan.runs).any():
+            return Refusal(f"the part of the {scope.plural} that chooses is not finished yet")
     first, second = np.sort(order[:size]), np.sort(order[size:])
     place = best_of(choosers.select(instances=[units.instances[i] for i in first]))
     if place is None:
@@ -427,14 +439,19 @@ def _on_part(
             f"these runs can certify only the winner on a random fifth of the {scope.plural}, "
             f"which is {winner!r}, not {name!r}"
         )
-    judging = {units.instances[i] for i in second}
-    owners = matrix.instances if units is matrix else matrix.families or ()
-    pairs = zip(matrix.instances, owners, strict=True)
-    runs = matrix.select(instances=[name for name, owner in pairs if owner in judging])
+    runs = matrix.select(instances=_members(matrix, units, second))
     claim = "the configurations were not tuned on these instances"
-    left = _kept(plans, matrix.instances, {matrix.instances[i] for i in first}) if plans else ()
+    left = _kept(plans, matrix, {*matrix.instances} - {*runs.instances}) if plans else ()
     assumed = _assumed(claim, False, runs, scope, left)
     return Evidence(runs, winner, "on-part", 1, 1.0, False, condition, assumed, plans=left)
+
+
+def _members(matrix: CostMatrix, units: CostMatrix, places: IntArray) -> list[str]:
+    """The instances of some sampling units, in the order of the matrix."""
+    chosen = {units.instances[place] for place in places}
+    owners = matrix.instances if units is matrix else matrix.families or ()
+    pairs = zip(matrix.instances, owners, strict=True)
+    return [name for name, owner in pairs if owner in chosen]
 
 
 def _weighted(
@@ -464,7 +481,7 @@ def _weighted(
     means, known = instance_means(weighing)
     weights = lists.shares(np.where(known, means, np.nan)[:, part], rng)
     runs = matrix.select(instances=[matrix.instances[i] for i in rest])
-    left = _kept(plans, matrix.instances, {matrix.instances[i] for i in part}) if plans else ()
+    left = _kept(plans, matrix, {matrix.instances[i] for i in part}) if plans else ()
     claim = (
         f"the list of {m:,} configurations was fixed before any of these costs was seen, and a "
         "random fifth of the instances, which judges nothing, gave each its share of delta"

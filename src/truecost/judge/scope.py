@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
-from truecost.matrix.families import Weight, weights_of
+from truecost.matrix.families import Weight, instance_weights
 from truecost.matrix.identity import unknown_to
 from truecost.stats.assumptions import SAMPLED
 from truecost.stats.grouping import codes_of
@@ -312,7 +312,9 @@ def sampling_design(rows: CostMatrix, scope: Scope) -> Design:
 
 def _weights(names: Sequence[str], scope: Scope) -> FloatArray:
     """The weight of each instance, all alike where none are given."""
-    return np.array(weights_of(names, dict(scope.weights)) if scope.weights else [1.0] * len(names))
+    return np.array(
+        instance_weights(names, dict(scope.weights)) if scope.weights else [1.0] * len(names)
+    )
 
 
 def check_weights(runs: CostMatrix, scope: Scope) -> None:

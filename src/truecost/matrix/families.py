@@ -147,7 +147,7 @@ def checked_weights(weights: Mapping[str, str | float], source: str) -> dict[str
     return numbers
 
 
-def weights_of(instances: Sequence[str], weights: Mapping[str, float]) -> tuple[float, ...]:
+def instance_weights(instances: Sequence[str], weights: Mapping[str, float]) -> tuple[float, ...]:
     """The weight of each instance, by the end of its path as for families."""
     return _matched(instances, weights, "the weights", "weight")
 

@@ -6,8 +6,6 @@ import math
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
 from truecost.errors import InputError
 from truecost.importers.record import Options
 from truecost.importers.registry import Candidate, Importer
@@ -35,10 +33,7 @@ def _read(path: Path, options: Options) -> Import:
         parameters = journal.configurations()
         ahead = int(table.ahead.sum())
         if journal.kind in SEARCHES:
-            hidden = [
-                place for place, name in enumerate(table.instances) if name in journal.held_out()
-            ]
-            judged = np.isin(table.instance, hidden) & ~table.ahead
+            judged = journal.judging(table) & ~table.ahead
             return Import(
                 kind="journal",
                 matrix=matrix,

@@ -8,6 +8,7 @@ import math
 
 from truecost.judge.assessment import Assessment
 from truecost.judge.evidence import UNSORTED
+from truecost.judge.margin import NonInferiority
 from truecost.judge.statements import Certificate, Comparison, Grade
 from truecost.runs import NO_INSTANCE
 from truecost.show.blocks import Tone
@@ -58,9 +59,24 @@ def judged(assessment: Assessment) -> tuple[Tone, str]:
         return "open", "Better than the default? Not yet testable"
     grade = assessment.grade_if_met
     tone, badge = BADGES[assessment.primary, grade]
-    if comparison.condition is None or grade == "open":
+    if comparison.condition is not None and grade != "open":
+        tone, badge = "open", f"{badge}, {if_met(comparison.condition)}"
+    return with_margin(assessment, tone, badge)
+
+
+def with_margin(assessment: Assessment, tone: Tone, badge: str) -> tuple[Tone, str]:
+    """Return a badge with the answer about the margin, which is a question of its own: the primary
+    criterion says nothing about it, but for a mean that is shown better.
+    """
+    answer = assessment.beside.non_inferiority
+    if not isinstance(answer, NonInferiority) or (assessment.primary == "mean" and tone == "good"):
         return tone, badge
-    return "open", f"{badge}, {if_met(comparison.condition)}"
+    within = f"at most {answer.margin} worse"
+    if not answer.shown:
+        return tone, f"{badge}; not shown to be {within}"
+    if assessment.grade == "open":
+        return "good", f"{opening(within)}; {badge[0].lower()}{badge[1:]}"
+    return tone, f"{badge}; {within}{' on average' if assessment.primary == 'wins' else ''}"
 
 
 def if_met(condition: str) -> str:

@@ -8,7 +8,7 @@ from truecost.show.blocks import Block, Cell, Column, Document, Section, Table, 
 from truecost.show.document.context import Context, mean_scale, opening, scale_of, sure, units
 from truecost.show.document.runs import left_out
 from truecost.show.document.statement_table import what_is_shown
-from truecost.show.document.verdict import secondary
+from truecost.show.document.verdict import secondary, with_margin
 from truecost.show.document.wording import with_seed
 from truecost.show.numbers import (
     at_least,
@@ -38,14 +38,15 @@ def compared(assessment: Assessment, context: Context) -> Document:
     comparison = assessment.comparison
     assert comparison is not None  # noqa: S101 - a comparison has two configurations
     new, old = comparison.configuration, comparison.default
-    tone, badge = BADGES[assessment.grade]
+    tone, graded = BADGES[assessment.grade]
     criterion = "share of runs won" if assessment.primary == "wins" else mean_scale(assessment).mean
+    tone, badge = with_margin(assessment, tone, f"{graded} by {criterion}")
     sections = [_statements(assessment, new, old), _instances(assessment, comparison)]
     return Document(
         title=context.title or f"{new} compared with {old}",
         subtitle=f"Paired on {units(assessment, comparison.instances, 'common')}.",
         tone=tone,
-        badge=f"{badge} by {criterion}",
+        badge=badge,
         verdict=_verdict(assessment, comparison, context),
         more=" ".join([secondary(assessment, context).strip(), *left_out(assessment)]).strip(),
         key=(),
