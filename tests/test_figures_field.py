@@ -265,3 +265,33 @@ def test_marks_stand_out_in_both_schemes() -> None:
     # Saved figures have a white background.
     for name, (light, _) in theme.PALETTE.items():
         assert name == "sand" or contrast(light, "#ffffff") >= 3
+
+
+def test_scores_are_drawn_as_scores() -> None:
+    """Data that are maximised would be drawn as minus their scores, or the better side be called
+    the worse one.
+    """
+    rng = np.random.default_rng(3)
+    costs = -rng.uniform([[0.6], [0.5]], [[0.9], [0.8]], (2, 40))[:, :, np.newaxis]
+    matrix = CostMatrix(costs, ["a", "b"], [f"i{k}" for k in range(40)], -1.0, 0.0)
+    data = figures.scatter_data(matrix, "a", "b")
+    spec = figures.scatter_chart(data, unit="−accuracy").to_dict()
+    points = spec["layer"][-1]["encoding"]
+    assert points["y"]["title"] == "winner: score (accuracy)"
+    assert points["y"]["scale"]["reverse"]
+    assert points["y"]["axis"]["labelExpr"].startswith("format(-datum.value")
+    tips = {tip["title"]: tip["field"] for tip in points["tooltip"] if "title" in tip}
+    assert tips["winner: mean score of its runs"] == "incumbent_cost_shown"
+    assert points["color"]["scale"]["domain"] == ["winner scores more", "default scores more"]
+    assert "better on" in spec["title"]["subtitle"][0]
+    rows = spec["datasets"] if "datasets" in spec else {"": spec["layer"][-1]["data"]["values"]}
+    first = next(row for rows_ in rows.values() for row in rows_ if "incumbent_cost" in row)
+    assert first["incumbent_cost_shown"] == -first["incumbent_cost"]
+    glance = figures.glance_chart(
+        figures.glance_data(-0.8, default=-0.7, true=-0.79, upper=-0.75), unit="−accuracy"
+    )
+    text = glance.to_json()
+    assert "at least 0.750" in text
+    assert "What the winner scores" in text
+    # Nothing of that is left for the next figure.
+    assert "scores more" not in figures.scatter_chart(data).to_json()

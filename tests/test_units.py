@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.stats import binomtest
 
@@ -386,3 +387,18 @@ def test_limits_of_families_share_delta() -> None:
     )
     (one,) = [result for result in among if result.family == "f0"]
     assert (one.lower, one.upper) == (alone[0].lower, alone[0].upper)
+
+
+def test_a_certificate_of_a_score_says_so() -> None:
+    """The certificate of an accuracy would be printed as a negative cost."""
+    rng = np.random.default_rng(2)
+    table = pl.DataFrame(
+        [("a", f"d{k}", float(score)) for k, score in enumerate(rng.uniform(0.7, 0.9, 50))],
+        schema=["solver", "instance", "accuracy"],
+        orient="row",
+    )
+    assessment = assess(table, maximise=True, low=0, high=1, chosen="before")
+    assert "the mean score of configuration a" in str(assessment.certificate)
+    assert "is at least 0.7" in str(assessment.certificate)
+    page = report(assessment)
+    assert "−score" not in " ".join(figure.chart.to_json() for figure in page.figures.values())

@@ -348,7 +348,9 @@ class Assessment(Spoken):
     def certificate(self) -> Certificate | None:
         """What the true cost does not exceed; for on-part of the winner of the part that chooses."""
         mean = self._alone["mean"]
-        return None if isinstance(mean, Refusal) else Certificate.of(mean)
+        if isinstance(mean, Refusal):
+            return None
+        return Certificate.of(mean, maximised=self.trajectory.maximised)
 
     @property
     def no_certificate(self) -> str | None:

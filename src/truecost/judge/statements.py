@@ -131,10 +131,14 @@ class Certificate(Statement, Spoken):
     ('0fa88eb8a1', 1.07)
     """
 
+    maximised: bool = False
+    """Whether costs are minus a score: sentences then have scores."""
+
     @classmethod
-    def of(cls, statement: Statement) -> "Certificate":
+    def of(cls, statement: Statement, *, maximised: bool = False) -> "Certificate":
         """A statement about the mean, under the names of a certificate."""
-        return cls(**{field.name: getattr(statement, field.name) for field in fields(statement)})
+        values = {field.name: getattr(statement, field.name) for field in fields(statement)}
+        return cls(**values, maximised=maximised)
 
     @property
     def upper(self) -> float:

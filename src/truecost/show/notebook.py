@@ -11,6 +11,7 @@ from truecost.matrix.imported import Import
 from truecost.show import html, terminal
 from truecost.show.document import Context, document, in_short, what_was_run
 from truecost.show.document.certificate import of_certificate
+from truecost.show.document.context import axis_unit
 from truecost.show.document.verdict import judged
 
 
@@ -53,11 +54,14 @@ def chart(assessment: Assessment, name: str) -> Any:
 
     matrix, incumbent, default = assessment.matrix, assessment.incumbent, assessment.default
     if default is not None and default != incumbent:
-        labels = {default: "default", incumbent: "winner"}
+        labels = {"default": default, "winner": incumbent}
+        unit = axis_unit(assessment, Context())
         if name == "scatter":
-            return figures.scatter_chart(figures.scatter_data(matrix, incumbent, default))
+            return figures.scatter_chart(
+                figures.scatter_data(matrix, incumbent, default), unit=unit
+            )
         if name == "ecdf":
-            return figures.ecdf_chart(figures.ecdf_data(matrix, labels))
+            return figures.ecdf_chart(figures.ecdf_data(matrix, labels), unit=unit)
     drawn = document(assessment, Context()).figures
     if name not in drawn:
         known = ["scatter", "ecdf", *drawn]

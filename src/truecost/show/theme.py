@@ -1,7 +1,9 @@
 """One look for all figures: colours for the colour-blind, dashes and shapes for print in grey."""
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from functools import wraps
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple, ParamSpec, TypeAlias
@@ -82,6 +84,48 @@ _CONFIG: dict[str, Any] = {
 }
 
 
+# A unit that begins with it is that of a score: costs are minus the score, and a figure shows them
+# as scores.
+MINUS = "−"
+_scores: ContextVar[bool] = ContextVar("scores", default=False)
+# Columns of costs, whose values a tooltip shows as scores.
+COST_FIELDS = (
+    "cost", "low", "high", "lower", "median", "upper", "x", "y", "incumbent_cost", "default_cost",
+    "difference", "observed", "training", "test", "true", "gap", "error",
+)  # fmt: skip
+# What costs and scores are called; of two that turn into each other, both are here.
+WORDS = {
+    "at most": "at least", "at least": "at most", "costs less": "scores more",
+    "costs more": "scores less", "lower": "higher", "higher": "lower", "lowest": "highest",
+    "highest": "lowest", "costs": "scores", "cost": "score", "cheaper": "better",
+    "− 2 standard": "+ 2 standard", "+ 2 standard": "− 2 standard", "biased low": "biased high",
+    "finish within a cost": "reach a score", "solved within a cost": "that reach a score",
+    "share of runs solved": "share of runs", "runs solved within it": "runs that reach it",
+    "runs solved": "runs", "less on": "more on", "and more on": "and less on",
+    "at least half": "at least half",
+    "above the diagonal": "below the diagonal", "below the diagonal": "above the diagonal",
+}  # fmt: skip
+ENDS = {"low": "high", "high": "low", "lower": "upper", "upper": "lower"}
+
+
+def scores() -> bool:
+    """Whether the figure that is being drawn shows costs as scores."""
+    return _scores.get()
+
+
+def shown(cost: float) -> float:
+    """Return a cost as the figure shows it."""
+    return 0.0 - cost if scores() else cost
+
+
+def words(text: str) -> str:
+    """Return a text about costs as one about scores, where the figure shows scores."""
+    if not scores():
+        return text
+    longest_first = "|".join(sorted(map(re.escape, WORDS), key=len, reverse=True))
+    return re.sub(rf"(?<!\w)({longest_first})(?!\w)", lambda match: WORDS[match[1]], text)
+
+
 def themed(chart: Chart) -> Chart:
     """Add our look to the chart itself, so that no global setting of Altair changes."""
     drawn: Chart = chart.configure(**_CONFIG)
@@ -96,8 +140,15 @@ def figure(draw: Callable[P, Chart]) -> Callable[P, Chart]:
 
     @wraps(draw)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> Chart:
-        with debug_mode(False):
-            return themed(draw(*args, **kwargs))
+        token = _scores.set(str(kwargs.get("unit", "")).startswith(MINUS))
+        try:
+            with debug_mode(False):
+                chart = draw(*args, **kwargs)
+                if isinstance(title := chart.to_dict(validate=False).get("title"), str):
+                    chart = chart.properties(title=words(title))
+                return themed(chart)
+        finally:
+            _scores.reset(token)
 
     return drawn
 
@@ -125,6 +176,9 @@ def records(table: pl.DataFrame) -> alt.InlineData:
 
     What Altair does with data frames is a setting of the user, and it refuses more than 5,000 rows.
     """
+    if scores():
+        known = [name for name in COST_FIELDS if name in table.columns]
+        table = table.with_columns((0 - pl.col(name)).alias(f"{name}_shown") for name in known)
     # The specification these records become part of is validated as a whole.
     with debug_mode(False):
         return _Records(values=table.to_dicts())
@@ -137,7 +191,8 @@ def plot(table: pl.DataFrame | None = None) -> alt.Chart:
 
 def heading(text: str, *subtitle: str, **options: Any) -> alt.TitleParams:
     """Return a title with lines below it; long names are cut."""
-    return alt.TitleParams(text, subtitle=list(subtitle), limit=TITLE_LIMIT, **options)
+    lines = [words(line) for line in subtitle]
+    return alt.TitleParams(words(text), subtitle=lines, limit=TITLE_LIMIT, **options)
 
 
 class Style(NamedTuple):
@@ -154,7 +209,11 @@ class Series:
 
     def __init__(self, looks: Mapping[str, Style], field: str = "what") -> None:
         self._looks, self._field = looks, field
-        self.names = [look.label for look in looks.values()]
+
+    @property
+    def names(self) -> list[str]:
+        """The labels."""
+        return [words(look.label) for look in self._looks.values()]
 
     @classmethod
     def plain(
@@ -176,7 +235,7 @@ class Series:
 
     def labels(self, names: str) -> pl.Expr:
         """Return the column of labels, computed from the column of names."""
-        labels = {name: look.label for name, look in self._looks.items()}
+        labels = {name: words(look.label) for name, look in self._looks.items()}
         return pl.col(names).replace_strict(labels).alias(self._field)
 
     def color(self, **legend: Any) -> alt.Color:
@@ -199,14 +258,18 @@ class Series:
 
 def tip(field: str, title: str = "", form: str = ",.4~g") -> alt.Tooltip:
     """Return a tooltip entry; the format applies to numbers."""
+    name, _, kind = field.partition(":")
+    if scores() and kind == "Q" and name in COST_FIELDS:
+        field, title = f"{name}_shown:Q", words(title) or ENDS.get(name, name)
     options: dict[str, Any] = {"title": title, "format": form if field.endswith(":Q") else ""}
     return alt.Tooltip(field, **{name: value for name, value in options.items() if value})
 
 
 def labelled(what: str, unit: str, *remarks: str) -> str:
     """Return the title of an axis with its unit; costs without a unit need none."""
-    behind = ", ".join([*([] if unit == "cost" else [unit]), *remarks])
-    return f"{what} ({behind})" if behind else what
+    unit = unit.removeprefix(MINUS)
+    behind = ", ".join([*([] if unit in ("cost", "score") else [unit]), *remarks])
+    return f"{words(what)} ({behind})" if behind else words(what)
 
 
 def whole_ticks(last: int) -> list[int]:
@@ -229,15 +292,16 @@ class ScaledAxis(NamedTuple):
 
     def x(self, field: str, *title: str) -> alt.X:
         """Return the horizontal channel of a field of numbers; one layer has the title of all."""
-        titles: dict[str, Any] = {"title": title[0]} if title else {}
+        titles: dict[str, Any] = {"title": words(title[0])} if title else {}
         return alt.X(f"{field}:Q", scale=self.scale, axis=self.axis, **titles)
 
     def y(self, field: str, *title: str) -> alt.Y:
         """Return the vertical channel of a field of numbers; one layer has the title of all."""
-        titles: dict[str, Any] = {"title": title[0]} if title else {}
+        titles: dict[str, Any] = {"title": words(title[0])} if title else {}
         return alt.Y(f"{field}:Q", scale=self.scale, axis=self.axis, **titles)
 
 
+NEGATED = "format(-datum.value, ',~g')"
 SHARES = ScaledAxis(alt.Scale(domain=[0, 1]), alt.Axis(format="%"))
 # Ticks of a logarithmic axis, in units of a power of ten: the fewest that give three or more.
 LOG_TICKS = (
@@ -249,9 +313,20 @@ LOG_TICKS = (
 )
 
 
-def axis(values: Iterable[float], *, log: bool | None = None) -> ScaledAxis:
-    """Return scale and axis that fit these values, logarithmic by default if all are positive."""
-    values = list(values) or [1.0]
+def axis(values: Iterable[float], *, log: bool | None = None, costs: bool = True) -> ScaledAxis:
+    """Return scale and axis that fit these values, logarithmic by default if all are positive.
+
+    Where costs are shown as scores the axis has the scores, from the lowest to the highest.
+    """
+    fit = _axis(list(values) or [1.0], log)
+    if not (costs and scores()):
+        return fit
+    turned = {**fit.scale.to_dict(validate=False), "reverse": True}
+    ticks = fit.axis.to_dict(validate=False)
+    return ScaledAxis(alt.Scale(**turned), alt.Axis(**ticks, labelExpr=NEGATED))
+
+
+def _axis(values: list[float], log: bool | None) -> ScaledAxis:
     low, high = min(values), max(values)
     if not (low > 0 if log is None else log):
         # A mean error of 0 up to Monte Carlo noise does not open a range below 0.

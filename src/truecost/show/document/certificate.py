@@ -22,7 +22,7 @@ from truecost.show.document.context import (
 )
 from truecost.show.document.runs import left_out
 from truecost.show.document.verdict import certified
-from truecost.show.document.wording import COST
+from truecost.show.document.wording import COST, SCORE
 from truecost.show.numbers import counted, ends, number, percent
 
 if TYPE_CHECKING:  # loads kernels
@@ -137,7 +137,7 @@ def _basis(
 ) -> list[Block]:
     many = certificate.configurations
     corrected = f", with a multiple-testing correction for {many:,} configurations"
-    scale = COST if assessment is None else scale_of(assessment)
+    scale = SCORE if certificate.maximised else COST
     mean = context.cost(ends(*scale.range(certificate.lowest, certificate.estimate)))
     unit = certificate.sampling_unit if assessment is None else assessment.scope.unit
     plural = "families" if unit == "family" else f"{unit}s"
@@ -172,7 +172,7 @@ def _width(assessment: Assessment, context: Context) -> list[Block]:
         parts = {name: getattr(limits, name) for name in ("instances", "estimate", "upper")}
         return {"configuration": evidence.configuration, **parts}
 
-    delta, unit = assessment.question.delta, axis_unit(assessment, context)
+    delta, unit = assessment.question.delta, axis_unit(assessment, context, signed=False)
     draw = drawing("certificate_width", inputs, delta=delta, unit=unit)
     note = f"Limit − mean on the first K of {units(assessment, certificate.instances)}."
     title = "What more instances buy"

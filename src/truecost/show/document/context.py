@@ -69,11 +69,13 @@ def on_scale(
     return not upper, scale.value(limit), scale.range(low, high)
 
 
-def axis_unit(assessment: Assessment, context: Context) -> str:
-    """Return the unit of cost for a figure, which draws costs also where sentences have scores."""
+def axis_unit(assessment: Assessment, context: Context, *, signed: bool = True) -> str:
+    """Return the unit of cost for a figure. A minus has it show costs as scores; errors and widths
+    are not `signed`.
+    """
     if not assessment.trajectory.maximised:
         return context.unit
-    return f"−{'score' if context.unit == 'cost' else context.unit}"
+    return f"{'−' if signed else ''}{'score' if context.unit == 'cost' else context.unit}"
 
 
 def units(assessment: Assessment, count: int, kind: str = "") -> str:

@@ -135,7 +135,7 @@ def _planned(assessment: Assessment, context: Context) -> list[Block]:
         return [*blocks, Text(f"No plan for half of the error: {reason}.", aside=True)]
     note = f"All of these have a standard error of {half} or less."
     title = "Other numbers of instances for the same error"
-    unit = axis_unit(assessment, context)
+    unit = axis_unit(assessment, context, signed=False)
     draw = drawing("plan_curve", lambda: {"recommendation": plan}, unit=unit)
     return [*blocks, Figure("plan", title, (note,), draw, where="page")]
 

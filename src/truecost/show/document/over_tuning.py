@@ -136,7 +136,8 @@ def _sweeps(assessment: Assessment, context: Context) -> list[Block]:
 
     title = "Selection error against the number of runs and of instances"
     note = "Mean over random splits into halves; both scales logarithmic."
-    draw = drawing("error_curves", inputs, error="selection", unit=axis_unit(assessment, context))
+    unit = axis_unit(assessment, context, signed=False)
+    draw = drawing("error_curves", inputs, error="selection", unit=unit)
     return [Figure("selection-error", title, (note,), draw, where="page")]
 
 

@@ -22,7 +22,7 @@ from truecost.show.document.context import (
     sure,
     units,
 )
-from truecost.show.document.wording import COST, Scale, with_seed
+from truecost.show.document.wording import COST, SCORE, Scale, with_seed
 from truecost.show.numbers import (
     at_least,
     at_most,
@@ -256,7 +256,8 @@ def certified(
     assessment: Assessment | None, certificate: Certificate, context: Context, name: str
 ) -> str:
     """Return the certificate as a sentence without its full stop."""
-    scale: Scale = COST if assessment is None else mean_scale(assessment)
+    alone = SCORE if certificate.maximised else COST
+    scale: Scale = alone if assessment is None else mean_scale(assessment)
     utility = None if assessment is None else assessment.log.utility
     what = f"{scale.mean} ({utility})" if utility is not None else scale.mean
     where = f"{certificate.scope}," if "," in certificate.scope else certificate.scope

@@ -62,6 +62,14 @@ def glance_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost")
     fit = axis([*ends, *([0.0] if min(ends) >= 0 else [])], log=False)
     series = GLANCE.present(data["row"])
     drawn = data.with_columns(series.labels("row"))
+    if theme.scores():
+        limits = [None if end is None else -end for end in data["upper"]]
+        drawn = drawn.with_columns(
+            shown=pl.Series([numbers.number(-cost) for cost in data["cost"]]),
+            limit=pl.Series(
+                ["" if end is None else f"at least {numbers.at_least(end)}" for end in limits]
+            ),
+        )
     rows = alt.Axis(labelLimit=200, grid=False, ticks=False, domain=False)
     title = labelled("mean cost", unit)
     limit = tip("upper:Q", f"at most ({numbers.confidence(delta)} confidence)")
@@ -78,7 +86,9 @@ def glance_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost")
     # A number stands above its mark.
     above: dict[str, Any] = {"dy": -12, "fontSize": 12, "color": theme.BLACK}
     cost = base.mark_text(**above).encode(x=fit.x("cost", title), text="shown:N")
-    most = limited.mark_text(**above, align="right").encode(x=fit.x("upper", title), text="limit:N")
+    most = limited.mark_text(**above, align="left" if theme.scores() else "right").encode(
+        x=fit.x("upper", title), text="limit:N"
+    )
     texts = [words.encode(color=alt.ColorValue(theme.BLACK)) for words in (cost, most)]
     chart = alt.layer(bar, end, *marks, *texts, view=alt.ViewConfig(stroke=None))
     return chart.properties(width=560, height=ROW * data.height, title="What the winner costs")

@@ -104,6 +104,7 @@ def matrix_chart(data: MatrixPicture, *, unit: str = "cost") -> Chart:
         orient="right",
         gradientLength=min(200, max(80, side * height - 80)),
         format=",.3~r",
+        **({"labelExpr": theme.NEGATED} if theme.scores() else {}),
     )
     scale: dict[str, Any] = {"type": "log" if log else "linear", "scheme": theme.COSTS}
     color = alt.Color("cost:Q", scale=alt.Scale(**scale, reverse=True), legend=legend)

@@ -78,8 +78,9 @@ def overtuning_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
         )
         title = theme.heading(
             f"N = {counted(runs, 'run')} of each configuration",
-            f"Winner: training {number(winner['training'])}, test {number(winner['test'])}; "
-            f"lowest test cost {number(min(part['test']))}",
+            f"Winner: training {number(theme.shown(winner['training']))}, test "
+            f"{number(theme.shown(winner['test']))}; lowest test cost "
+            f"{number(theme.shown(min(part['test'])))}",
         )
         both = alt.layer(theme.diagonal(fit), points)
         panels.append(both.properties(width=300, height=300, title=title))

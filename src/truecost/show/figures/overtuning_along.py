@@ -128,7 +128,9 @@ def _time_axis(data: pl.DataFrame, counted: bool) -> tuple[alt.X, float]:
     first, last = float(data["runs"].to_list()[0]), float(max(data["runs"].to_list()))
     log = 0 < 20 * first < last
     end = 1.25 * last if log else last + (0.08 * (last - first) or 1.0)
-    return axis([first, end], log=log).x("at", "runs finished when it became the incumbent"), end
+    return axis([first, end], log=log, costs=False).x(
+        "at", "runs finished when it became the incumbent"
+    ), end
 
 
 def _notes(data: pl.DataFrame, tested: bool) -> list[str]:

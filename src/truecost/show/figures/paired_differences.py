@@ -97,13 +97,15 @@ def paired_differences_chart(
     size = one["instances"]
     shown = [0.0, *([one["lower"], one["upper"]] if limited else []), *data["difference"]]
     room = 0.05 * (max(shown) - min(shown))
-    y_scale = alt.Scale(domain=[min(shown) - room, max(shown) + room], nice=False)
+    y_scale = alt.Scale(
+        domain=[min(shown) - room, max(shown) + room], nice=False, reverse=theme.scores()
+    )
     x_scale = alt.Scale(domain=[0.5, size + 0.5], nice=False)
     mean, band = _mean(data, x_scale, y_scale, delta, limited)
     zero = theme.plot(pl.DataFrame({"zero": [0.0]})).mark_rule(color=theme.BLACK, strokeWidth=0.8)
-    lines = [f"Mean {numbers.signed(one['mean'])} (dashed)"]
+    lines = [f"Mean {numbers.signed(theme.shown(one['mean']))} (dashed)"]
     if limited:
-        limits = numbers.limits(one["lower"], one["upper"])
+        limits = numbers.limits(*sorted(theme.shown(one[end]) for end in ("lower", "upper")))
         # Each end alone is wrong with probability delta, so the two together with up to 2 delta.
         lines.append(f"{numbers.confidence(2 * delta)} interval {limits} (shaded)")
     thinned = f" {data.height:,} of them are shown." if data.height < size else ""
@@ -136,6 +138,7 @@ def _bars(data: pl.DataFrame, x_scale: alt.Scale, y_scale: alt.Scale, unit: str)
     x_title = "instances, from the largest gain to the largest loss of the winner"
     y_title = labelled("cost of the winner − cost of the default", unit)
     x_axis = alt.Axis(grid=False, values=theme.whole_ticks(size), format=",d")
+    turned = {"labelExpr": theme.NEGATED} if theme.scores() else {}
     # Descriptions for screen readers in 500 bars would be most of the file: the page has a table.
     bars: alt.Chart = (
         theme.plot(table)
@@ -143,7 +146,7 @@ def _bars(data: pl.DataFrame, x_scale: alt.Scale, y_scale: alt.Scale, unit: str)
         .encode(
             x=alt.X("left:Q", title=x_title, scale=x_scale, axis=x_axis),
             x2=alt.X2("right:Q"),
-            y=alt.Y("zero:Q", title=y_title, scale=y_scale, axis=alt.Axis(tickCount=6)),
+            y=alt.Y("zero:Q", title=y_title, scale=y_scale, axis=alt.Axis(tickCount=6, **turned)),
             y2=alt.Y2("difference:Q"),
             color=sides.color(),
             tooltip=[
