@@ -12,16 +12,17 @@ from truecost.errors import InputError
 DATA = Path(__file__).parent / "data"
 
 
-def offered(*words: object, cwd: Path | None = None) -> str:
+def offered(*words: object, cwd: Path | None = None, every: bool = True) -> str:
     """The lines of an audit that are commands."""
-    answer = run("audit", *words, "--all", cwd=cwd)
+    answer = run("audit", *words, *(["--all"] if every else []), cwd=cwd)
     lines = [line.strip() for line in answer.stdout.splitlines()]
     return "\n".join(line for line in lines if line.startswith("truecost "))
 
 
-def test_a_log_of_smac3_needs_a_scenario_first() -> None:
+@pytest.mark.parametrize("every", [True, False])
+def test_a_log_of_smac3_needs_a_scenario_first(every: bool) -> None:
     """The offered validation would ask for a scenario file that nothing writes."""
-    lines = offered(DATA / "smac" / "instances")
+    lines = offered(DATA / "smac" / "instances", every=every)
     made = lines.index("scenario from-log")
     assert "--out=instances-scenario" in lines
     assert made < lines.index("--scenario=instances-scenario/scenario.toml")

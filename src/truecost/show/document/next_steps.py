@@ -48,9 +48,11 @@ def next_step(assessment: Assessment, context: Context) -> Section:
     """Return the most useful advice with the command that follows it."""
     commands = _commands(assessment, context)
     # The runs that decide first, then what they would have to be; this audit is on the screen.
-    order = (" validate ", " plan ", " info ", " certify ")
+    order = (" from-log ", " validate ", " plan ", " info ", " certify ")
     ranked = [line for word in order for line in commands if word in line[0]]
-    blocks = (Commands(tuple(ranked[:1]), title=""),) if ranked else ()
+    # A scenario to fill in is no use without the command that reads it.
+    shown = 2 if ranked and " from-log " in ranked[0][0] else 1
+    blocks = (Commands(tuple(ranked[:shown]), title=""),) if ranked else ()
     return Section("next", "What to do next", steps_of(assessment)[0], blocks)
 
 
