@@ -35,7 +35,7 @@ class Assumptions:
     total_runs: Annotated[
         int | None,
         option(
-            "N, the number of runs, spread evenly; one an instance if not given.",
+            "N, the number of runs, spread evenly; one per instance if not given.",
             panel=ASSUMED,
             min=1,
         ),

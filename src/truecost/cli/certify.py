@@ -14,17 +14,16 @@ def certify(source: Source, question: Question, json: Json = False) -> None:
     """Certify a configuration: "with 95 % confidence its mean cost is at most x", with the
     assumptions.
 
-    How it was chosen decides what may be said. before: it was fixed before any of these costs was
-    seen. from-list: it is the best of a list fixed beforehand, as random search and gather have it;
-    all of the list share the error probability. weighted-list: the same, with shares that a random
-    fifth of the instances decides. on-part: a random fifth of the instances chooses,
-    the others certify. progressive: a proposal of a search is certified on instances unused before
-    it.
+    What can be guaranteed depends on how it was chosen. before: it was fixed before any of these
+    costs was seen. from-list: it is the best of a list fixed beforehand, as in random search and
+    gather; the list shares the error probability. weighted-list: the same, with shares that a
+    random fifth of the instances decides. on-part: a random fifth of the instances chooses, the
+    others certify. progressive: a proposal of a search is certified on instances unused before it.
 
-    What a configurator such as SMAC3 or irace chose is certified on test runs only: it tuned on the
-    other instances, and no multiple-testing correction makes up for that.
+    The winner of SMAC3 or irace is certified on test runs only: it was tuned on the other
+    instances, and no multiple-testing correction helps there.
 
-    Exit code 0: certified. 1: not, or only under a condition that nobody has confirmed.
+    Exit code 0: certified. 1: not, or only under an unconfirmed condition.
     """
     assessment = assessed(source, question)
     from truecost.show.document import certificate_section

@@ -45,7 +45,7 @@ def compare(
     require: Annotated[
         Require | None,
         option(
-            "What must be shown for exit code 0; that nothing is shown to be worse if not given."
+            "What must be shown for exit code 0; if not given, that NEW is not shown to be worse."
         ),
     ] = None,
     margin: Margin = None,

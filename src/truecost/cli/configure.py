@@ -70,14 +70,13 @@ def configure(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Search for a better configuration than the default, and certify what it costs where it was
-    not trained.
+    """Search for a better configuration than the default, and certify it on held-out instances.
 
-    A third to a half of the instances is held out, and up to a fifth of the budget kept for them:
-    when the search is over, what it chose and the default are run there, and what is said of the
-    true cost rests on these runs alone. The default is recommended unless what was found costs less
-    there by more than a standard error. With --sampled family whole families are held out; with
-    --about these nothing is, and the result is judged on all instances with new seeds.
+    A third to a half of the instances is held out, with up to a fifth of the budget. When the
+    search has ended, the winner and the default are run on them, and statements about the true cost
+    use only these runs. The default is recommended unless the winner costs less there by more than
+    a standard error. With --sampled family whole families are held out; with --about these nothing
+    is, and the result is judged on all instances with new seeds.
 
     Rerun the same command to resume after an interruption; a larger budget continues the search.
     """

@@ -39,7 +39,7 @@ def demo(
     """Three real solvers, tuned: what each winner will cost on new instances, and whether it beats
     its default.
 
-    Writes a report on each into a folder, and says how to have one on your own runs.
+    Writes a report on each into a folder, and prints the commands for your own runs.
     """
     out.mkdir(parents=True, exist_ok=True)
     synthetic, pages = out / "synthetic.npz", {name: out / f"{name}.html" for name in SOLVERS}

@@ -52,7 +52,10 @@ def explain(
     ] = 0.1,
     delta: Delta = 0.05,
     guess: Annotated[
-        bool, option("Run nothing: what the model of the search makes of each change.", "--guess")
+        bool,
+        option(
+            "Run nothing: print what the model of the search predicts for each change.", "--guess"
+        ),
     ] = False,
     figure: Annotated[Path | None, option(f"{FIGURE}; a waterfall of the changes.")] = None,
     unit: Unit = None,

@@ -28,8 +28,8 @@ def import_(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Take over runs that SMAC3, irace, ASlib, AClib wrappers or a table recorded; without -o, say
-    what is there.
+    """Read runs recorded by SMAC3, irace, ASlib, AClib wrappers or in a table; without -o, show
+    what was found.
     """
     for place in (out, test_out):
         check_out(place, source.runs, endings=MATRICES)

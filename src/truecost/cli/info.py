@@ -32,8 +32,7 @@ def info(
     """Summarise runs: how good each configuration is, how noisy that number is, and where the noise
     comes from.
 
-    Of a journal, also one that is being written, it says as well how far it is and what looks wrong
-    in it.
+    For a journal, also while it is being written, it shows progress and warnings as well.
     """
     from truecost.cli.gather import print_summary
 

@@ -51,12 +51,8 @@ def _reading(text: str, *names: str) -> Any:
     return option(text, *names, panel=READING)
 
 
-Low = Annotated[
-    float | None, _reading("The least cost the metric allows, where the runs do not say.")
-]
-High = Annotated[
-    float | None, _reading("The largest cost the metric allows, where the runs do not say.")
-]
+Low = Annotated[float | None, _reading("Lowest possible cost, if the runs do not contain it.")]
+High = Annotated[float | None, _reading("Highest possible cost, if the runs do not contain it.")]
 Cutoff = Annotated[float | None, _reading("Cutoff in seconds; costs are running times.")]
 Par = Annotated[
     float | None,
@@ -105,7 +101,7 @@ Families = Annotated[
 ]
 Maximise = Annotated[
     bool | None,
-    _reading("Whether more of the cost column is better.", "--maximise/--minimise"),
+    _reading("Whether higher values of the cost column are better.", "--maximise/--minimise"),
 ]
 
 Configuration = Annotated[
@@ -144,13 +140,12 @@ ListSize = Annotated[
 ]
 Fresh = Annotated[
     Path | None,
-    option("With progressive: a file with the names of unused instances, one a line.", panel=WAYS),
+    option("With progressive: a file with names of unused instances, one per line.", panel=WAYS),
 ]
 Proposal = Annotated[
     int | None,
     option("With progressive: its number among the proposals, from 1.", panel=WAYS),
 ]
-
 
 Primary = Literal["mean", "wins"]
 PrimaryCriterion = Annotated[
@@ -209,7 +204,7 @@ Across = Annotated[float | None, option("Variance between instances.", panel=ASS
 Instances = Annotated[int | None, option(f"{INSTANCES}; as many as it takes if not given.", min=1)]
 Configurations = Annotated[
     int | None,
-    option(f"{CONFIGURATIONS}; those that were tried and thrown away count.", min=1),
+    option(f"{CONFIGURATIONS}; including discarded ones.", min=1),
 ]
 
 Seed = Annotated[int, option(f"{SEED}.", min=0)]

@@ -86,25 +86,24 @@ class Pair:
     """Two configurations to tell apart."""
 
     apart: Annotated[
-        tuple[str, str] | None, option("How many runs tell these two apart?", panel=APART)
+        tuple[str, str] | None,
+        option("How many runs distinguish these two configurations?", panel=APART),
     ] = None
     difference: Annotated[
         float | None,
         option(
-            "The difference of true costs worth finding; the pilot's if not given.", panel=APART
+            "The difference of true costs worth detecting; the pilot's if not given.", panel=APART
         ),
     ] = None
     sd: Annotated[
         float | None,
         option(
-            "The standard deviation of the difference on an instance, if it is to be assumed.",
+            "Standard deviation of the difference on an instance, if assumed.",
             panel=APART,
         ),
     ] = None
-    power: Annotated[float, option("The probability of finding the difference.", panel=APART)] = 0.8
-    level: Annotated[
-        float, option("The probability of finding one where there is none.", panel=APART)
-    ] = 0.05
+    power: Annotated[float, option("Probability of detecting the difference.", panel=APART)] = 0.8
+    level: Annotated[float, option("Probability of a false positive.", panel=APART)] = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,12 +111,14 @@ class Schedule:
     """A file that makes another configurator run what was planned."""
 
     export: Annotated[
-        ExportKind | None, option("The configurator that is to read it.", panel=EXPORT)
+        ExportKind | None, option("The configurator to write the order for.", panel=EXPORT)
     ] = None
     out: Annotated[Path | None, out_option("standard output if not given", EXPORT)] = None
     names: Annotated[
         Path | None,
-        option("A file with names of instances, one a line; else those of the runs.", panel=EXPORT),
+        option(
+            "A file with names of instances, one per line; else those of the runs.", panel=EXPORT
+        ),
     ] = None
 
 
@@ -131,12 +132,12 @@ def plan(
     schedule: Schedule,
     json: Json = False,
 ) -> None:
-    """How many runs on how many instances: for an error, for a budget, to tell two configurations
-    apart.
+    """How many runs on how many instances: for an error, for a budget, to distinguish two
+    configurations.
 
-    Runs are spread evenly (S*). The answer is exact over all numbers of instances and runs; beside
-    it stand other choices, and what the allocation of the pilot wastes. Variances from a pilot are
-    estimates, and so is every number from them.
+    Runs are spread evenly (S*). The answer is optimal over all numbers of instances and runs;
+    alternatives are shown next to it, and what the pilot's allocation wastes. Variances from a
+    pilot are estimates, and so is the plan.
 
     For instance: truecost plan pilot.npz --error 0.5, truecost plan pilot.npz --budget 5000runs
     --price-instance 10, truecost plan --apart default best pilot.npz, truecost plan pilot.npz

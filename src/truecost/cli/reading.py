@@ -131,11 +131,11 @@ def names_in(path: Path) -> list[str]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError:
         raise InputError(
-            f"{path}: expected names of instances, one a line, got something that is no text."
+            f"{path}: expected names of instances, one per line, got something that is no text."
         ) from None
     names = list(dict.fromkeys(line.strip() for line in lines if line.strip()))
     if not names:
-        raise InputError(f"{path}: expected names of instances, one a line, got none.")
+        raise InputError(f"{path}: expected names of instances, one per line, got none.")
     return names
 
 

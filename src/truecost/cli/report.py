@@ -27,10 +27,10 @@ def report(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """One page about recorded runs, as a file of its own: the verdict, how sure it is, over-tuned
-    or not, what to do next.
+    """One HTML page about recorded runs: the verdict, how certain it is, whether the winner is
+    over-tuned, what to do next.
 
-    It opens from disk without a network, prints, and explains every number. For instance: truecost
+    It opens without a network, can be printed, and explains every number. For instance: truecost
     report kissat, truecost report runs.db, truecost report irace.Rdata, truecost report
     smac3_output/run/0 --cutoff 5. Several logs of one search are shown side by side, and their runs
     pooled: truecost report smac3_output/run/0 smac3_output/run/1.

@@ -14,7 +14,7 @@ from truecost.errors import InputError
 
 app = typer.Typer(
     rich_markup_mode=None,
-    help="Scenarios: built-in ones, whose solvers packages carry, and those that a log tells of.",
+    help="Built-in scenarios, and scenarios written from a log.",
 )
 
 Name = Annotated[str, typer.Argument(help="A scenario; `truecost scenario list` names them.")]
@@ -22,7 +22,7 @@ Name = Annotated[str, typer.Argument(help="A scenario; `truecost scenario list` 
 
 @app.command("list")
 def list_(json: Json = False) -> None:
-    """The scenarios there are."""
+    """List the built-in scenarios."""
     from truecost import library
 
     scenarios = [library.describe(name) for name in library.list_names()]
@@ -40,7 +40,7 @@ def list_(json: Json = False) -> None:
 
 @app.command()
 def show(name: Name, json: Json = False) -> None:
-    """What a scenario is: solver, licence, parameters and sizes."""
+    """Describe a scenario: solver, licence, parameters and sizes."""
     from truecost import library
 
     scenario = library.describe(name)
@@ -70,14 +70,12 @@ def export(
         int | None, option(f"{INSTANCES}; as many as the size has.", min=1)
     ] = None,
     seed: Seed = 1,
-    target: Annotated[
-        Path | None, option("Run this solver instead of the one a package carries.")
-    ] = None,
+    target: Annotated[Path | None, option("Run this solver instead of the packaged one.")] = None,
     workers: Annotated[int, option(f"{WORKERS}; for the reference lengths of LKH.", min=1)] = 1,
     generator: Annotated[
         bool,
         option(
-            "Have instances made from seeds when they are needed, instead of writing them.",
+            "Generate instances from seeds when needed instead of writing them.",
             "--generator",
         ),
     ] = False,
@@ -123,8 +121,8 @@ def from_log(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Write the scenario that a log of irace tells of; or SMAC3's space and instances, with the
-    target to fill in.
+    """Write the scenario of an irace log; for SMAC3 its space and instances, with the target to
+    fill in.
     """
     from truecost.importers.fromlog import scenario_from_log
 

@@ -55,7 +55,7 @@ class Duel:
         str | None,
         option(
             "Files to run on, 'test/*.cnf' for instance, or a file that lists instances as irace's "
-            "do; those of the scenario if not given. What the log has runs on is left out.",
+            "do; those of the scenario if not given. Instances of the log are left out.",
             metavar="PATTERN",
         ),
     ] = None
@@ -69,7 +69,7 @@ class Duel:
     scenario: Annotated[
         Path | None,
         option(
-            "The scenario file, or the name of a built-in scenario; a log of irace says it itself."
+            "The scenario file, or the name of a built-in scenario; not needed for a log of irace."
         ),
     ] = None
     configuration: Annotated[
@@ -127,7 +127,7 @@ def validate(
     comparison is decided.
 
     It stops when the winner is shown to be better (with --margin: at most that much worse), shown
-    to be worse, or can hardly be shown to be better with what is left of the budget. The confidence
+    to be worse, or unlikely to be shown to be better with the rest of the budget. The confidence
     level accounts for checking after every instance. With --sampled family it checks after every
     family; with --about these only once, at the end.
 
