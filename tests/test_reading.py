@@ -183,7 +183,7 @@ def test_names_in_files(here: Path) -> None:
     assert names_in(here / "names") == ["a", "b"]
     for content in (b"\n", b"\xff\xfe"):
         (here / "names").write_bytes(content)
-        with pytest.raises(InputError, match="one a line"):
+        with pytest.raises(InputError, match="one per line"):
             names_in(here / "names")
 
 

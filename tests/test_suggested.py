@@ -64,5 +64,5 @@ def test_numbers_of_an_instance_file(tmp_path: Path) -> None:
     assert (file.name, file.argument, file.is_file) == ("a.cnf", str(tmp_path / "a.cnf"), True)
     assert (text.argument, text.is_file, text.number) == ("--size 5 --kind 'x y'", False, 2)
     (tmp_path / "list.txt").write_text("# nothing\n")
-    with pytest.raises(InputError, match="expected instances, one a line"):
+    with pytest.raises(InputError, match="expected instances, one per line"):
         listed(tmp_path / "list.txt", [tmp_path])

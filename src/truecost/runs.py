@@ -172,8 +172,8 @@ PROPOSED: Final = ("beforehand", "adaptively", "unknown")
 
 
 class Step(NamedTuple):
-    """The configurations taken for the best, the best first, when so many runs were finished; None
-    if nobody counted.
+    """The configurations taken for the best, the best first, after `runs` finished runs; None if
+    they were not counted.
     """
 
     runs: int | None

@@ -33,16 +33,16 @@ except ModuleNotFoundError as error:
 START = 5
 # SMAC's own limit for algorithm configuration; more instances than that raise it.
 MOST = 2000
-# The list keeps growing to one run in so many trials, until every instance is on it: a list of few
+# The list grows to one run in this many trials, until every instance is on it: a list of few
 # instances on which all goes well would never show the rare ones on which it does not.
 LOOKOUT = 50
-# What is known is looked at anew whenever there are so many times as many finished trials.
+# The plan is reconsidered whenever the number of finished trials has grown by this factor.
 AGAIN = 1.2
-# Runs are planned for so many times the trials so far, up to all of them: what is known early is
+# Runs are planned for this multiple of the trials so far, up to all of them: what is known early is
 # uncertain, a list that is too long is never shortened, and where time is limited nobody knows how
 # many trials there will be.
 SOON = 2
-# The list is at most so many times as long as what the incumbent has had of it, since a wrong guess
+# The list is at most this many times as long as the incumbent's part of it, since a wrong guess
 # is never taken back.
 AHEAD = 1.5
 

@@ -13,7 +13,7 @@ SECONDS: Final = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """So many runs, or so many seconds.
+    """A number of runs, or a time in seconds.
 
     Whose seconds, whoever spends it says. Those of a search are the runs' own wall time, summed and
     divided by the workers: what is resumed counts as if it had never stopped. What truecost itself

@@ -46,7 +46,7 @@ from truecost.space.space import Configuration, Space
 
 # Most runs of a configuration on an instance, where nobody says.
 RUNS = 5
-# At least one instance in so many is held out, and up to half of them where the budget can run
+# At least one instance in this many is held out, and up to half of them where the budget can run
 # them.
 HELD_OUT = 3
 # Configurations that are tried first from a log.

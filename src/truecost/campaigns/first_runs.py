@@ -13,8 +13,7 @@ from truecost.running.pools.task import Finished
 from truecost.running.scenario import Scenario
 from truecost.runs import Outcome, Status
 
-# So many of the first runs are given a chance; if none comes through, it is the scenario that is
-# wrong.
+# If none of this many first runs succeeds, the scenario is wrong.
 FIRST_RUNS = 10
 FAILED = {Status.CRASHED: "crashed", Status.VETOED: "were vetoed"}
 

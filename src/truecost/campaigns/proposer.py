@@ -27,7 +27,7 @@ class Proposer:
         self.origins: list[str] = []
         self._known: set[str] = set()
         self.exhausted, self._size = False, space.size()
-        # The parents as of so many runs and an incumbent: ranking them for every proposal would
+        # The parents at a number of runs and an incumbent: ranking them for every proposal would
         # cost more the longer a search is.
         self._ranked: tuple[tuple[int, int], list[Configuration]] | None = None
         # The model's offers, the number of heats it was made in and the first proposal they are for.

@@ -33,7 +33,7 @@ Policy = Callable[..., Decision]
 
 # The share of the budget that is kept for the held-out instances, at most.
 KEPT = 0.2
-# A heat looks at its costs once for so many workers, and one more may be open for as many.
+# Workers per heat: a heat looks at its costs once for them, and one more may be open for as many.
 WORKERS_PER_HEAT = 4
 # Why a search that truecost 0.2 finished has ended.
 ADOPTED = "it was finished by truecost 0.2"
@@ -370,7 +370,7 @@ class Search:
         return (self.runner.wall - tested) / (self.runner.made - len(self._tested))
 
     def _left(self, budget: float, mean: float | None = None) -> float:
-        """How many more runs, of so many wall seconds on average, fit into a budget."""
+        """How many more runs, of `mean` wall seconds, fit into a budget."""
         settings, runner = self.settings, self.runner
         if settings.unit == "runs":
             return budget - runner.made

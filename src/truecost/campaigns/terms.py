@@ -26,7 +26,7 @@ from truecost.stats.grouping import codes_of
 
 # Most runs of each on an instance, where nobody says and the budget allows more than one.
 RUNS = 5
-# For so many units, at most, limits are planned where the budget is one of time; more may come.
+# Limits are planned for at most this many units if the budget is a time; more may follow.
 PLANNED = 100
 SCOPES = (("instance", "new"), ("family", "new"), ("instance", "these"))
 

@@ -300,7 +300,7 @@ class _Watch:
             )
 
     def spent(self, pairs: int) -> float:
-        """What so many pairs of runs took, in the unit of the budget."""
+        """What a number of pairs of runs took, in the unit of the budget."""
         if self._budget.unit == "runs":
             return 2.0 * pairs
         return float(self._wall.reshape(-1, 2)[:pairs].sum()) / self._terms.workers

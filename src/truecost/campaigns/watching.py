@@ -23,7 +23,7 @@ from truecost.runs import Status
 from truecost.stats import forecast
 from truecost.stats.grouping import codes_of
 
-# A picture of the runs there are has at most so many rows and columns.
+# The most rows and columns in a picture of the runs.
 CELLS = 120
 # Points of a line: each is a limit of its own.
 POINTS = 60

@@ -63,7 +63,7 @@ def context(
         if command == "validate":
             more = {**_target(source, log), **more}
             if "--" in " ".join(() if log is None else log.matrix.instances):
-                # Instances that are texts with arguments stand in a file, one a line.
+                # Instances that are texts with arguments stand in a file, one per line.
                 more["instances"] = "test.txt"
         return command_line(command, source, question or Question(), names, **more)
 

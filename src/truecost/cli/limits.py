@@ -18,7 +18,7 @@ BYTES_PER_BYTE = 20
 # How often a look is taken; how long the reader has to end by itself, and remove private copies.
 EVERY = 0.05
 GRACE = 3.0
-# The size of a folder is that of its files, as far as so many tell.
+# The size of a folder is that of its files, up to this number of files.
 MOST_FILES = 100_000
 
 

@@ -193,7 +193,7 @@ def _plan(
     if schedule.export is not None:
         if not names:
             raise InputError(
-                "Expected names of instances to export: runs, or --names FILE with one a line."
+                "Expected names of instances to export: runs, or --names FILE with one per line."
             )
         paid["instances"] = min(len(names), prices.instances or len(names))
     budget = goal.budget

@@ -74,7 +74,7 @@ class Meter:
         self._note = note
 
     def count(self, done: int, total: int, note: str = "") -> None:
-        """Report work that is nothing but so many of so many."""
+        """Report that `done` of `total` parts are finished."""
         self.tell(done / max(total, 1), count=done, total=total, note=note)
 
     def line(self, width: int) -> str:

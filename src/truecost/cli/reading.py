@@ -126,7 +126,7 @@ def check_out(out: Path | None, *sources: Path | None, endings: Sequence[str] = 
 
 
 def names_in(path: Path) -> list[str]:
-    """The names of instances in a file, one a line, each once."""
+    """The names of instances in a file, one per line, each once."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError:

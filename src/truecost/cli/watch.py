@@ -20,7 +20,7 @@ HOST = "127.0.0.1"
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'"
 )
-# A state is read again when it is so many times older than reading it took, and some seconds old.
+# A state is read again when it is this many times older than reading it took, and seconds old.
 PATIENCE, OLDEST = 10.0, 1.5
 
 

@@ -25,7 +25,7 @@ from truecost.space.space import shell_words
 DAY: Final = 86400.0
 SHIM: Final = Path(__file__).with_name("runner.R")
 PLAIN_LAUNCH: Final = "{targetRunner} {targetRunnerArgs}"
-# A run that failed costs so many times what was seen, where nobody knows the most there can be.
+# A failed run costs this many times the largest observed cost where the maximum is unknown.
 FAILED: Final = 100.0
 # R's operators as they are written between two sides.
 BETWEEN: Final = ("==", "!=", "<", "<=", ">", ">=", "&", "&&", "|", "||", "%in%")

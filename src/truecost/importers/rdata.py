@@ -190,7 +190,7 @@ class _Reader:
         return number
 
     def length(self, least: int) -> int:
-        """A number of elements of which each takes so many bytes at least."""
+        """A number of elements, each of which takes at least `least` bytes."""
         size = self.integer()
         if size == -1:  # a long vector
             size = self.integer() << 32 | self.integer() & 0xFFFFFFFF

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # The factor of the paper, and of most papers on running times.
 USUAL_PAR: Final = 10.0
-# Common seeds stand in line while that takes at most so many times the room.
+# Common seeds are aligned while that takes at most this many times the room.
 MOST_ROOM: Final = 4
 
 # What others call the ways a run can end.

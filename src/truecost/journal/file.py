@@ -80,7 +80,7 @@ OPTIONAL = {
 }
 # How the digest of a value of the environment begins, before its salt.
 SEALED = "sealed"
-# Reading takes so many seconds at most, and so many of SQLite's steps pass between looks.
+# Time limit of reading in seconds, and SQLite's steps between two looks at the clock.
 READING, STEPS = 60.0, 100_000
 # How often a journal that is being written is copied anew, should it change meanwhile.
 COPIES = 100

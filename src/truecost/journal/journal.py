@@ -74,7 +74,7 @@ class Described(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDesign:
-    """What is to be run: every configuration on every instance so many times, in S* order.
+    """What is to be run: every configuration on every instance `runs` times, in S* order.
 
     Round by round, instance by instance, all configurations: any prefix of that order gives each
     configuration an even allocation, and all configurations the same one but for the run that is

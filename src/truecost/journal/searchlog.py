@@ -38,7 +38,7 @@ class Settings:
         How many runs, or seconds with all workers at work; `budgets_of` has the larger ones it went
         on with.
     workers
-        How many there were at the beginning: the search decides for so many at a time, whoever
+        How many there were at the beginning: the search decides for that many at a time, whoever
         executes the runs later.
     runs
         Most runs of a configuration on an instance.

@@ -17,7 +17,7 @@ from truecost.journal.metric import Metric
 from truecost.matrix import CostMatrix
 from truecost.runs import NO_SEED, NO_STATUS, Status
 
-# A matrix of more cells than this must not be empty but for one in so many.
+# A matrix with more cells than this needs a run in at least one of MOST_EMPTY cells.
 MOST_CELLS, MOST_EMPTY = 2**27, 1000
 # Where the journal of a validation says how many runs of its plan, in their order, count.
 STOPPED = "stopped"

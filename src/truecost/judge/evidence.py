@@ -8,8 +8,8 @@ before
     It was fixed before any of these costs was seen. All of δ.
 from-list
     It was chosen from a list of m that was fixed before any cost was seen: δ/m, the ones dropped on
-    the way included. Against a default that is on the list δ/(m − 1): so many comparisons there
-    are.
+    the way included. Against a default that is on the list δ/(m − 1), one share per
+    comparison.
 weighted-list
     The same, but a random fifth of the instances, which judges nothing, gives each configuration
     its share of δ: more to those that look good there.

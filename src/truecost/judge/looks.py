@@ -55,7 +55,7 @@ def of_round(number: int, most: int | None) -> float:
 
 def of_plan(extension: int, runs: int, planned: int) -> float:
     """The part of the configurations that came with the k-th extension, from 0 for the first plan,
-    with so many runs on each instance; all parts together are 1 at most.
+    with that number of runs on each instance; all parts together are 1 at most.
     """
     if extension == 0 and runs == planned:
         return FIRST

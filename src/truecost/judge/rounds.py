@@ -88,7 +88,7 @@ def _in_plan(evidence: Evidence, runs: CostMatrix, counts: IntArray) -> Rounds |
 def _planned_families(
     labels: Sequence[str], sizes: Sequence[int], length: int
 ) -> list[int] | Refusal:
-    """The places of the instances of whole families among the first so many instances.
+    """The places of the instances of whole families among the first instances.
 
     A family consists of its instances in the first plan that has some of them: whether a later plan
     adds others may depend on costs.

@@ -20,7 +20,7 @@ def latin_square(order: int, rng: np.random.Generator) -> Square:
 
     A square is a cube of zeros and ones whose every line adds up to 1. Improper ones on the way
     have a single −1, on lines with two ones. Proper visits are counted because they are uniform in
-    the limit; the first after so many moves is not.
+    the limit; the first after that many moves is not.
     """
     # Where the one is on each line: over row and column, over row and symbol, over column and
     # symbol. Only the three lines through a −1 have a second one, which `second` has.
@@ -73,13 +73,13 @@ def latin_square(order: int, rng: np.random.Generator) -> Square:
 
 
 def with_holes(square: Square, holes: int, rng: np.random.Generator, *, balanced: bool) -> Square:
-    """The square with so many cells emptied, marked by −1.
+    """The square with `holes` cells emptied, marked by −1.
 
     Balanced holes are as many in every row and column, so their number is a multiple of the order.
     """
     order = len(square)
     if balanced:
-        # The cells of so many symbols of another random square.
+        # The cells of some symbols of another random square.
         empty = latin_square(order, rng) < holes // order
     else:
         empty = np.zeros(order * order, dtype=bool)

@@ -21,7 +21,7 @@ SIDE = 1_000_000
 LKH = Path(__file__).parent / "lkh"
 STORED = LKH / "references.csv"
 
-# A reference is the least length of so many seeds' long runs, once so many of them have found it.
+# A reference is the least length of long runs with several seeds, once enough have found it.
 SEEDS, AGREEING, RUNS = 10, 3, 10
 
 

@@ -415,7 +415,7 @@ def end_of_range(table: pl.DataFrame, name: str, given: float | None) -> float:
 def family_labels(
     table: pl.DataFrame, instance: NDArray[np.int64], number: int, name: str = "family"
 ) -> list[str] | None:
-    """The family of each of so many instances, given the instance of each row; None without the
+    """The family of each instance, given the instance of each row; None without the
     column. One instance has one family.
     """
     if name not in table.columns:

@@ -21,7 +21,7 @@ FloatArray = NDArray[np.float64]
 NAMES = {"even": "S*", "concentrated": "S†", "scattered": "S°", "pairs": "S° of distinct pairs"}
 # Equal up to rounding: where two estimators are the same, neither is better.
 EQUAL = 1e-9
-# Simulated errors differ only if they lie so many standard errors apart: there are hundreds of
+# Simulated errors differ only if they lie this many standard errors apart: there are hundreds of
 # comparisons.
 APART = 4.0
 # Shares of the final error: above it by at most the first is steady, by at most the second nearly

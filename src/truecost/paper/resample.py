@@ -43,7 +43,7 @@ LEVELS = (0.5, 0.9, 0.95, 0.99)
 # Costs looked at in one call of a kernel, some tenths of a second: often enough for progress and
 # Ctrl-C.
 CHUNK = 50_000_000
-# Up to so many runs (720 orders) the order of a cell's runs is drawn in one go.
+# Up to this number of runs (720 orders) the order of a cell's runs is drawn in one go.
 MOST_LISTED = 6
 # Places in order fit into 16 bits beside a value, which makes sorting them together fast.
 MOST_CONFIGURATIONS = 2**16

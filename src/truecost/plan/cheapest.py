@@ -125,7 +125,7 @@ def check_prices(price_run: float, price_instance: float) -> None:
 
 
 def check_reachable(problem: Problem, target: float, most: int) -> None:
-    """Refuse a target that so many instances cannot reach, and say how many can."""
+    """Refuse a target that `most` instances cannot reach, and say how many can."""
     if math.isfinite(least_runs(problem, target, np.array([most]))[0]):
         return
     # More instances only help, so that the least number of them is found by halving.

@@ -28,7 +28,7 @@ MOST_RUNS_EACH = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Power:
-    """So many runs of both configurations on so many instances show a difference with this power.
+    """Runs of both configurations and instances that show a difference with this power.
 
     Attributes
     ----------

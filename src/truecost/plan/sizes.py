@@ -52,7 +52,7 @@ class SizeCurve:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Recommendation:
-    """So many runs of each configuration, spread evenly over so many instances.
+    """A number of runs of each configuration, spread evenly over a number of instances.
 
     Attributes
     ----------
@@ -324,7 +324,7 @@ def _recommendation(
     problem: Problem, chosen: int, most: int, runs_of: Callable[[IntArray], FloatArray]
 ) -> Recommendation:
     runs = int(runs_of(np.array([chosen]))[0])
-    # Fewer runs than instances use only so many.
+    # Fewer runs than instances use only as many instances.
     instances = min(chosen, runs)
     sizes = even_sizes([runs], instances)
     return Recommendation(

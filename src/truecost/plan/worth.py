@@ -24,7 +24,7 @@ IntArray = NDArray[np.int64]
 _NODES = np.linspace(-9.0, 9.0, 241)
 _DENSITY = np.exp(-(_NODES**2) / 2) / math.sqrt(2 * math.pi)
 _LOG_CDF = np.asarray(log_ndtr(_NODES), np.float64)
-# Beyond so many proposals the least of them lies outside the nodes.
+# Beyond this number of proposals the least of them lies outside the nodes.
 MOST_PROPOSALS = 1e12
 # N up to which every number is looked at; beyond, every further one is 4 % larger.
 FINE = 64

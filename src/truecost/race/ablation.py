@@ -29,7 +29,7 @@ Measure = Callable[[Sequence[Changes], int], FloatArray]
 
 # Runs before the first look, and the factor by which they grow to the next one.
 FIRST, GROWTH = 5, 2
-# A set is dropped early when it is worse by so many paired standard errors.
+# A set is dropped early when it is worse by this number of paired standard errors.
 EVIDENCE = 2.0
 
 

@@ -111,7 +111,7 @@ class Heats:
         return heat
 
     def open(self, grant: float, incumbent: int | None, *, closes: Heat | None = None) -> Heat:
-        """A new heat with proposals and so many runs, in place of one that is over."""
+        """A new heat with proposals and a grant of runs, in place of one that has ended."""
         self.granted = (*self.granted, grant)
         if not self._costs and closes is not None:
             heat = closes

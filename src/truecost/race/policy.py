@@ -206,8 +206,7 @@ def decide(
         How many more runs the budget allows, and how many more configurations can be proposed; both
         may be infinite.
     at_least
-        A batch has so many runs at least, where there is use for them: as many as there are
-        workers.
+        The minimum number of runs in a batch, where there is use for them: one per worker.
     capping
         Whether a run can be stopped when it has cost too much, and no cost is below 0.
     pace
@@ -233,7 +232,7 @@ def decide(
         contenders = np.concatenate([[standing.incumbent], contenders])
     look = _Look(standing, schedule, contenders, level)
     spent = int(counts[standing.heats == heat].sum())
-    # So many runs are kept for a challenger to catch up.
+    # Runs kept for a challenger to catch up.
     kept = max(int(counts[standing.incumbent]) - level, 0) if defends else 0
     left = max(min(standing.granted[heat] - spent, runs_left - kept), 0.0)
     last = schedule.instances.size

@@ -39,7 +39,7 @@ SMAC: Final = "SMAC3's rule"
 HALVING: Final = "successive halving"
 STUDENT: Final = "t-test race"
 EVERYTHING: Final = "all runs"
-# SMAC3 runs an incumbent at most so often; irace tests first after so many runs, at this level.
+# SMAC3's maximum of runs of an incumbent; irace's runs before its first test, and its level.
 SMAC_MOST: Final = 2000
 FIRST_TEST: Final = 5
 LEVEL: Final = 0.05
@@ -120,7 +120,7 @@ def replay(
     budgets
         Shares of what all runs of the training half cost, in runs or in seconds.
     cutoff
-        Charge a run its seconds, at most so many, instead of 1.
+        Charge a run its seconds, up to this maximum, instead of 1.
     delta
         Of the certificate: computed from one run of our choice on each instance of one part of the
         test half, checked against the whole of it.

@@ -124,7 +124,7 @@ class StoppingRule:
         return replace(sample, design=Design(unit="family", groups=groups))
 
     def state(self, costs: FloatArray, pairs: int) -> State:
-        """What may be looked at after so many pairs of runs, whenever one likes."""
+        """The limits after these pairs of runs, valid at every look."""
         ends = self.ends(costs.shape[1])
         usable = int(ends[ends <= pairs].max(initial=0))
         if not usable:
@@ -142,8 +142,8 @@ class StoppingRule:
         return forecast.of(self.quantity, self.sample(costs, pairs), self.threshold)
 
     def decide(self, costs: FloatArray, pairs: int, left: int) -> Stopping | None:
-        """Whether to stop after so many pairs of runs, when the budget allows so many more; by
-        these runs alone.
+        """Whether to stop after these pairs of runs, given how many more fit the budget; by these
+        runs alone.
         """
         instances = costs.shape[1]
         ends = self.ends(instances)

@@ -126,7 +126,7 @@ class Caller:
     ) -> TargetAnswer:
         """The target's answer; one that cannot be read is a crash, with what there is to say of it.
 
-        So many bytes of the output were dropped, and the answer may have been among them.
+        `dropped` bytes of the output are missing, and the answer may have been among them.
         """
         scenario = self.scenario
         text = stdout.decode("utf-8", "replace")

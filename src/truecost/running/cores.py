@@ -12,8 +12,8 @@ from truecost.running.machine import cores, node_of, processors_allowed
 
 @contextlib.contextmanager
 def claimed_cores(number: int | None, size: int = 1) -> Iterator[list[tuple[int, ...]]]:
-    """The cores of so many workers, of all that are free for None, that no other truecost on this
-    machine uses meanwhile; `size` for each, of one memory node as far as there are enough.
+    """The cores of `number` workers (None: of all free cores), claimed so that no other truecost
+    on this machine uses them; `size` for each, of one memory node where possible.
     """
     usable = cores()
     most = len(usable) // size

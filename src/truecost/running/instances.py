@@ -24,7 +24,7 @@ from truecost.matrix.families import FAMILY, FOLDER, families_of
 from truecost.running.tables import Words
 from truecost.runs import Instance, Recipe
 
-# So many instances a generator can be asked for; and what making one may take, in seconds.
+# The maximum number of generated instances, and the seconds that making one may take.
 MOST_GENERATED = 10_000
 MAKING = 600.0
 
@@ -176,7 +176,7 @@ def numbered(instances: Sequence[Instance]) -> list[Instance]:
 
 
 def listed(path: Path, folders: Sequence[Path]) -> list[Instance]:
-    """The instances in a file as irace reads it: one a line, comments from `#` on.
+    """The instances in a file as irace reads it: one per line, comments from `#` on.
 
     A line that names a file, from one of the folders, is that file; any other is the instance
     itself, a text with arguments for the target.
@@ -192,7 +192,7 @@ def listed(path: Path, folders: Sequence[Path]) -> list[Instance]:
         argument = str(files[0].resolve()) if files else name
         instances.append(Instance(name=name, argument=argument, extras={}, is_file=bool(files)))
     if not instances:
-        raise InputError(f"{path}: expected instances, one a line, got none.")
+        raise InputError(f"{path}: expected instances, one per line, got none.")
     return numbered(instances)
 
 

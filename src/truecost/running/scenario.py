@@ -332,8 +332,8 @@ def _complete_metric(metric: Metric, limits: Limits) -> Metric:
     low, high = metric.range()
     if not low < high or (metric.high is None and metric.failed is None):
         raise InputError(
-            f"metric: expected low < high, the least and the largest {metric.kind} there can be: every bound rests on them. "
-            "Where nobody knows them, say what a run that fails costs: failed."
+            f"metric: expected low < high, the least and the largest {metric.kind} there can be: every bound depends on them. "
+            "If they are unknown, give the cost of a failed run: failed."
         )
     if metric.failed is not None and not low <= metric.failed <= high:
         raise InputError(

@@ -21,13 +21,13 @@ from truecost.space.space import Configuration, Space
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# A model learns from so many configurations at least, and at most; it looks at so many candidates,
-# half of them neighbours, and samples the effects of the most promising.
+# The least and largest number of configurations a model learns from; the candidates it looks at,
+# half of them neighbours; it samples the effects of the most promising.
 FIRST, MOST = 12, 250
 CANDIDATES, PROMISING = 600, 100
 # How much of what is not known enters a sample: in many dimensions all of it would drown what is.
 TEMPER = 0.5
-# So many proposals are sampled at once.
+# Proposals sampled at once.
 BATCH = 40
 # What samples are drawn from, beside the seed and the number of the first proposal.
 SAMPLES = 1

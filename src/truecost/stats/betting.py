@@ -78,8 +78,8 @@ def cell_of(mean, cells):
 
 @compiled
 def star_bet(capital, squares, t, left, rounds, end, target, balanced):
-    """STaR-Bets' bet against the mean `end` after t of so many rounds, with so many left; `balanced`
-    as in `ledger`.
+    """STaR-Bets' bet against the mean `end` after t rounds, given the number of rounds left;
+    `balanced` as in `ledger`.
     """
     # The variance about `end`: its largest possible value at first, then what was seen and a prior
     # that fades as 1/t².

@@ -376,7 +376,7 @@ def runs_for(epsilon: float, *, instances: int, bound: Callable[..., Bound]) -> 
     def at(rounds: int) -> Bound:
         return bound(allocation=even_sizes(rounds * instances, instances))
 
-    # More rounds only take within/N down, and after so many there is nothing left of it.
+    # More rounds only lower within/N, which is negligible after this many.
     most = max(1, min(10**6, MOST_RUNS // instances))
     if not _reached(at(most), epsilon):
         return _as_in(at(most), None)

@@ -254,7 +254,7 @@ def order_spread(
     side: Side = "upper",
     orders: int = 20,
 ) -> tuple[float, float]:
-    """The least and the largest limit of one configuration by STaR-Bets in so many other orders of
+    """The least and the largest limit of one configuration by STaR-Bets in several other orders of
     its instances.
 
     For information: it says how much of a limit is the luck of the order. The limit to report stays
@@ -355,7 +355,7 @@ def watched(
     """Limits for costs that come in while somebody watches, after those so far: of `planned`
     instances, fixed beforehand.
 
-    STaR-Bets planned for so many instances and plug-in bets, half of the capital each. What they
+    STaR-Bets for the planned instances and plug-in bets, half of the capital each. What they
     rule out after any number of instances stays ruled out, so that one may stop as soon as enough
     is. More may come than were planned. The instances are taken in the order given. Other
     parameters as in `upper`.

@@ -203,8 +203,8 @@ def instances_needed(
 def chance_to_show(
     goal: Goal, more: int, delta: float = 0.05, *, planned: int, rng: int | np.random.Generator = 0
 ) -> float:
-    """With which chance so many more instances show the statement, as `is_shown` has it, if they
-    are like those seen.
+    """The chance that more instances show the statement, as `is_shown` decides, if they are like
+    those seen.
 
     A forecast, not guaranteed. Pólya's urn, the predictive side of the Bayesian bootstrap (Rubin
     1981), draws what comes next, so that a small pilot is not taken for the truth.
@@ -218,7 +218,7 @@ def chance_to_show(
 
 
 def is_shown(goal: Goal, delta: float = 0.05, *, planned: int) -> bool:
-    """Whether it is shown while instances come in, so many planned: one may look after each; see
+    """Whether it is shown while the planned instances come in, with a look after each; see
     `confidence.watched`.
     """
     rows, target = goal.values[np.newaxis], 1 / delta

@@ -64,14 +64,14 @@ ANYTIME = Look(kind="anytime", method="betting")
 
 
 def planned(units: int) -> Look:
-    """A look after each unit, with so many planned."""
+    """A look after each unit, given the planned number of units."""
     if units < 1:
         raise InputError(f"Expected at least 1 planned instance, got {units}.")
     return Look(kind="planned", planned=units)
 
 
 def recorded_plan(plans: Sequence[int]) -> Look:
-    """Looks at a recorded plan for so many units, and at its extensions."""
+    """Looks at recorded plans: numbers of units, the first plan and its extensions."""
     return Look(kind="recorded", plans=tuple(plans))
 
 

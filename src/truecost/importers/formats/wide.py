@@ -33,7 +33,7 @@ FILE: Final = re.compile(r"/|\.\w{2,4}$")
 COUNTER: Final = re.compile(r"(?i)|unnamed: \d+|index|row|#")
 # As many rows are looked at to recognise one.
 ROWS: Final = 20
-# A value of so many cells, and so large a share of them, that none is larger than: not solved.
+# The largest value, if this many cells and this share of them have it: not solved.
 MARKED_CELLS: Final = 3
 MARKED: Final = 0.02
 # Penalty factors in use, and how close to the cutoff the slowest solved run comes.

@@ -31,7 +31,7 @@ POLL = 0.005
 DESERTED = 600.0
 # A task whose workers die so often is not a matter of bad luck.
 LOSSES = 20
-# A worker on which so many runs could not even be started is left out.
+# A worker that failed to start this many runs is left out.
 FAILURES = 3
 
 
