@@ -7,6 +7,7 @@ instance under another name is not fresh, and an instance that is in a log twice
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from hashlib import blake2b
+from os.path import isfile  # False, too, of what is too long for a path, or has a NUL
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -59,6 +60,8 @@ def named_once(log: Import, test: CostMatrix | None) -> tuple[Import, CostMatrix
 
 def _parts(name: str) -> tuple[str, ...]:
     """The parts of a path, without those that lead nowhere."""
+    if "/" not in name:
+        return (name,)
     return tuple(part for part in PurePosixPath(name).parts if part != ".") or (name,)
 
 
@@ -66,7 +69,8 @@ def _first_names(names: Sequence[str]) -> dict[str, str]:
     """For each name the first one that means the same instance."""
     by_path: dict[tuple[str, ...], str] = {}
     first = {name: by_path.setdefault(_parts(name), name) for name in names}
-    files = {name: Path(name) for name in by_path.values() if _is_file(name)}
+    # A Path for each of thousands of names would take most of the time.
+    files = {name: Path(name) for name in by_path.values() if isfile(name)}  # noqa: PTH113
     sizes: dict[int, list[str]] = {}
     for name, path in files.items():
         sizes.setdefault(path.stat().st_size, []).append(name)
@@ -77,13 +81,6 @@ def _first_names(names: Sequence[str]) -> dict[str, str]:
             for name in group:
                 first[name] = contents.setdefault(_digest(files[name]), name)
     return {name: first[first[name]] for name in names}
-
-
-def _is_file(name: str) -> bool:
-    try:
-        return Path(name).is_file()
-    except (OSError, ValueError):  # too long for a path, or with a NUL
-        return False
 
 
 def _digest(path: Path) -> bytes:

@@ -158,9 +158,13 @@ class Heats:
 
     def note(self, place: int, cell: int, cost: float) -> None:
         """The cost of a run of a configuration."""
-        self._costs[place][cell] = cost
-        self._counts[place] += 1
-        self.made += 1
+        self.note_all(place, (cell,), (cost,))
+
+    def note_all(self, place: int, cells: Sequence[int], costs: Sequence[float]) -> None:
+        """The costs of several runs of a configuration."""
+        self._costs[place].update(zip(cells, costs, strict=True))
+        self._counts[place] += len(cells)
+        self.made += len(cells)
         for heat in self.open_heats:
             if place in heat.rows:
                 self._extend(heat, place)

@@ -183,6 +183,7 @@ def run_race(
     # Heats count runs as cells, the course in the order of the schedule.
     columns = np.empty(schedule.instances.size, dtype=np.int64)
     columns[schedule.numbers * instances + schedule.instances] = np.arange(columns.size)
+    by_cell = course.costs[:, columns]
     while True:
         heat = heats.open_heats[0]
         rows, proposed = heat.members, len(heats.out)
@@ -202,7 +203,7 @@ def run_race(
             for _ in range(len(decision.batch) + len(decision.then)):
                 heats.enter(heat)
         new = range(proposed, len(heats.out))
-        course.run(decision, heats, columns, [*rows, *new])
+        course.run(decision, heats, by_cell, [*rows, *new])
 
 
 class Course:
@@ -230,16 +231,17 @@ class Course:
         return (budget - self.spent) / price if price else math.inf
 
     def run(
-        self, decision: race.Decision, heats: Heats, columns: IntArray, places: Sequence[int]
+        self, decision: race.Decision, heats: Heats, by_cell: FloatArray, places: Sequence[int]
     ) -> None:
-        """Everything a decision asks for, one run after the other; `places` are its rows."""
+        """Everything a decision asks for, one run after the other; `places` are its rows, `by_cell`
+        the costs in the order in which heats count runs.
+        """
         heat = heats.open_heats[0]
 
         def note(stretch: race.Stretch, allowed: float) -> int:
             place = places[stretch.configuration]
             cells = heat.cells[stretch.start : stretch.stop]
-            seen = zip(cells.tolist(), self.costs[place, columns[cells]].tolist(), strict=True)
-            self._note(heats, place, list(seen), allowed)
+            self._note(heats, place, cells.tolist(), by_cell[place, cells].tolist(), allowed)
             return place
 
         for stretch in decision.batch:
@@ -257,18 +259,23 @@ class Course:
                 bisect.insort(totals, heat.total(place))
 
     def _note(
-        self, heats: Heats, place: int, seen: list[tuple[int, float]], allowed: float
+        self, heats: Heats, place: int, cells: list[int], costs: list[float], allowed: float
     ) -> None:
         """Runs, by cell and cost, one after the other: as long as they cost no more than is allowed
         in all.
         """
-        limited = self.cutoff is not None and math.fsum(cost for _, cost in seen) > allowed
+        if self.cutoff is None:
+            self.spent += len(cells)
+            self.runs += len(cells)
+            heats.note_all(place, cells, costs)
+            return
+        limited = math.fsum(costs) > allowed
         heats.out[place] |= limited
         self.stopped += limited
-        for cell, cost in seen:
+        for cell, cost in zip(cells, costs, strict=True):
             if limited and allowed <= 0:
                 return
-            price = 1.0 if self.cutoff is None else min(cost, self.cutoff)
+            price = min(cost, self.cutoff)
             self.spent += min(price, allowed) if limited else price
             self.runs += 1
             if limited and cost > allowed:

@@ -39,13 +39,14 @@ def arrange(x, starts, labels, numbers):
 
 
 @compiled
-def average_capital(numbers, end, mean, target):
+def average_capital(numbers, end, mean, target, enough):
     """The average over the draws of the capital against `mean`, of bets made against `end`; each is
-    kept from where the one against `end` reaches its goal.
+    kept from where the one against `end` reaches its goal. Draws end where the average is at least
+    `enough` whatever follows: no capital is negative.
     """
-    goal, average = AHEAD * target, 0.0
-    rounds = numbers.shape[1]
-    for b in range(numbers.shape[0]):
+    goal, total = AHEAD * target, 0.0
+    draws, rounds = numbers.shape
+    for b in range(draws):
         ahead, capital, squares = 1.0, 1.0, 0.0
         for t in range(rounds):
             if ahead < BROKE or ahead >= goal:
@@ -54,8 +55,10 @@ def average_capital(numbers, end, mean, target):
             ahead *= 1 + bet * (numbers[b, t] - end)
             capital *= 1 + bet * (numbers[b, t] - mean)
             squares += (numbers[b, t] - end) ** 2
-        average += capital
-    return average / numbers.shape[0]
+        total += capital
+        if total / draws >= enough:
+            break
+    return total / draws
 
 
 @compiled
@@ -66,12 +69,12 @@ def lower(x, starts, labels, target):
     cells = cells_for(labels.shape[1])
     for j in range(1, cells + 1):
         end = cell_end(j, cells)
-        if average_capital(numbers, end, end, target) < target:
+        if average_capital(numbers, end, end, target, target) < target:
             below, kept = cell_end(j - 1, cells), end
             # Halving to a thousandth of a cell: every step plays all draws.
             for _ in range(min(HALVINGS, 10)):
                 middle = (below + kept) / 2
-                if average_capital(numbers, end, middle, target) >= target:
+                if average_capital(numbers, end, middle, target, target) >= target:
                     below = middle
                 else:
                     kept = middle
@@ -86,7 +89,7 @@ def rejects(x, starts, labels, mean, target):
     arrange(x, starts, labels, numbers)
     cells = cells_for(labels.shape[1])
     end = cell_end(cell_of(mean, cells), cells)
-    return average_capital(numbers, end, mean, target) >= target
+    return average_capital(numbers, end, mean, target, target) >= target
 
 
 def rounds_for(counts: IntArray, mix: FloatArray, target: float) -> int:
