@@ -266,7 +266,10 @@ def test_mixes_are_what_their_words_say() -> None:
     families = [x[a:b].tolist() for a, b in pairwise(starts)]
     for mean in (0.05, 0.3, 0.7):
         plain = naive.mixed_capital(families, labels.tolist(), mean, mixing.AHEAD * 20)
-        assert mixing.average_capital(numbers, mean, mean, 20.0) == pytest.approx(plain, rel=1e-9)
+        capital = mixing.average_capital(numbers, mean, mean, 20.0, math.inf)
+        assert capital == pytest.approx(plain, rel=1e-9)
+        enough = mixing.average_capital(numbers, mean, mean, 20.0, 20.0)
+        assert (enough >= 20) == (capital >= 20)
 
 
 @pytest.mark.parametrize("delta", [0.05, 0.2])
