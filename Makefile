@@ -14,14 +14,14 @@ demo: .venv/.installed
 	$(BIN)/truecost demo --out demo
 
 # Each of these processes would take a thread of BLAS on every core, and they would wait for each other in a loop.
-test: export OPENBLAS_NUM_THREADS := 1
+test test-tools: export OPENBLAS_NUM_THREADS := 1
 test: .venv/.compiled
 	$(BIN)/python -m pytest --numprocesses $$(( $$(nproc) + 1 )) --maxprocesses 6 --dist worksteal --durations 20
 
 # What starts other tools for real, irace with R and SLURM among them, runs notebooks or looks at
 # large pages in a browser.
-test-tools: .venv/.tools
-	$(BIN)/python -m pytest -m tools --numprocesses $$(nproc) --durations 20
+test-tools: .venv/.compiled
+	$(BIN)/python -m pytest -m tools --numprocesses $$(nproc) --dist worksteal --durations 20
 
 check: .venv/.tools
 	$(BIN)/ruff check .

@@ -18,6 +18,7 @@ settings.load_profile("same")
 # They wait more than they work, for clusters, kills and limits. One process of xdist begins with
 # them while the others work; at the end they would keep everybody waiting.
 WAITING = (
+    "test_slurm.py",
     "test_cluster_faults.py",
     "test_cluster.py",
     "test_gather.py",

@@ -442,7 +442,7 @@ def axe_violations(browser: Browser, document: Document, folder: Path, width: in
     # Only contrast depends on the colours. Cells of one class and look have it in both schemes.
     page.evaluate(f"() => {{{ONE_OF_EACH_LOOK}}}")
     for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)
         violations += checked("runOnly: ['color-contrast']")
     context.close()
     return violations
