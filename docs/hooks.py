@@ -20,6 +20,10 @@ from mkdocs.structure.pages import Page
 # the same.
 DEFINITION = re.compile(r"^(?![-*+|#\d])(\S.{0,60})\n {4}(\S.*\n(?: {4}\S.*\n)*)", re.MULTILINE)
 
+# Sections with entries, and several names above one description.
+ENTRIES = ("Parameters", "Attributes")
+GROUPED = re.compile(r"^(\w+(?:, \w+)+)\n((?: {4}.*\n|\n)+)", re.MULTILINE)
+
 log = logging.getLogger("mkdocs.hooks")
 
 # Files of the root that are pages of the site too; the README's place is taken by the index.
@@ -109,15 +113,25 @@ def mathml(latex: str, block: bool, where: str) -> str:
 
 
 class Definitions(Extension):
-    """Lists of words and their meanings in docstrings, as Markdown has them."""
+    """Lists of words and their meanings in docstrings, as Markdown has them; and an entry for each of
+    several parameters that have one description, since each has a type of its own.
+    """
 
     def on_instance(self, *, obj: Object, **_: Any) -> None:
-        """Rewrite what stands before the first section."""
+        """Rewrite what stands before the first section, and the entries of the sections."""
         if obj.docstring is not None:
             head, *sections = re.split(
-                r"(?=^[A-Z]\w*\n---)", obj.docstring.value + "\n", maxsplit=1, flags=re.MULTILINE
+                r"(?=^[A-Z]\w*\n---)", obj.docstring.value + "\n", flags=re.MULTILINE
             )
-            obj.docstring.value = DEFINITION.sub(r"\n\1\n:   \2", head) + "".join(sections)
+            parts = [
+                GROUPED.sub(_split, part) if part.startswith(ENTRIES) else part for part in sections
+            ]
+            obj.docstring.value = DEFINITION.sub(r"\n\1\n:   \2", head) + "".join(parts)
+
+
+def _split(group: re.Match[str]) -> str:
+    """The same description for each of the names."""
+    return "".join(f"{name}\n{group[2]}" for name in group[1].split(", "))
 
 
 def command_line() -> str:

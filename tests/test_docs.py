@@ -6,9 +6,12 @@ import runpy
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlparse
 
+import griffe
 import pytest
 from commands import Run, tree
 from pages import ROOT, Page, PageError, inline_commands
@@ -54,7 +57,8 @@ def test_every_block_does_what_the_page_says(name: str, page: Page) -> None:
         (ROOT / name).write_text(executed)
 
 
-notebook_page = runpy.run_path(str(ROOT / "docs" / "hooks.py"))["notebook_page"]
+HOOKS = runpy.run_path(str(ROOT / "docs" / "hooks.py"))
+notebook_page = HOOKS["notebook_page"]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
@@ -449,3 +453,35 @@ def test_faults_of_a_page_fail_the_build(tiny: Path) -> None:
     for complaint in FAULTS.values():
         assert len(re.findall(f"WARNING.*{complaint}", ended.stderr)) == 1, ended.stderr
     assert f"Aborted with {len(FAULTS)} warnings in strict mode" in ended.stdout + ended.stderr
+
+
+def test_every_documented_parameter_has_its_own_type() -> None:
+    """Parameters described together would all have the type of the first in the API reference."""
+    extensions = griffe.load_extensions(HOOKS["Definitions"]())
+    package = griffe.load(
+        "truecost", search_paths=[ROOT / "src"], extensions=extensions, docstring_parser="numpy"
+    )
+    entries, wrong = 0, []
+    for owner in _documented(package):
+        for section in owner.docstring.parsed:
+            if section.kind.value not in ("parameters", "attributes"):
+                continue
+            known = owner.parameters if section.kind.value == "parameters" else owner
+            for entry in section.value:
+                entries += 1
+                annotation = known[entry.name].annotation
+                if annotation is None or str(entry.annotation) != str(annotation):
+                    wrong.append((owner.path, entry.name, str(entry.annotation)))
+    assert entries > 900
+    assert wrong == []
+
+
+def _documented(parent: Any) -> Iterator[Any]:
+    """All objects with a docstring; compiled kernels have no types."""
+    for member in parent.members.values():
+        if member.is_alias:
+            continue
+        kernel = member.is_function and any("compiled" in str(d.value) for d in member.decorators)
+        if member.docstring is not None and not kernel:
+            yield member
+        yield from _documented(member)

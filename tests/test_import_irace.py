@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import rwriter as r
 
+from truecost import assess, report
 from truecost.errors import InputError
 from truecost.importers import packed, rdata
 from truecost.importers.detect import import_runs
@@ -400,3 +401,25 @@ def test_the_first_configuration_irace_was_given_is_the_default() -> None:
     assert (
         import_runs(DATA.parent / "runner" / "irace.Rdata", default="2").trajectory.default == "2"
     )
+
+
+def test_arguments_are_those_of_irace() -> None:
+    """What a report offers to paste would have other switches than the target knows."""
+    log = import_runs(Path(__file__).parent / "data" / "runner" / "irace.Rdata")
+    assert log.switches == {
+        "alpha": "--alpha=",
+        "size": "--size ",
+        "kind": "--kind ",
+        "depth": "-d",
+    }
+    incumbent = log.trajectory.incumbent or ""
+    values = log.parameters[incumbent]
+    pasted = log.arguments(incumbent)
+    expected = f"--alpha={values['alpha']} --size {values['size']:g} --kind {values['kind']}"
+    assert pasted == f"{expected} -d{values['depth']:g}"
+    assessment = assess(log)
+    assert assessment.to_dict()["incumbent"]["arguments"] == pasted
+    section = next(part for part in report(assessment).sections if part.name == "configuration")
+    assert pasted in str(section)
+    # A function of R takes values by their names.
+    assert "--alpha=" in import_runs(DATA / "tested.Rdata").arguments("1")

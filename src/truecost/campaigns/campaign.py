@@ -77,7 +77,7 @@ class Progress:
 class Execution(TypedDict, total=False):
     """How runs are executed: the options that gather, configure and validate share.
 
-    Parameters
+    Attributes
     ----------
     pool
         A number of workers on this machine, as many as there are cores for None; the address of a

@@ -66,6 +66,7 @@ like Counted
 true_cost float The estimated cost on new instances; null if unknown.
 true_cost_from str Where that comes from: test runs, splits, training runs, unknown.
 parameters values Its parameters, where the log has them.
+arguments str The same as arguments to paste, with irace's own switches where the log has them.
 
 ConfigurationRow
 like Counted

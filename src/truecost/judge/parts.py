@@ -98,6 +98,7 @@ def _entry(assessment: "Assessment", name: str) -> dict[str, Any]:
         "true_cost": assessment.true_cost(name),
         "true_cost_from": _source(assessment, name),
         "parameters": dict(assessment.log.parameters.get(name, {})),
+        "arguments": assessment.log.arguments(name),
     }
 
 

@@ -1,6 +1,7 @@
 """Runs with everything else a log says of them: what every importer gives, and what is judged."""
 
 import secrets
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -39,6 +40,8 @@ class Import:
         What was assumed or changed on the way, in sentences.
     columns
         For tables: which column was taken for what.
+    switches
+        What irace puts before the value of each parameter, such as `"--alpha "`.
     weights
         The weight of each instance, where a table has a column of them; used if asked for.
     obstacle
@@ -60,6 +63,7 @@ class Import:
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
+    switches: Mapping[str, str] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
     obstacle: str | None = None
 
@@ -67,6 +71,19 @@ class Import:
     def utility(self) -> str | None:
         """Where costs are 1 − utility of running times: which, `"half-life=60"` for instance."""
         return self.matrix.utility
+
+    def arguments(self, configuration: str) -> str:
+        """The parameters of a configuration as arguments to paste: irace's own, where its switches
+        are known, which a shell splits as it does for irace; else `--name=value`.
+        """
+        values = {
+            name: str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+            for name, value in self.parameters.get(configuration, {}).items()
+        }
+        # Without any switch, values belong to a function of R.
+        if any(self.switches.values()) and all(name in self.switches for name in values):
+            return " ".join(f"{self.switches[name]}{value}" for name, value in values.items())
+        return shlex.join(f"--{name}={value}" for name, value in values.items())
 
     def trajectory_to_keep(self) -> Trajectory:
         """The trajectory as it is saved with the runs: with a random number to draw the order of

@@ -103,6 +103,7 @@ def _read(path: Path, options: Options) -> Import:
         matrix=matrix,
         trajectory=_trajectory(log, default, blind=blind),
         parameters=_parameters(configurations),
+        switches=_switches(log.get("parameters") or scenario.get("parameters")),
         origins=origins,
         test=_test(log, options, charged, bound, par),
         notes=(*_stopped(log, pair.size), *notes, *charged.notes),
@@ -378,6 +379,12 @@ def _finished(log: RValue, iterations: int) -> list[int | None]:
     if column is None:
         return [None] * iterations
     return [int((column <= iteration).sum()) for iteration in range(1, iterations + 1)]
+
+
+def _switches(table: RValue) -> dict[str, str]:
+    """What comes before the value of each parameter; nothing where the log does not say."""
+    names, switches = ([str(text) for text in table.texts(key)] for key in ("names", "switches"))
+    return dict(zip(names, switches, strict=True)) if len(names) == len(switches) else {}
 
 
 def _parameters(frame: RValue) -> dict[str, dict[str, Scalar]]:

@@ -1,7 +1,5 @@
 """The configuration itself: parameters of winner and default side by side, ready to paste."""
 
-import shlex
-
 from truecost.judge.assessment import Assessment
 from truecost.show.blocks import Block, Cell, Column, Commands, Section, Table, Text, Tone
 from truecost.show.document.context import called, opening
@@ -32,19 +30,16 @@ def configuration_section(assessment: Assessment) -> Section | None:
     if defaults:
         of = f"{len(changed):,} of {counted(len(names), 'parameter')}"
         lead = f"{opening(called(assessment, incumbent))} differs from the default in {of}."
-    arguments = " ".join(shlex.quote(f"--{name}={_plain(value)}") for name, value in values.items())
     blocks: list[Block] = [
         Table("parameters", "", columns, tuple(rows), MOST),
-        Commands(((arguments, "all parameters of the winner as arguments"),), "To paste"),
+        Commands(
+            ((assessment.log.arguments(incumbent), "all parameters of the winner as arguments"),),
+            "To paste",
+        ),
     ]
     if origin := assessment.log.origins.get(incumbent):
         blocks.append(Text(f"Proposed by: {origin}.", aside=True))
     return Section("configuration", "The configuration", lead, tuple(blocks))
-
-
-def _plain(value: object) -> str:
-    """Return a value as a command line takes it: whole numbers without a point."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _written(value: object) -> str:

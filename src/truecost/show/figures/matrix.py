@@ -104,8 +104,9 @@ def matrix_chart(data: MatrixPicture, *, unit: str = "cost") -> Chart:
         orient="right",
         gradientLength=min(200, max(80, side * height - 80)),
         format=",.3~r",
-        **({"labelExpr": theme.NEGATED} if theme.scores() else {}),
     )
+    if theme.scores():
+        legend.labelExpr = theme.NEGATED
     scale: dict[str, Any] = {"type": "log" if log else "linear", "scheme": theme.COSTS}
     color = alt.Color("cost:Q", scale=alt.Scale(**scale, reverse=True), legend=legend)
     # Descriptions for screen readers in 10,000 cells would be five sixths of the file.

@@ -1,6 +1,7 @@
 """The winner against the default, instance by instance."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -138,7 +139,7 @@ def _bars(data: pl.DataFrame, x_scale: alt.Scale, y_scale: alt.Scale, unit: str)
     x_title = "instances, from the largest gain to the largest loss of the winner"
     y_title = labelled("cost of the winner − cost of the default", unit)
     x_axis = alt.Axis(grid=False, values=theme.whole_ticks(size), format=",d")
-    turned = {"labelExpr": theme.NEGATED} if theme.scores() else {}
+    turned: dict[str, Any] = {"labelExpr": theme.NEGATED} if theme.scores() else {}
     # Descriptions for screen readers in 500 bars would be most of the file: the page has a table.
     bars: alt.Chart = (
         theme.plot(table)
