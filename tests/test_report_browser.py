@@ -5,13 +5,13 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Dialog, Page, sync_playwright
+from playwright.sync_api import Browser, Dialog, Locator, Page, sync_playwright
 from test_figures import shares_data
 
 from truecost import CostMatrix, report
@@ -165,6 +165,17 @@ def unfold(page: Page, title: str) -> None:
     page.locator("summary", has_text=title).click()
 
 
+def until(page: Page, state: Callable[[], bool], what: str) -> None:
+    """Wait for the page to be in a state, on a busy machine as well; its policy lets nobody wait by
+    evaluating a text.
+    """
+    for _ in range(1200):
+        if state():
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"waited a minute for {what}")
+
+
 def picture(page: Page, name: str) -> None:
     """Keep the whole page as it looks."""
     ARTEFACTS.mkdir(exist_ok=True)
@@ -301,6 +312,15 @@ def test_tables_sort(opened: Open, kissat: Document) -> None:
     assert sorted(names) == sorted(str(row[1].value) for row in rows)
 
 
+def beside(words: Locator, button: Locator, page: Page) -> bool:
+    """Whether words are under their button, or above it where there is no room under it."""
+    box, asked, room = words.bounding_box(), button.bounding_box(), page.viewport_size
+    if box is None or asked is None or room is None:
+        return False
+    near = min(abs(box["y"] - asked["y"]), abs(box["y"] + box["height"] - asked["y"])) < 60
+    return near and 0 <= box["x"] <= box["x"] + box["width"] <= room["width"]
+
+
 def test_numbers_are_explained_on_demand(opened: Open, kissat: Document) -> None:
     """The button beside a number would not say what the number means, to a mouse, a keyboard or a
     finger.
@@ -319,15 +339,8 @@ def test_numbers_are_explained_on_demand(opened: Open, kissat: Document) -> None
             page.keyboard.press("Enter")
         words.wait_for(state="visible")
         assert "training cost + selection error" in words.inner_text()
-        page.wait_for_timeout(100)  # it is moved beside the button in the next frame
-        box, asked, room = words.bounding_box(), button.bounding_box(), page.viewport_size
-        assert box is not None
-        assert asked is not None
-        assert room is not None
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= room["width"]
-        # Under the button, or above it where there is no room under it.
-        assert min(abs(box["y"] - asked["y"]), abs(box["y"] + box["height"] - asked["y"])) < 60
+        # They are moved there in the next frame.
+        until(page, partial(beside, words, button, page), "the words to be beside their button")
         page.keyboard.press("Escape")
         assert not words.is_visible()
 
@@ -496,12 +509,15 @@ def test_another_pair_can_be_looked_at(opened: Open, kissat: Document) -> None:
     """The choice of another pair would change nothing, or a click on a point show no runs."""
     page = opened(kissat, 1280).page
     points = page.locator("#figure-scatter .mark-symbol.role-mark path")
-    before = [point.get_attribute("transform") for point in points.all()]
+
+    def places() -> list[str]:
+        found = points.evaluate_all("all => all.map(point => point.getAttribute('transform'))")
+        return [str(place) for place in found]
+
+    before = places()
     page.locator("#figure-scatter .pick select").first.select_option(index=5)
-    page.wait_for_timeout(1500)
-    after = [point.get_attribute("transform") for point in points.all()]
-    assert len(before) == len(after) == 16
-    assert before != after
+    until(page, lambda: len(places()) == 16 and places() != before, "the points of the pair")
+    assert len(before) == 16
     points.first.click(force=True)
     page.locator("#figure-scatter .runs", has_text="winner").wait_for()
 
@@ -516,9 +532,10 @@ def test_charts_follow_the_window(opened: Open, kissat: Document) -> None:
     # other.
     unfold(page, "How many runs, on how many instances?")
     page.wait_for_selector("#figure-plan .chart[data-room='358']")
-    page.wait_for_timeout(300)
-    assert page.locator("#figure-plan svg").bounding_box()["width"] <= 358  # type: ignore[index]
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    chart = page.locator("#figure-plan svg")
+    until(page, lambda: (chart.bounding_box() or {"width": 999})["width"] <= 358, "the chart")
+    wide = "document.documentElement.scrollWidth"
+    until(page, lambda: page.evaluate(wide) <= 390, "all charts to be as narrow")
 
 
 @pytest.fixture(scope="module")
