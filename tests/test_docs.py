@@ -396,9 +396,26 @@ def test_the_site_says_what_tests_run(site: Path) -> None:
     """
     assert "rwriter" in (ROOT / "docs" / "quickstart" / "irace.md").read_text()
     assert "rwriter" not in (site / "quickstart" / "irace.html").read_text()
+    marks = (ROOT / "docs" / "how-to" / "slurm.md").read_text().count("<!-- not executed: needs a")
+    assert marks > 1
     assert (site / "how-to" / "slurm.html").read_text().count(
         "Not executed by the tests: needs a SLURM cluster"
-    ) == 3
+    ) == marks
+
+
+def test_the_recipes_for_slurm_are_where_their_tests_take_them() -> None:
+    """The tests on a real SLURM, which few run, would no longer find what they execute."""
+    from test_slurm import block, search_line
+
+    for language, start in (
+        ('text title="dask.yaml"', "distributed:"),
+        ("bash", "#!/bin/bash"),
+        ("python", "from dask_jobqueue"),
+        ("bash", "#!/bin/sh"),
+        ("sh", "truecost gather scenario.toml --journal all.db"),
+    ):
+        assert block(language, start)
+    assert "--dask" in search_line()
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import pytest
 import scenarios
 import slurmcluster
 from daskcluster import certificates, holding, runs, until
-from pages import ROOT
+from pages import ROOT, inline_commands
 from slurmcluster import Slurm
 
 pytestmark = [
@@ -50,6 +50,16 @@ def block(language: str, start: str) -> str:
     ]
     assert len(found) == 1
     return str(found[0])
+
+
+def search_line() -> str:
+    """The command of the page that searches, in its text."""
+    (found,) = (
+        f"truecost {words}\n"
+        for words in inline_commands(PAGE.read_text())
+        if words.startswith("configure scenario.toml --budget")
+    )
+    return found
 
 
 def changed(text: str, changes: dict[str, str]) -> str:
@@ -97,7 +107,7 @@ def test_by_hand(slurm: Slurm, tmp_path: Path, ends: str) -> None:
         block("bash", "#!/bin/bash"),
         {**everywhere, **sizes, "ntasks=32": "ntasks=1", "24:00:00": LIMITS[ends]},
     )
-    search = changed(block("sh", "truecost configure"), {**everywhere, "20h": "30runs"})
+    search = changed(search_line(), {**everywhere, "20h": "30runs"})
     (tmp_path / "first.sh").write_text(job)
     first = slurm.submit(tmp_path / "first.sh")
     # On a slow machine the least limit there is may come first.
