@@ -822,7 +822,7 @@ def test_unidentified_components_are_refused() -> None:
     costs = np.random.default_rng(1).random((2, 20, 2))
     costs[1, :, 1] = np.nan
     for unknown in (single_runs, variance_components(matrix_of(costs))):
-        with pytest.raises(InputError, match="cannot be told apart"):
+        with pytest.raises(InputError, match="cannot be separated"):
             bounds.single(allocation=even(60, 20), components=unknown, width=1, delta=0.1)
     assert np.isfinite(
         bounds.single(allocation=even(20, 20), components=single_runs, width=1, delta=0.1).epsilon
@@ -879,7 +879,7 @@ SPACE: dict[str, Any] = {"dimension": 2, "radius": 1.0, "lipschitz": 1.0}
         ),
         (
             lambda: bounds.instances_for(1.0, runs_per_instance=0, bound=bounds.single),
-            "at least 1 run an instance",
+            "at least 1 run per instance",
         ),
         (
             lambda: bounds.finite(**GOOD | {"tau": "mean", "configurations": 2}),

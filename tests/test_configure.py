@@ -715,7 +715,7 @@ def test_everything_times_out(tmp_path: Path) -> None:
     )
     found = configure(scenario, tmp_path / "s.db", budget="40runs", pin=False, pool=2)
     assert found.notes[0].startswith(
-        "every run cost the most there is, 0.2: nothing could be told apart"
+        "every run cost the most there is, 0.2: nothing could be distinguished"
     )
     assert not found.assessment.better
     assert found.assessment.certificate is not None

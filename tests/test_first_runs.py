@@ -136,7 +136,7 @@ def test_values_out_of_range_stop_early(tmp_path: Path) -> None:
     there = len(statuses(tmp_path / "runs.db"))
     assert there < 20
     with pytest.raises(
-        InputError, match=r"and remove .*search\.db, whose every decision rests on them"
+        InputError, match=r"and remove .*search\.db, whose decisions all depend on them"
     ):
         configure(scenario, tmp_path / "search.db", budget="500runs", pin=False)
     # With the right range the same journal goes on.

@@ -388,7 +388,7 @@ def test_progress_counts_every_split() -> None:
         (lambda m, g: resample.sweep_k(m, rng=g, threads=999), "threads from 1 to"),
         (
             lambda m, g: resample.compare_estimators(m, rng=g, runs=[13]),
-            "at most 2 runs an instance, .* got 3",
+            "at most 2 runs per instance, .* got 3",
         ),
         (lambda m, g: resample.compare_estimators(m, rng=g, runs=[]), "of at least 1"),
         (
@@ -399,7 +399,7 @@ def test_progress_counts_every_split() -> None:
         ),
         (
             lambda m, _: exact.mean_squared_error(m, instances=3, runs=7),
-            "at most 2 runs an instance",
+            "at most 2 runs per instance",
         ),
         (
             lambda m, _: exact.mean_squared_error(

@@ -199,8 +199,8 @@ class AdaptiveIntensifier(Intensifier):
             worth = min(worth, math.ceil(AHEAD * had))
         self._lengthen(max(worth, lookout))
 
-    def told(self, info: TrialInfo) -> None:
-        """Takes up a run: its seed, if the user brought one of their own, and what it says."""
+    def record(self, info: TrialInfo) -> None:
+        """Take up a finished run: its seed, if the user brought one, and its cost."""
         self._cover([(info.instance, info.seed)])
         self.adapt()
 
@@ -295,5 +295,5 @@ class _Adapting(Callback):
     def on_tell_end(self, smbo: SMBO, info: TrialInfo, value: TrialValue) -> bool | None:
         """The incumbent first: the list follows from differences to it."""
         answer = self._inner.on_tell_end(smbo, info, value)
-        self._intensifier.told(info)
+        self._intensifier.record(info)
         return answer

@@ -9,7 +9,7 @@ killed at any moment, it ends where it would have ended.
 A third to a half of the instances is held out: never trained on, and a part of the budget is kept
 for them: whole families where families are sampled. For statements about these instances, all are
 trained on, and judged with other seeds. When the search is over, the incumbent is fixed, and only then it and the default are run
-there. What is certified rests on these runs alone.
+there. Certificates use only these runs.
 
 With a larger budget a finished search goes on: first the same way again, then beyond it. Held-out
 costs never decide what is tried, only whether somebody asks for more; so each further look at them
@@ -126,7 +126,7 @@ def configure(
     scenario
         What is run.
     journal
-        Where runs are kept. A search that is there goes on; one that is finished is only told
+        Where runs are kept. A search that is there goes on; one that is finished is only printed
         again.
     budget
         `"2h"`, `"5000runs"`; None goes on with the one the search has, a larger one goes on when
@@ -322,7 +322,7 @@ def _check_settings(
         ("the seed", seed, settings.seed),
         ("the metric", scenario.metric.model_dump_json(), settings.metric),
     ]
-    refuse_changes(book, "search", given, "every decision rests on it")
+    refuse_changes(book, "search", given, "every decision depends on it")
     refuse_missing(campaign, settings, "search")
 
 

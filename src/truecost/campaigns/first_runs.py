@@ -62,7 +62,7 @@ def cost_outside(scenario: Scenario, journal: Path, kind: str, run: Finished) ->
     then = (
         "; no run is lost by it"
         if kind == "gather"
-        else f" and remove {journal}, whose every decision rests on them"
+        else f" and remove {journal}, whose decisions all depend on them"
     )
     return (
         f"expected costs in [{low:g}, {high:g}], and configuration {run.task.configuration.name} on instance "

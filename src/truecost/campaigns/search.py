@@ -489,7 +489,7 @@ class Search:
         high, runs = self._scenario.metric.range()[1], self._heats.count(0)
         if (self._heats.table()[2] == high).all():
             return [
-                f"every run cost the most there is, {high:g}: nothing could be told apart. Raise the "
+                f"every run cost the most there is, {high:g}: nothing could be distinguished. Raise the "
                 "limits, or take easier instances."
             ]
         if (self._heats.costs(0) == high).all():

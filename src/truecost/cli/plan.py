@@ -150,7 +150,7 @@ def plan(
                 f"Expected either {goal.given[0]} or two configurations to tell apart, got both."
             )
         if schedule.export is not None:
-            raise InputError("Expected no --export where two configurations are told apart.")
+            raise InputError("Expected no --export with --apart.")
         _tell_apart(source, question, pair, prices, json)
         return
     if len(goal.given) != 1:

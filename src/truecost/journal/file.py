@@ -116,7 +116,7 @@ def open_reading(path: Path) -> tuple[sqlite3.Connection, contextlib.ExitStack]:
             "beside it: SQLite would change or delete files that it names. Move it away."
         )
     stack = contextlib.ExitStack()
-    with told(path):
+    with sqlite_errors(path):
         try:
             if Path(f"{path}-wal").exists():
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="truecost-read-"))
@@ -202,7 +202,7 @@ def _objects(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
 
 
 @contextlib.contextmanager
-def told(path: Path) -> Iterator[None]:
+def sqlite_errors(path: Path) -> Iterator[None]:
     """SQLite's errors in our words."""
     try:
         yield

@@ -27,8 +27,8 @@ from truecost.journal.file import (
     enter,
     open_reading,
     sealed,
+    sqlite_errors,
     statements,
-    told,
     what_changed,
 )
 from truecost.journal.metric import Metric
@@ -125,7 +125,7 @@ class Journal:
         journal = cls(path, connection, None)
         journal._stack = stack
         try:
-            with told(path):
+            with sqlite_errors(path):
                 journal.kind = made_by(connection, path)
                 check_schema(connection, path, journal.kind)
         except BaseException:
@@ -160,7 +160,7 @@ class Journal:
         connection = None
         try:
             hold(lock, path)
-            with told(path):
+            with sqlite_errors(path):
                 connection = sqlite3.connect(path, isolation_level=None, timeout=30)
                 connection.execute("PRAGMA journal_mode = WAL")
                 # Each commit is on the disk before it is answered: nothing that was reported done
@@ -223,7 +223,7 @@ class Journal:
     @contextlib.contextmanager
     def transaction(self, *, reading: bool = False) -> Iterator[sqlite3.Connection]:
         """All of what is done inside, or nothing; when reading, all queries see the same moment."""
-        with told(self.path):
+        with sqlite_errors(self.path):
             self._connection.execute("BEGIN" if reading else "BEGIN IMMEDIATE")
             try:
                 yield self._connection
@@ -384,7 +384,7 @@ class Journal:
 
     def _rows(self, query: str, *values: object) -> list[Any]:
         """What a query finds."""
-        with told(self.path):
+        with sqlite_errors(self.path):
             return self._connection.execute(query, values).fetchall()
 
     def scenario(self) -> str:

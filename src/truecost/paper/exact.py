@@ -227,7 +227,7 @@ def check_counts(largest: int, fewest: int) -> None:
     """Refuse more runs of an instance than every configuration has on every instance."""
     if largest > fewest:
         raise InputError(
-            f"Expected at most {fewest} runs an instance, as many as the matrix has everywhere, "
+            f"Expected at most {fewest} runs per instance, as many as the matrix has everywhere, "
             f"got {largest}."
         )
 
@@ -281,7 +281,7 @@ def _concentration(estimator: str, k: IntArray, n: IntArray, runs: int, fewest: 
         )
     if (n > k * runs).any():
         raise InputError(
-            f"Expected at most {runs} runs an instance, as many as the matrix has, got "
+            f"Expected at most {runs} runs per instance, as many as the matrix has, got "
             f"{int((n / k).max())} and more."
         )
     if estimator == "concentrated":

@@ -36,7 +36,7 @@ from truecost.stats.variance import VarianceComponents
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-SINGLE_RUNS = "no two instances have two runs, so all variance is taken for across, which is safe: one run an instance"
+SINGLE_RUNS = "no two instances have two runs, so all variance is taken for across, which is safe: one run per instance"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -77,7 +77,7 @@ class Surrogate:
             float(np.average(effects, weights=runs / (runs + 1.0))),
             float(effects.std()) or 1.0,
         )
-        told = (effects - centre) / scale
+        standardised = (effects - centre) / scale
         # Variances: of every parameter's effect, of the common one, of what no point explains, of
         # one run.
         self._each = np.full(number, 0.5 / max(number, 1))
@@ -93,7 +93,7 @@ class Surrogate:
             # Maximum likelihood by minorisation (Zhou, Hu, Zhou and Lange 2019): every step raises
             # it.
             inverse = np.linalg.inv(matrix)
-            weights = inverse @ told
+            weights = inverse @ standardised
             outer, diagonal = np.outer(weights, weights), np.diag(inverse)
             self._each = self._each * np.sqrt(
                 np.maximum(flat @ outer.ravel(), 0.0) / (flat @ inverse.ravel())
@@ -104,7 +104,7 @@ class Surrogate:
             own = max(own * math.sqrt(float(weights @ weights) / float(diagonal.sum())), 1e-4)
             run = max(run * math.sqrt(float(weights**2 @ noise) / float(diagonal @ noise)), 1e-3)
         self._factor = cho_factor(matrix, lower=True)
-        self._weights = cho_solve(self._factor, told)
+        self._weights = cho_solve(self._factor, standardised)
 
     def sampled(
         self, points: FloatArray, number: int, rng: np.random.Generator, *, temper: float

@@ -402,7 +402,7 @@ def instances_for(epsilon: float, *, runs_per_instance: int, bound: Callable[...
     """
     _check_epsilon(epsilon)
     if runs_per_instance < 1:
-        raise InputError(f"Expected at least 1 run an instance, got {runs_per_instance}.")
+        raise InputError(f"Expected at least 1 run per instance, got {runs_per_instance}.")
 
     def at(instances: int) -> Bound:
         return bound(allocation=even_sizes(runs_per_instance * instances, instances))
@@ -479,8 +479,8 @@ def _tau_squared(components: VarianceComponents, allocation: Sizes) -> FloatArra
     tau_squared = components.tau_squared(allocation)
     if np.isnan(tau_squared).any():
         raise InputError(
-            "Expected known variance components, and within and across cannot be told apart for some configuration: run it "
-            "twice or more on at least two instances, or ask for an allocation with at most one run an instance."
+            "Expected known variance components, and within and across cannot be separated for some configuration: run it "
+            "twice or more on at least two instances, or ask for an allocation with at most one run per instance."
         )
     return tau_squared
 

@@ -37,7 +37,7 @@ class VarianceComponents:
         `variance_components`).
     total
         The variance of a single run on a random instance: within + across, if every instance has as
-        many runs. Estimated from all instances, so known also where the two cannot be told apart.
+        many runs. Estimated from all instances, so known also where the two cannot be separated.
     within_error, across_error
         Standard errors over instances; NaN for known components.
     estimated
@@ -102,8 +102,8 @@ class VarianceComponents:
         """τ² = within + (Σ n_i²/N)·across of Lemma 4, N times the variance of Lemma 2.
 
         Negative estimates count as 0. The sizes of many allocations broadcast against the M
-        configurations. With at most one run an instance `total` stands in where the two cannot be
-        told apart.
+        configurations. With at most one run per instance `total` stands in where the two cannot be
+        separated.
         """
         concentration = np.asarray(allocation.sum_of_squares) / np.asarray(allocation.runs)
         apart = np.maximum(self.within, 0) + concentration * np.maximum(self.across, 0)

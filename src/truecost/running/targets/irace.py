@@ -17,8 +17,8 @@ def call_irace(call: Calling) -> list[str]:
     name = call.configuration.label or call.configuration.name
     instance = call.instance
     split = not (instance.is_file or call.target.whole)
-    told = shell_words(instance.argument) if split else [instance.argument]
-    words = [name, str(call.number), str(call.seed), *told, *bound]
+    instance_words = shell_words(instance.argument) if split else [instance.argument]
+    words = [name, str(call.number), str(call.seed), *instance_words, *bound]
     return [*call.command, *words, *([] if call.target.whole else call.arguments())]
 
 
