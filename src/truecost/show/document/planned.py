@@ -28,7 +28,7 @@ def plan_section(answer: "PlanAnswer", context: Context) -> Section:
     goal = {
         "error": f"A standard error of {answer.target:g} takes",
         "bound": f"A bound of {answer.target:g} takes",
-        "budget": f"A budget of {answer.target:g} buys",
+        "budget": f"A budget of {answer.target:,g} buys",
     }[answer.goal]
     lead = f"{goal} {_counts(best)}{each}: {_errors(best, context)}{time}."
     blocks: list[Block] = [Text(_noise(answer)), *_prices(answer), _curve(answer)]
@@ -195,7 +195,11 @@ def show_section(
     # For other quantities the share behind the test means nothing to a reader.
     if words.value is percent or kind == "speed-up":
         observed = percent(forecast.observed)
-        text = f"In the pilot of {pilot} the share is {observed}; the goal is more than {above}."
+        # Not what the audit observed: runs that helped to choose are left out here.
+        text = (
+            f"In runs on {pilot} that did not choose the configuration, the share is {observed}; "
+            f"the goal is more than {above}."
+        )
         blocks.append(Text(text))
     text = (
         "A forecast, not guaranteed: samples of the pilot are given the same limits, at level δ, "
