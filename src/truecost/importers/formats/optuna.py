@@ -306,7 +306,9 @@ def _from_sqlite(path: Path) -> dict[int, Study]:
     for ending in ("-journal", "-wal"):
         beside = path.with_name(path.name + ending)
         if beside.exists() and beside.stat().st_size:
-            raise InputError(f"expected a storage that nobody writes, and {beside.name} is there.")
+            raise InputError(
+                f"expected a storage that is not being written, and {beside.name} is there."
+            )
     # Immutable: SQLite then neither locks nor repairs, and touches no other file.
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as base:
         base.execute("PRAGMA trusted_schema = OFF")

@@ -129,7 +129,7 @@ def beside(assessment: Assessment, context: Context) -> str:
         if dropped:
             choice = f"It is the only configuration left: {counted(dropped, 'run')} were left out."
     elif assessment.costs.order[0] != assessment.place:
-        choice = f"It was chosen out of {candidates:,}."
+        choice = f"It was selected from {candidates:,} configurations."
     return f"{choice}{_heaviest(assessment, context)}{in_a_line(assessment, context)}"
 
 
