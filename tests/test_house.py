@@ -64,7 +64,7 @@ THEIRS = {
     "doctor.py": {"try systemd-run --user --scope -p Delegate=yes truecost gather"},
     "running/_warm.py": {"--warm"},
     "importers/fromlog.py": {"--vanilla"},
-    "show/document/parameters.py": {"--"},
+    "matrix/imported.py": {"--"},
     "show/latex.py": {"--"},
     "importers/formats/acl.py": {"--instance", "--config", "--cutoff", "--seed"},
     "running/targets/command.py": {"--name=value"},

@@ -210,11 +210,12 @@ def test_ranks_by_adjusted_costs_are_said_to_be_so() -> None:
     assert float(first[3].value) < float(second[3].value)
     assert float(second[3].value) > float(np.nanmean(costs[1]))
     adjusted = ", after adjusting for instance difficulty"
-    assert found.more == f"It has the lowest training cost of 3 configurations{adjusted}."
+    choice = f"It has the lowest training cost of 3 configurations{adjusted}."
+    assert found.more == f"{choice} The next, b, costs {float(second[3].value):.3g}."
     assert "training costs are adjusted for instance difficulty" in found.text
     costs[1] = np.nan
     whole = made(CostMatrix(costs, list("abc"), [f"i{i}" for i in range(12)], 0, 10))
-    assert whole.more == "It has the lowest training cost of 2 configurations."
+    assert whole.more.startswith("It has the lowest training cost of 2 configurations. The next")
     assert "adjusted for instance difficulty, as if" not in whole.text
 
 

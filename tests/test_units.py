@@ -295,6 +295,19 @@ def test_the_whole_list() -> None:
     assert sets.better == ("a",)
     assert sets.worse == ()
     assert isinstance(judged(matrix).beside.whole_list, Refusal)
+    # A table without a default is a competition: the sets have a condition.
+    table = assess(matrix)
+    conditional = table.beside.whole_list
+    assert isinstance(conditional, WholeList)
+    assert conditional.may_be_best == sets.may_be_best
+    assert conditional.condition is not None
+    page = report(table)
+    number = len(sets.may_be_best)
+    assert f"{number} of {sets.configurations} may be the best, if not tuned" in page.badge or (
+        number == 1 and f"Best of {sets.configurations}, if not tuned" in page.badge
+    )
+    assert "The next, " in page.more
+    assert {"ranking", "cactus"} <= set(page.figures)
 
 
 @pytest.mark.parametrize(("margin", "shown"), [("0.05", True), ("5%", True), ("0.0001%", False)])

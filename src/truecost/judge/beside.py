@@ -6,7 +6,7 @@ Nothing here decides whether a configuration is better; each part is computed wh
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from truecost.judge.refusal import Refusal
 from truecost.judge.sampling import realised_of, shown_better
 from truecost.judge.statements import Statement
 from truecost.judge.whole_list import WholeList, whole_list
+from truecost.stats.assumptions import NOT_TUNED
 from truecost.stats.folds import FoldInterval
 from truecost.stats.grouping import Alike, NestedComponents
 from truecost.stats.quantities import DIFFERENCE, WINS
@@ -31,6 +32,9 @@ if TYPE_CHECKING:  # a figure loads what computes it when it is drawn
     from truecost.paper.one_split import OneSplit
     from truecost.stats.confidence import UpperBySize
     from truecost.stats.forecast import Width
+
+# Of so many configurations, sets for a whole list are computed where nobody asks for them.
+MOST_UNASKED = 100
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -124,10 +128,12 @@ class Beside:
     @cached_property
     def whole_list(self) -> WholeList | Refusal:
         """Which of a list may be the best, and which are shown better or worse than the default."""
-        if (
-            self.assessment.trajectory.proposed != "beforehand"
-            and self.assessment.question.chosen != "from-list"
-        ):
+        proposed, chosen = self.assessment.trajectory.proposed, self.assessment.question.chosen
+        fixed = proposed == "beforehand" or chosen == "from-list"
+        # A table without a default is a competition, as a rule.
+        asked = proposed == "unknown" and chosen is None and self.assessment.default is None
+        short = len(self.assessment.matrix.configurations) <= MOST_UNASKED
+        if not fixed and not (asked and short):
             return Refusal("nothing says that the list was fixed before any cost was seen")
         if isinstance(self.assessment.own_evidence, Refusal):
             return self.assessment.own_evidence
@@ -137,14 +143,14 @@ class Beside:
             return Refusal("the plan was extended, perhaps after a look, and these sets take one")
         if self.assessment.scope.about == "these" or self.assessment.scope.weights:
             return Refusal("sets for a whole list are about new instances like these")
-        return whole_list(
+        sets = whole_list(
             self.assessment.matrix,
             self.assessment.default,
             delta=self.assessment.question.delta,
             rng=self.assessment.question.rng(Stream.WHOLE_LIST),
-            random=self.assessment.log.kind == "journal"
-            and self.assessment.trajectory.proposed == "beforehand",
+            random=self.assessment.log.kind == "journal" and proposed == "beforehand",
         )
+        return sets if fixed or isinstance(sets, Refusal) else replace(sets, condition=NOT_TUNED)
 
     @cached_property
     def folds(self) -> FoldInterval | Refusal | None:

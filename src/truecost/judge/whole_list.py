@@ -37,6 +37,8 @@ class WholeList:
         Where the list was sampled at random from the space, the default apart: with probability
         1 − delta, the truly best of it is among this share of the space's best. None where it was
         not.
+    condition
+        What nobody has said and the sets need; None where nothing.
     """
 
     may_be_best: tuple[str, ...]
@@ -46,6 +48,7 @@ class WholeList:
     units: int
     delta: float
     best_share: float | None
+    condition: str | None = None
 
 
 def whole_list(

@@ -142,8 +142,8 @@ TERMS: Final[dict[str, Term]] = {
         "true cost would exceed the limit with probability at most δ, given the assumptions.",
     ),
     "difference": Term(
-        "incumbent − default",
-        "The mean difference of costs on common instances; below 0, the incumbent costs less.",
+        "winner − default",
+        "The mean difference of costs on common instances; below 0, the winner costs less.",
     ),
     "share": Term(
         "share of the difference", "Contribution of this instance to the sum of all differences."

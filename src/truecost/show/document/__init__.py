@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 from truecost.judge.assessment import AUDITED, Assessment
+from truecost.judge.refusal import Refusal
 from truecost.show.blocks import Block, Document, Fact, Facts, Points, Section, Text
 from truecost.show.document.about import what_about
 from truecost.show.document.certificate import bounds_section, certificate_section, how_sure
 from truecost.show.document.citing import citation, digest
 from truecost.show.document.context import Context
-from truecost.show.document.field_figures import pairs
+from truecost.show.document.field_figures import leaders, pairs
 from truecost.show.document.key_numbers import at_a_glance, key
 from truecost.show.document.next_steps import next_step, recommendation, what_next
 from truecost.show.document.noise import how_noisy
@@ -40,9 +41,17 @@ __all__ = [
 def document(assessment: Assessment, context: Context) -> Document:
     """Return everything, the verdict first: the page."""
     shown, default = what_is_shown(assessment), instance_by_instance(assessment, context)
+    about = what_about(assessment, context)
+    if about is not None and assessment.default is None:
+        # A list without a default has its figures here.
+        best = None
+        if not isinstance(assessment.beside.whole_list, Refusal):
+            best = leaders(assessment, context)
+        blocks = about.blocks if best is None else (*about.blocks, best)
+        about = replace(about, brief=True, blocks=blocks)
     sections = [
         None if shown is None else replace(shown, brief=True),
-        what_about(assessment, context),
+        about,
         None if default is None else replace(default, brief=True),
         configuration_section(assessment),
         what_next(assessment, context),

@@ -209,8 +209,11 @@ def _whole_list(assessment: Assessment, context: Context) -> Iterator[Block]:
     if isinstance(sets, Refusal):
         return
     level, many = confidence(sets.delta), sets.configurations
-    best = _names(sets.may_be_best, many)
-    sentences = [f"With {level} confidence the truly best of the {many:,} is among {best}."]
+    ranked = [assessment.matrix.configurations[place] for place in assessment.costs.order.tolist()]
+    best = _names(tuple(sorted(sets.may_be_best, key=ranked.index)), many)
+    condition = "" if sets.condition is None else f"if {sets.condition}, "
+    certain = f"{condition}with {level} confidence the truly best of the {many:,} is among {best}."
+    sentences = [opening(certain)]
     if assessment.default is not None:
         sentences.append(
             f"Shown better than the default by {scale_of(assessment).mean}: "

@@ -83,6 +83,22 @@ def more_figures(assessment: Assessment, comparison: Comparison, context: Contex
     return Fold("More figures: ECDF, cactus plot, performance profile, box plots", tuple(blocks))
 
 
+def leaders(assessment: Assessment, context: Context) -> Figure | None:
+    """Return a cactus plot of the best configurations; None where they have no runs in common."""
+    runs, order = assessment.rows, assessment.costs.order[:OTHERS].tolist()
+    names = [assessment.matrix.configurations[place] for place in order]
+    common = (runs.select(configurations=names).counts() > 0).all(axis=0)
+    if len(names) < 2 or int(common.sum()) < FEWEST_INSTANCES:
+        return None
+    inputs = {"matrix": runs, "configurations": {name: name for name in names}}
+    note = (
+        "Lower and longer is better. Dotted: the best configuration of each instance, chosen with "
+        "hindsight."
+    )
+    draw = drawing("cactus", lambda: inputs, unit=axis_unit(assessment, context))
+    return Figure("cactus", f"Cactus plot of the best {len(names)}", (note,), draw, where="page")
+
+
 def _profiled(assessment: Assessment, pair: dict[str, str]) -> dict[str, str] | None:
     """Return the configurations of a profile, which needs positive costs on common instances."""
     runs = assessment.compared

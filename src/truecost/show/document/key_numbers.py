@@ -65,7 +65,11 @@ def at_a_glance(assessment: Assessment, context: Context) -> Figure | None:
         return {"training": training, "errors": errors, **finite}
 
     draw = drawing(
-        "glance", inputs, delta=assessment.question.delta, unit=axis_unit(assessment, context)
+        "glance",
+        inputs,
+        delta=assessment.question.delta,
+        unit=axis_unit(assessment, context),
+        fresh=assessment.scope.fresh.removeprefix("on "),
     )
     over = assessment.scope.plural
     note, certificate = f"Thin lines: ± 2 standard errors over {over}.", assessment.certificate
@@ -85,6 +89,10 @@ def in_training(assessment: Assessment, context: Context) -> Fact:
         notes.append(UNMIXED)
     if assessment.costs.guessed[place]:
         notes.append("with guessed costs of failed runs")
+    comparison, ran = assessment.comparison, int(assessment.costs.instances[place])
+    if comparison is not None and comparison.on == "training" and comparison.instances < ran:
+        # The headline compares the two where both were run.
+        notes.append(f"on all {units(assessment, ran)} it was run on")
     shown = ends(*scale.range(float(assessment.costs.lowest[place]), training))
     label = "" if scale is COST else f"training {scale.noun}"
     return Fact("training-cost", training, shown, label, context.in_unit, "; ".join(notes))

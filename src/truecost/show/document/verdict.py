@@ -9,6 +9,7 @@ import math
 from truecost.judge.assessment import Assessment
 from truecost.judge.evidence import UNSORTED
 from truecost.judge.margin import NonInferiority
+from truecost.judge.refusal import Refusal
 from truecost.judge.statements import Certificate, Comparison, Grade
 from truecost.runs import NO_INSTANCE
 from truecost.show.blocks import Tone
@@ -52,7 +53,7 @@ def judged(assessment: Assessment) -> tuple[Tone, str]:
     """Return the verdict as a colour and in a few words."""
     comparison = assessment.comparison
     if assessment.default is None:
-        return "open", "No default to compare with"
+        return _best_of_list(assessment)
     if comparison is None:
         return "open", "The default itself"
     if not _testable(assessment, comparison):
@@ -62,6 +63,18 @@ def judged(assessment: Assessment) -> tuple[Tone, str]:
     if comparison.condition is not None and grade != "open":
         tone, badge = "open", f"{badge}, {if_met(comparison.condition)}"
     return with_margin(assessment, tone, badge)
+
+
+def _best_of_list(assessment: Assessment) -> tuple[Tone, str]:
+    """Return the badge of a list without a default: whether the winner is the best of it."""
+    sets = assessment.beside.whole_list
+    if isinstance(sets, Refusal):
+        return "open", "No default to compare with"
+    met = "" if sets.condition is None else f", {if_met(sets.condition)}"
+    if sets.may_be_best == (assessment.incumbent,):
+        tone: Tone = "open" if met else "good"
+        return tone, f"Best of {sets.configurations:,}{met}"
+    return "open", f"{len(sets.may_be_best):,} of {sets.configurations:,} may be the best{met}"
 
 
 def with_margin(assessment: Assessment, tone: Tone, badge: str) -> tuple[Tone, str]:
@@ -130,7 +143,25 @@ def beside(assessment: Assessment, context: Context) -> str:
             choice = f"It is the only configuration left: {counted(dropped, 'run')} were left out."
     elif assessment.costs.order[0] != assessment.place:
         choice = f"It was selected from {candidates:,} configurations."
+    else:
+        choice += _next_best(assessment, context)
     return f"{choice}{_heaviest(assessment, context)}{in_a_line(assessment, context)}"
+
+
+def _next_best(assessment: Assessment, context: Context) -> str:
+    """Return who comes second, and how many may be the best."""
+    costs, scale, sets = assessment.costs, scale_of(assessment), assessment.beside.whole_list
+    if len(costs.order) < 2 or not costs.ranked[costs.order[1]]:
+        return ""
+    second = int(costs.order[1])
+    value = context.cost(number(scale.value(float(costs.training[second]))))
+    text = f" The next, {assessment.matrix.configurations[second]}, {scale.verb} {value}."
+    if isinstance(sets, Refusal):
+        return text
+    may, sure_of = len(sets.may_be_best), sure(sets.delta)
+    who = "only it" if sets.may_be_best == (assessment.incumbent,) else f"any of {may:,}"
+    condition = "" if sets.condition is None else f", {if_met(sets.condition)}"
+    return f"{text} {opening(sure_of)} {who} may be the truly best{condition}."
 
 
 def against_default(assessment: Assessment, comparison: Comparison, context: Context) -> str:

@@ -10,13 +10,11 @@ import polars as pl
 from truecost.show import numbers, theme
 from truecost.show.theme import Chart, Series, Style, axis, labelled, tip
 
-GLANCE = Series(
-    {
-        "default": Style("default", theme.GREY, shape="square"),
-        "training": Style("in training", theme.ORANGE, shape="diamond"),
-        "true": Style("new instances", theme.BLUE),
-    }
-)
+ROWS = {
+    "default": Style("default", theme.GREY, shape="square"),
+    "training": Style("in training", theme.ORANGE, shape="diamond"),
+    "true": Style("new instances", theme.BLUE),
+}
 # Pixels of a row.
 ROW = 38
 
@@ -55,12 +53,18 @@ def glance_data(
 
 
 @theme.figure
-def glance_chart(data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost") -> Chart:
-    """Three costs on one line: thin lines are two standard errors, a bar ends at the limit."""
+def glance_chart(
+    data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost", fresh: str = "new instances"
+) -> Chart:
+    """Three costs on one line: thin lines are two standard errors, a bar ends at the limit.
+
+    `fresh` is what the true cost is about.
+    """
     columns = ("cost", "upper", "low", "high")
     ends = [value for name in columns for value in data[name].drop_nulls().to_list()]
     fit = axis([*ends, *([0.0] if min(ends) >= 0 else [])], log=False)
-    series = GLANCE.present(data["row"])
+    looks = {**ROWS, "true": ROWS["true"]._replace(label=fresh)}
+    series = Series(looks).present(data["row"])
     drawn = data.with_columns(series.labels("row"))
     if theme.scores():
         limits = [None if end is None else -end for end in data["upper"]]
