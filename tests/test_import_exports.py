@@ -1,6 +1,9 @@
 """Tables that other tools export, RDS files, and formats that are not read but named."""
 
+import math
 import pickle
+import re
+import sys
 from pathlib import Path
 
 import optuna
@@ -13,43 +16,64 @@ from truecost import import_runs
 from truecost.errors import InputError
 
 DATA = Path(__file__).parent / "data"
+sys.path.insert(0, str(DATA))
+import make_trackers  # noqa: E402
+
+TRACKERS = DATA / "trackers"
 RAY = (
     "loss,trial_id,training_iteration,time_total_s,pid,config/lr,config/fold,config/seed\n"
     "0.5,a1,1,2.0,7,0.1,f1,1\n0.25,a2,1,2.0,7,0.1,f2,1\n0.75,a3,1,2.0,7,0.01,f1,1\n"
 )
-MLFLOW = (
-    "run_id,status,start_time,metrics.rmse,metrics.mae,params.depth,params.dataset\n"
-    "r1,FINISHED,1,2.5,1,3,x\nr2,FINISHED,1,3.5,1,3,y\nr3,FAILED,1,,,5,x\n"
-)
-WANDB = (
-    "Name,State,config.lr,config.task,summary.loss,summary._runtime\n"
-    "run-1,finished,0.1,t1,0.5,9\nrun-2,crashed,0.1,t2,,9\n"
-)
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "costs", "parameters"),
+    ("name", "objective", "failed"),
+    [("mlflow", "rmse", [9.0]), ("wandb", None, None), ("ray", None, [math.nan])],
+)
+@pytest.mark.parametrize("packing", ["csv", "parquet", "frame"])
+def test_exported_tables(
+    tmp_path: Path, name: str, objective: str | None, failed: list[float] | None, packing: str
+) -> None:
+    """A cell of a real export would have another cost than the run, or a failed run be lost."""
+    source: Path | pd.DataFrame = TRACKERS / f"{name}.csv"
+    if packing == "parquet":
+        pl.read_csv(source).write_parquet(tmp_path / "runs.parquet")
+        source = tmp_path / "runs.parquet"
+    elif packing == "frame":
+        source = pd.read_csv(source)
+    log = import_runs(source, low=0, high=9, objective=objective)
+    assert sorted(log.parameters) == ["1", "2", "3"]
+    assert sorted(log.matrix.instances) == ["f1", "f2", "f3"]
+    for configuration, values in log.parameters.items():
+        assert values.keys() == {"depth", "lr"}
+        i = log.matrix.configurations.index(configuration)
+        for j, fold in enumerate(log.matrix.instances):
+            expected = [make_trackers.cost(int(str(values["depth"])), fold)]
+            if failed is not None and (str(values["depth"]), fold) == ("5", "f3"):
+                expected = failed
+            costs = log.matrix.costs[i, j].tolist()
+            assert costs == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    assert any("are one configuration" in note for note in log.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
     [
-        (RAY, {}, [[0.5, 0.25], [0.75, None]], {"lr": "0.1"}),
-        (MLFLOW, {"objective": "rmse"}, [[2.5, 3.5], [9, None]], {"depth": "3"}),
-        (WANDB, {}, [[0.5, 9]], {"lr": "0.1"}),
+        ("Name,State,Created,Runtime,Sweep,lr,loss\nr,finished,1,2,,0.1,0.5\n", "wandb.Api()"),
+        ("summary,config\n{},{}\n", "expected a table"),
+        ("summary,config\n\"{'loss': nan}\",\"{'fold': 'a'}\"\n", "metrics"),
+        ("loss,trial_id,config/fold\n1,a,f1\n2,b,f2\n", ""),
     ],
 )
-def test_exported_tables(
-    tmp_path: Path,
-    text: str,
-    options: dict[str, str],
-    costs: list[list[float | None]],
-    parameters: dict[str, str],
-) -> None:
-    """Trials with the same parameters would be different configurations, or a failed one be lost."""
+def test_exports_that_say_too_little(tmp_path: Path, text: str, words: str) -> None:
+    """A table that does not tell parameters from results would be read as something else."""
     (tmp_path / "export.csv").write_text(text)
-    log = import_runs(tmp_path / "export.csv", low=0, high=9, objective=options.get("objective"))
-    assert pl.DataFrame(log.matrix.costs[:, :, 0]).fill_nan(None).rows() == [
-        tuple(row) for row in costs
-    ]
-    assert log.parameters["1"] == parameters
-    assert any("are one configuration" in note for note in log.notes)
+    if not words:
+        # Nothing but the fold varies: one configuration.
+        assert import_runs(tmp_path / "export.csv").matrix.costs.tolist() == [[[1], [2]]]
+        return
+    with pytest.raises(InputError, match=re.escape(words)):
+        import_runs(tmp_path / "export.csv")
 
 
 def test_exports_without_instances(tmp_path: Path) -> None:
@@ -59,11 +83,10 @@ def test_exports_without_instances(tmp_path: Path) -> None:
     study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=3)
     study.trials_dataframe().to_csv(tmp_path / "trials.csv", index=False)
     (tmp_path / "ray.csv").write_text(RAY.replace("config/fold", "config/width"))
-    (tmp_path / "several.csv").write_text(MLFLOW)
     for name, words in (
         ("trials.csv", "no per-instance results"),
         ("ray.csv", "no per-instance results"),
-        ("several.csv", "one of the metrics rmse, mae"),
+        (TRACKERS / "mlflow.csv", "one of the metrics rmse, mae"),
     ):
         answer = run("import", tmp_path / name)
         assert answer.returncode == 2

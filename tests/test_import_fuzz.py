@@ -16,6 +16,7 @@ from truecost.errors import InputError
 from truecost.importers.detect import import_runs
 from truecost.matrix.imported import Import
 
+DATA = Path(__file__).parent / "data"
 # How a file is spoilt: where it ends, and which bytes are changed to what.
 CUT = st.one_of(st.none(), st.floats(0, 1))
 FLIPS = st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), max_size=4)
@@ -53,6 +54,12 @@ FILES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "pm": ("PM.npy", npy),
     "table": ("runs.csv", others.CAVE_ROWS.encode),
     "cave": ("runhistory.csv", others.CAVE_ROWS.encode),
+    "smac1": ("runhistory.json", (DATA / "smac1/runtime/runhistory.json").read_bytes),
+    "smac1 trajectory": ("traj.json", (DATA / "smac1/runtime/traj.json").read_bytes),
+    "mlflow": ("mlflow.csv", (DATA / "trackers/mlflow.csv").read_bytes),
+    "wandb": ("wandb.csv", (DATA / "trackers/wandb.csv").read_bytes),
+    "journal": ("search.db", (DATA / "journals/search.db").read_bytes),
+    "rds": ("runs.rds", (DATA / "rds/plain.rds").read_bytes),
 }
 
 
@@ -98,11 +105,11 @@ def test_spoilt_files(
     """
     name = FILES[kind][0]
     write(tmp_path / name, spoil(whole(kind), cut, flips))
-    for others_too in ("smac", "aslib"):
+    for others_too in ("smac", "smac1", "aslib"):
         if kind.startswith(f"{others_too} "):
             write(tmp_path / FILES[others_too][0], whole(others_too))
     folder = kind.startswith(("smac", "aslib", "cave"))
-    for options in ({"low": 0, "high": 200}, {"cutoff": 5, "par": 2}):
+    for options in ({"low": 0, "high": 200}, {"cutoff": 5, "par": 2}, {}):
         found = attempt(tmp_path if folder else tmp_path / name, **options)
         assert found is None or found.matrix.counts().sum() > 0
 

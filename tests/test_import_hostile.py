@@ -12,6 +12,7 @@ from truecost.errors import InputError
 
 HEADER = "configuration,instance,cost\n"
 STUDY = '{"op_code": 0, "worker_id": "w", "study_name": "s", "directions": [1]}\n'
+TRIAL = '{"op_code": 4, "worker_id": "w", "study_id": 0, "state": 1, "value": 1.0}\n\n'
 OPTUNA = (
     "create table studies(study_id, study_name)",
     "create table study_directions(study_id, direction, objective)",
@@ -79,6 +80,11 @@ def text(name: str, content: str) -> Callable[[Path], Path]:
         (text("t.csv", HEADER + "a,i,1,234\n"), "more fields than the first line"),
         (text("t.csv", HEADER + 'a,i,"1,234"\n'), "write decimals with a point"),
         (text("t.csv", "," * 300_000 + "\n1\n"), "expected"),
+        (text("t.json", "[" * 300_000), "expected a column for"),
+        (text("t.json", '[{"configuration": "a"}]'), "write other runs as a csv table"),
+        (text("j.log", STUDY.replace("[1]", "[]") + TRIAL), "expected the direction"),
+        (text("cv.csv", "params,split0_test_score\n"), "at least one configuration"),
+        (text("cv.csv", "n_resources,split0_test_score\n,1\n"), "at least one configuration"),
     ],
 )
 def test_refused_in_one_line(tmp_path: Path, make: Callable[[Path], Path], words: str) -> None:

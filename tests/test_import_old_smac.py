@@ -1,7 +1,8 @@
-"""Logs of SMAC3 1.x, SMAC 2 and ParamILS, which cannot be installed beside what we use: files as
-their sources write them.
+"""Logs of SMAC3 1.x, which SMAC3 1.4 wrote, and of SMAC 2 and ParamILS, which cannot be installed
+here: files as their sources write them.
 """
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ import pytest
 from commands import run
 
 from truecost import import_runs
+from truecost.errors import InputError
 from truecost.runs import Status
 
+DATA = Path(__file__).parent / "data" / "smac1"
 HEADER = (
     "Run Number,Run History Configuration ID,Instance ID,Response Value (y),Censored?,"
     "Cutoff Time Used,Seed,Runtime,Run Length,Run Result Code,Run Quality,SMAC Iteration,"
@@ -69,6 +72,14 @@ def test_a_state_folder(tmp_path: Path) -> None:
     assert quality.costs[1, 2].tolist() == [0.5, 0.625]
 
 
+@pytest.mark.parametrize("cells", ["", "1,1,,1,0,,1,1,0,1,0,1,1,SAT,,1,\n"])
+def test_a_state_folder_without_runs(tmp_path: Path, cells: str) -> None:
+    """No run, or one without a cutoff, would end in a traceback."""
+    (tmp_path / "runs_and_results-it1.csv").write_text(HEADER + cells)
+    with pytest.raises(InputError, match=r"finished runs|Give the `cutoff`"):
+        import_runs(tmp_path)
+
+
 def test_a_state_folder_that_is_damaged(tmp_path: Path) -> None:
     """A table without a column would end in a traceback."""
     path = state(tmp_path) / "scenario" / "state-run1" / "runs_and_results-it12.csv"
@@ -98,35 +109,49 @@ def trial(
     return [[configuration, instance, 12345, budget], [cost, seconds, enum, 1.0, 1.0 + seconds, {}]]
 
 
-def test_smac3_before_2(tmp_path: Path) -> None:
-    """Pairs of lists would be refused, or a status of an enumeration be read as another one."""
-    rows = [
-        trial(1, "a", 3.0, 0.5, "SUCCESS"),
-        trial(1, "b", 2.0, 0.5, "MEMOUT"),
-        trial(2, "a", 1.0, 0.5, "SUCCESS"),
-        trial(2, "b", 9.0, 0.5, "RUNNING"),
-    ]
-    log = import_runs(history(tmp_path, rows), low=0, high=10)
-    assert log.matrix.costs[:, :, 0].tolist()[0] == [3, 2]
-    assert log.matrix.statuses is not None
-    assert log.matrix.statuses[0, 1, 0] == Status.MEMORY
-    assert log.left_out == {"still running": 1}
-    assert log.trajectory.tool == "SMAC3 1"
+@pytest.mark.parametrize("name", ["quality", "runtime"])
+def test_smac3_before_2(name: str) -> None:
+    """A trial of a real run would be lost or changed, a capped one pass for solved or keep its
+    penalty, or the incumbents be unknown.
+    """
+    log = import_runs(DATA / name, low=0)
+    matrix = log.matrix
+    with (DATA / f"{name}.csv").open(newline="") as file:
+        trials = list(csv.DictReader(file))
+    assert int(matrix.counts().sum()) == len(trials) >= 27
+    assert matrix.statuses is not None
+    assert matrix.seeds is not None
+    for row in trials:
+        i = matrix.configurations.index(row["configuration"])
+        j = matrix.instances.index(row["instance"])
+        r = matrix.seeds[i, j].tolist().index(int(row["seed"]))
+        capped = row["status"] == "CAPPED"
+        assert matrix.costs[i, j, r] == float(row["time" if capped else "cost"])
+        status = {"SUCCESS": Status.SOLVED, "CAPPED": Status.CENSORED, "CRASHED": Status.CRASHED}
+        assert matrix.statuses[i, j, r] == status[row["status"]]
+    assert len({row["status"] for row in trials}) == 2
+    trajectory = log.trajectory
+    assert (trajectory.tool, trajectory.default) == ("SMAC3 1", "1")
+    incumbents = [(step.runs, *step.configurations) for step in trajectory.steps]
+    assert incumbents == [(1, "1"), (4, "2"), (13, "4")][: 3 if name == "quality" else 2]
+    assert trajectory.incumbent == trajectory.steps[-1].configurations[0]
+    assert matrix.cutoff == (3 if name == "runtime" else None)
 
 
-def test_smac3_before_2_with_running_times(tmp_path: Path) -> None:
-    """A timeout would keep the penalty that SMAC put on it, a capped run pass for a solved one."""
+def test_statuses_of_smac3_before_2(tmp_path: Path) -> None:
+    """A status would be read as another one, or a timeout keep the penalty that SMAC put on it."""
     rows = [
         trial(1, "a", 3.0, 3.0, "SUCCESS"),
         trial(1, "b", 50.0, 5.0, "TIMEOUT"),
-        trial(2, "a", 1.5, 1.5, "CAPPED"),
-        trial(2, "b", 2.0, 2.0, "SUCCESS"),
+        trial(2, "a", 1.5, 1.5, "MEMOUT"),
+        trial(2, "b", 2.0, 2.0, "RUNNING"),
     ]
-    scenario = "run_obj = runtime\ncutoff_time = 5.0\nalgo = ./solver\n"
-    matrix = import_runs(history(tmp_path, rows, scenario)).matrix
-    assert matrix.costs[:, :, 0].tolist() == [[3, 50], [1.5, 2]]
-    assert matrix.statuses is not None
-    assert matrix.statuses[1, 0, 0] == Status.CENSORED
+    scenario = "run_obj = runtime\ncutoff_time = 5.0\npar_factor = 2\n"
+    log = import_runs(history(tmp_path, rows, scenario))
+    np.testing.assert_array_equal(log.matrix.costs[:, :, 0], [[3, 10], [10, np.nan]])
+    assert log.matrix.statuses is not None
+    assert log.matrix.statuses[1, 0, 0] == Status.MEMORY
+    assert log.left_out == {"still running": 1}
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def holds_runs(path: Path) -> bool:
         importer = _importer(candidate, None)
     except (InputError, OSError):
         return False
-    if importer.name != "table" or path.is_dir() or candidate.start.startswith(b"PAR1"):
+    if importer.name != "table" or path.is_dir() or candidate.is_frame:
         return True
     # Some text is a table if its first line has room for configuration, instance and cost.
     return len(re.split(rb"[,;\t]", candidate.start.partition(b"\n")[0])) > 2
@@ -175,8 +175,8 @@ def _unknown(candidate: Candidate) -> str:
             return f"{expected}, got {what}."
     if candidate.text.startswith(("{", "[{")):
         return (
-            "expected runhistory.json of SMAC3, got JSON of another name: "
-            "point to the folder that holds it."
+            "expected runhistory.json of SMAC3, got JSON of another name: point to the folder that "
+            "holds it, or write other runs as a csv table."
         )
     if candidate.text.lower().startswith(("@relation", "%")):
         return "expected algorithm_runs.arff of ASlib, got an ARFF file of another name."

@@ -1,13 +1,10 @@
 """Runs in a data frame, one a row. Columns are guessed by their names."""
 
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -68,38 +65,6 @@ NEEDED: Final = ("configuration", "instance", "cost")
 # A configuration that is called so is what others are compared with, unless somebody names another
 # one.
 NAMED_SO: Final = "default"
-# Reads all of a parquet file under a limit of memory; damage that makes the library abort ends this
-# process, not ours. What lives so briefly has no garbage to collect, and nothing to tidy up at its
-# end.
-TRIAL: Final = """
-import gc, os, resource, sys
-gc.disable()
-import polars
-limit = int(sys.argv[2])
-resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-try:
-    with open(sys.argv[1], "rb") as file:
-        polars.read_parquet(file)
-except BaseException as error:
-    sys.exit(" ".join(str(error).split())[:200] or type(error).__name__)
-os._exit(0)
-"""
-# Room of the library itself, and for each byte of the file.
-TRIAL_ROOM: Final = 4 << 30
-TRIAL_ROOM_PER_BYTE: Final = 50
-
-
-def as_frame(source: Any) -> pl.DataFrame:
-    """The table in a csv, tsv or parquet file, all text in the first two; or a data frame."""
-    if not isinstance(source, Path):
-        return _polars(source)
-    with source.open("rb") as file:
-        parquet = file.read(4) == b"PAR1"
-        file.seek(0)
-        if parquet:
-            _try_parquet(source)
-        return longtable.read(file, "parquet" if parquet else "csv", every=True)
 
 
 def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import:
@@ -223,7 +188,8 @@ def _labels(table: pl.DataFrame, what: str, *, declared: bool) -> dict[str, str]
 
 def plain_name(name: str) -> str:
     """The name of a column in small letters, without a unit, `_` for what separates its words."""
-    return re.sub(r"\W+", "_", re.sub(r"[(\[].*?[)\]]", "", name.lower())).strip("_")
+    # The start is enough, and brackets that never close take a square of the time.
+    return re.sub(r"\W+", "_", re.sub(r"[(\[].*?[)\]]", "", name[:200].lower())).strip("_")
 
 
 def _is_of_one(table: pl.DataFrame, given: Mapping[str, str]) -> bool:
@@ -284,39 +250,6 @@ def guesses(columns: list[str], given: Mapping[str, str]) -> dict[str, str]:
 def _listed(names: list[str]) -> str:
     """Names of columns in a message of one line, whatever is in them."""
     return f"{', '.join(name if name.isprintable() else repr(name) for name in names):.200}"
-
-
-def _try_parquet(path: Path) -> None:
-    limit = TRIAL_ROOM + TRIAL_ROOM_PER_BYTE * path.stat().st_size
-    words = [sys.executable, "-c", TRIAL, str(path.absolute()), str(limit)]
-    ended = subprocess.run(  # noqa: S603 - our own words
-        words, check=False, capture_output=True, text=True, errors="replace"
-    )
-    if ended.returncode:
-        reason = (ended.stderr.strip().splitlines() or ["it ended the reader"])[-1]
-        raise InputError(f"expected a parquet table, and it cannot be read ({reason:.150}).")
-
-
-def _polars(frame: Any) -> pl.DataFrame:
-    if isinstance(frame, pl.DataFrame):
-        return frame
-    try:
-        # In pandas, names of instances or solvers may be the index.
-        index = getattr(frame, "index", None)
-        if index is not None and (any(index.names) or index.dtype.kind == "O"):
-            frame = frame.reset_index()
-        return pl.DataFrame(
-            {str(name): pl.Series(_values(frame[name]), strict=False) for name in frame.columns}
-        )
-    except (TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
-        raise InputError(
-            f"expected a data frame of polars or pandas, and it cannot be read ({error!r:.80})."
-        ) from error
-
-
-def _values(column: Any) -> list[Any]:
-    """A column of pandas; what is missing there, NaN in a column of words among it, is None."""
-    return column.astype(object).where(column.notna(), None).tolist()  # type: ignore[no-any-return]
 
 
 def _statuses(table: pl.DataFrame) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:

@@ -1,5 +1,7 @@
 """What every importer takes and gives, and how it comes from recorded runs to costs."""
 
+import ast
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +37,8 @@ _WORDS: Final[Mapping[Status, str]] = {
 STATUS_WORDS: Final = {word: status for status, words in _WORDS.items() for word in words.split()}
 # What others write for a run that has not ended: there is nothing to charge yet.
 UNFINISHED: Final = frozenset({"running", "stop", "donotadvance"})
+
+NOT_FINITE: Final = {"nan": "None", "inf": "1e999", "-inf": "-1e999"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,6 +222,16 @@ def number_or_nan(value: Any) -> float:
         return float(value) if not isinstance(value, bool) else np.nan
     except (TypeError, ValueError, OverflowError):
         return np.nan
+
+
+def literal(text: Any) -> Any:
+    """What a value of Python is that was printed into a cell; None for anything else."""
+    # Printed, these are no literals.
+    plain = re.sub(r"(?<=: )(nan|-?inf)(?=[,}])", lambda m: NOT_FINITE[m[1]], str(text))
+    try:
+        return ast.literal_eval(plain)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return None
 
 
 def status_of(word: str) -> Status | None:

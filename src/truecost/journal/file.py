@@ -206,6 +206,8 @@ def sqlite_errors(path: Path) -> Iterator[None]:
     """SQLite's errors in our words."""
     try:
         yield
+    except UnicodeDecodeError as error:  # SQLite quotes what is damaged, which need not be text
+        raise InputError(f"{path}: expected a sound journal, and it is damaged.") from error
     except sqlite3.Error as error:
         text = str(error)
         if "disk is full" in text or "disk I/O" in text:

@@ -229,6 +229,8 @@ def _by_instance(attribute: Any) -> bool:
 
 def _objective(study: Study, wanted: str | None) -> int:
     count = len(study.directions)
+    if not count:
+        raise InputError(f"expected the direction of the study {study.name!r:.60}, got none.")
     if wanted is not None and wanted.isdecimal() and int(wanted) < count:
         return int(wanted)
     if count > 1:

@@ -6,7 +6,6 @@ data, so they are no random sample; their names say what they are. Scores are to
 costs are −score.
 """
 
-import ast
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from truecost.errors import InputError
-from truecost.importers import frames
-from truecost.importers.record import Options, charge, matrix_of
+from truecost.importers.loading import as_frame
+from truecost.importers.record import Options, charge, literal, matrix_of
 from truecost.importers.registry import Candidate, Importer
 from truecost.matrix import longtable
 from truecost.matrix.imported import Import, Scalar
@@ -55,13 +54,15 @@ def _read(source: Any, options: Options) -> Import:
             strict=False,
         )
     else:
-        table = frames.as_frame(results)
+        table = as_frame(results)
         columns = {name: table[name].to_list() for name in table.columns}
     scorer, notes = _scorer(table.columns, options.objective)
     folds = [
         name for name in table.columns if (match := FOLD.fullmatch(name)) and match[2] == scorer
     ]
     keep = _largest(table, notes)
+    if not keep.any():
+        raise InputError("expected at least one configuration with scores, got none.")
     scores = np.array([longtable.numbers(table, name).fill_null(np.nan) for name in folds]).T
     row, fold = np.nonzero(np.ones_like(scores)[keep])
     values = -scores[keep].ravel()
@@ -120,21 +121,18 @@ def _largest(table: pl.DataFrame, notes: list[str]) -> np.ndarray[Any, np.dtype[
     """Which rows count: in a search by halving, those with the most resources."""
     if "n_resources" not in table.columns:
         return np.ones(table.height, dtype=np.bool_)
-    resources = longtable.numbers(table, "n_resources").to_numpy()
-    keep: np.ndarray[Any, np.dtype[np.bool_]] = resources == np.nanmax(resources)
+    resources = longtable.numbers(table, "n_resources").fill_null(np.nan).to_numpy()
+    most = np.fmax.reduce(resources, initial=-np.inf)
+    keep: np.ndarray[Any, np.dtype[np.bool_]] = resources == most
     if not keep.all():
-        notes.append(f"Fits with the most resources, {np.nanmax(resources):g}, are kept.")
+        notes.append(f"Fits with the most resources, {most:g}, are kept.")
     return keep
 
 
 def _parameters(columns: Mapping[str, list[Any]], place: int) -> dict[str, Scalar]:
     """The parameters of a row: its `params`, as a dictionary or as it is printed."""
     params = columns["params"][place] if "params" in columns else None
-    if isinstance(params, str):
-        try:
-            params = ast.literal_eval(params)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            params = None
+    params = literal(params) if isinstance(params, str) else params
     if not isinstance(params, Mapping):
         named = {
             name: column[place] for name, column in columns.items() if name.startswith("param_")

@@ -93,7 +93,8 @@ def _read(path: Path, options: Options) -> Import:
     cutoff = _cutoff(scenario, timed)
     if not timed and (cutoff is not None or scenario.get("adaptive_capping") is True):
         values, statuses = _capped(values, statuses, columns, scenario, notes)
-    charged = charge(values[keep], statuses[keep], options, cutoff=cutoff)
+    par = _limit(scenario, "par")
+    charged = charge(values[keep], statuses[keep], options, cutoff=cutoff, par=par)
     origins = _entries(history.get("config_origins"), str)
     parameters: dict[str, dict[str, Scalar]] = _entries(history.get("configs"), dict)
     return Import(
@@ -137,7 +138,7 @@ def _history(path: Path) -> tuple[Mapping[str, Any], Columns]:
             append(entry.get(name))
         return Place(len(first) - 1)
 
-    history = _parsed(path, keep)
+    history = _decoded(path.read_bytes(), path.name, keep)
     rows = history.get("data") if isinstance(history, dict) else None
     if not isinstance(rows, list) or not isinstance(history.get("configs"), dict):
         raise InputError(
@@ -205,23 +206,20 @@ def _plain(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _parsed(path: Path, hook: Any = _plain) -> Any:
+def _decoded(content: bytes, name: str, hook: Any = _plain) -> Any:
     try:
-        return json.loads(path.read_bytes().decode(), object_pairs_hook=hook)
+        return json.loads(content, object_pairs_hook=hook)
     except RecursionError:
+        raise InputError(f"expected JSON in {name}, got one that is nested too deeply.") from None
+    except ValueError as error:
         raise InputError(
-            f"expected JSON in {path.name}, got one that is nested too deeply."
-        ) from None
-    except (ValueError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"expected JSON in {path.name}, and it cannot be read "
-            f"({str(error).splitlines()[0]:.100})."
+            f"expected JSON in {name}, and it cannot be read ({str(error).splitlines()[0]:.100})."
         ) from error
 
 
 def _beside(path: Path) -> Mapping[str, Any]:
     """A file that may be absent, then empty."""
-    content = _parsed(path) if path.is_file() else {}
+    content = _decoded(path.read_bytes(), path.name) if path.is_file() else {}
     if not isinstance(content, dict):
         raise InputError(f"expected an object in {path.name}, got {type(content).__name__}.")
     return content
@@ -237,7 +235,7 @@ def _scenario(folder: Path) -> Mapping[str, Any]:
     scenario: dict[str, Any] = {"_meta": {"version": "1"}}
     cutoff = number_or_nan(options.get("cutoff_time", options.get("cutoff")))
     if options.get("run_obj") == "runtime" and cutoff > 0:
-        scenario["runtime_cutoff"] = cutoff
+        scenario |= {"runtime_cutoff": cutoff, "par": number_or_nan(options.get("par_factor"))}
     return scenario
 
 
@@ -435,13 +433,16 @@ def _trajectory(
     meta = scenario.get("_meta")
     version = meta.get("version") if isinstance(meta, dict) else None
     intensifier = _beside(folder / "intensifier.json")
+    items = _list(intensifier.get("trajectory")) or _old_trajectory(folder, parameters)
     steps = []
-    for item in _list(intensifier.get("trajectory")):
+    for item in items:
         if isinstance(item, dict):
             trial = item.get("trial")
             runs = trial if type(trial) is int and trial >= 0 else None
             steps.append(Step(runs, tuple(str(number) for number in _list(item.get("config_ids")))))
     incumbents = [str(number) for number in _list(intensifier.get("incumbent_ids"))]
+    if not intensifier and steps:
+        incumbents = list(steps[-1].configurations)
     words = [origins.get(name, "").lower() for name in parameters]
     blind = bool(words) and all(word.startswith(BLIND) and SORTED not in word for word in words)
     return Trajectory(
@@ -453,6 +454,21 @@ def _trajectory(
         incumbent=incumbents[0] if incumbents else None,
         steps=tuple(steps),
     )
+
+
+def _old_trajectory(
+    folder: Path, parameters: Mapping[str, Mapping[str, Scalar]]
+) -> list[dict[str, Any]]:
+    """The incumbents of SMAC3 1.x, in the form of 2.x: traj.json has a line for each, with its
+    values and not its number.
+    """
+    path, items = folder / "traj.json", []
+    for line in path.read_bytes().splitlines() if path.is_file() else ():
+        entry = _decoded(line, path.name)
+        if isinstance(entry, dict) and entry.get("evaluations"):
+            numbers = [name for name, v in parameters.items() if v == entry.get("incumbent")]
+            items += [{"trial": entry["evaluations"], "config_ids": numbers[:1]}] if numbers else []
+    return items
 
 
 def _default(

@@ -81,6 +81,8 @@ def _read(path: Path, options: Options) -> Import:
     known = {word: status_of(word) for word in table["status"].drop_nulls().unique().to_list()}
     codes = [known.get(word) for word in table["status"].to_list()]
     keep = np.array([code is not None for code in codes])
+    if not keep.any():
+        raise InputError(f"expected finished runs in {state.name}, got none.")
     statuses = np.array([NO_STATUS if code is None else code for code in codes], dtype=np.int8)
     values, caps, censored = (
         longtable.numbers(table, name).fill_null(np.nan).to_numpy()
@@ -88,14 +90,14 @@ def _read(path: Path, options: Options) -> Import:
     )
     cutoff = None
     if measure == "runtime":
-        cutoff = float(np.nanmax(caps)) if options.cutoff is None else options.cutoff
+        cutoff = options.cutoff or float(np.fmax.reduce(caps))
+        if not 0 < cutoff < np.inf:
+            raise InputError(f"Give the `cutoff`, in seconds: {state.name} has none.")
         # A timeout at a lower cutoff than the others have was capped.
         capped = (censored == 1) | (statuses == Status.TIMEOUT)
         stopped = capped & (caps < cutoff)
         values = np.where(stopped, caps, values)
         statuses = np.where(stopped, np.int8(Status.CENSORED), statuses)
-    if not keep.any():
-        raise InputError(f"expected finished runs in {state.name}, got none.")
     charged = charge(values[keep], statuses[keep], options, cutoff=cutoff)
     runs = _runs(table, state)
     steps = _steps(longtable.whole_numbers(table, "configuration").to_list())
@@ -123,8 +125,7 @@ def _runs(table: pl.DataFrame, state: Path) -> pl.DataFrame:
     listed = state.with_name("instances.txt")
     if listed.is_file():
         lines = [line for line in listed.read_text(errors="replace").splitlines() if line.strip()]
-        most = numbers.max()
-        if isinstance(most, int) and len(lines) >= most:
+        if numbers.is_between(1, len(lines)).all() and not numbers.null_count():
             # A line is the instance, and what is specific to it behind a blank.
             named = [line.split()[0] for line in lines]
             instances = pl.Series([named[number - 1] for number in numbers.to_list()])

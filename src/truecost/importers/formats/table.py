@@ -11,6 +11,7 @@ from typing import Any, Final
 import polars as pl
 
 from truecost.importers import frames
+from truecost.importers.loading import as_frame
 from truecost.importers.record import Options
 from truecost.importers.registry import Candidate, Importer
 from truecost.matrix import provenance
@@ -23,25 +24,25 @@ CAVE_CONFIGURATIONS: Final = "configurations.csv"
 
 def _recognise(candidate: Candidate) -> bool:
     if candidate.path is None:
-        return hasattr(candidate.source, "columns") and hasattr(candidate.source, "__getitem__")
+        return candidate.is_frame
     text = candidate.text
     # JSON and ARFF are text, too, and no tables.
     other = not text or text.startswith(("{", "[{")) or text.lower().startswith(("@relation", "%"))
     packed = candidate.start.startswith(PACKED)
-    return candidate.holds(CAVE) or candidate.start.startswith(b"PAR1") or not (other or packed)
+    return candidate.holds(CAVE) or candidate.is_frame or not (other or packed)
 
 
 def _read(source: Any, options: Options) -> Import:
     """The runs in a table, in the folder of CAVE that holds one, or in a data frame."""
     if not isinstance(source, Path):
-        return frames.runs_of(frames.as_frame(source), options)
+        return frames.runs_of(as_frame(source), options)
     path = source / CAVE if source.is_dir() else source
-    log = frames.runs_of(frames.as_frame(path), options, path.stem)
+    log = frames.runs_of(as_frame(path), options, path.stem)
     if (trajectory := provenance.read(path)) is not None:
         log = replace(log, trajectory=trajectory)
     beside = path.with_name(CAVE_CONFIGURATIONS)
     if path.name == CAVE and beside.is_file():
-        log = replace(log, parameters=_parameters(frames.as_frame(beside)))
+        log = replace(log, parameters=_parameters(as_frame(beside)))
     return log
 
 

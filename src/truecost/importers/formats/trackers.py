@@ -1,10 +1,10 @@
 """Exports of Ray Tune, MLflow, Weights & Biases and Optuna as tables, one trial a row.
 
 Parameters are columns with a prefix: `config/` (Ray Tune), `params.` (MLflow), `config.` (W&B),
-`params_` (Optuna). One
-of them must say the instance (or fold, data set, task), since a trial with one number alone says
-nothing of single instances; one may be the seed. The others make up the configuration. The cost is
-the metric that is asked for, or the only one.
+`params_` (Optuna). What the documentation of W&B exports has two columns of dictionaries, `config`
+and `summary`. One parameter must say the instance (or fold, data set, task), since a trial with one
+number alone says nothing of single instances; one may be the seed. The others make up the
+configuration. The cost is the metric that is asked for, or the only one.
 """
 
 import json
@@ -16,7 +16,8 @@ import polars as pl
 
 from truecost.errors import InputError
 from truecost.importers import frames
-from truecost.importers.record import Options
+from truecost.importers.loading import as_frame
+from truecost.importers.record import Options, literal
 from truecost.importers.registry import Candidate, Importer
 from truecost.matrix import longtable
 from truecost.matrix.imported import Import, Scalar
@@ -25,7 +26,7 @@ from truecost.matrix.imported import Import, Scalar
 TOOLS: Final = (
     ("Ray Tune", "config/", "", "trial_id"),
     ("MLflow", "params.", "metrics.", "run_id"),
-    ("Weights & Biases", "config.", "summary.", "State"),
+    ("Weights & Biases", "config.", "summary.", ""),
     ("Optuna", "params_", "value", "datetime_start"),
 )
 # Columns of numbers that are no metrics.
@@ -44,19 +45,48 @@ MEANING: Final = {
 }
 
 
+# W&B's own: dictionaries of a run, and columns that its page alone writes.
+DICTIONARIES: Final = ("config", "summary")
+FROM_A_PAGE: Final = frozenset({"State", "Created", "Runtime", "Sweep"})
+
+
 def _tool(columns: list[str]) -> tuple[str, str, str] | None:
     for name, parameters, metrics, mark in TOOLS:
-        if mark in columns and any(column.startswith(parameters) for column in columns):
+        marked = not mark or mark in columns
+        if marked and all(any(c.startswith(p) for c in columns) for p in (parameters, metrics)):
             return name, parameters, metrics
     return None
 
 
 def _recognise(candidate: Candidate) -> bool:
-    return _tool(candidate.columns) is not None
+    columns = candidate.columns
+    tool = set(columns) >= set(DICTIONARIES) or _tool(columns) is not None
+    if not tool and set(columns) >= FROM_A_PAGE:
+        raise InputError(
+            "expected runs that wandb.Api() exports, got a table from a page of Weights & Biases, "
+            "which does not say what the parameters are: see docs/import.md."
+        )
+    return tool
+
+
+def _flattened(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with a column for each entry of W&B's dictionaries."""
+    for name in DICTIONARIES if set(DICTIONARIES) <= set(table.columns) else ():
+        cells = [cell if isinstance(cell, dict) else literal(cell) for cell in table[name]]
+        entries = [cell if isinstance(cell, dict) else {} for cell in cells]
+        table = table.drop(name).with_columns(
+            pl.Series(f"{name}.{key}", [_plain(entry.get(key)) for entry in entries], strict=False)
+            for key in dict.fromkeys(key for entry in entries for key in entry)
+        )
+    return table
+
+
+def _plain(value: Any) -> Scalar:
+    return json.dumps(value, default=str) if isinstance(value, dict | list | tuple) else value
 
 
 def _read(source: Any, options: Options) -> Import:
-    table = frames.as_frame(source)
+    table = _flattened(as_frame(source))
     tool = _tool(table.columns)
     if tool is None:
         raise InputError("expected a table that Ray Tune, MLflow or Weights & Biases exported.")
@@ -73,7 +103,7 @@ def _read(source: Any, options: Options) -> Import:
     cost = _metric(table, inputs, metrics, options.objective or options.columns.get("cost"))
     keys = [
         json.dumps({column.removeprefix(prefix): row[column] for column in varied}, sort_keys=True)
-        for row in table.select(varied).iter_rows(named=True)
+        for row in table.select(varied).to_dicts() or [{}] * table.height
     ]
     names = {key: str(place) for place, key in enumerate(dict.fromkeys(keys), 1)}
     parameters: dict[str, dict[str, Scalar]] = {names[key]: json.loads(key) for key in names}
@@ -93,6 +123,8 @@ def _read(source: Any, options: Options) -> Import:
         f"{name}: costs are the column {cost}, instances {special['instance']}; trials with the "
         "same other parameters are one configuration."
     )
+    if name == "Ray Tune":
+        note += " Ray Tune leaves trials that failed out of its table."
     return replace(
         log,
         kind="trackers",

@@ -16,6 +16,7 @@ import polars as pl
 
 from truecost.errors import InputError
 from truecost.importers import frames
+from truecost.importers.loading import as_frame
 from truecost.importers.record import Options
 from truecost.importers.registry import Candidate, Importer
 from truecost.matrix import longtable
@@ -42,19 +43,16 @@ CLOSE: Final = 0.95
 
 
 def _recognise(candidate: Candidate) -> bool:
-    names = candidate.columns
-    if candidate.path is None and names:
-        names = frames.as_frame(candidate.source).columns
+    frame = as_frame(candidate.source).head(ROWS) if candidate.is_frame else None
+    names = candidate.columns if frame is None else frame.columns
     if len(names) < 3 or len(set(names)) != len(names):
         return False
     long = frames.guesses(names, {})
     if {"cost", "seed", "run"} & set(long) or {"configuration", "instance"} <= set(long):
         return False
-    if candidate.path is None:
-        table = frames.as_frame(candidate.source).head(ROWS)
-    else:
-        rows = [row for row in candidate.rows(ROWS + 1)[1:] if len(row) == len(names)]
-        table = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+    rows = [row for row in candidate.rows(ROWS + 1)[1:] if len(row) == len(names)]
+    schema = dict.fromkeys(names, pl.String)
+    table = pl.DataFrame(rows, schema=schema, orient="row") if frame is None else frame
     key = _key(table) if table.height else None
     if key is None:
         return False
@@ -103,7 +101,7 @@ def _key(table: pl.DataFrame) -> str | None:
 
 
 def _read(source: Any, options: Options) -> Import:
-    table = frames.as_frame(source)
+    table = as_frame(source)
     labels = ("family", "weight")
     given = {ours: theirs for ours, theirs in options.columns.items() if ours not in labels}
     known = frames.guesses(table.columns, options.columns)
