@@ -117,6 +117,25 @@ def test_torture(
     assert b'"value": 7' in torture(slot, "fine").stdout
 
 
+@pytest.mark.parametrize("mode", ["leaves-its-group", "new-namespace"])
+def test_nobody_gets_away(slot: Slot, mode: str) -> None:
+    """A process that moved to another control group or PID namespace would run uncounted, and on
+    after its run.
+    """
+    marker = f"away-{os.getpid()}-{mode}"
+    ended = torture(slot, mode, BURNING, marker)
+    if b"Permission" in ended.stderr or b"Assertion" in ended.stderr:
+        pytest.skip("needs root and a control group")
+    assert ended.exceeded == "cpu"
+    assert processes(marker) == []
+
+
+def test_an_ended_process_is_counted_once(slot: Slot) -> None:
+    """The CPU time of a process that nobody waited for would count twice."""
+    ended = torture(slot, "leaves-a-zombie")
+    assert 0.5 <= ended.cpu < 1
+
+
 def test_forking_without_end_is_ended(slot: Slot) -> None:
     """A solver that starts processes faster than they are killed would never be over."""
     marker = f"forks-{os.getpid()}-{slot.method}"

@@ -1,5 +1,6 @@
 """A target that does everything a supervisor must survive: `torture.py MODE instance seed …`."""
 
+import ctypes
 import json
 import os
 import signal
@@ -49,6 +50,26 @@ def main() -> None:
     elif mode == "daemon-burns":
         daemon("burn")
         time.sleep(1e6)
+    elif mode == "leaves-its-group":
+        with open("/proc/self/mounts") as file:
+            root = next(line.split()[1] for line in file if " cgroup2 " in line)
+        with open(f"{root}/cgroup.procs", "w") as file:
+            file.write("0")
+        burn()
+    elif mode == "new-namespace":
+        unshare = ctypes.CDLL(None).unshare
+        assert unshare(0x30000000) == 0 or unshare(0x20000000) == 0
+        if os.fork() == 0:
+            daemon("burn")
+            time.sleep(1e6)
+        os.wait()
+    elif mode == "leaves-a-zombie":
+        child = os.fork()
+        if child == 0:
+            burn(0.5)
+            os._exit(0)
+        os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+        time.sleep(0.3)
     elif mode == "daemon-stays":
         daemon("sleep")
         answer(3)

@@ -68,13 +68,14 @@ class Group:
     of them.
     """
 
-    def __init__(self, group: str) -> None:
+    def __init__(self, group: str, namespace: bool) -> None:
         self.group = group
+        self.everybody = everybody_else if namespace else descendants
         self.processes = f"{group}/cgroup.procs"
         self.spared = 0
         self.listing = os.open(self.processes, os.O_RDONLY)
         self.counter = os.open(f"{group}/cpu.stat", os.O_RDONLY)
-        self.before, self.kills = 0.0, 0
+        self.before, self.kills, self.astray = 0.0, 0, 0.0
         self.limits_memory = self._set("memory.max", "max")
         if self.limits_memory:
             # A run that exceeds the limit ends as a whole, and does not go on in swap.
@@ -94,7 +95,7 @@ class Group:
 
     def begin(self, memory: int | None = None) -> None:
         """A new run, with so many bytes of memory: what was counted until now is not its own."""
-        self.before = self.usage()
+        self.before, self.astray = self.usage(), 0.0
         if self.limits_memory:
             self._set("memory.max", "max" if memory is None else str(memory))
             self.kills = self._memory_kills()
@@ -117,7 +118,7 @@ class Group:
         """Called in the child."""
         join(self.processes)
 
-    def pids(self) -> list[int]:
+    def members(self) -> list[int]:
         """Who is in the group."""
         os.lseek(self.listing, 0, os.SEEK_SET)
         content = b""
@@ -125,9 +126,17 @@ class Group:
             content += part
         return [int(pid) for pid in content.split()]
 
+    def pids(self) -> list[int]:
+        """Who belongs to the run: also whoever moved out of the group, as root may."""
+        return [*{*self.members(), *self.everybody()} - {self.spared}]
+
     def measure(self) -> tuple[float, int]:
         """CPU seconds, and bytes resident now."""
-        return self.usage() - self.before, sum(resident(pid) for pid in self.pids())
+        pids = self.pids()
+        # The group keeps what a process used before it left, so that this counts twice.
+        used = sum(map(cpu_time, {*pids}.difference(self.members())))
+        self.astray = max(self.astray, used)
+        return self.usage() - self.before + self.astray, sum(map(resident, pids))
 
     def reap(self, child: int | None) -> int | None:
         """The child's exit code once it ended; others that ended are put to rest."""
@@ -179,7 +188,7 @@ class Reaped:
         running, memory = 0.0, 0
         for pid in self.pids():
             try:
-                own = time.clock_gettime((~pid << 3) | 2)
+                own = time.clock_gettime(clock(pid))
                 with open(f"/proc/{pid}/stat", "rb") as file:
                     fields = file.read().rpartition(b")")[2].split()
             except (OSError, IndexError):
@@ -267,6 +276,19 @@ def descendants() -> list[int]:
         except OSError:
             continue
     return found
+
+
+def clock(pid: int) -> int:
+    """The clock of a process's CPU time."""
+    return (~pid << 3) | 2
+
+
+def cpu_time(pid: int) -> float:
+    """CPU seconds of a process; none once it has ended, waited for or not."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
+        if file.read().rpartition(b")")[2].split()[0] != b"Z":
+            return time.clock_gettime(clock(pid))
+    return 0.0
 
 
 def resident(pid: int) -> int:

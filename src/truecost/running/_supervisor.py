@@ -182,7 +182,7 @@ def work(options: dict[str, Any], group: str | None, guardian: int, base: str) -
             if numbers is not None and not isolation.renumber(numbers):
                 numbers = None
         libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        tree = Group(group) if group else Reaped(namespace)
+        tree = Group(group, namespace) if group else Reaped(namespace)
         private = isolation.private_folders(base) if options["private"] else None
         slot = Slot(tree, guardian, base, numbers, private)
         active = {
