@@ -194,6 +194,14 @@ def test_any_stream_will_do(stored: Path) -> None:
         )
         assert shell.returncode == code, (closing, shell)
         assert b"Traceback" not in shell.stderr
+    full = subprocess.run(
+        ["bash", "-c", f"'{TRUECOST}' info '{stored}' --json >/dev/full"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (full.returncode, full.stderr.count("\n")) == (2, 1)
+    assert "standard output: No space left" in full.stderr
 
 
 def test_too_many_runs_are_refused() -> None:

@@ -56,10 +56,8 @@ FILES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "cave": ("runhistory.csv", others.CAVE_ROWS.encode),
     "smac1": ("runhistory.json", (DATA / "smac1/runtime/runhistory.json").read_bytes),
     "smac1 trajectory": ("traj.json", (DATA / "smac1/runtime/traj.json").read_bytes),
-    "mlflow": ("mlflow.csv", (DATA / "trackers/mlflow.csv").read_bytes),
     "wandb": ("wandb.csv", (DATA / "trackers/wandb.csv").read_bytes),
     "journal": ("search.db", (DATA / "journals/search.db").read_bytes),
-    "rds": ("runs.rds", (DATA / "rds/plain.rds").read_bytes),
 }
 
 
@@ -109,7 +107,7 @@ def test_spoilt_files(
         if kind.startswith(f"{others_too} "):
             write(tmp_path / FILES[others_too][0], whole(others_too))
     folder = kind.startswith(("smac", "aslib", "cave"))
-    for options in ({"low": 0, "high": 200}, {"cutoff": 5, "par": 2}, {}):
+    for options in ({"low": 0, "high": 200}, {"cutoff": 5, "par": 2}):
         found = attempt(tmp_path if folder else tmp_path / name, **options)
         assert found is None or found.matrix.counts().sum() > 0
 

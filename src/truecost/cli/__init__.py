@@ -115,9 +115,9 @@ class _Output(io.FileIO):
         except BrokenPipeError:
             self.failed = True
             return len(content)
-        except OSError:
+        except OSError as error:
             self.failed = True
-            raise
+            raise OSError(error.errno, error.strerror, "standard output") from error
 
 
 def _outlive_reader() -> None:

@@ -247,7 +247,8 @@ def kill_until_gone(
     """Kill, and wait until nobody is left; the child's exit code, where one is waited for."""
     until = time.monotonic() + PATIENCE
     while True:
-        left = pids()
+        # Twice: the kernel's list of children may miss one while another is put to rest.
+        left = pids() or pids()
         send(signal.SIGKILL, left)
         code = ended if (ended := rest(child)) is not None else code
         if not left and (child is None or code is not None):
