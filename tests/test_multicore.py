@@ -206,7 +206,7 @@ def test_limits_of_a_control_group(tmp_path: Path) -> None:
         pids_max="max",
     )
     tree(folder, {"memory.oom.group": "0", "memory.swap.max": "max"})
-    control = Group(str(folder))
+    control = Group(str(folder), namespace=False)
     assert control.limits_memory
     assert control.limits_processes
     assert (folder / "pids.max").read_text() == str(PROCESSES)
@@ -224,7 +224,7 @@ def test_limits_of_a_control_group(tmp_path: Path) -> None:
 
 def test_a_control_group_without_limits(tmp_path: Path) -> None:
     """A kernel without the controllers would stop every run."""
-    control = Group(str(group(tmp_path)))
+    control = Group(str(group(tmp_path)), namespace=False)
     control.begin(1234)
     assert not any((control.limits_memory, control.limits_processes, control.out_of_memory()))
     assert not (tmp_path / "memory.max").exists()
