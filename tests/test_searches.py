@@ -48,7 +48,7 @@ def test_the_same_parameters_are_one_configuration() -> None:
     assert searches.log.left_out == {"still running": 2}
     assert "A note." in searches.log.notes
     loser = searches.searches[0]
-    assert (loser.difference, loser.instances) == (1, 3)
+    assert (loser.difference, loser.common_instances) == (1, 3)
     assert loser.standard_error == pytest.approx(1 / np.sqrt(3))
     assert loser.by_chance is True
     assert "Take s2:3" in searches.sentences[0]

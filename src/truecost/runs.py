@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from truecost.errors import InputError
 
@@ -43,6 +43,11 @@ NO_STATUS: Final = -1
 NO_SEED: Final = -1
 # The name in the place of an instance's where a log has none, as for a function that is minimised.
 NO_INSTANCE: Final = "(no instance)"
+
+
+def status_counts(statuses: Any) -> dict[str, int]:
+    """How many in an array of statuses there are of each, by their labels."""
+    return {status.label: int((statuses == status).sum()) for status in Status}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

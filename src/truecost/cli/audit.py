@@ -42,6 +42,6 @@ def audit(
 
     about = context(source, question, unit=unit, log=assessment.log)
     write = audited if everything else in_short
-    answer(json, lambda: data, lambda: write(assessment, about, parameters=parameters))
+    answer(json, data, lambda: write(assessment, about, parameters=parameters))
     if not assessment.better:
         raise typer.Exit(1)

@@ -106,12 +106,7 @@ def bound(
         space=None if dimension is None or lipschitz is None else (dimension, radius, lipschitz),
         epsilon=epsilon,
     )
-    answer(
-        json,
-        lambda: {**known, "bounds": asdict(bounds)},
-        lambda: bounds_section(bounds),
-        details=True,
-    )
+    answer(json, {**known, "bounds": bounds}, lambda: bounds_section(bounds), details=True)
 
 
 def _assumed(source: Source, assumptions: Assumptions) -> "Subject":

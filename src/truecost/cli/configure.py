@@ -2,7 +2,7 @@
 
 import json as jsonlib
 import shlex
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -163,10 +163,9 @@ def _data(configured: "Configured", path: Path) -> dict[str, Any]:
         for field in fields(configured)
         if field.name != "assessment"
     }
-    search["budget"] = asdict(configured.budget)
     for name in ("incumbent", "recommended", "default"):
-        search[name] = {"name": search[name].name, "values": dict(search[name].values)}
-    return {"journal": str(path), "search": search, **configured.assessment.to_dict(*AUDITED)}
+        search[name] = {"name": search[name].name, "values": search[name].values}
+    return {"journal": path, "search": search, **configured.assessment.to_dict(*AUDITED)}
 
 
 def _print(configured: "Configured", scenario: "Scenario", path: Path, file: object) -> None:

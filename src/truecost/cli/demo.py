@@ -110,7 +110,7 @@ def _judged(name: str, path: Path, tell: Any) -> "Assessment":
 
 def _data(name: str, assessment: "Assessment", path: Path) -> dict[str, Any]:
     parts = assessment.to_dict("certificate", "comparison", "statements", "optimism", "outlook")
-    return {"name": name, **parts, "better": assessment.better, "report": str(path)}
+    return {"name": name, **parts, "better": assessment.better, "report": path}
 
 
 def _print(judged: "dict[str, Assessment]") -> None:

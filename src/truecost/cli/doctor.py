@@ -1,7 +1,5 @@
 """`truecost doctor`."""
 
-from dataclasses import asdict
-
 from truecost.cli.options import Json
 from truecost.cli.printing import Toned, answer, print_table
 
@@ -22,6 +20,6 @@ def doctor(json: Json = False) -> None:
     ]
     answer(
         json,
-        lambda: {"findings": [asdict(finding) for finding in findings]},
+        {"findings": findings},
         lambda: print_table("This machine", ["", "", "", ""], rows, left=4),
     )

@@ -82,7 +82,7 @@ def explain(
     names = {"configuration": configuration, "default": source.default}
     if guess:
         rows = _guessed(log, read, names)
-        answer(json, lambda: {"guess": rows}, lambda: _print_guess(rows))
+        answer(json, {"guess": rows}, lambda: _print_guess(rows))
         return
     path = journal_path(journal, source.stem, "-explain")
     with campaign(pool, quiet=quiet, note=_state) as execution:
@@ -179,7 +179,7 @@ def _data(explanation: "Explanation", scenario: "Scenario", path: Path) -> dict[
         )
     }
     return {
-        "journal": str(path),
+        "journal": path,
         "scenario": explanation.scenario,
         "complete": explanation.complete,
         "changes": [_change(change) for change in explanation.changes],
@@ -195,7 +195,7 @@ def _data(explanation: "Explanation", scenario: "Scenario", path: Path) -> dict[
             "simplified": explanation.simplified_cost,
         },
         "simplified": {
-            "values": dict(explanation.simplified.values),
+            "values": explanation.simplified.values,
             "arguments": _arguments(scenario, explanation.simplified),
         },
         "held_out_instances": explanation.held_out,

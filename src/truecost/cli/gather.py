@@ -119,7 +119,7 @@ def gather(
         if out is not None:
             print_line(f"The matrix is in {out}.")
 
-    answer(json, lambda: data, lines)
+    answer(json, data, lines)
 
 
 def _size(
@@ -193,20 +193,20 @@ def summary(journal: "Journal", table: "RunTable") -> dict[str, Any]:
     """What a journal holds, as plain data."""
     from truecost.campaigns.doubts import doubts
     from truecost.journal.validationlog import stop_of
-    from truecost.runs import Status
+    from truecost.runs import status_counts
 
     machines, planned = journal.machines(), journal.planned()
     total = 0 if planned is None else planned[0] * planned[1] * planned[2]
     return {
-        "journal": str(journal.path),
+        "journal": journal.path,
         "kind": journal.kind,
         "scenario": journal.scenario(),
         "design": planned,
         "planned_runs": total,
         "runs": len(table.status),
         "ahead": int(table.ahead.sum()),
-        "statuses": {status.label: int((table.status == status).sum()) for status in Status},
-        "stopped": None if (stop := stop_of(journal)) is None else stop._asdict(),
+        "statuses": status_counts(table.status),
+        "stopped": stop_of(journal),
         "cpu": float(table.cpu.sum()),
         "machines": [
             {**asdict(machine), "conditions": state}

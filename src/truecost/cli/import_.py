@@ -12,7 +12,6 @@ from truecost.errors import InputError
 from truecost.show.numbers import counted
 
 if TYPE_CHECKING:
-    from truecost.matrix import CostMatrix
     from truecost.matrix.imported import Import
 
 
@@ -45,28 +44,11 @@ def import_(
                 place, trajectory=None if place.suffix == ".csv" else log.trajectory_to_keep()
             )
     data = _data(log, out, test_out)
-    answer(json, lambda: data, lambda: _print(data))
-
-
-def _size(matrix: "CostMatrix") -> dict[str, Any]:
-    from truecost.runs import Status
-
-    configurations, instances, most = matrix.shape
-    statuses = None
-    if matrix.statuses is not None:
-        statuses = {status.label: int((matrix.statuses == status).sum()) for status in Status}
-    return {
-        "configurations": configurations,
-        "instances": instances,
-        "runs": int(matrix.counts().sum()),
-        "runs_per_cell": most,
-        "low": matrix.low,
-        "high": matrix.high,
-        "statuses": statuses,
-    }
+    answer(json, data, lambda: _print(data))
 
 
 def _data(log: "Import", out: Path | None, test_out: Path | None) -> dict[str, Any]:
+    from truecost.judge.parts import size_of
     from truecost.show.document.runs import stopped_early, worth
 
     utility = None if log.utility is None else worth(log.utility)
@@ -74,21 +56,18 @@ def _data(log: "Import", out: Path | None, test_out: Path | None) -> dict[str, A
     known = ("tool", "proposed", "raced", "default", "incumbent")
     return {
         "kind": log.kind,
-        **_size(log.matrix),
+        **size_of(log.matrix),
         "utility": log.utility,
-        "test": None if log.test is None else _size(log.test),
+        "test": None if log.test is None else size_of(log.test),
         "trajectory": {
             **{name: getattr(trajectory, name) for name in known},
-            "steps": [
-                {"runs": step.runs, "configurations": step.configurations}
-                for step in trajectory.steps
-            ],
+            "steps": trajectory.steps,
         },
-        "columns": dict(log.columns),
-        "left_out": dict(log.left_out),
+        "columns": log.columns,
+        "left_out": log.left_out,
         "notes": [*filter(None, [utility, stopped_early(log.matrix)]), *log.notes],
-        "out": None if out is None else str(out),
-        "test_out": None if test_out is None else str(test_out),
+        "out": out,
+        "test_out": test_out,
     }
 
 
@@ -116,7 +95,7 @@ def _print(data: dict[str, Any]) -> None:
     for note in data["notes"]:
         print_line(note)
     for place in filter(None, (data["out"], data["test_out"])):
-        bare = place.endswith(".csv")
+        bare = place.suffix == ".csv"
         lost = ", without the trajectory, which .parquet and .npz keep" if bare else ""
         print_line(f"Written to {place}{lost}.", wrap=False)
 

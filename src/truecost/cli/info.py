@@ -62,8 +62,6 @@ def info(
 
 def _print_failures(path: "Path | None", json: bool) -> None:
     """Failed runs by cause."""
-    from dataclasses import asdict
-
     from truecost.cli.printing import print_line
     from truecost.journal.journal import Journal
     from truecost.show.numbers import counted
@@ -89,7 +87,7 @@ def _print_failures(path: "Path | None", json: bool) -> None:
                 for line in text.strip().splitlines()[-SHOWN_LINES:]:
                     print_line(f"  {name}: {line}", wrap=False)
 
-    answer(json, lambda: {"failures": [asdict(failure) for failure in failures]}, lines)
+    answer(json, {"failures": failures}, lines)
 
 
 def _journal(path: "Path | None") -> dict[str, Any] | None:

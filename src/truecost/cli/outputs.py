@@ -77,9 +77,7 @@ total float Their sum.
 not_solved float? The share of its runs that are not solved.
 
 Origin
-tool str What proposed the configurations.
-proposed str beforehand, adaptively or unknown.
-raced bool? Whether the number of runs depended on observed costs.
+like Trajectory: tool proposed raced
 unfinished bool Whether runs are still being made.
 
 Runs
@@ -157,7 +155,7 @@ like about
 like audited
 
 validations
-delta float The error probability.
+like risk
 validations [OneValidation] Of several logs: a validation each, at the error probability `delta`.
 
 OneValidation
@@ -193,7 +191,7 @@ quantity str What decides a validation.
 side str lower or upper: which limit decides.
 threshold float What that limit has to pass.
 margin str? The margin that was asked for.
-delta float The error probability.
+like risk
 sampled str instance or family.
 planned_units int For how many of these limits are planned.
 stopped str? Why it stopped.
@@ -213,6 +211,13 @@ solver str What is run.
 licence str Of the solver.
 sizes {Size} Its sizes.
 
+drawn
+seed int The seed of every random number.
+splits int How many random splits of the instances.
+
+risk
+delta float The error probability.
+
 scenario list
 scenarios [Scenario] The built-in scenarios.
 
@@ -223,7 +228,7 @@ parameters int How many parameters it has.
 scenario export
 name str Its name.
 size str The size that was written.
-seed int The seed of every random number.
+like drawn: seed
 scenario str The scenario file.
 
 scenario from-log
@@ -231,23 +236,21 @@ scenario str The scenario file.
 fill_in bool Whether the target is still to be filled in.
 
 experiment estimators
-seed int The seed of every random number.
-splits int How many random splits of the instances.
+like drawn
 exact [values] The exact mean squared error at each (estimator, K, N).
 
 simulated
 simulated [values] The same from random splits.
 
 searches
-searches [SearchInShort] Several logs of one search, side by side.
+searches [OneSearch] Several logs of one search, side by side.
 
 info
 journal JournalNow The journal.
 
 experiment m
-kind str What was read, or which quantity is swept.
-seed int The seed of every random number.
-splits int How many random splits of the instances.
+like import: kind
+like drawn
 train int How many training instances.
 test_instances int How many test instances.
 common_seeds bool Whether all configurations had the same order of runs.
@@ -260,7 +263,7 @@ standard_errors {[float]} Of these means.
 levels [float] The levels of the quantiles.
 quantiles values Of the errors, at each level.
 bounds values The paper's bounds with estimated variances.
-delta float The error probability.
+like risk
 caveat str Why the bounds are no guarantee.
 fits {Fit} The curves fitted to the errors.
 
@@ -268,14 +271,14 @@ experiment configure
 rules [str] The rules that were replayed.
 budgets [float] As shares of all runs.
 repetitions int How often.
-seed int The seed of every random number.
+like drawn: seed
 cutoff float? What a run is charged at most; null where runs are counted.
 regret [[float]] The mean regret by budget and rule.
 standard_error [[float]] Of the mean regret.
 best_fixed [str] The best fixed number of runs at each budget.
 ours_minus {{[float]}} Our regret minus that of each rule, with its standard error.
 certificates_missed [int] How many certificates did not hold, at each budget.
-delta float The error probability.
+like risk
 
 Reproduction
 splits int
@@ -302,12 +305,10 @@ like Runs: configurations instances runs_per_cell runs low high statuses
 import
 kind str What was read, or which quantity is swept.
 like TestRuns
-utility str? Where costs are 1 − utility: which.
+like Runs: utility left_out notes
 test TestRuns? Runs on test instances, or the mean test cost at each value.
 trajectory Trajectory Where the configurations come from.
 columns {str} Of a table: which column was taken for what.
-left_out {int} How many runs were left out, by reason.
-notes [str] What was assumed or changed on the way.
 out str? Where the matrix was written.
 test_out str? Where the test runs were written.
 
@@ -336,14 +337,12 @@ same_error Choice? The cheapest choice with the same error.
 
 Plan
 configuration str? Whose variances.
-within float Variance between runs on one instance.
-across float Variance between instances.
-total float Their sum.
+like ConfigurationRow: within across total
 within_error float Standard error of within.
 across_error float Standard error of across.
 goal str error, bound or budget.
 target float What was asked for.
-delta float The error probability.
+like risk
 price_run float Of a run.
 price_instance float Of a new instance.
 configurations int m.
@@ -393,22 +392,11 @@ training TrainingCosts The mean training cost of the chosen.
 simplified Simplified The incumbent without the changes that can be undone.
 held_out_instances int On how many instances nobody tuned on both were run.
 costs_more_than_incumbent_at_most float? The limit of what simplifying costs.
-delta float The error probability.
+like risk
 runs int What was read.
 incumbent_against_default Compared? The incumbent compared with the default on held-out instances.
 simplified_against_incumbent Compared? The simplified configuration compared with the incumbent.
 guess [Guess] With --guess: the changes by their importance in the search's model.
-
-SearchInShort
-name str The log.
-incumbent str Its incumbent.
-runs int How many runs it made.
-training_cost float Of the incumbent in its own log.
-pooled_cost float Of the incumbent over the runs of all searches.
-common_instances int On how many instances incumbents are compared.
-difference float To the incumbent with the lowest cost.
-standard_error float Of that difference.
-by_chance bool? Whether chance explains the difference.
 
 compared
 require str? What --require asks for; null where nothing must be shown.
@@ -531,8 +519,10 @@ def _records() -> dict[str, Any]:
     from truecost.judge.bounds import PaperBounds
     from truecost.judge.families import FamilyResult
     from truecost.judge.margin import NonInferiority
+    from truecost.judge.parts import PROPERTIES
     from truecost.judge.question import Question
     from truecost.judge.scope import Scope
+    from truecost.judge.searches import OneSearch
     from truecost.judge.statements import Certificate, Contribution, Statement
     from truecost.judge.whole_list import WholeList
     from truecost.paper.claims import Claim
@@ -544,26 +534,11 @@ def _records() -> dict[str, Any]:
     from truecost.stats.forecast import Forecast, Width
     from truecost.stats.grouping import Alike, NestedComponents
 
-    plain: tuple[Any, ...] = (
-        Approximate,
-        Claim,
-        Contribution,
-        Finding,
-        Fit,
-        FoldInterval,
-        GatherForecast,
-    )
-    plain += (NonInferiority, PaperBounds, Power, Question, Stop, WholeList)
-    made = {source.__name__: record(source) for source in plain}
-    made |= {
-        source.__name__: record(source, name)
-        for source, name in (
-            (Alike, "significant"),
-            (FamilyResult, "grade"),
-            (NestedComponents, "between"),
-            (Scope, "phrase"),
-            (Statement, "grade"),
-        )
+    plain: list[Any] = [Alike, Approximate, Claim, Contribution, FamilyResult, Finding, Fit]
+    plain += [FoldInterval, GatherForecast, NestedComponents, NonInferiority, OneSearch]
+    plain += [PaperBounds, Power, Question, Scope, Statement, Stop, WholeList]
+    made = {
+        source.__name__: record(source, *PROPERTIES.get(source.__name__, ())) for source in plain
     }
     corrected = "The difference to the default, corrected for the choice."
     change = record(Change, names=list[str])

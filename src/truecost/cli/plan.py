@@ -209,7 +209,7 @@ def _plan(
     known = {} if assessment is None else assessment.to_dict()
     data = {**known, "plan": planned.to_dict()}
     if schedule.export is None:
-        answer(json, lambda: data, lambda: plan_section(planned, context(source, question)))
+        answer(json, data, lambda: plan_section(planned, context(source, question)))
     else:
         _export(planned, data, names, schedule.export, schedule.out, question.seed or 0, json)
 
@@ -319,7 +319,7 @@ def _export(
     if out is not None:
         with whole_file(out) as file:
             file.write(content.encode())
-    exported = {"kind": kind, "file": out and str(out), "content": content, "use": use}
+    exported = {"kind": kind, "file": out, "content": content, "use": use}
 
     def lines() -> None:
         if out is None:
@@ -333,7 +333,7 @@ def _export(
         for line in use:
             print_line(f"    {line}", wrap=False)
 
-    answer(json, lambda: {**data, "export": exported}, lines)
+    answer(json, {**data, "export": exported}, lines)
 
 
 def _tell_apart(source: Source, question: Question, pair: Pair, prices: Prices, json: bool) -> None:

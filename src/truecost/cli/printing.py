@@ -27,17 +27,18 @@ class Toned(NamedTuple):
 
 def answer(
     json: bool,
-    data: Callable[[], Mapping[str, Any]],
+    data: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
     document: Callable[[], Document | Section | None],
     *,
     details: bool = False,
 ) -> None:
     """Answer a command: the data as JSON, or a document for people.
 
-    Only one of the two is made. A `document` that returns None has printed its lines itself.
+    What is a function is called only if it is wanted. A `document` that returns None has printed
+    its lines itself.
     """
     if json:
-        print_json(data())
+        print_json(data() if callable(data) else data)
     elif (made := document()) is not None:
         from truecost.show import terminal
 
@@ -84,11 +85,13 @@ def print_line(text: str = "", tone: Tone = "", *, wrap: bool = True) -> None:
 
 
 def print_json(value: Mapping[str, Any]) -> None:
-    """JSON as everybody reads it: what is not a finite number is null."""
+    """JSON as everybody reads it: records are objects, what is not a finite number is null."""
     from pydantic_core import to_json
 
+    from truecost.judge.parts import plain
+
     text = to_json(
-        {"schema": SCHEMA, **value},
+        plain({"schema": SCHEMA, **value}),
         indent=2,
         inf_nan_mode="null",
         fallback=lambda array: array.tolist(),

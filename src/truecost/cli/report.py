@@ -10,7 +10,7 @@ from truecost.cli.options import Json, Question, Quiet, Unit, option, out_option
 from truecost.cli.printing import answer, print_line
 from truecost.cli.progress import steps
 from truecost.cli.reading import Source, check_out
-from truecost.cli.several import Others, as_data, searches_of
+from truecost.cli.several import Others, searches_of
 
 
 @declared
@@ -61,5 +61,5 @@ def report(
         if latex is not None:
             print_line(f"{latex} has the table of statements for LaTeX.")
 
-    more = {} if searches is None else {"searches": as_data(searches)}
+    more = {} if searches is None else {"searches": searches.searches}
     answer(json, lambda: {**page.data, **more}, lines)

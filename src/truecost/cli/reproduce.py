@@ -1,6 +1,6 @@
 """`truecost reproduce`."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -79,17 +79,14 @@ def reproduce(
         if not json:
             print_claims(results[name], name)
     data = {name: _data(result, splits, seed) for name, result in results.items()}
-    answer(json, lambda: {"matrices": data}, lambda: None)
+    answer(json, {"matrices": data}, lambda: None)
 
 
 def _data(result: "Reproduction", splits: int, seed: int) -> dict[str, object]:
     return {
         "splits": splits,
         "seed": seed,
-        "claims": [asdict(claim) for claim in result.claims],
-        "page": str(result.page),
-        "files": [str(path) for path in result.files],
-        "kept": result.kept,
+        **{name: getattr(result, name) for name in ("claims", "page", "files", "kept")},
     }
 
 

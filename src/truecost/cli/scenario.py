@@ -35,7 +35,7 @@ def list_(json: Json = False) -> None:
             "ready to gather."
         )
 
-    answer(json, lambda: {"scenarios": [_data(scenario) for scenario in scenarios]}, lines)
+    answer(json, {"scenarios": [_data(scenario) for scenario in scenarios]}, lines)
 
 
 @app.command()
@@ -56,7 +56,7 @@ def show(name: Name, json: Json = False) -> None:
         ]
         print_table("Sizes", ["size", "instances", "number", "cutoff"], rows, left=2)
 
-    answer(json, lambda: {**_data(scenario), "parameters": parameters}, lines)
+    answer(json, {**_data(scenario), "parameters": parameters}, lines)
 
 
 @app.command()
@@ -102,7 +102,7 @@ def export(
         )
     answer(
         json,
-        lambda: {"name": name, "size": size, "seed": seed, "scenario": str(path)},
+        {"name": name, "size": size, "seed": seed, "scenario": path},
         lambda: print_line(f"Written. Next: truecost gather {path}", wrap=False),
     )
 
@@ -134,7 +134,7 @@ def from_log(
     missing = "; fill in [target] and [answer], which the log does not say" if made.fill_in else ""
     answer(
         json,
-        lambda: {"scenario": str(made.path), "fill_in": made.fill_in},
+        {"scenario": made.path, "fill_in": made.fill_in},
         lambda: print_line(f"Written to {made.path}{missing}.", wrap=False),
     )
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -67,21 +67,3 @@ def _names(paths: list[Path]) -> list[str]:
         if len(set(names)) == len(names):
             return names
     return [f"{path}, {place}" for place, path in enumerate(paths, 1)]
-
-
-def as_data(searches: "Searches") -> list[dict[str, Any]]:
-    """The searches for JSON."""
-    return [
-        {
-            "name": search.name,
-            "incumbent": search.incumbent,
-            "runs": search.runs,
-            "training_cost": search.own_cost,
-            "pooled_cost": search.cost,
-            "common_instances": search.instances,
-            "difference": search.difference,
-            "standard_error": search.standard_error,
-            "by_chance": search.by_chance,
-        }
-        for search in searches.searches
-    ]

@@ -308,8 +308,8 @@ def _data(validated: "Validated", path: Path, page: Path) -> dict[str, Any]:
     from truecost.judge.assessment import AUDITED
 
     return {
-        "journal": str(path),
-        "report": str(page),
+        "journal": path,
+        "report": page,
         "validation": {
             **validated.stop._asdict(),
             "all_runs": validated.runs,
@@ -318,7 +318,7 @@ def _data(validated: "Validated", path: Path, page: Path) -> dict[str, Any]:
             "fresh_instances": len(validated.entry.instances),
             "left_out_instances": validated.entry.used,
             "shown": validated.shown,
-            "notes": list(validated.notes),
+            "notes": validated.notes,
         },
         **validated.assessment.to_dict(*AUDITED),
     }

@@ -1,12 +1,13 @@
 """An assessment as plain data: what every `--json` prints, from one table of parts."""
 
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields, is_dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from truecost.judge.refusal import Refusal
-from truecost.judge.statements import Comparison
-from truecost.runs import Status
+from truecost.matrix import CostMatrix
+from truecost.runs import status_counts
 
 if TYPE_CHECKING:
     from truecost.judge.assessment import Assessment
@@ -30,6 +31,14 @@ Audited = Literal[
 Part = Literal[Audited, "configurations", "bounds", "outlook"]
 AUDITED: Final[tuple[Audited, ...]] = get_args(Audited)
 
+# Properties of records that stand beside their fields.
+PROPERTIES: Final[Mapping[str, tuple[str, ...]]] = {
+    "Alike": ("significant",),
+    "FamilyResult": ("grade",),
+    "NestedComponents": ("between",),
+    "Scope": ("phrase",),
+    "Statement": ("grade",),
+}
 # What a comparison has, in this order.
 COMPARED: Final = (
     "configuration",
@@ -54,50 +63,70 @@ COMPARED: Final = (
 )
 
 
+def plain(value: Any) -> Any:
+    """A value with dictionaries in the place of records: of their fields and `PROPERTIES`."""
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    names = getattr(value, "_fields", None)
+    if names is None and is_dataclass(value):
+        names = [field.name for field in fields(value)]
+    if names is not None:
+        names = (*names, *PROPERTIES.get(type(value).__name__, ()))
+        return {name: plain(getattr(value, name)) for name in names}
+    return type(value)(map(plain, value)) if isinstance(value, list | tuple) else value
+
+
 def as_plain(assessment: "Assessment", *parts: Part) -> dict[str, Any]:
     """Who, what it costs, and the parts asked for."""
-    matrix, trajectory = assessment.log.matrix, assessment.trajectory
-    configurations, instances, runs_per_cell = matrix.shape
-    runs = int(assessment.costs.runs.sum())
-    statuses = None
-    if matrix.statuses is not None:
-        statuses = {status.label: int((matrix.statuses == status).sum()) for status in Status}
-    default = assessment.default
-    return {
+    log, trajectory, default = assessment.log, assessment.trajectory, assessment.default
+    size = size_of(log.matrix)
+    about = {
         "runs": {
-            "kind": assessment.log.kind,
-            "configurations": configurations,
-            "instances": instances,
-            "runs_per_cell": runs_per_cell,
-            "runs": runs,
-            "missing_runs": matrix.costs.size - runs,
-            "low": matrix.low,
-            "high": matrix.high,
-            "utility": assessment.log.utility,
+            "kind": log.kind,
+            **size,
+            "missing_runs": log.matrix.costs.size - size["runs"],
+            "utility": log.utility,
             "maximised": trajectory.maximised,
-            "statuses": statuses,
-            "left_out": dict(assessment.log.left_out),
-            "notes": list(assessment.log.notes),
+            "left_out": log.left_out,
+            "notes": list(log.notes),
         },
         "chosen": {
-            "tool": trajectory.tool,
-            "proposed": trajectory.proposed,
-            "raced": trajectory.raced,
-            "unfinished": trajectory.unfinished,
+            name: getattr(trajectory, name) for name in ("tool", "proposed", "raced", "unfinished")
         },
-        "asked": asdict(assessment.question),
-        "scope": {**asdict(assessment.scope), "phrase": assessment.scope.phrase},
+        "asked": assessment.question,
+        "scope": assessment.scope,
         "incumbent": _entry(assessment, assessment.incumbent),
         "default": None if default is None else _entry(assessment, default),
-    } | {part: PARTS[part](assessment) for part in parts}
+    }
+    return dict(plain(about | {part: PARTS[part](assessment) for part in parts}))
+
+
+def size_of(matrix: CostMatrix) -> dict[str, Any]:
+    """How many runs a matrix has, how they ended, and the range of costs."""
+    configurations, instances, most = matrix.shape
+    return {
+        "configurations": configurations,
+        "instances": instances,
+        "runs": int(matrix.counts().sum()),
+        "runs_per_cell": most,
+        "low": matrix.low,
+        "high": matrix.high,
+        "statuses": None if matrix.statuses is None else status_counts(matrix.statuses),
+    }
 
 
 def _entry(assessment: "Assessment", name: str) -> dict[str, Any]:
+    if name in assessment.tested:
+        source = "test runs"
+    elif name == assessment.default and name != assessment.incumbent:
+        source = "training runs"
+    else:
+        source = assessment.optimism.source
     return {
         **_counted(assessment, assessment.matrix.configurations.index(name)),
         "true_cost": assessment.true_cost(name),
-        "true_cost_from": _source(assessment, name),
-        "parameters": dict(assessment.log.parameters.get(name, {})),
+        "true_cost_from": source,
+        "parameters": assessment.log.parameters.get(name, {}),
         "arguments": assessment.log.arguments(name),
     }
 
@@ -115,14 +144,6 @@ def _counted(assessment: "Assessment", place: int) -> dict[str, Any]:
     }
 
 
-def _source(assessment: "Assessment", name: str) -> str:
-    if name in assessment.tested:
-        return "test runs"
-    if name == assessment.default and name != assessment.incumbent:
-        return "training runs"
-    return assessment.optimism.source
-
-
 def _configurations(assessment: "Assessment") -> list[dict[str, Any]]:
     costs = assessment.costs
     return [
@@ -138,92 +159,63 @@ def _configurations(assessment: "Assessment") -> list[dict[str, Any]]:
     ]
 
 
-def _certificate(assessment: "Assessment") -> dict[str, Any]:
-    certificate, width = assessment.certificate, assessment.beside.width
-    if certificate is None:
+def _certificate(assessment: "Assessment") -> Any:
+    if assessment.certificate is None:
         return {"reason": assessment.no_certificate}
-    return {**asdict(certificate), "width": None if width is None else asdict(width)}
+    return {**asdict(assessment.certificate), "width": assessment.beside.width}
 
 
-def _comparison(assessment: "Assessment") -> dict[str, Any] | None:
-    comparison: Comparison | None = assessment.comparison
-    if comparison is None:
-        return None
-    return {name: getattr(comparison, name) for name in COMPARED} | {
-        "deciding": [contribution._asdict() for contribution in comparison.deciding]
-    }
+def _comparison(assessment: "Assessment") -> Any:
+    comparison = assessment.comparison
+    return comparison and {name: getattr(comparison, name) for name in COMPARED}
 
 
-def _statements(assessment: "Assessment") -> list[dict[str, Any]]:
-    return [{**asdict(line), "grade": line.grade} for line in assessment.statements]
+def _noise(assessment: "Assessment") -> Any:
+    further = {"spread": assessment.spread, "heaviest": assessment.beside.heaviest}
+    return asdict(assessment.noise) | further
 
 
-def _noise(assessment: "Assessment") -> dict[str, Any]:
-    heaviest = assessment.beside.heaviest
-    return {
-        **asdict(assessment.noise),
-        "spread": asdict(assessment.spread),
-        "heaviest": None if heaviest is None else heaviest._asdict(),
-    }
-
-
-def _over_tuning(assessment: "Assessment") -> dict[str, Any]:
-    along = [point._asdict() for point in assessment.over_tuning.along]
-    return asdict(assessment.over_tuning) | {"along": along}
-
-
-def _outlook(assessment: "Assessment") -> dict[str, Any]:
+def _outlook(assessment: "Assessment") -> Any:
     outlook = assessment.outlook
-    plan: dict[str, Any] = (
-        {"reason": outlook.plan.reason}
-        if isinstance(outlook.plan, Refusal)
-        else {name: getattr(outlook.plan, name) for name in ("instances", "runs", "standard_error")}
-    )
+    plan: Any = outlook.plan
+    if not isinstance(plan, Refusal):
+        plan = {name: getattr(plan, name) for name in ("instances", "runs", "standard_error")}
     return {
         "plan": plan,
         "reach": [{"show": item.what, **asdict(item.forecast)} for item in outlook.reach],
-        "assumed": [needed._asdict() for needed in outlook.assumed],
-        "tell_apart": None if outlook.apart is None else asdict(outlook.apart),
+        "assumed": outlook.assumed,
+        "tell_apart": outlook.apart,
     }
 
 
-def _families(assessment: "Assessment") -> dict[str, Any]:
-    alike, families = assessment.beside.likeness, assessment.log.matrix.families
-    nested = assessment.beside.components
+def _families(assessment: "Assessment") -> Any:
+    families, beside = assessment.log.matrix.families, assessment.beside
     return {
         "number": None if families is None else len(set(families)),
-        "likeness": None if alike is None else {**asdict(alike), "significant": alike.significant},
-        "components": None if nested is None else {**asdict(nested), "between": nested.between},
-        "results": [
-            {**asdict(result), "grade": result.grade} for result in assessment.beside.family_results
-        ],
+        "likeness": beside.likeness,
+        "components": beside.components,
+        "results": beside.family_results,
     }
 
 
-def _or_none(record: Any) -> dict[str, Any] | None:
-    return None if record is None else asdict(record)
-
-
-PARTS: Final[dict[Part, Callable[["Assessment"], Any]]] = {
+PARTS: Final[Mapping[str, Callable[["Assessment"], Any]]] = {
     "configurations": _configurations,
     "certificate": _certificate,
     "comparison": _comparison,
-    "statements": _statements,
-    "refusals": lambda assessment: dict(assessment.refusals),
-    "approximate": lambda assessment: [asdict(interval) for interval in assessment.approximate],
     "optimism": lambda assessment: (
         asdict(assessment.optimism) | {"expected_difference": assessment.beside.expected_difference}
     ),
     "noise": _noise,
-    "over_tuning": _over_tuning,
-    "bounds": lambda assessment: asdict(assessment.bounds),
     "outlook": _outlook,
     "families": _families,
-    "shown_better": lambda assessment: {
-        name: dict(limits) for name, limits in assessment.beside.shown_better.items()
-    },
-    "whole_list": lambda assessment: asdict(assessment.beside.whole_list),
-    "non_inferiority": lambda assessment: _or_none(assessment.beside.non_inferiority),
+    # What all of a benchmark will show is no verdict: it has no grade.
     "realised": lambda assessment: [asdict(statement) for statement in assessment.beside.realised],
-    "folds": lambda assessment: _or_none(assessment.beside.folds),
+    **{
+        name: attrgetter(name)
+        for name in ("statements", "refusals", "approximate", "over_tuning", "bounds")
+    },
+    **{
+        name: attrgetter(f"beside.{name}")
+        for name in ("shown_better", "whole_list", "non_inferiority", "folds")
+    },
 }

@@ -6,6 +6,7 @@ search was tuned on these instances.
 """
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from truecost.errors import InputError
+from truecost.judge.costs import instance_means
 from truecost.judge.evidence import incumbent_of
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import, Scalar
@@ -34,9 +36,9 @@ class OneSearch:
         The name of its incumbent among all runs.
     runs
         How many runs it made.
-    own_cost
+    training_cost
         The mean cost of the incumbent in its own log, over instances.
-    cost, instances
+    pooled_cost, common_instances
         Its mean cost on the instances on which all incumbents have runs, and how many these are;
         NaN and 0 where there are none.
     difference, standard_error
@@ -49,9 +51,9 @@ class OneSearch:
     name: str
     incumbent: str
     runs: int
-    own_cost: float
-    cost: float
-    instances: int
+    training_cost: float
+    pooled_cost: float
+    common_instances: int
     difference: float
     standard_error: float
     by_chance: bool | None
@@ -94,8 +96,8 @@ class Searches:
             difference = f"{search.difference:.3g} ± {search.standard_error:.2g}"
             lines.append(
                 f"{search.incumbent}, of {search.name}, costs {difference} more on the "
-                f"{search.instances:,} instances that all incumbents were run on: {words}."
-                if search.instances
+                f"{search.common_instances:,} instances that all incumbents were run on: {words}."
+                if search.common_instances
                 else f"{search.incumbent}, of {search.name}, was run on other instances."
             )
         lines.append(
@@ -123,50 +125,46 @@ def side_by_side(logs: Sequence[Import], names: Sequence[str]) -> Searches:
     renamed = [_names(log, name, known) for log, name in zip(logs, names, strict=True)]
     matrix = _pooled([log.matrix for log in logs], renamed)
     parameters: dict[str, dict[str, Scalar]] = {}
-    for log, new in zip(logs, renamed, strict=True):
+    pairs = list(zip(logs, renamed, strict=True))
+    for log, new in pairs:
         for name, values in log.parameters.items():
             if name in new:
                 parameters.setdefault(new[name], dict(values))
-    ends = [
-        new[incumbent_of(log.matrix, log.trajectory)]
-        for log, new in zip(logs, renamed, strict=True)
-    ]
+    ends = [new[incumbent_of(log.matrix, log.trajectory)] for log, new in pairs]
     searches = _compared(logs, names, ends, matrix)
     ordered = sorted(
-        searches, key=lambda search: (np.isnan(search.cost), search.cost, search.own_cost)
+        searches,
+        key=lambda search: (np.isnan(search.pooled_cost), search.pooled_cost, search.training_cost),
     )
     incumbents = tuple(dict.fromkeys(search.incumbent for search in ordered))
-    defaults = {
-        new.get(log.trajectory.default or "") for log, new in zip(logs, renamed, strict=True)
-    }
-    first = logs[0].trajectory
+    defaults = {new.get(log.trajectory.default or "") for log, new in pairs}
+    left_out: Counter[str] = Counter()
+    for log in logs:
+        left_out.update(log.left_out)
     log = Import(
         kind=logs[0].kind,
         matrix=matrix,
         trajectory=Trajectory(
-            tool=f"{first.tool}, {len(logs)} searches",
+            tool=f"{logs[0].trajectory.tool}, {len(logs)} searches",
             proposed="adaptively",
             raced=True,
             default=defaults.pop() if len(defaults) == 1 else None,
             incumbent=incumbents[0],
         ),
         parameters=parameters,
-        left_out=_summed(logs),
+        left_out=left_out,
         notes=tuple(dict.fromkeys(note for log in logs for note in log.notes)),
         obstacle=logs[0].obstacle,
     )
-    searches_together = Searches(log=log, searches=tuple(searches), incumbents=incumbents)
-    return replace(
-        searches_together, log=replace(log, notes=(*searches_together.sentences, *log.notes))
-    )
+    together = Searches(log=log, searches=tuple(searches), incumbents=incumbents)
+    return replace(together, log=replace(log, notes=(*together.sentences, *log.notes)))
 
 
 def _check_alike(logs: Sequence[Import], names: Sequence[str]) -> None:
     """Costs of different metrics must not be pooled, nor configurations of different spaces."""
     first, *others = logs
-    metric = ("low", "high", "cutoff", "utility")
     for log, name in zip(others, names[1:], strict=True):
-        for field in metric:
+        for field in ("low", "high", "cutoff", "utility"):
             mine, theirs = getattr(first.matrix, field), getattr(log.matrix, field)
             if mine != theirs:
                 raise InputError(
@@ -188,13 +186,9 @@ def _names(log: Import, search: str, known: dict[str, str]) -> dict[str, str]:
     """New names of a log's configurations: those with known parameters have a name already."""
     new = {}
     for name in log.matrix.configurations:
-        values = log.parameters.get(name)
-        key = (
-            f"{search}{BETWEEN}{name}"
-            if not values
-            else json.dumps(values, sort_keys=True, default=str)
-        )
-        new[name] = known.setdefault(key, f"{search}{BETWEEN}{name}")
+        own, values = f"{search}{BETWEEN}{name}", log.parameters.get(name)
+        key = json.dumps(values, sort_keys=True, default=str) if values else own
+        new[name] = known.setdefault(key, own)
     return new
 
 
@@ -217,45 +211,32 @@ def _pooled(matrices: Sequence[CostMatrix], renamed: Sequence[dict[str, str]]) -
 def _compared(
     logs: Sequence[Import], names: Sequence[str], ends: Sequence[str], matrix: CostMatrix
 ) -> list[OneSearch]:
+    means, there = instance_means(matrix)
     places = [matrix.configurations.index(name) for name in ends]
-    with np.errstate(invalid="ignore"):
-        counts = matrix.counts()[places]
-        common = (counts > 0).all(axis=0)
-        means = np.nansum(matrix.charged[places], axis=2) / np.where(counts > 0, counts, np.nan)
-    shared = means[:, common]
-    costs = shared.mean(axis=1) if common.any() else np.full(len(ends), np.nan)
-    best = int(np.argmin(costs)) if common.any() else 0
+    common = there[places].all(axis=0)
+    shared, number = means[places][:, common], int(common.sum())
+    costs = shared.mean(axis=1) if number else np.full(len(ends), np.nan)
+    best = int(np.argmin(costs)) if number else 0
     # Everyone is compared with the best: the level is shared out, and the few instances count.
     level = 1 - 0.025 / max(len(logs) - 1, 1)
-    most = stdtrit(common.sum() - 1, level) if common.sum() > 1 else np.nan
+    most = stdtrit(number - 1, level) if number > 1 else np.nan
     searches = []
     for place, (log, name, end) in enumerate(zip(logs, names, ends, strict=True)):
         differences = shared[place] - shared[best]
-        error = (
-            differences.std(ddof=1) / np.sqrt(differences.size) if differences.size > 1 else np.nan
-        )
+        error = differences.std(ddof=1) / np.sqrt(number) if number > 1 else np.nan
         alone = log.matrix.select(configurations=[incumbent_of(log.matrix, log.trajectory)])
-        own_counts = alone.counts()[0]
-        sums = np.nansum(alone.charged[0], axis=1)
+        own, used = instance_means(alone)
         searches.append(
             OneSearch(
                 name=name,
                 incumbent=end,
                 runs=int(log.matrix.counts().sum()),
-                own_cost=float((sums[own_counts > 0] / own_counts[own_counts > 0]).mean()),
-                cost=float(costs[place]),
-                instances=int(common.sum()),
-                difference=float(differences.mean()) if differences.size else float("nan"),
+                training_cost=float(own[used].mean()),
+                pooled_cost=float(costs[place]),
+                common_instances=number,
+                difference=float(differences.mean()) if number else float("nan"),
                 standard_error=float(error),
                 by_chance=bool(differences.mean() <= most * error) if error >= 0 else None,
             )
         )
     return searches
-
-
-def _summed(logs: Sequence[Import]) -> dict[str, int]:
-    totals: dict[str, int] = {}
-    for log in logs:
-        for reason, count in log.left_out.items():
-            totals[reason] = totals.get(reason, 0) + count
-    return totals

@@ -7,7 +7,7 @@ import numpy as np
 from truecost.judge.assessment import Assessment
 from truecost.judge.refusal import Refusal
 from truecost.matrix import CostMatrix
-from truecost.runs import NO_INSTANCE, NO_STATUS, Status
+from truecost.runs import NO_INSTANCE, NO_STATUS, status_counts
 from truecost.show.blocks import Block, Cell, Column, Fact, Facts, Figure, Section, Table, Text
 from truecost.show.document.about import between_families
 from truecost.show.document.context import Context, axis_unit, drawing, scale_of
@@ -183,7 +183,7 @@ def _endings(assessment: Assessment, runs: int) -> Block:
         share = percent(float(matrix.failed.sum()) / runs, 1)
         return Text(f"{unknown}; {share} have the highest possible cost.", aside=True)
     missing = np.isnan(matrix.costs)
-    counts = {status.label: int((statuses == status).sum()) for status in Status}
+    counts = status_counts(statuses)
     counts["unknown"] = int(((statuses == NO_STATUS) & ~missing).sum())
     shares = [f"{label} {percent(count / runs, 1)}" for label, count in counts.items() if count]
     return Text(f"Runs: {', '.join(shares)}.")
