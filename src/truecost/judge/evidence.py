@@ -42,7 +42,7 @@ however the caps came about, in any order.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -50,7 +50,7 @@ from numpy.typing import NDArray
 
 from truecost.errors import InputError
 from truecost.judge import looks
-from truecost.judge.costs import best_of, first_runs, instance_means
+from truecost.judge.costs import best_of, check_names, first_runs, instance_means
 from truecost.judge.question import Chosen, Question, Stream
 from truecost.judge.refusal import Refusal
 from truecost.judge.scope import (
@@ -82,7 +82,10 @@ NO_FOLDS = (
     "folds of one data set share training data, so nothing is guaranteed; results on other data "
     "sets, or of each row of a test set, would allow it"
 )
-ONE_LOOK_ONLY = "statements about these instances, or with weights, take one look, at a number of runs that was fixed beforehand"
+ONE_LOOK_ONLY = (
+    "statements about these instances, or with weights, take one look, at a number of runs that "
+    "was fixed beforehand"
+)
 NO_PART = "these instances are all there are: none can be kept to choose by; say how it was chosen"
 # The part of the instances that chooses, for on-part: more is left to judge by than with halves,
 # and the choice hardly suffers (`python -m bench.shares`).
@@ -105,11 +108,11 @@ class Evidence(NamedTuple):
     runs: CostMatrix
     configuration: str
     chosen: Chosen
-    configurations: int
-    share: float
-    at_all_times: bool
-    condition: str | None
     assumptions: tuple[str, ...]
+    configurations: int = 1
+    share: float = 1.0
+    at_all_times: bool = False
+    condition: str | None = None
     rounds: int | None = None
     planned: int | None = None
     plans: tuple[RunPlan, ...] = ()
@@ -128,14 +131,12 @@ class Evidence(NamedTuple):
         """The same for statements against the default: of a list of m only m − 1 are compared with
         it.
         """
-        others = self.configurations - 1
-        if self.weights and default in self.runs.configurations:
+        others, listed = self.configurations - 1, default in self.runs.configurations
+        if self.weights and listed:
             rest = 1 - self.weights[self.runs.configurations.index(default)]
             return self._replace(share=self.share / rest)
-        if self.chosen != "from-list" or not others or default not in self.runs.configurations:
-            return self
-        if self.extension:
-            # The default came in with the first plan, not with these.
+        # With an extension, the default came in with the first plan and not with these.
+        if self.chosen != "from-list" or not others or not listed or self.extension:
             return self
         return self._replace(configurations=others, share=looks.of_list(others))
 
@@ -144,7 +145,7 @@ def gather_evidence(
     matrix: CostMatrix,
     name: str | None,
     question: Question,
-    trajectory: Trajectory | None,
+    trajectory: Trajectory,
     test: CostMatrix | None = None,
     scope: Scope = NEW_INSTANCES,
     tested: Trajectory | None = None,
@@ -167,37 +168,35 @@ def gather_evidence(
     """
     if scope.sampled == "fold":
         return Refusal(NO_FOLDS)
-    evidence = _gathered(matrix, name, question, trajectory, test, scope, tested)
+    if test is not None and question.chosen in (None, "test"):
+        winner = name or incumbent_of(units_of(matrix, scope), trajectory)
+        evidence = _on_test(matrix, test, winner, trajectory, tested, scope)
+    else:
+        evidence = _in_training(matrix, name, question, trajectory, scope)
     if isinstance(evidence, Refusal):
         return evidence
-    fixed = scope.about == "these" and scope.units > 1
-    single = scope.sampled == "seed" and scope.population == 1
-    if evidence.at_all_times and ((fixed and not single) or scope.weights):
+    fixed = scope.kind != "independent" and scope.units > 1
+    if evidence.at_all_times and (fixed or scope.weights):
         return Refusal(ONE_LOOK_ONLY)
-    return evidence._replace(scope=scope)
+    return evidence
 
 
-def _gathered(
+def _in_training(
     matrix: CostMatrix,
     name: str | None,
     question: Question,
-    trajectory: Trajectory | None,
-    test: CostMatrix | None,
+    trajectory: Trajectory,
     scope: Scope,
-    tested: Trajectory | None,
 ) -> Evidence | Refusal:
-    units = units_of(matrix, scope)
-    proposed = "unknown" if trajectory is None else trajectory.proposed
-    chosen = question.chosen
-    if test is not None and chosen in (None, "test"):
-        winner = name or incumbent_of(units, trajectory)
-        return _on_test(matrix, test, winner, trajectory, tested, scope)
+    """The same from the runs that it was chosen by."""
+    chosen, proposed = question.chosen, trajectory.proposed
     if chosen == "test":
         return Refusal("there are no test runs of it")
-    adaptive = f"{_tool(trajectory)} tuned on these instances, so they cannot certify its winner"
+    tool = trajectory.tool.partition(" ")[0]
+    adaptive = f"{tool} tuned on these instances, so they cannot certify its winner"
     advice = "run the winner and the default on new instances"
     if matrix.instances == (NO_INSTANCE,):
-        adaptive = f"{_tool(trajectory)} chose it by these runs, and there are no instances"
+        adaptive = f"{tool} chose it by these runs, and there are no instances"
         advice = "run the winner and the default with new seeds"
     if proposed == "adaptively" and chosen in (None, "from-list", "weighted-list", "on-part"):
         return Refusal(f"{adaptive}; {advice}")
@@ -209,7 +208,9 @@ def _gathered(
         chosen = "from-list" if listed else "on-part"
         condition = None if proposed == "beforehand" else NOT_TUNED
     stopped = _at_all_times(matrix, question, trajectory)
-    unknown = question.raced is None and (trajectory is None or _race_unknown(trajectory))
+    # Where nothing but uneven runs speaks for a race: files that are sorted by size come in no
+    # order of time.
+    unknown = question.raced is None and trajectory.raced is None and not trajectory.unfinished
     if stopped and condition is None and unknown:
         condition = UNSORTED
     plans = _recorded(trajectory, scope)
@@ -221,17 +222,17 @@ def _gathered(
         return _on_part(matrix, name, raced, question.rng(Stream.PART), condition, scope, plans)
     if chosen == "before":
         name = fixed_before(matrix, name)
-        if proposed == "adaptively" and trajectory is not None and name != trajectory.default:
+        if proposed == "adaptively" and name != trajectory.default:
             return Refusal(f"{name!r} was not fixed before these costs were seen: {adaptive}")
-    name = name or incumbent_of(units, trajectory)
+    name = name or incumbent_of(units_of(matrix, scope), trajectory)
     if chosen == "weighted-list":
         if not scope.usual or stopped or matrix.censored.any():
             return Refusal(
                 "a list is weighted by one look at instances on which all configurations were run"
             )
         return _weighted(matrix, name, question.rng(Stream.PART), scope, plans)
-    runs, m, share, claim = matrix, 1, 1.0, f"{name} was fixed before any of these costs was seen"
-    extension = 0
+    runs, m, share, extension = matrix, 1, 1.0, 0
+    claim = f"{name} was fixed before any of these costs was seen"
     if chosen == "from-list":
         m = len(matrix.configurations)
         if plans:
@@ -249,18 +250,47 @@ def _gathered(
         )
         runs = runs.select(instances=sorted(runs.instances, key=matrix.instances.index))
         claim = (
-            f"no cost on these instances had been seen when {name}, number {question.proposal:,} of its search, was proposed, "
-            "and every number is certified once at most"
+            f"no cost on these instances had been seen when {name}, number {question.proposal:,} "
+            "of its search, was proposed, and every number is certified once at most"
         )
-    assumed = _assumed(claim, stopped, runs, scope, plans)
-    evidence = Evidence(runs, name, chosen, m, share, stopped, condition, assumed)
-    return evidence._replace(plans=plans, extension=extension)
+    return _evidence(
+        runs,
+        name,
+        chosen,
+        claim,
+        scope,
+        plans,
+        stopped,
+        configurations=m,
+        share=share,
+        condition=condition,
+        extension=extension,
+    )
 
 
-def incumbent_of(matrix: CostMatrix, trajectory: Trajectory | None) -> str:
+def _evidence(
+    runs: CostMatrix,
+    name: str,
+    chosen: Chosen,
+    claim: str,
+    scope: Scope,
+    plans: tuple[RunPlan, ...] = (),
+    stopped: bool = False,
+    **more: Any,
+) -> Evidence:
+    """The evidence with what it needs to be true, the `claim` of how it was chosen included."""
+    capped = (CAPPED,) if runs.censored.any() else ()
+    looked = (COUNTS, claim, ONE_LOOK, PICKED_SEED)
+    if plans or stopped:
+        looked = (IN_PLAN if plans else IN_ORDER, claim)
+    assumptions = (*sampled_assumptions(scope), SEEDS, RANGE, *capped, *looked)
+    known = {"at_all_times": stopped, "plans": plans, "scope": scope, "assumptions": assumptions}
+    return Evidence(runs, name, chosen, **known | more)
+
+
+def incumbent_of(matrix: CostMatrix, trajectory: Trajectory) -> str:
     """The trajectory's incumbent, else the configuration with the least training cost."""
-    if trajectory is not None and trajectory.incumbent in matrix.configurations:
-        assert trajectory.incumbent is not None  # noqa: S101
+    if trajectory.incumbent is not None and trajectory.incumbent in matrix.configurations:
         return trajectory.incumbent
     return matrix.configurations[best_of(matrix) or 0]
 
@@ -276,21 +306,11 @@ def fixed_before(matrix: CostMatrix, name: str | None) -> str:
     return name
 
 
-def _tool(trajectory: Trajectory | None) -> str:
-    return "the search" if trajectory is None else trajectory.tool.partition(" ")[0]
-
-
-def _at_all_times(matrix: CostMatrix, question: Question, trajectory: Trajectory | None) -> bool:
+def _at_all_times(matrix: CostMatrix, question: Question, trajectory: Trajectory) -> bool:
     """Whether the number of runs may have depended on costs, or more are on the way."""
-    if trajectory is not None and trajectory.unfinished:
+    if trajectory.unfinished:
         return True
-    raced = (
-        question.raced
-        if question.raced is not None
-        else None
-        if trajectory is None
-        else trajectory.raced
-    )
+    raced = trajectory.raced if question.raced is None else question.raced
     if raced is not None:
         return raced
     counts = matrix.counts()
@@ -298,33 +318,26 @@ def _at_all_times(matrix: CostMatrix, question: Question, trajectory: Trajectory
     return bool((counts != counts[:1]).any() or matrix.censored.any())
 
 
-def _race_unknown(trajectory: Trajectory) -> bool:
-    """Whether nothing but uneven runs speaks for a race: files that are sorted by size come in no
-    order of time.
-    """
-    return trajectory.raced is None and not trajectory.unfinished
-
-
 def _on_test(
     matrix: CostMatrix,
     test: CostMatrix,
     name: str,
-    trajectory: Trajectory | None,
+    trajectory: Trajectory,
     tested: Trajectory | None,
     scope: Scope,
 ) -> Evidence | Refusal:
+    """The same from runs on fresh instances."""
     if (test.low, test.high) != (matrix.low, matrix.high):
         raise InputError(
-            f"Expected test runs with costs in [{matrix.low:g}, {matrix.high:g}], as the others have them, got "
-            f"[{test.low:g}, {test.high:g}]."
+            f"Expected test runs with costs in [{matrix.low:g}, {matrix.high:g}], as the others "
+            f"have them, got [{test.low:g}, {test.high:g}]."
         )
     if test.utility != matrix.utility:
         mine, theirs = (runs.utility or "none" for runs in (matrix, test))
         raise InputError(
             f"Expected test runs with the utility of the others, {mine}, got {theirs}."
         )
-    if name not in test.configurations:
-        test.select(configurations=[name])  # which says what is wrong with it
+    check_names(test, name)
     new = fresh_instances(matrix, test, scope)
     if not new:
         return Refusal(
@@ -332,27 +345,23 @@ def _on_test(
             "used in training too, and statements need fresh ones"
         )
     claim = f"{name} was chosen before any of the test costs was seen"
-    runs, share = test.select(instances=new), 1.0
-    watched = None if trajectory is None else trajectory.watched
+    runs, share, watched = test.select(instances=new), 1.0, trajectory.watched
     if watched is not None and watched.about == "these":
         due, made = watched.planned * watched.rounds, int(runs.counts().min(axis=0).sum())
         if made < due:
             return Refusal(f"{ONE_LOOK_ONLY}: {due:,} of each are planned, and {made:,} are made")
-        return Evidence(
-            runs, name, "test", 1, 1.0, False, None, _assumed(claim, False, runs, scope)
-        )
+        return _evidence(runs, name, "test", claim, scope)
     if watched is not None:
         lines = (*sampled_assumptions(scope), SEEDS, RANGE, WATCHED, claim)
-        return Evidence(
-            runs, name, "test", 1, 1.0, True, None, lines, watched.rounds, watched.planned
-        )
+        fixed = {"rounds": watched.rounds, "planned": watched.planned, "assumptions": lines}
+        return _evidence(runs, name, "test", claim, scope, stopped=True, **fixed)
     # Test runs that still come in, or may be extended, are looked at as any others are.
     stopped = tested is not None and (tested.unfinished or bool(tested.raced))
-    plans, used = _recorded(tested, scope), set(test.instances) - set(new)
-    if used:
+    plans = _recorded(tested, scope)
+    if used := set(test.instances) - set(new):
         plans = _kept(plans, test, used)
     extension = looks.entered(test.configurations.index(name), plans)[0] if plans else 0
-    if trajectory is not None and trajectory.looks and tested is None:
+    if trajectory.looks and tested is None:
         # Whoever asks for more budget after a look may stop at the one that pleases.
         share = looks.of_look(trajectory.looks)
         if trajectory.looks > 1:
@@ -360,31 +369,30 @@ def _on_test(
                 f"{name} was chosen without the test costs; this is look {trajectory.looks} at "
                 f"them, with {share:.1%} of delta"
             )
-    assumed = _assumed(claim, stopped, runs, scope, plans)
-    evidence = Evidence(runs, name, "test", 1, share, stopped, None, assumed)
-    return evidence._replace(plans=plans, extension=extension)
+    more = {"share": share, "extension": extension}
+    return _evidence(runs, name, "test", claim, scope, plans, stopped, **more)
 
 
 def _recorded(trajectory: Trajectory | None, scope: Scope) -> tuple[RunPlan, ...]:
     """The plans in whose order the sampling units came: instances, or whole families."""
     plans = () if trajectory is None else trajectory.plans
-    new_families = (scope.sampled, scope.about) == ("family", "new")
-    known = scope.usual or (new_families and all(plan.families for plan in plans))
-    return plans if known else ()
+    whole = scope.unit == "family" and all(plan.families for plan in plans)
+    return plans if scope.usual or whole else ()
 
 
 def _kept(plans: Sequence[RunPlan], matrix: CostMatrix, used: set[str]) -> tuple[RunPlan, ...]:
-    """The plans of the instances that are not used otherwise, and of families that still have some."""
+    """The plans of the instances that are not used otherwise, and of families that still have
+    some.
+    """
     gone = [instance in used for instance in matrix.instances]
     sizes = []
     for plan in plans:
         planned = list(zip(gone, matrix.families or gone, strict=True))[: plan.instances]
-        lost = {label for away, label in planned if away} - {
-            label for away, label in planned if not away
-        }
-        left = plan.instances - sum(away for away, _ in planned)
-        families = max(0, plan.families - len(lost)) if plan.families else 0
-        sizes.append(plan._replace(instances=left, families=families))
+        away, left = (
+            [label for lost, label in planned if lost is is_lost] for is_lost in (True, False)
+        )
+        families = max(0, plan.families - len(set(away) - set(left))) if plan.families else 0
+        sizes.append(plan._replace(instances=plan.instances - len(away), families=families))
     return tuple(plan for plan in sizes if plan.instances)
 
 
@@ -397,15 +405,14 @@ def _on_part(
     scope: Scope,
     plans: tuple[RunPlan, ...],
 ) -> Evidence | Refusal:
+    """A random part of the units chooses; the others judge."""
+    apart = "so no part of the instances can choose independently of the others"
     if matrix.censored.any():
-        return Refusal(
-            "runs were stopped at a cap that may depend on other instances, so no part of the "
-            "instances can choose independently of the others"
-        )
+        return Refusal(f"runs were stopped at a cap that may depend on other instances, {apart}")
     if stopped:
         return Refusal(
-            "the number of runs may depend on costs, as in a race, so no part of the instances can "
-            "choose independently of the others. If it does not, say so (`raced=False`)"
+            f"the number of runs may depend on costs, as in a race, {apart}. If it does not, say "
+            "so (`raced=False`)"
         )
     units = units_of(matrix, scope)
     number = len(units.instances)
@@ -434,16 +441,15 @@ def _on_part(
         return Refusal("there are no runs on the part of the instances that chooses")
     winner = choosers.configurations[place]
     if name is not None and name != winner:
-        matrix.select(configurations=[name])  # a name that is not there is another mistake
+        check_names(matrix, name)  # a name that is not there is another mistake
         return Refusal(
             f"these runs can certify only the winner on a random fifth of the {scope.plural}, "
             f"which is {winner!r}, not {name!r}"
         )
     runs = matrix.select(instances=_members(matrix, units, second))
     claim = "the configurations were not tuned on these instances"
-    left = _kept(plans, matrix, {*matrix.instances} - {*runs.instances}) if plans else ()
-    assumed = _assumed(claim, False, runs, scope, left)
-    return Evidence(runs, winner, "on-part", 1, 1.0, False, condition, assumed, plans=left)
+    left = _kept(plans, matrix, {*matrix.instances} - {*runs.instances})
+    return _evidence(runs, winner, "on-part", claim, scope, left, condition=condition)
 
 
 def _members(matrix: CostMatrix, units: CostMatrix, places: IntArray) -> list[str]:
@@ -481,21 +487,11 @@ def _weighted(
     means, known = instance_means(weighing)
     weights = lists.shares(np.where(known, means, np.nan)[:, part], rng)
     runs = matrix.select(instances=[matrix.instances[i] for i in rest])
-    left = _kept(plans, matrix, {matrix.instances[i] for i in part}) if plans else ()
+    left = _kept(plans, matrix, {matrix.instances[i] for i in part})
     claim = (
         f"the list of {m:,} configurations was fixed before any of these costs was seen, and a "
         "random fifth of the instances, which judges nothing, gave each its share of delta"
     )
-    place = matrix.configurations.index(name)
-    share, assumed = float(weights[place]), _assumed(claim, False, runs, scope, left)
-    evidence = Evidence(runs, name, "weighted-list", m, share, False, None, assumed, plans=left)
-    return evidence._replace(weights=tuple(weights.tolist()))
-
-
-def _assumed(
-    claim: str, stopped: bool, runs: CostMatrix, scope: Scope, plans: Sequence[RunPlan] = ()
-) -> tuple[str, ...]:
-    kept = (*sampled_assumptions(scope), SEEDS, RANGE, *((CAPPED,) if runs.censored.any() else ()))
-    if plans:
-        return (*kept, IN_PLAN, claim)
-    return (*kept, IN_ORDER, claim) if stopped else (*kept, COUNTS, claim, ONE_LOOK, PICKED_SEED)
+    listed = {"configurations": m, "weights": tuple(weights.tolist())}
+    evidence = _evidence(runs, name, "weighted-list", claim, scope, left, **listed)
+    return evidence.of(name)

@@ -241,7 +241,7 @@ def _order(runs: CostMatrix, scope: Scope, rng: np.random.Generator) -> IntArray
     which has nothing to do with their sizes.
     """
     drawn = rng.permutation(len(runs.instances))
-    if (scope.sampled, scope.about) != ("family", "new"):
+    if scope.unit != "family":
         return drawn
     codes = codes_of(runs.families or ())
     places = rng.permutation(int(codes.max()) + 1)
@@ -289,9 +289,7 @@ def approximate_of(
     units than independent instances, or seeds of one instance. The worst of `scored` runs is no
     failure.
     """
-    if sampling_design(evidence.runs, evidence.scope).kind != "independent":
-        return ()
-    if evidence.scope.unit == "family":
+    if evidence.scope.kind != "independent" or evidence.scope.unit == "family":
         return ()
     evidence = evidence.against(default)
     runs = evidence.runs.select(configurations=[evidence.configuration, default])

@@ -146,8 +146,16 @@ class Scope:
     @property
     def unit(self) -> str:
         """What a sampling unit is called; a mix of given families is sampled by instances."""
-        mixed = (self.sampled, self.about) == ("family", "these")
-        return "instance" if mixed else self.sampled
+        return "instance" if self.kind == "mix" else self.sampled
+
+    @property
+    def kind(self) -> Literal["independent", "weighted", "mix", "fixed"]:
+        """The design of a sample of such units, as `truecost.stats.sample` has it."""
+        if self.about == "new":
+            return "weighted" if self.weights else "independent"
+        if self.sampled == "family":
+            return "mix"
+        return "independent" if self.sampled == "seed" and self.population == 1 else "fixed"
 
     @property
     def plural(self) -> str:
@@ -205,7 +213,8 @@ def scope_of(
         raise InputError(
             f"Expected `sampled` and `about` to be one of {choices}; got {sampled} and {about}."
         )
-    if mix is not None and (sampled, about) != ("family", "these"):
+    mixed, benchmark = ((sampled, about) == (unit, "these") for unit in ("family", "instance"))
+    if mix is not None and not mixed:
         raise InputError("Expected a `mix` only for statements about these families.")
     if weights is not None and (sampled, about) not in WEIGHTED:
         choices = " or ".join(f"{one} and {two}" for one, two in WEIGHTED)
@@ -213,7 +222,7 @@ def scope_of(
             f"Expected `weights` only where `sampled` and `about` are {choices}; got {sampled} and "
             f"{about}."
         )
-    if population is not None and (sampled, about) != ("instance", "these"):
+    if population is not None and not benchmark:
         raise InputError("Expected a `population` only for statements about these instances.")
     if sampled == "family" and matrix.families is None:
         raise InputError("Expected the `families` of the instances, and these runs have none.")
@@ -223,15 +232,17 @@ def scope_of(
             f"Expected a `population` of at least the {instances} instances that have runs, got "
             f"{population}."
         )
-    shares, ranges = _mix_of(matrix, mix) if (sampled, about) == ("family", "these") else ((), ())
-    families = len(set(matrix.families or ()))
-    new_families = sampled == "family" and about == "new"
-    fixed = sampled == "seed" or (sampled, about) == ("instance", "these")
+    shares, ranges = _mix_of(matrix, mix) if mixed else ((), ())
+    units = instances
+    if sampled == "seed":
+        units = int((~np.isnan(matrix.costs)).any(axis=0).sum())
+    elif sampled == "family" and not mixed:
+        units = len(set(matrix.families or ()))
     return Scope(
         sampled=sampled,
         about=about,
-        units=families if new_families else _rows(matrix) if sampled == "seed" else instances,
-        population=(population or instances) if fixed else None,
+        units=units,
+        population=(population or instances) if benchmark or sampled == "seed" else None,
         mix=shares,
         ranges=ranges,
         weights=tuple((weights or {}).items()),
@@ -267,7 +278,7 @@ def units_of(rows: CostMatrix, scope: Scope) -> CostMatrix:
     """The runs with one column for each sampling unit, what training costs and choices use: all
     runs of a family in one cell.
     """
-    if (scope.sampled, scope.about) != ("family", "new") or rows.families is None:
+    if scope.unit != "family" or rows.families is None:
         return rows
     codes, names = codes_of(rows.families), tuple(dict.fromkeys(rows.families))
     configurations, _, runs = rows.shape
@@ -293,13 +304,12 @@ def units_of(rows: CostMatrix, scope: Scope) -> CostMatrix:
 
 def sampling_design(rows: CostMatrix, scope: Scope) -> Design:
     """The design of a sample with these rows, whose units come in the order of the rows."""
-    if scope.usual or (scope.sampled == "seed" and scope.population == 1):
-        return Design(unit=scope.sampled)
-    if (scope.sampled, scope.about) == ("family", "new"):
-        return Design(unit="family", groups=codes_of(rows.families or ()))
-    if scope.about == "new":
+    if scope.kind == "independent":
+        groups = codes_of(rows.families or ()) if scope.sampled == "family" else None
+        return Design(unit=scope.sampled, groups=groups)
+    if scope.kind == "weighted":
         return Design(kind="weighted", weights=_weights(rows.instances, scope))
-    if scope.sampled == "family":
+    if scope.kind == "mix":
         places = {name: place for place, (name, _) in enumerate(scope.mix)}
         strata = np.array([places[name] for name in rows.families or ()], dtype=np.int64)
         return Design(kind="mix", strata=strata, mix=np.array([w for _, w in scope.mix]))
@@ -339,17 +349,7 @@ def check_weights(runs: CostMatrix, scope: Scope) -> None:
 
 def sampled_assumptions(scope: Scope) -> tuple[str, ...]:
     """What has to be true of how the units were sampled."""
-    if scope.sampled == "family":
-        return (
-            SAMPLED["mix", "instance"]
-            if scope.about == "these"
-            else SAMPLED["independent", "family"]
-        )
-    if scope.sampled == "seed":
-        return SAMPLED["independent" if scope.population == 1 else "fixed", "seed"]
-    if scope.weights:
-        return SAMPLED["weighted", "instance"]
-    return SAMPLED["fixed" if scope.about == "these" else "independent", "instance"]
+    return SAMPLED[scope.kind, scope.unit]
 
 
 def fresh_instances(matrix: CostMatrix, test: CostMatrix, scope: Scope) -> list[str]:
@@ -359,11 +359,9 @@ def fresh_instances(matrix: CostMatrix, test: CostMatrix, scope: Scope) -> list[
     if scope.about == "these" and scope.sampled != "family":
         return list(test.instances)
     new = unknown_to(matrix.instances, test.instances)
-    if (scope.sampled, scope.about) == ("family", "new") and test.families is not None:
-        known, owner = (
-            set(matrix.families or ()),
-            dict(zip(test.instances, test.families, strict=True)),
-        )
+    if scope.unit == "family" and test.families is not None:
+        known = set(matrix.families or ())
+        owner = dict(zip(test.instances, test.families, strict=True))
         new = [instance for instance in new if owner[instance] not in known]
     return new
 
@@ -376,10 +374,6 @@ def _sampled_by(matrix: CostMatrix, about: About | None) -> Sampled:
     if len(names) > 1 and all(FOLD.search(name) for name in names):
         return "fold"
     return "instance"
-
-
-def _rows(matrix: CostMatrix) -> int:
-    return int((~np.isnan(matrix.costs)).any(axis=0).sum())
 
 
 def _mix_of(
