@@ -44,7 +44,7 @@ COMMANDS = {
     "scenario": "Solvers that are built in, with instances from a seed.",
 }
 # Where a command is in a file of another name.
-HOMES = {"import": "import_", "experiment": "experiment_configure"}
+HOMES = {"import": "import_"}
 
 
 def app(names: Iterable[str] = COMMANDS) -> typer.Typer:

@@ -1,12 +1,10 @@
 """`truecost audit`."""
 
-from typing import Annotated
-
 import typer
 
 from truecost.cli.asking import assessed, context
 from truecost.cli.command import declared
-from truecost.cli.options import Json, Question, Quiet, Unit, option
+from truecost.cli.options import Json, Question, Quiet, Unit, asked
 from truecost.cli.printing import answer
 from truecost.cli.progress import progress
 from truecost.cli.reading import Source
@@ -17,12 +15,12 @@ def audit(
     source: Source,
     question: Question,
     unit: Unit = None,
-    everything: Annotated[
-        bool, option("Print everything: instances, certificate, noise, all commands.", "--all")
-    ] = False,
-    parameters: Annotated[
-        bool, option("Show the parameters of winner and default side by side.")
-    ] = False,
+    everything: bool = asked(
+        "Print everything: instances, certificate, noise, all commands.", "--all", default=False
+    ),
+    parameters: bool = asked(
+        "Show the parameters of winner and default side by side.", default=False
+    ),
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:

@@ -13,7 +13,7 @@ from truecost.cli.options import (
     Json,
     Question,
     Within,
-    option,
+    asked,
 )
 from truecost.cli.printing import answer
 from truecost.cli.reading import Source
@@ -32,14 +32,9 @@ class Assumptions:
     within: Within = None
     across: Across = None
     instances: Instances = None
-    total_runs: Annotated[
-        int | None,
-        option(
-            "N, the number of runs, spread evenly; one per instance if not given.",
-            panel=ASSUMED,
-            min=1,
-        ),
-    ] = None
+    total_runs: int | None = asked(
+        "N, the number of runs, spread evenly; one per instance if not given.", panel=ASSUMED, min=1
+    )
 
     @property
     def given(self) -> dict[str, float]:
@@ -57,18 +52,14 @@ def bound(
     question: Question,
     assumptions: Assumptions,
     configurations: Configurations = None,
-    epsilon: Annotated[
-        float | None,
-        option("Also say at which δ, m, N and K the bound reaches this ε (runs spread evenly)."),
-    ] = None,
-    dimension: Annotated[
-        int | None, option("h, the number of parameters.", panel=SPACE, min=1)
-    ] = None,
-    radius: Annotated[float, option("R of the ball that holds the space.", panel=SPACE)] = 1.0,
-    lipschitz: Annotated[
-        float | None,
-        option("L_f: the most a cost can change per unit of distance.", panel=SPACE),
-    ] = None,
+    epsilon: float | None = asked(
+        "Also say at which δ, m, N and K the bound reaches this ε (runs spread evenly)."
+    ),
+    dimension: int | None = asked("h, the number of parameters.", panel=SPACE, min=1),
+    radius: float = asked("R of the ball that holds the space.", panel=SPACE, default=1.0),
+    lipschitz: float | None = asked(
+        "L_f: the most a cost can change per unit of distance.", panel=SPACE
+    ),
     json: Json = False,
 ) -> None:
     """How far the true cost can lie above the mean of the runs: of one configuration, of all at

@@ -1,5 +1,6 @@
 """What gather, configure and validate share: the scenario, the announcement, progress, resuming."""
 
+import json
 import shlex
 import signal
 import sys
@@ -17,6 +18,7 @@ from truecost.errors import InputError, LostClusterError, did_you_mean
 if TYPE_CHECKING:
     from truecost.campaigns.campaign import Execution, Progress
     from truecost.running.scenario import Scenario
+    from truecost.space.space import Configuration
 
 
 def read_scenario(path: Path, quiet: bool) -> "Scenario":
@@ -47,6 +49,15 @@ def read_scenario(path: Path, quiet: bool) -> "Scenario":
 def journal_path(given: Path | None, name: str, ending: str) -> Path:
     """The journal: the file that was given, else one named after the scenario or the log."""
     return given or Path(f"{file_stem(name) or 'scenario'}{ending}.db")
+
+
+def arguments_of(scenario: "Scenario", configuration: "Configuration") -> str:
+    """A configuration as it is given to the target: as arguments, or to a function as values."""
+    from truecost.running.caller import Caller
+
+    if scenario.target.kind == "python":
+        return json.dumps(dict(configuration.values))
+    return shlex.join(Caller(scenario).arguments(configuration))
 
 
 def most_time(scenario: "Scenario", runs: float) -> float:

@@ -9,10 +9,10 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from functools import cache, wraps
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -89,7 +89,8 @@ def help_record(parameter: Any, ctx: Any) -> tuple[str, str] | None:
 
 
 def declared(command: Callable[..., None]) -> Callable[..., None]:
-    """Make a command that takes records one that takes their fields, each as an option.
+    """Make a command that takes records one that takes their fields, each as an option; and have
+    options that are declared by `asked` understood.
 
     A record annotated with a string, `Annotated[Source, "else …"]`, is one whose RUNS may be left
     out; the string says in the help what happens then.
@@ -99,19 +100,16 @@ def declared(command: Callable[..., None]) -> Callable[..., None]:
     for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
         record, *note = get_args(parameter.annotation)[:2] or (parameter.annotation,)
         if not is_dataclass(record):
-            parameters[name] = parameter.replace(kind=parameter.KEYWORD_ONLY)
+            parameters[name] = _parameter(name, parameter.annotation, parameter.default)
             continue
         records[name] = record
         hints = get_type_hints(record, include_extras=True)
         for field in fields(record):
-            kind = hints[field.name]
-            default = parameter.empty if field.default is MISSING else field.default
-            if note and get_origin(kind) is Annotated and field.name == "runs":
+            kind, default = hints[field.name], field
+            if note and field.name == "runs":
                 help_text = f"{READS}; {note[0]}."
                 kind, default = Annotated[Path | None, typer.Argument(help=help_text)], None
-            parameters[field.name] = inspect.Parameter(
-                field.name, parameter.KEYWORD_ONLY, annotation=kind, default=default
-            )
+            parameters[field.name] = _parameter(field.name, kind, default)
 
     @wraps(command)
     def call(**given: Any) -> None:
@@ -124,6 +122,15 @@ def declared(command: Callable[..., None]) -> Callable[..., None]:
     call.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
     call.__annotations__ = {name: each.annotation for name, each in parameters.items()}
     return call
+
+
+def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    """A parameter as typer takes it, its option beside its type and not in its default."""
+    if isinstance(default, Field):
+        option = default.metadata.get("option")
+        kind = kind if option is None else Annotated[kind, option]
+        default = inspect.Parameter.empty if default.default is MISSING else default.default
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
 
 
 @cache

@@ -4,18 +4,14 @@ import sys
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from truecost.cli.command import declared
-from truecost.cli.options import ContentSeed, Delta, Json, Margin, PrimaryCriterion, Unit, option
+from truecost.cli.options import ContentSeed, Delta, Json, Margin, PrimaryCriterion, Unit, asked
 from truecost.cli.printing import answer
 from truecost.cli.reading import Source
-
-if TYPE_CHECKING:
-    from truecost.judge.assessment import Assessment
-    from truecost.show.blocks import Document
 
 
 class Require(StrEnum):
@@ -42,19 +38,16 @@ def compare(
             "column of a wide table, out of several."
         ),
     ],
-    require: Annotated[
-        Require | None,
-        option(
-            "What must be shown for exit code 0; if not given, that NEW is not shown to be worse."
-        ),
-    ] = None,
+    require: Require | None = asked(
+        "What must be shown for exit code 0; if not given, that NEW is not shown to be worse."
+    ),
     margin: Margin = None,
     delta: Delta = 0.05,
     primary: PrimaryCriterion = None,
     seed: ContentSeed = None,
     unit: Unit = None,
-    format_: Annotated[Format, option("text, or markdown for pull requests.", "--format")] = (
-        Format.TEXT
+    format_: Format = asked(
+        "text, or markdown for pull requests.", "--format", default=Format.TEXT
     ),
     json: Json = False,
 ) -> None:
@@ -67,6 +60,8 @@ def compare(
     runs.db:a1b2c3, truecost compare table.csv:v1 table.csv:v2 --cutoff 5000 --format markdown.
     """
     from truecost import verbs
+    from truecost.show import markdown
+    from truecost.show.document import Context, compared
 
     if margin is None and require is Require.NO_WORSE:
         margin = "0%"
@@ -86,31 +81,16 @@ def compare(
         Require.BETTER: assessment.better,
         Require.NO_WORSE: getattr(assessment.beside.non_inferiority, "shown", False),
     }[require]
-    document = _document(assessment, unit)
+    document = compared(assessment, Context(unit=unit or "cost"))
     if json or format_ is Format.TEXT:
-        answer(json, lambda: _data(assessment, require, met), lambda: document)
+        data: dict[str, Any] = {"require": require, "met": met}
+        data |= {name: getattr(assessment, name) for name in ("grade", "primary")}
+        parts = assessment.to_dict("comparison", "statements", "approximate", "non_inferiority")
+        answer(json, data | parts, lambda: document)
     else:
-        from truecost.show import markdown
-
         sys.stdout.write(markdown.render(document))
     if not met:
         raise typer.Exit(1)
-
-
-def _document(assessment: "Assessment", unit: str | None) -> "Document":
-    from truecost.show.document import Context, compared
-
-    return compared(assessment, Context(unit=unit or "cost"))
-
-
-def _data(assessment: "Assessment", require: Require | None, met: bool) -> dict[str, Any]:
-    return {
-        "require": require,
-        "met": met,
-        "grade": assessment.grade,
-        "primary": assessment.primary,
-        **assessment.to_dict("comparison", "statements", "approximate", "non_inferiority"),
-    }
 
 
 def _split(text: str) -> tuple[Path, str | None]:

@@ -1,12 +1,16 @@
 """`truecost configure`."""
 
-import json as jsonlib
-import shlex
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from truecost.cli.campaign import campaign, journal_path, most_time, read_scenario
+from truecost.cli.campaign import (
+    arguments_of,
+    campaign,
+    journal_path,
+    most_time,
+    read_scenario,
+)
 from truecost.cli.command import command_line, declared
 from truecost.cli.options import (
     BUDGET,
@@ -22,7 +26,7 @@ from truecost.cli.options import (
     Quiet,
     Sampled,
     ScenarioFile,
-    option,
+    asked,
 )
 from truecost.cli.printing import answer, duration, number, print_line, print_table
 from truecost.cli.reading import Source
@@ -43,30 +47,23 @@ MOST_PARAMETERS = 12
 def configure(
     scenario: ScenarioFile,
     pool: Pool,
-    budget: Annotated[
-        str | None,
-        option(
-            f"{BUDGET}; times are the wall time of all runs, shared among the workers. If a search "
-            "is resumed: as before, or more."
-        ),
-    ] = None,
-    journal: Annotated[Path | None, option(f"{JOURNAL}; NAME-configure.db if not given.")] = None,
-    runs: Annotated[
-        int | None,
-        option(f"{RUNS}; at most, 5 if not given. 1 for a deterministic target.", min=1),
-    ] = None,
+    budget: str | None = asked(
+        f"{BUDGET}; times are the wall time of all runs, shared among the workers. If a search "
+        "is resumed: as before, or more."
+    ),
+    journal: Path | None = asked(f"{JOURNAL}; NAME-configure.db if not given."),
+    runs: int | None = asked(
+        f"{RUNS}; at most, 5 if not given. 1 for a deterministic target.", min=1
+    ),
     delta: Delta = 0.05,
     margin: Margin = None,
     sampled: Sampled = None,
     about: About = None,
-    start: Annotated[
-        Path | None,
-        option(
-            "Configurations to try first: a file (csv, JSON, a table of irace), or the best of a "
-            "log or journal of an earlier search."
-        ),
-    ] = None,
-    seed: Annotated[int | None, option(f"{SEED}; the scenario's if not given.", min=0)] = None,
+    start: Path | None = asked(
+        "Configurations to try first: a file (csv, JSON, a table of irace), or the best of a "
+        "log or journal of an earlier search."
+    ),
+    seed: int | None = asked(f"{SEED}; the scenario's if not given.", min=0),
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -83,17 +80,17 @@ def configure(
     from truecost.campaigns import configure as configuring
     from truecost.campaigns.budget import Budget
 
-    asked = None if budget is None else Budget.parse(budget)
+    allowed = None if budget is None else Budget.parse(budget)
     read = read_scenario(scenario, quiet)
     path = journal_path(journal, read.name, "-configure")
-    if not quiet and not json and asked is not None:
-        _announce(read, path, asked, pool)
+    if not quiet and not json and allowed is not None:
+        _announce(read, path, allowed, pool)
     first = [] if start is None else _starting(start, read)
     with campaign(pool, quiet=quiet, note=_state) as execution:
         configured = configuring.configure(
             read,
             path,
-            budget=asked,
+            budget=allowed,
             runs=runs,
             delta=delta,
             seed=seed,
@@ -201,8 +198,6 @@ def _print(configured: "Configured", scenario: "Scenario", path: Path, file: obj
 
 
 def _print_configuration(configured: "Configured", scenario: "Scenario") -> None:
-    from truecost.running.caller import Caller
-
     incumbent, default = configured.incumbent, configured.default
     recommended = configured.recommended
     if incumbent.name == default.name:
@@ -218,9 +213,6 @@ def _print_configuration(configured: "Configured", scenario: "Scenario") -> None
         print_table("What differs from the default", columns, rows[:MOST_PARAMETERS], left=3)
         if len(rows) > MOST_PARAMETERS:
             print_line(f"and {len(rows) - MOST_PARAMETERS:,} more.")
-    if scenario.target.kind == "python":
-        print_line(f"As values: {jsonlib.dumps(dict(recommended.values))}", wrap=False)
-    else:
-        arguments = shlex.join(Caller(scenario).arguments(recommended))
-        print_line(f"As arguments: {arguments}", wrap=False)
+    kind = "values" if scenario.target.kind == "python" else "arguments"
+    print_line(f"As {kind}: {arguments_of(scenario, recommended)}", wrap=False)
     print_line()

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from truecost.cli.asking import assessed, context
-from truecost.cli.command import command_line
-from truecost.cli.options import SPLITS, Json, Quiet, option, out_option
+from truecost.cli.command import command_line, declared
+from truecost.cli.options import SPLITS, Json, Quiet, asked, out_option
 from truecost.cli.printing import Tone, Toned, answer, number, print_line, print_table
 from truecost.cli.progress import steps
 from truecost.cli.reading import Source
@@ -25,14 +25,12 @@ OWN = (
 TOO_GOOD = 10.0
 
 
+@declared
 def demo(
     out: Annotated[Path, out_option("a folder")] = Path("truecost-demo"),
-    splits: Annotated[
-        int | None,
-        option(
-            f"{SPLITS}; also the paper's experiments on the same runs, which take minutes.", min=2
-        ),
-    ] = None,
+    splits: int | None = asked(
+        f"{SPLITS}; also the paper's experiments on the same runs, which take minutes.", min=2
+    ),
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:

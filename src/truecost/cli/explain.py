@@ -1,12 +1,10 @@
 """`truecost explain`."""
 
 import json as jsonlib
-import shlex
-from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from truecost.cli.campaign import campaign, journal_path, read_scenario
+from truecost.cli.campaign import arguments_of, campaign, journal_path, read_scenario
 from truecost.cli.command import declared
 from truecost.cli.options import (
     BUDGET,
@@ -18,7 +16,7 @@ from truecost.cli.options import (
     Pool,
     Quiet,
     Unit,
-    option,
+    asked,
 )
 from truecost.cli.printing import answer, number, print_line, print_table
 from truecost.cli.reading import Source, check_out
@@ -39,25 +37,20 @@ if TYPE_CHECKING:
 def explain(
     source: Source,
     pool: Pool,
-    scenario: Annotated[
-        Path | None, option("The scenario file, or the name of a built-in scenario.")
-    ] = None,
-    budget: Annotated[
-        str | None, option(f"{BUDGET}; as before, if an explanation is resumed.")
-    ] = None,
+    scenario: Path | None = asked("The scenario file, or the name of a built-in scenario."),
+    budget: str | None = asked(f"{BUDGET}; as before, if an explanation is resumed."),
     configuration: Configuration = None,
-    journal: Annotated[Path | None, option(f"{JOURNAL}; NAME-explain.db if not given.")] = None,
-    tolerance: Annotated[
-        float, option("Share of the gain in training that undoing changes may cost.")
-    ] = 0.1,
+    journal: Path | None = asked(f"{JOURNAL}; NAME-explain.db if not given."),
+    tolerance: float = asked(
+        "Share of the gain in training that undoing changes may cost.", default=0.1
+    ),
     delta: Delta = 0.05,
-    guess: Annotated[
-        bool,
-        option(
-            "Run nothing: print what the model of the search predicts for each change.", "--guess"
-        ),
-    ] = False,
-    figure: Annotated[Path | None, option(f"{FIGURE}; a waterfall of the changes.")] = None,
+    guess: bool = asked(
+        "Run nothing: print what the model of the search predicts for each change.",
+        "--guess",
+        default=False,
+    ),
+    figure: Path | None = asked(f"{FIGURE}; a waterfall of the changes."),
     unit: Unit = None,
     quiet: Quiet = False,
     json: Json = False,
@@ -72,6 +65,7 @@ def explain(
     Rerun the same command to resume.
     """
     from truecost.campaigns import explain as explaining
+    from truecost.judge.parts import plain_data
 
     if scenario is None:
         raise InputError("Expected a `scenario`, which says how configurations are run.")
@@ -82,7 +76,11 @@ def explain(
     names = {"configuration": configuration, "default": source.default}
     if guess:
         rows = _guessed(log, read, names)
-        answer(json, {"guess": rows}, lambda: _print_guess(rows))
+        answer(
+            json,
+            {"guess": [{**plain_data(change), "importance": loss} for loss, change in rows]},
+            lambda: _print_guess(rows),
+        )
         return
     path = journal_path(journal, source.stem, "-explain")
     with campaign(pool, quiet=quiet, note=_state) as execution:
@@ -91,19 +89,14 @@ def explain(
             read,
             path,
             budget=budget,
-            configuration=configuration,
-            default=source.default,
             tolerance=tolerance,
             delta=delta,
+            **names,
             **execution,
         )
     if figure is not None:
         _draw(explanation, figure, unit)
-    answer(
-        json,
-        lambda: _data(explanation, read, path),
-        lambda: _print(explanation, read, unit),
-    )
+    answer(json, lambda: _data(explanation, read, path), lambda: _print(explanation, read, unit))
 
 
 def _values(path: Path, scenario: "Scenario") -> "Mapping[str, Any] | None":
@@ -120,7 +113,8 @@ def _values(path: Path, scenario: "Scenario") -> "Mapping[str, Any] | None":
 
 def _guessed(
     log: "Import | Mapping[str, Any]", scenario: "Scenario", named: dict[str, str | None]
-) -> list[dict[str, Any]]:
+) -> "list[tuple[float, Change]]":
+    """The changes, the most important first, each after what the model makes of undoing it."""
     from truecost.campaigns.changes import changes_between, guessed_losses
     from truecost.campaigns.entry import contestants_of
     from truecost.matrix.imported import Import
@@ -132,16 +126,15 @@ def _guessed(
     losses = guessed_losses(log, scenario.space, default.configuration, changes)
     if losses is None:
         raise InputError("Expected a log with runs of at least 12 configurations that differ.")
-    ranked = sorted(zip(losses.tolist(), changes, strict=True), key=lambda pair: -pair[0])
-    return [{**_change(change), "importance": loss} for loss, change in ranked]
+    return sorted(zip(losses.tolist(), changes, strict=True), key=lambda pair: -pair[0])
 
 
-def _print_guess(rows: list[dict[str, Any]]) -> None:
+def _print_guess(rows: "list[tuple[float, Change]]") -> None:
     print_line(
         "A guess by the model of the search, from its training runs alone: how much worse the "
         "winner would rank without each change, in standard deviations."
     )
-    cells = [[_text(row), number(row["importance"])] for row in rows]
+    cells = [[_text(change), number(loss)] for loss, change in rows]
     print_table("Changes, the most important first", ["change", "importance"], cells)
 
 
@@ -150,24 +143,15 @@ def _state(now: "Progress") -> str:
     return f"{now.configurations:,} configurations, on {where}"
 
 
-def _change(change: "Change") -> dict[str, Any]:
-    return {"names": list(change.names), **asdict(change)}
-
-
-def _text(change: dict[str, Any]) -> str:
-    """A change in words, as `restart: 100 → 20`."""
-    return ", ".join(
-        f"{name}: {change['default'].get(name, '–')} → {change['incumbent'].get(name, '–')}"
-        for name in change["names"]
+def _text(*changes: "Change") -> str:
+    """Changes in words, as `restart: 100 → 20`."""
+    return "; ".join(
+        ", ".join(
+            f"{name}: {change.default.get(name, '–')} → {change.incumbent.get(name, '–')}"
+            for name in change.names
+        )
+        for change in changes
     )
-
-
-def _arguments(scenario: "Scenario", configuration: Any) -> str:
-    from truecost.running.caller import Caller
-
-    if scenario.target.kind == "python":
-        return jsonlib.dumps(dict(configuration.values))
-    return shlex.join(Caller(scenario).arguments(configuration))
 
 
 def _data(explanation: "Explanation", scenario: "Scenario", path: Path) -> dict[str, Any]:
@@ -182,12 +166,9 @@ def _data(explanation: "Explanation", scenario: "Scenario", path: Path) -> dict[
         "journal": path,
         "scenario": explanation.scenario,
         "complete": explanation.complete,
-        "changes": [_change(change) for change in explanation.changes],
-        "kept": [_change(change) for change in explanation.kept],
-        "path": [
-            {**asdict(replace(step, changes=())), "changes": [_change(c) for c in step.changes]}
-            for step in explanation.path
-        ],
+        "changes": explanation.changes,
+        "kept": explanation.kept,
+        "path": explanation.path,
         "training": {
             "runs": explanation.training_runs,
             "default": explanation.default_cost,
@@ -196,7 +177,7 @@ def _data(explanation: "Explanation", scenario: "Scenario", path: Path) -> dict[
         },
         "simplified": {
             "values": explanation.simplified.values,
-            "arguments": _arguments(scenario, explanation.simplified),
+            "arguments": arguments_of(scenario, explanation.simplified),
         },
         "held_out_instances": explanation.held_out,
         "costs_more_than_incumbent_at_most": explanation.most_more,
@@ -220,7 +201,7 @@ def _print(explanation: "Explanation", scenario: "Scenario", unit: str | None) -
         print_line("The budget ended before every group of changes was tried.", "open")
     rows = [
         [
-            "; ".join(_text(_change(change)) for change in step.changes),
+            _text(*step.changes),
             number(step.gain),
             number(step.standard_error, 2),
             number(step.cost),
@@ -236,7 +217,7 @@ def _print(explanation: "Explanation", scenario: "Scenario", unit: str | None) -
         rows,
     )
     _print_held_out(explanation)
-    print_line(f"Simplified: {_arguments(scenario, explanation.simplified)}", wrap=False)
+    print_line(f"Simplified: {arguments_of(scenario, explanation.simplified)}", wrap=False)
 
 
 def _print_held_out(explanation: "Explanation") -> None:
@@ -263,13 +244,6 @@ def _print_held_out(explanation: "Explanation") -> None:
 def _draw(explanation: "Explanation", path: Path, unit: str | None) -> None:
     from truecost.show import figures
 
-    steps = [
-        (
-            "; ".join(_text(_change(change)) for change in step.changes),
-            step.cost,
-            step.standard_error,
-        )
-        for step in explanation.path
-    ]
+    steps = [(_text(*step.changes), step.cost, step.standard_error) for step in explanation.path]
     data = figures.waterfall_data(explanation.default_cost, steps, explanation.incumbent_cost)
     figures.save(figures.waterfall_chart(data, unit=unit or "cost"), path)

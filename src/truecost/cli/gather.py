@@ -17,7 +17,7 @@ from truecost.cli.options import (
     Pool,
     Quiet,
     ScenarioFile,
-    option,
+    asked,
     out_option,
 )
 from truecost.cli.printing import answer, duration, print_line
@@ -39,42 +39,31 @@ def gather(
     more: Annotated[
         list[Path] | None, typer.Argument(metavar="JOURNALS", help="More journals for --merge.")
     ] = None,
-    journal: Annotated[Path | None, option(f"{JOURNAL}; NAME.db if not given.")] = None,
-    configurations: Annotated[
-        str | None,
-        option(
-            f"{CONFIGURATIONS}; the default and random ones. As before, or 50, if not given. Or a "
-            "file of configurations: csv, JSON or a table of irace.",
-            metavar="N|FILE",
-        ),
-    ] = None,
-    instances: Annotated[
-        int | None,
-        option(
-            f"{INSTANCES}; the first of the shuffled list. As before, or all, if not given.", min=1
-        ),
-    ] = None,
-    runs: Annotated[int | None, option(f"{RUNS}; as before, or 5, if not given.", min=1)] = None,
-    part: Annotated[
-        str | None,
-        option(
-            "Only this part of the runs, for array jobs without a scheduler: 3/20 is the third of "
-            "20, into a journal of its own.",
-            metavar="I/N",
-        ),
-    ] = None,
-    merge: Annotated[
-        list[Path] | None,
-        option(
-            "Take the runs of other journals of the same scenario into this one first: "
-            "--merge part*.db.",
-            metavar="JOURNAL",
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool,
-        option("Only say what would be run; a forecast from a pilot of 20 runs.", "--dry-run"),
-    ] = False,
+    journal: Path | None = asked(f"{JOURNAL}; NAME.db if not given."),
+    configurations: str | None = asked(
+        f"{CONFIGURATIONS}; the default and random ones. As before, or 50, if not given. Or a "
+        "file of configurations: csv, JSON or a table of irace.",
+        metavar="N|FILE",
+    ),
+    instances: int | None = asked(
+        f"{INSTANCES}; the first of the shuffled list. As before, or all, if not given.", min=1
+    ),
+    runs: int | None = asked(f"{RUNS}; as before, or 5, if not given.", min=1),
+    part: str | None = asked(
+        "Only this part of the runs, for array jobs without a scheduler: 3/20 is the third of "
+        "20, into a journal of its own.",
+        metavar="I/N",
+    ),
+    merge: list[Path] | None = asked(
+        "Take the runs of other journals of the same scenario into this one first: "
+        "--merge part*.db.",
+        metavar="JOURNAL",
+    ),
+    dry_run: bool = asked(
+        "Only say what would be run; a forecast from a pilot of 20 runs.",
+        "--dry-run",
+        default=False,
+    ),
     out: Annotated[Path | None, out_option("the matrix, as .npz, .parquet or .csv")] = None,
     quiet: Quiet = False,
     json: Json = False,

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from truecost.cli.command import declared
-from truecost.cli.options import Json, Quiet, option, out_option
+from truecost.cli.options import Json, Quiet, asked, out_option
 from truecost.cli.printing import answer, print_line, visible
 from truecost.cli.progress import progress
 from truecost.cli.reading import MATRICES, Source, check_out
@@ -21,9 +21,7 @@ def import_(
     out: Annotated[
         Path | None, out_option(".parquet and .npz keep the trajectory, .csv does not")
     ] = None,
-    test_out: Annotated[
-        Path | None, option("Where runs on test instances go, if the log has some.")
-    ] = None,
+    test_out: Path | None = asked("Where runs on test instances go, if the log has some."),
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:

@@ -1,10 +1,10 @@
 """`truecost info`."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from truecost.cli.asking import assessed, context
 from truecost.cli.command import declared
-from truecost.cli.options import Json, Question, option
+from truecost.cli.options import Json, Question, asked
 from truecost.cli.printing import answer
 from truecost.cli.reading import Source
 from truecost.errors import InputError
@@ -23,10 +23,11 @@ SHOWN_LINES = 10
 def info(
     source: Source,
     question: Question,
-    top: Annotated[int, option("How many configurations to show, the best first.", min=1)] = 10,
-    failed: Annotated[
-        bool, option("Show why runs of a journal failed, what they printed, and how to repeat one.")
-    ] = False,
+    top: int = asked("How many configurations to show, the best first.", min=1, default=10),
+    failed: bool = asked(
+        "Show why runs of a journal failed, what they printed, and how to repeat one.",
+        default=False,
+    ),
     json: Json = False,
 ) -> None:
     """Summarise runs: how good each configuration is, how noisy that number is, and where the noise

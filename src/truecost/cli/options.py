@@ -3,10 +3,11 @@
 The part of the help before the first semicolon is the meaning, the same everywhere; what follows
 says what this command does with or without the option. Options that belong together are the fields
 of a record (`Source`, `Question`, `Pool`), which `command.declared` turns into options of a command
-and `command.command_line` back into a line to paste.
+and `command.command_line` back into a line to paste. What only one record or command has is written
+`name: type = asked("help")`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -47,62 +48,12 @@ def out_option(text: str, panel: str | None = None) -> Any:
     return option(f"{OUT}; {text}.", "--out", "-o", panel=panel)
 
 
-def _reading(text: str, *names: str) -> Any:
-    return option(text, *names, panel=READING)
+def asked(
+    text: str, *names: str, default: Any = None, panel: str | None = None, **more: Any
+) -> Any:
+    """An option of one record or command, as its default."""
+    return field(default=default, metadata={"option": option(text, *names, panel=panel, **more)})
 
-
-Low = Annotated[float | None, _reading("Lowest possible cost, if the runs do not contain it.")]
-High = Annotated[float | None, _reading("Highest possible cost, if the runs do not contain it.")]
-Cutoff = Annotated[float | None, _reading("Cutoff in seconds; costs are running times.")]
-Par = Annotated[
-    float | None,
-    _reading("Penalty factor; an unsolved run costs this many cutoffs, 10 if not given."),
-]
-Objective = Annotated[
-    str | None,
-    _reading("Which cost to take, where there are several; 'time' is the elapsed time in SMAC3."),
-]
-Fidelity = Annotated[
-    float | None,
-    _reading("Which budget of a multi-fidelity log to take; the largest if not given."),
-]
-Columns = Annotated[
-    list[str] | None,
-    option(
-        "What a column of a table is called: cost=PAR10 or configuration=name; repeat as needed.",
-        "--column",
-        panel=READING,
-        metavar="OURS=THEIRS",
-    ),
-]
-Default = Annotated[
-    str | None, _reading("The name of the default configuration, where the runs do not say.")
-]
-Utility = Annotated[
-    str | None,
-    _reading(
-        "Costs are 1 − utility of the running time: step=10, linear=300, half-life=60 or "
-        "log-laplace=60,1."
-    ),
-]
-Kind = Annotated[
-    str | None,
-    _reading(
-        "What the file is, if it should not be guessed: smac, irace, aslib, acl, table, matrix or "
-        "journal."
-    ),
-]
-Families = Annotated[
-    str | None,
-    _reading(
-        "The family of each instance: a csv file with instance and family, 'folder', or a regular "
-        "expression over the names."
-    ),
-]
-Maximise = Annotated[
-    bool | None,
-    _reading("Whether higher values of the cost column are better.", "--maximise/--minimise"),
-]
 
 Configuration = Annotated[
     str | None,
@@ -111,41 +62,10 @@ Configuration = Annotated[
         "cost."
     ),
 ]
-Test = Annotated[
-    Path | None,
-    option("Runs on fresh instances; the log's own test runs are found without it."),
-]
 Delta = Annotated[float, option("Error probability; 0.05 = 95 % confidence.")]
 
 
 Way = Literal["before", "from-list", "weighted-list", "on-part", "progressive"]
-Chosen = Annotated[
-    Way | None, option("How the configuration was chosen, where the runs do not say.", panel=WAYS)
-]
-Raced = Annotated[
-    bool | None,
-    option(
-        "Whether the number of runs depended on observed costs, where the runs do not say.",
-        panel=WAYS,
-    ),
-]
-ListSize = Annotated[
-    int | None,
-    option(
-        "With from-list: how long the list was, if not all of it has runs.",
-        "--list",
-        panel=WAYS,
-        min=1,
-    ),
-]
-Fresh = Annotated[
-    Path | None,
-    option("With progressive: a file with names of unused instances, one per line.", panel=WAYS),
-]
-Proposal = Annotated[
-    int | None,
-    option("With progressive: its number among the proposals, from 1.", panel=WAYS),
-]
 
 Primary = Literal["mean", "wins"]
 PrimaryCriterion = Annotated[
@@ -173,22 +93,6 @@ Population = Annotated[
         "With --about these: how many instances the benchmark has, those not run included.",
         panel=ABOUT,
         min=1,
-    ),
-]
-Mix = Annotated[
-    str | None,
-    option(
-        "Statements for this mix of the families: 'A=0.7,B=0.3', or a csv file with family and "
-        "weight; 'A=0.5..0.8,B=0.2..0.5' for all mixes within ranges.",
-        panel=ABOUT,
-    ),
-]
-Weights = Annotated[
-    str | None,
-    option(
-        "Weigh the instances: 'column' for that of the table, or a csv file with instance and "
-        "weight. Weights of a benchmark, with new seeds; sampling weights with --about new.",
-        panel=ABOUT,
     ),
 ]
 Margin = Annotated[
@@ -228,21 +132,45 @@ class Question:
 
     configuration: Configuration = None
     delta: Delta = 0.05
-    test: Test = None
+    test: Path | None = asked(
+        "Runs on fresh instances; the log's own test runs are found without it."
+    )
     primary: PrimaryCriterion = None
     splits: Splits = 1000
     seed: ContentSeed = None
-    chosen: Chosen = None
-    raced: Raced = None
-    list_size: ListSize = None
-    fresh: Fresh = None
-    proposal: Proposal = None
+    chosen: Way | None = asked(
+        "How the configuration was chosen, where the runs do not say.", panel=WAYS
+    )
+    raced: bool | None = asked(
+        "Whether the number of runs depended on observed costs, where the runs do not say.",
+        panel=WAYS,
+    )
+    list_size: int | None = asked(
+        "With from-list: how long the list was, if not all of it has runs.",
+        "--list",
+        min=1,
+        panel=WAYS,
+    )
+    fresh: Path | None = asked(
+        "With progressive: a file with names of unused instances, one per line.", panel=WAYS
+    )
+    proposal: int | None = asked(
+        "With progressive: its number among the proposals, from 1.", panel=WAYS
+    )
     margin: Margin = None
     sampled: Sampled = None
     about: About = None
     population: Population = None
-    mix: Mix = None
-    weights: Weights = None
+    mix: str | None = asked(
+        "Statements for this mix of the families: 'A=0.7,B=0.3', or a csv file with family and "
+        "weight; 'A=0.5..0.8,B=0.2..0.5' for all mixes within ranges.",
+        panel=ABOUT,
+    )
+    weights: str | None = asked(
+        "Weigh the instances: 'column' for that of the table, or a csv file with instance and "
+        "weight. Weights of a benchmark, with new seeds; sampling weights with --about new.",
+        panel=ABOUT,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,17 +184,14 @@ class Names:
 class Pool:
     """What executes the runs of a campaign."""
 
-    workers: Annotated[
-        int | None, option(f"{WORKERS}; one per core if not given.", panel=RUNNING, min=1)
-    ] = None
-    dask: Annotated[
-        str | None,
-        option("Address of a Dask scheduler: its workers execute the runs.", panel=RUNNING),
-    ] = None
-    pin: Annotated[bool, option("Pin each worker to a core of its own.", panel=RUNNING)] = True
-    keep_going: Annotated[
-        bool, option("Go on even if all of the first runs crash.", "--keep-going", panel=RUNNING)
-    ] = False
+    workers: int | None = asked(f"{WORKERS}; one per core if not given.", min=1, panel=RUNNING)
+    dask: str | None = asked(
+        "Address of a Dask scheduler: its workers execute the runs.", panel=RUNNING
+    )
+    pin: bool = asked("Pin each worker to a core of its own.", default=True, panel=RUNNING)
+    keep_going: bool = asked(
+        "Go on even if all of the first runs crash.", "--keep-going", default=False, panel=RUNNING
+    )
 
     def __post_init__(self) -> None:
         if self.dask is not None and self.workers is not None:

@@ -534,24 +534,22 @@ def _records() -> dict[str, Any]:
     from truecost.stats.forecast import Forecast, Width
     from truecost.stats.grouping import Alike, NestedComponents
 
-    plain: list[Any] = [Alike, Approximate, Claim, Contribution, FamilyResult, Finding, Fit]
+    plain: list[Any] = [Alike, Approximate, Change, Claim, Contribution, FamilyResult, Finding, Fit]
     plain += [FoldInterval, GatherForecast, NestedComponents, NonInferiority, OneSearch]
     plain += [PaperBounds, Power, Question, Scope, Statement, Stop, WholeList]
     made = {
         source.__name__: record(source, *PROPERTIES.get(source.__name__, ())) for source in plain
     }
     corrected = "The difference to the default, corrected for the choice."
-    change = record(Change, names=list[str])
     apart: dict[str, Any] = {"configurations": list[str] | None, "within": float, "across": float}
     apart |= dict.fromkeys(("observed_difference", "observed_standard_error"), float | None)
     ended: dict[str, Any] = {"all_runs": int, "cpu": float, "spent": float, "fresh_instances": int}
     ended |= {"left_out_instances": int, "shown": bool, "notes": list[str]}
     return made | {
         "Certificate": record(Certificate, width=record(Width) | None),
-        "Change": change,
         "Comparison": _comparison(made["Contribution"]),
         "Forecast": record(Forecast, show=str),
-        "Guess": record(Change, title="Guess", names=list[str], importance=float),
+        "Guess": record(Change, "names", title="Guess", importance=float),
         "Machine": record(Machine, conditions=dict[str, Any]),
         "Noise": record(
             noise.Noise, spread=record(noise.Spread), heaviest=record(noise.Heaviest) | None
@@ -561,7 +559,7 @@ def _records() -> dict[str, Any]:
             expected_difference=Annotated[float | None, Field(description=corrected)],
         ),
         "OverTuning": record(optimism.OverTuning, along=list[record(optimism.Point)]),  # type: ignore[misc]
-        "PathStep": record(PathStep, changes=list[change]),  # type: ignore[valid-type]
+        "PathStep": record(PathStep, changes=list[made["Change"]]),  # type: ignore[valid-type]
         "PlanToShow": record(Forecast, title="PlanToShow", show=str),
         "Realised": record(Statement, title="Realised"),
         "Search": record(

@@ -15,7 +15,7 @@ from truecost.cli.options import (
     Json,
     Question,
     Within,
-    option,
+    asked,
     out_option,
 )
 from truecost.cli.printing import answer, print_line
@@ -39,21 +39,15 @@ ExportKind = Literal["irace", "paramils", "smac"]
 class Goal:
     """What is to be reached, or spent: one of these."""
 
-    error: Annotated[
-        float | None, option("The cheapest K and N with this standard error.", panel=GOAL)
-    ] = None
-    bound: Annotated[
-        float | None,
-        option("The cheapest K and N with which true − training cost is below this.", panel=GOAL),
-    ] = None
-    budget: Annotated[str | None, option(f"{BUDGET}; times are CPU time.", panel=GOAL)] = None
-    show: Annotated[
-        str | None,
-        option(
-            "New instances to show a statement: mean, wins, wins=0.6, speed-up=1.5 or solved=0.95.",
-            panel=GOAL,
-        ),
-    ] = None
+    error: float | None = asked("The cheapest K and N with this standard error.", panel=GOAL)
+    bound: float | None = asked(
+        "The cheapest K and N with which true − training cost is below this.", panel=GOAL
+    )
+    budget: str | None = asked(f"{BUDGET}; times are CPU time.", panel=GOAL)
+    show: str | None = asked(
+        "New instances to show a statement: mean, wins, wins=0.6, speed-up=1.5 or solved=0.95.",
+        panel=GOAL,
+    )
 
     @property
     def given(self) -> list[str]:
@@ -68,12 +62,10 @@ class Prices:
     configurations: Configurations = None
     within: Within = None
     across: Across = None
-    price_run: Annotated[float, option("What a run costs.", panel=PRICES)] = 1.0
-    price_instance: Annotated[float, option("What a new instance costs, once.", panel=PRICES)] = 0.0
+    price_run: float = asked("What a run costs.", panel=PRICES, default=1.0)
+    price_instance: float = asked("What a new instance costs, once.", panel=PRICES, default=0.0)
     instances: Instances = None
-    seconds_per_run: Annotated[
-        float | None, option("CPU time of a run; a journal knows it.", panel=PRICES)
-    ] = None
+    seconds_per_run: float | None = asked("CPU time of a run; a journal knows it.", panel=PRICES)
 
     @property
     def paid(self) -> dict[str, Any]:
@@ -85,41 +77,28 @@ class Prices:
 class Pair:
     """Two configurations to tell apart."""
 
-    apart: Annotated[
-        tuple[str, str] | None,
-        option("How many runs distinguish these two configurations?", panel=APART),
-    ] = None
-    difference: Annotated[
-        float | None,
-        option(
-            "The difference of true costs worth detecting; the pilot's if not given.", panel=APART
-        ),
-    ] = None
-    sd: Annotated[
-        float | None,
-        option(
-            "Standard deviation of the difference on an instance, if assumed.",
-            panel=APART,
-        ),
-    ] = None
-    power: Annotated[float, option("Probability of detecting the difference.", panel=APART)] = 0.8
-    level: Annotated[float, option("Probability of a false positive.", panel=APART)] = 0.05
+    apart: tuple[str, str] | None = asked(
+        "How many runs distinguish these two configurations?", panel=APART
+    )
+    difference: float | None = asked(
+        "The difference of true costs worth detecting; the pilot's if not given.", panel=APART
+    )
+    sd: float | None = asked(
+        "Standard deviation of the difference on an instance, if assumed.", panel=APART
+    )
+    power: float = asked("Probability of detecting the difference.", panel=APART, default=0.8)
+    level: float = asked("Probability of a false positive.", panel=APART, default=0.05)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
     """A file that makes another configurator run what was planned."""
 
-    export: Annotated[
-        ExportKind | None, option("The configurator to write the order for.", panel=EXPORT)
-    ] = None
+    export: ExportKind | None = asked("The configurator to write the order for.", panel=EXPORT)
     out: Annotated[Path | None, out_option("standard output if not given", EXPORT)] = None
-    names: Annotated[
-        Path | None,
-        option(
-            "A file with names of instances, one per line; else those of the runs.", panel=EXPORT
-        ),
-    ] = None
+    names: Path | None = asked(
+        "A file with names of instances, one per line; else those of the runs.", panel=EXPORT
+    )
 
 
 @declared
@@ -169,23 +148,23 @@ def plan(
             "Expected either runs or --within and --across, got both: the runs have their own."
         )
     pilot = _assumed(source, prices) if assessment is None else _pilot(source, assessment)
-    _plan(source, assessment, pilot, goal, question, prices, schedule, json)
+    planned, names = _planned(pilot, goal, question, prices, schedule)
+    known = {} if assessment is None else assessment.to_dict()
+    data = {**known, "plan": planned.to_dict()}
+    if schedule.export is not None:
+        _export(planned, data, names, schedule.export, schedule.out, question.seed or 0, json)
+        return
+    from truecost.show.document import plan_section
+
+    answer(json, data, lambda: plan_section(planned, context(source, question)))
 
 
-def _plan(
-    source: Source,
-    assessment: "Assessment | None",
-    pilot: "Pilot",
-    goal: Goal,
-    question: Question,
-    prices: Prices,
-    schedule: Schedule,
-    json: bool,
-) -> None:
-    """Plan from a pilot; print the plan, or write the schedule."""
+def _planned(
+    pilot: "Pilot", goal: Goal, question: Question, prices: Prices, schedule: Schedule
+) -> "tuple[PlanAnswer, tuple[str, ...]]":
+    """The plan from a pilot, and the names of the instances to choose from."""
     from truecost.plan.answers import answer as planned_for
     from truecost.plan.answers import with_seconds
-    from truecost.show.document import plan_section
 
     pilot = with_seconds(pilot, prices.seconds_per_run)
     names = pilot.names if schedule.names is None else tuple(names_in(schedule.names))
@@ -206,12 +185,7 @@ def _plan(
         configurations=prices.configurations or 1,
         **paid,
     )
-    known = {} if assessment is None else assessment.to_dict()
-    data = {**known, "plan": planned.to_dict()}
-    if schedule.export is None:
-        answer(json, data, lambda: plan_section(planned, context(source, question)))
-    else:
-        _export(planned, data, names, schedule.export, schedule.out, question.seed or 0, json)
+    return planned, names
 
 
 def _show(assessment: "Assessment", what: str, power: float, json: bool) -> None:

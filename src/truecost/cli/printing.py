@@ -88,10 +88,10 @@ def print_json(value: Mapping[str, Any]) -> None:
     """JSON as everybody reads it: records are objects, what is not a finite number is null."""
     from pydantic_core import to_json
 
-    from truecost.judge.parts import plain
+    from truecost.judge.parts import plain_data
 
     text = to_json(
-        plain({"schema": SCHEMA, **value}),
+        plain_data({"schema": SCHEMA, **value}),
         indent=2,
         inf_nan_mode="null",
         fallback=lambda array: array.tolist(),

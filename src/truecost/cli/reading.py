@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from truecost.cli import options
 from truecost.cli.limits import limited
+from truecost.cli.options import READING, READS, asked
 from truecost.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -27,19 +27,51 @@ class Source:
     `import_runs`.
     """
 
-    runs: Annotated[Path, typer.Argument(help=f"{options.READS}.")]
-    low: options.Low = None
-    high: options.High = None
-    cutoff: options.Cutoff = None
-    par: options.Par = None
-    objective: options.Objective = None
-    fidelity: options.Fidelity = None
-    columns: options.Columns = None
-    default: options.Default = None
-    utility: options.Utility = None
-    families: options.Families = None
-    maximise: options.Maximise = None
-    kind: options.Kind = None
+    runs: Annotated[Path, typer.Argument(help=f"{READS}.")]
+    low: float | None = asked("Lowest possible cost, if the runs do not contain it.", panel=READING)
+    high: float | None = asked(
+        "Highest possible cost, if the runs do not contain it.", panel=READING
+    )
+    cutoff: float | None = asked("Cutoff in seconds; costs are running times.", panel=READING)
+    par: float | None = asked(
+        "Penalty factor; an unsolved run costs this many cutoffs, 10 if not given.", panel=READING
+    )
+    objective: str | None = asked(
+        "Which cost to take, where there are several; 'time' is the elapsed time in SMAC3.",
+        panel=READING,
+    )
+    fidelity: float | None = asked(
+        "Which budget of a multi-fidelity log to take; the largest if not given.", panel=READING
+    )
+    columns: list[str] | None = asked(
+        "What a column of a table is called: cost=PAR10 or configuration=name; repeat as needed.",
+        "--column",
+        metavar="OURS=THEIRS",
+        panel=READING,
+    )
+    default: str | None = asked(
+        "The name of the default configuration, where the runs do not say.", panel=READING
+    )
+    utility: str | None = asked(
+        "Costs are 1 − utility of the running time: step=10, linear=300, half-life=60 or "
+        "log-laplace=60,1.",
+        panel=READING,
+    )
+    families: str | None = asked(
+        "The family of each instance: a csv file with instance and family, 'folder', or a regular "
+        "expression over the names.",
+        panel=READING,
+    )
+    maximise: bool | None = asked(
+        "Whether higher values of the cost column are better.",
+        "--maximise/--minimise",
+        panel=READING,
+    )
+    kind: str | None = asked(
+        "What the file is, if it should not be guessed: smac, irace, aslib, acl, table, matrix or "
+        "journal.",
+        panel=READING,
+    )
 
     @property
     def place(self) -> Path | None:

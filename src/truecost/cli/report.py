@@ -6,7 +6,7 @@ from typing import Annotated
 
 from truecost.cli.asking import assessed, context
 from truecost.cli.command import declared, flagged_parts
-from truecost.cli.options import Json, Question, Quiet, Unit, option, out_option
+from truecost.cli.options import Json, Question, Quiet, Unit, asked, out_option
 from truecost.cli.printing import answer, print_line
 from truecost.cli.progress import steps
 from truecost.cli.reading import Source, check_out
@@ -19,10 +19,8 @@ def report(
     question: Question,
     others: Others = None,
     out: Annotated[Path | None, out_option("NAME-report.html here if not given")] = None,
-    title: Annotated[str | None, option("The title of the page.")] = None,
-    latex: Annotated[
-        Path | None, option("Write the table of statements to this file, for LaTeX (booktabs).")
-    ] = None,
+    title: str | None = asked("The title of the page."),
+    latex: Path | None = asked("Write the table of statements to this file, for LaTeX (booktabs)."),
     unit: Unit = None,
     json: Json = False,
     quiet: Quiet = False,

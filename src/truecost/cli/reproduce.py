@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from truecost.cli.command import declared
-from truecost.cli.options import Json, Quiet, Seed, Splits, Threads, Unit, option, out_option
+from truecost.cli.options import Json, Quiet, Seed, Splits, Threads, Unit, asked, out_option
 from truecost.cli.printing import Tone, Toned, answer, print_line, print_table
 from truecost.cli.progress import steps
 from truecost.cli.reading import Source
@@ -38,13 +38,9 @@ def reproduce(
     splits: Splits = 2500,
     seed: Seed = 1,
     unit: Unit = None,
-    formats: Annotated[
-        list[FigureFormat] | None,
-        option(
-            "Format of the figures; may be given several times. [default: pdf, png, svg]",
-            "--format",
-        ),
-    ] = None,
+    formats: list[FigureFormat] | None = asked(
+        "Format of the figures; may be given several times. [default: pdf, png, svg]", "--format"
+    ),
     threads: Threads = None,
     json: Json = False,
     quiet: Quiet = False,

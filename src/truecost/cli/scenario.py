@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from truecost.cli.command import declared
-from truecost.cli.options import INSTANCES, WORKERS, Json, Quiet, Seed, option, out_option
+from truecost.cli.options import INSTANCES, WORKERS, Json, Quiet, Seed, asked, out_option
 from truecost.cli.printing import answer, print_line, print_table
 from truecost.cli.progress import progress
 from truecost.cli.reading import Source
@@ -60,25 +60,22 @@ def show(name: Name, json: Json = False) -> None:
 
 
 @app.command()
+@declared
 def export(
     name: Name,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write, new or empty.")],
-    size: Annotated[
-        str, option("small, paper; clasp-weighted-sequence and kissat-qcp have large too.")
-    ] = "small",
-    instances: Annotated[
-        int | None, option(f"{INSTANCES}; as many as the size has.", min=1)
-    ] = None,
+    size: str = asked(
+        "small, paper; clasp-weighted-sequence and kissat-qcp have large too.", default="small"
+    ),
+    instances: int | None = asked(f"{INSTANCES}; as many as the size has.", min=1),
     seed: Seed = 1,
-    target: Annotated[Path | None, option("Run this solver instead of the packaged one.")] = None,
-    workers: Annotated[int, option(f"{WORKERS}; for the reference lengths of LKH.", min=1)] = 1,
-    generator: Annotated[
-        bool,
-        option(
-            "Generate instances from seeds when needed instead of writing them.",
-            "--generator",
-        ),
-    ] = False,
+    target: Path | None = asked("Run this solver instead of the packaged one."),
+    workers: int = asked(f"{WORKERS}; for the reference lengths of LKH.", min=1, default=1),
+    generator: bool = asked(
+        "Generate instances from seeds when needed instead of writing them.",
+        "--generator",
+        default=False,
+    ),
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -112,13 +109,10 @@ def export(
 def from_log(
     source: Source,
     out: Annotated[Path, out_option("a folder")],
-    instances: Annotated[
-        str | None,
-        option(
-            "Files to run on, 'test/*.cnf' for instance; those of the log if not given.",
-            metavar="PATTERN",
-        ),
-    ] = None,
+    instances: str | None = asked(
+        "Files to run on, 'test/*.cnf' for instance; those of the log if not given.",
+        metavar="PATTERN",
+    ),
     json: Json = False,
 ) -> None:
     """Write the scenario of an irace log; for SMAC3 its space and instances, with the target to

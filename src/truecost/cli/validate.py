@@ -28,7 +28,7 @@ from truecost.cli.options import (
     Quiet,
     Sampled,
     Unit,
-    option,
+    asked,
     out_option,
 )
 from truecost.cli.printing import answer, number, print_line
@@ -51,41 +51,26 @@ if TYPE_CHECKING:
 class Duel:
     """Who is run against whom, how and on what."""
 
-    instances: Annotated[
-        str | None,
-        option(
-            "Files to run on, 'test/*.cnf' for instance, or a file that lists instances as irace's "
-            "do; those of the scenario if not given. Instances of the log are left out.",
-            metavar="PATTERN",
-        ),
-    ] = None
-    budget: Annotated[
-        str | None,
-        option(
-            f"{BUDGET}; times are the wall time of all runs, shared among the workers. As before, "
-            "if a validation is resumed."
-        ),
-    ] = None
-    scenario: Annotated[
-        Path | None,
-        option(
-            "The scenario file, or the name of a built-in scenario; not needed for a log of irace."
-        ),
-    ] = None
-    configuration: Annotated[
-        list[str] | None,
-        option(
-            "The configuration to judge; the log's incumbent, else the one with the lowest "
-            "training cost. A second one takes the place of the default.",
-            metavar="NAME",
-        ),
-    ] = None
-    runs_each: Annotated[
-        int | None,
-        option(
-            f"{RUNS}; at most, 5 if not given, and 1 for a deterministic target.", "--runs", min=1
-        ),
-    ] = None
+    instances: str | None = asked(
+        "Files to run on, 'test/*.cnf' for instance, or a file that lists instances as irace's "
+        "do; those of the scenario if not given. Instances of the log are left out.",
+        metavar="PATTERN",
+    )
+    budget: str | None = asked(
+        f"{BUDGET}; times are the wall time of all runs, shared among the workers. As before, "
+        "if a validation is resumed."
+    )
+    scenario: Path | None = asked(
+        "The scenario file, or the name of a built-in scenario; not needed for a log of irace."
+    )
+    configuration: list[str] | None = asked(
+        "The configuration to judge; the log's incumbent, else the one with the lowest "
+        "training cost. A second one takes the place of the default.",
+        metavar="NAME",
+    )
+    runs_each: int | None = asked(
+        f"{RUNS}; at most, 5 if not given, and 1 for a deterministic target.", "--runs", min=1
+    )
 
     def __post_init__(self) -> None:
         if len(self.configuration or ()) > 2:
@@ -113,13 +98,11 @@ def validate(
     duel: Duel,
     decision: Decision,
     others: Others = None,
-    journal: Annotated[Path | None, option(f"{JOURNAL}; NAME-validate.db if not given.")] = None,
-    dry_run: Annotated[bool, option("Only say what would be run.", "--dry-run")] = False,
+    journal: Path | None = asked(f"{JOURNAL}; NAME-validate.db if not given."),
+    dry_run: bool = asked("Only say what would be run.", "--dry-run", default=False),
     out: Annotated[Path | None, out_option("the report, NAME-validate.html if not given")] = None,
     unit: Unit = None,
-    yes: Annotated[
-        bool, option("Run the program that the log names without asking.", "--yes")
-    ] = False,
+    yes: bool = asked("Run the program that the log names without asking.", "--yes", default=False),
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -176,7 +159,15 @@ def validate(
         with steps("the report", quiet=quiet) as tell:
             document = write_page(validated.assessment, report, about, tell)
         results.append((validated, place, report, document, about.command("audit") or ""))
-    answer(json, lambda: _all_data(results, given["delta"]), lambda: _print_all(results))
+    data = [_data(validated, place, report) for validated, place, report, *_ in results]
+    # One validation as it is; several in a list, with the error probability of each.
+    several = {"delta": given["delta"], "validations": data}
+
+    def lines() -> None:
+        for validated, _, report, document, audit in results:
+            _print(validated, document, report, audit)
+
+    answer(json, several if len(data) > 1 else data[0], lines)
     if not any(validated.shown for validated, *_ in results):
         raise typer.Exit(1)
 
@@ -227,17 +218,6 @@ def _numbered(
         )
         for place, winner in enumerate(winners, 1)
     ]
-
-
-def _print_all(results: list[Any]) -> None:
-    for validated, _, page, document, audit in results:
-        _print(validated, document, page, audit)
-
-
-def _all_data(results: list[Any], delta: float) -> dict[str, Any]:
-    """One validation as it is; several in a list, with the error probability of each."""
-    data = [_data(validated, place, page) for validated, place, page, *_ in results]
-    return data[0] if len(data) == 1 else {"delta": delta, "validations": data}
 
 
 def _from_log(source: Source, log: "Import", folder: Path, pattern: str | None) -> "Written":

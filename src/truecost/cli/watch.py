@@ -11,7 +11,8 @@ from typing import Annotated
 
 import typer
 
-from truecost.cli.options import Json, option
+from truecost.cli.command import declared
+from truecost.cli.options import Json, asked
 from truecost.cli.printing import print_json, print_line
 from truecost.errors import InputError, TruecostError
 
@@ -24,14 +25,13 @@ POLICY = (
 PATIENCE, OLDEST = 10.0, 1.5
 
 
+@declared
 def watch(
     journal: Annotated[
         Path, typer.Argument(help="The journal of a campaign, running or finished.")
     ],
-    port: Annotated[int, option("The port; any free one if not given.", min=0, max=65535)] = 0,
-    browser: Annotated[
-        bool, option("Whether to open a browser.", "--browser/--no-browser")
-    ] = False,
+    port: int = asked("The port; any free one if not given.", min=0, max=65535, default=0),
+    browser: bool = asked("Whether to open a browser.", "--browser/--no-browser", default=False),
     json: Json = False,
 ) -> None:
     """Follow a journal in a browser while `gather`, `configure`, `validate` or `explain` writes it.

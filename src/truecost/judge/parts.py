@@ -34,6 +34,7 @@ AUDITED: Final[tuple[Audited, ...]] = get_args(Audited)
 # Properties of records that stand beside their fields.
 PROPERTIES: Final[Mapping[str, tuple[str, ...]]] = {
     "Alike": ("significant",),
+    "Change": ("names",),
     "FamilyResult": ("grade",),
     "NestedComponents": ("between",),
     "Scope": ("phrase",),
@@ -63,17 +64,17 @@ COMPARED: Final = (
 )
 
 
-def plain(value: Any) -> Any:
+def plain_data(value: Any) -> Any:
     """A value with dictionaries in the place of records: of their fields and `PROPERTIES`."""
     if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
+        return {key: plain_data(item) for key, item in value.items()}
     names = getattr(value, "_fields", None)
     if names is None and is_dataclass(value):
         names = [field.name for field in fields(value)]
     if names is not None:
         names = (*names, *PROPERTIES.get(type(value).__name__, ()))
-        return {name: plain(getattr(value, name)) for name in names}
-    return type(value)(map(plain, value)) if isinstance(value, list | tuple) else value
+        return {name: plain_data(getattr(value, name)) for name in names}
+    return type(value)(map(plain_data, value)) if isinstance(value, list | tuple) else value
 
 
 def as_plain(assessment: "Assessment", *parts: Part) -> dict[str, Any]:
@@ -98,7 +99,7 @@ def as_plain(assessment: "Assessment", *parts: Part) -> dict[str, Any]:
         "incumbent": _entry(assessment, assessment.incumbent),
         "default": None if default is None else _entry(assessment, default),
     }
-    return dict(plain(about | {part: PARTS[part](assessment) for part in parts}))
+    return dict(plain_data(about | {part: PARTS[part](assessment) for part in parts}))
 
 
 def size_of(matrix: CostMatrix) -> dict[str, Any]:
