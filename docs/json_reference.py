@@ -1,6 +1,6 @@
 """The JSON of every command as a JSON Schema and as a reference page, both from the records.
 
-`python -m truecost.cli.schema FOLDER` writes them: truecost.schema.json and json.md.
+`python docs/json_reference.py FOLDER` writes them: truecost.schema.json and json.md.
 """
 
 import json
@@ -14,11 +14,10 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from json_outputs import commands, typed
 from pydantic import TypeAdapter
 
-from truecost.cli.outputs import commands
 from truecost.cli.printing import SCHEMA
-from truecost.cli.records import typed
 from truecost.judge.assessment import AUDITED
 
 SCHEMA_KEY = {"const": SCHEMA, "description": "Counts the changes that break programs."}
@@ -82,7 +81,7 @@ Every cost is a cost, of which less is better. Where a score is maximised, `runs
 and costs, limits and differences are those of minus the score; tables and sentences show the score.
 
 [truecost.schema.json](truecost.schema.json) is the JSON Schema. Both files are generated:
-`python -m truecost.cli.schema docs/reference`. Below, `number?` may be null, `list(number)` is a
+`python docs/json_reference.py docs/reference`. Below, `number?` may be null, `list(number)` is a
 list, `object(number)` an object with any keys and such values.
 """
 
