@@ -104,7 +104,7 @@ def assess(
     >>> round(assessment.optimism.expected_cost, 2)
     0.42
     """
-    log = _log(read_runs(runs, **reading), trajectory)
+    log = judging.as_log(read_runs(runs, **reading), trajectory)
     given = None if test is None else read_runs(test, **reading)
     log, given = _named_once(log, given)
     return judging.assess(
@@ -238,7 +238,7 @@ def compare(
     >>> tc.compare(old, new).better
     False
     """
-    logs = [_log(read_runs(runs, **reading)) for runs in (old, new)]
+    logs = [judging.as_log(read_runs(runs, **reading)) for runs in (old, new)]
     log = paired(logs[0], logs[1], names, labels)
     tuned = log.trajectory.proposed == "adaptively"
     return judging.assess(
@@ -265,13 +265,6 @@ def _weighed(
     if not log.weights:
         raise InputError("Expected a column of `weights` in the table, and it has none.")
     return dict(log.weights)
-
-
-def _log(runs: CostMatrix | Import, trajectory: Trajectory | None = None) -> Import:
-    if isinstance(runs, Import):
-        return runs
-    known = trajectory or runs.trajectory or Trajectory(tool="unknown")
-    return Import(kind="matrix", matrix=runs, trajectory=known)
 
 
 def _named_once(

@@ -105,7 +105,8 @@ def declared(command: Callable[..., None]) -> Callable[..., None]:
         records[name] = record
         hints = get_type_hints(record, include_extras=True)
         for field in fields(record):
-            kind, default = hints[field.name], field
+            kind: Any = hints[field.name]
+            default: Any = field
             if note and field.name == "runs":
                 help_text = f"{READS}; {note[0]}."
                 kind, default = Annotated[Path | None, typer.Argument(help=help_text)], None

@@ -15,8 +15,6 @@ from truecost.matrix.imported import Import
 from truecost.runs import Fixed, Trajectory, Watched
 from truecost.stats.random import Rng, seed_of
 
-_UNKNOWN = Trajectory(tool="unknown")
-
 
 def assess(
     runs: CostMatrix | Import,
@@ -30,11 +28,7 @@ def assess(
 
     `truecost.assess` has the same parameters, and says what they mean.
     """
-    log = (
-        runs
-        if isinstance(runs, Import)
-        else Import(kind="matrix", matrix=runs, trajectory=trajectory or _UNKNOWN)
-    )
+    log = as_log(runs, trajectory)
     asked["fresh"] = None if asked.get("fresh") is None else tuple(asked["fresh"])
     for name in ("mix", "weights"):
         if asked.get(name) is not None:
@@ -60,6 +54,14 @@ def assess(
     if given is not None:
         check_names(given, assessment.incumbent)
     return assessment
+
+
+def as_log(runs: CostMatrix | Import, trajectory: Trajectory | None = None) -> Import:
+    """Runs with what is known of where they come from."""
+    if isinstance(runs, Import):
+        return runs
+    known = trajectory or runs.trajectory or Trajectory(tool="unknown")
+    return Import(kind="matrix", matrix=runs, trajectory=known)
 
 
 def _keep_fixed(asked: dict[str, Any], fixed: Watched | Fixed) -> None:
@@ -91,11 +93,11 @@ def _seed(rng: Rng, log: Import, test: CostMatrix | None) -> int:
     if rng is not None:
         return seed_of(rng)
     digest = blake2b(str(log.trajectory.order_seed or "").encode(), digest_size=6)
-    for matrix in (log.matrix, *([] if test is None else [test])):
-        for values in (matrix.costs, *([] if matrix.seeds is None else [matrix.seeds])):
-            columns = np.moveaxis(values, 1, 0)
-            for code in sorted(
-                blake2b(each.tobytes(), digest_size=16).digest() for each in columns
-            ):
-                digest.update(code)
+    parts = [
+        part for runs in (log.matrix, test) if runs is not None for part in (runs.costs, runs.seeds)
+    ]
+    for values in parts:
+        columns = () if values is None else np.moveaxis(values, 1, 0)
+        for code in sorted(blake2b(each.tobytes(), digest_size=16).digest() for each in columns):
+            digest.update(code)
     return int.from_bytes(digest.digest())

@@ -371,14 +371,16 @@ class Assessment(Spoken):
         tested = used is not None and used.chosen == "test"
         if used is None and self.fresh is not None:
             tested = {name, self.default} <= set(self.fresh.configurations)
-        runs = used.runs if used is not None else self.fresh if tested else self.matrix
+        seen = self.fresh if tested and self.fresh is not None else self.matrix
+        runs = seen if used is None else used.runs
         return Comparison(
             statement=self.paired["difference"],
             evidence=used,
             configuration=name,
             default=self.default,
             on="test" if tested else "training",
-            pairs=pairs_of(units_of(runs or self.rows, self.scope), name, self.default),
+            runs=runs,
+            pairs=pairs_of(units_of(runs, self.scope), name, self.default),
         )
 
     @property
@@ -389,12 +391,7 @@ class Assessment(Spoken):
     @property
     def compared(self) -> CostMatrix:
         """The runs behind the comparison; without one, all."""
-        comparison = self.comparison
-        if comparison is None:
-            return self.matrix
-        if comparison.evidence is not None:
-            return comparison.evidence.runs
-        return self.fresh if comparison.on == "test" and self.fresh is not None else self.matrix
+        return self.matrix if self.comparison is None else self.comparison.runs
 
     @cached_property
     def approximate(self) -> "tuple[Approximate, ...]":

@@ -100,11 +100,12 @@ def subject_of(matrix: CostMatrix, configuration: str) -> Subject:
 def _outwards(matrix: CostMatrix) -> str:
     """The costs that were seen, rounded so that whoever types these ends leaves none out."""
     # By their shortest digits: 0.1 is a little more than that, and is written as it is.
-    low = Context(prec=3, rounding=ROUND_FLOOR).create_decimal(repr(float(np.nanmin(matrix.costs))))
-    high = Context(prec=3, rounding=ROUND_CEILING).create_decimal(
-        repr(float(np.nanmax(matrix.costs)))
+    ends = ((np.nanmin, ROUND_FLOOR), (np.nanmax, ROUND_CEILING))
+    low, high = (
+        float(Context(prec=3, rounding=rounding).create_decimal(repr(float(end(matrix.costs)))))
+        for end, rounding in ends
     )
-    return f"{float(low):g} to {float(high):g}"
+    return f"{low:g} to {high:g}"
 
 
 def assumed_subject(
@@ -144,8 +145,8 @@ def paper_bounds(
     m = several if configurations is None else configurations
     if np.isnan(subject.components.tau_squared(subject.sizes)).any():
         raise InputError(
-            "Expected runs that tell within from across for every configuration, two instances with two runs each: the "
-            "paper's bounds need both."
+            "Expected runs that tell within from across for every configuration, two instances "
+            "with two runs each: the paper's bounds need both."
         )
     width = subject.high - subject.low
     components, sizes = subject.components[subject.place], subject.sizes[subject.place]
@@ -173,15 +174,14 @@ def paper_bounds(
             allocation=sizes,
             components=components,
         ).value.item()
+    same = ("low", "high", "configuration", "instances", "mean_of_runs")
+    promised = ("guaranteed", "caveat", "assumptions")
     return PaperBounds(
+        **{name: getattr(subject, name) for name in same},
+        **{name: getattr(every["bennett"], name) for name in promised},
         delta=delta,
-        low=subject.low,
-        high=subject.high,
         configurations=m,
-        configuration=subject.configuration,
         runs=int(subject.sizes.runs[subject.place]),
-        instances=subject.instances,
-        mean_of_runs=subject.mean_of_runs,
         one={form: float(np.ravel(single(form=form).epsilon)[0]) for form in every},
         selected={
             form: float(np.atleast_1d(each.epsilon)[subject.place]) for form, each in every.items()
@@ -190,9 +190,6 @@ def paper_bounds(
         true_cost_at_most=most,
         space=None if space is None else _space(subject, delta, *space),
         inverse=None if epsilon is None else _inverse(subject, delta, m, epsilon),
-        guaranteed=every["bennett"].guaranteed,
-        caveat=every["bennett"].caveat,
-        assumptions=every["bennett"].assumptions,
     )
 
 

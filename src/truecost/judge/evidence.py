@@ -280,11 +280,16 @@ def _evidence(
 ) -> Evidence:
     """The evidence with what it needs to be true, the `claim` of how it was chosen included."""
     capped = (CAPPED,) if runs.censored.any() else ()
-    looked = (COUNTS, claim, ONE_LOOK, PICKED_SEED)
+    looked: tuple[str, ...] = (COUNTS, claim, ONE_LOOK, PICKED_SEED)
     if plans or stopped:
         looked = (IN_PLAN if plans else IN_ORDER, claim)
     assumptions = (*sampled_assumptions(scope), SEEDS, RANGE, *capped, *looked)
-    known = {"at_all_times": stopped, "plans": plans, "scope": scope, "assumptions": assumptions}
+    known: dict[str, Any] = {
+        "at_all_times": stopped,
+        "plans": plans,
+        "scope": scope,
+        "assumptions": assumptions,
+    }
     return Evidence(runs, name, chosen, **known | more)
 
 
@@ -353,7 +358,11 @@ def _on_test(
         return _evidence(runs, name, "test", claim, scope)
     if watched is not None:
         lines = (*sampled_assumptions(scope), SEEDS, RANGE, WATCHED, claim)
-        fixed = {"rounds": watched.rounds, "planned": watched.planned, "assumptions": lines}
+        fixed: dict[str, Any] = {
+            "rounds": watched.rounds,
+            "planned": watched.planned,
+            "assumptions": lines,
+        }
         return _evidence(runs, name, "test", claim, scope, stopped=True, **fixed)
     # Test runs that still come in, or may be extended, are looked at as any others are.
     stopped = tested is not None and (tested.unfinished or bool(tested.raced))
@@ -492,6 +501,6 @@ def _weighted(
         f"the list of {m:,} configurations was fixed before any of these costs was seen, and a "
         "random fifth of the instances, which judges nothing, gave each its share of delta"
     )
-    listed = {"configurations": m, "weights": tuple(weights.tolist())}
+    listed: dict[str, Any] = {"configurations": m, "weights": tuple(weights.tolist())}
     evidence = _evidence(runs, name, "weighted-list", claim, scope, left, **listed)
     return evidence.of(name)

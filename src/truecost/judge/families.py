@@ -2,9 +2,11 @@
 
 import re
 from dataclasses import dataclass
+from itertools import compress
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from truecost.judge.costs import instance_means
 from truecost.judge.refusal import Refusal
@@ -16,6 +18,8 @@ from truecost.stats.folds import FoldInterval, corrected_t
 from truecost.stats.grouping import Alike, NestedComponents, alike, nested_components
 from truecost.stats.limits import limit
 
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
 Grade = Literal["better", "worse", "open"]
 # Fewer instances than this cannot show whether groups of them are alike.
 FEWEST = 8
@@ -64,9 +68,10 @@ def family_results(
     of each family has its part of it.
     """
     pair = runs.select(configurations=[configuration, default])
-    both = np.asarray((pair.counts() > 0).all(axis=0))
+    means, known = instance_means(pair)
+    both = known.all(axis=0)
     labels = np.array(runs.families or (), dtype=object)
-    names = [name for name in dict.fromkeys(labels[both].tolist()) if both.any()]
+    names = list(dict.fromkeys(labels[both].tolist()))
     part = delta / (2 * max(len(names), 1))
     results = []
     for name in names:
@@ -79,8 +84,7 @@ def family_results(
                 limit(quantities.DIFFERENCE, sample, side, part).value
                 for side in ("lower", "upper")
             )
-        own, other = (float(row.mean()) for row in instance_means(pair)[0][:, places])
-        wins = quantities.WINS.numbers(sample, "lower")
+        own, other = (float(row.mean()) for row in means[:, places])
         results.append(
             FamilyResult(
                 family=name,
@@ -88,7 +92,7 @@ def family_results(
                 observed=own - other,
                 lower=lower,
                 upper=upper,
-                wins=wins.observed(),
+                wins=quantities.WINS.numbers(sample, "lower").observed(),
             )
         )
     return tuple(sorted(results, key=lambda result: -result.instances))
@@ -102,20 +106,26 @@ def likeness(
 
     One test of the winner's costs, the default's and their differences, over all groupings.
     """
-    names = [configuration, *([] if default in (None, configuration) else [str(default)])]
-    part = matrix.select(configurations=names)
-    means, known = instance_means(part)
-    both = np.asarray(known.all(axis=0))
+    values, both = _common_means(matrix, configuration, default)
     if both.sum() < FEWEST:
         return None
-    values = means[:, both]
-    if len(names) > 1:
+    if len(values) > 1:
         values = np.vstack([values, values[0] - values[1]])
-    instances = [name for name, used in zip(part.instances, both, strict=True) if used]
-    families = None
-    if part.families is not None:
-        families = [name for name, used in zip(part.families, both, strict=True) if used]
+    instances = list(compress(matrix.instances, both))
+    families = None if matrix.families is None else list(compress(matrix.families, both))
     return alike(values, candidates(instances, families), rng=rng)
+
+
+def _common_means(
+    matrix: CostMatrix, configuration: str, default: str | None
+) -> tuple[FloatArray, BoolArray]:
+    """Instance means of the configuration and of a default that is another one, on the instances
+    both have runs on; and which these are.
+    """
+    names = [configuration, *([] if default in (None, configuration) else [str(default)])]
+    means, known = instance_means(matrix.select(configurations=names))
+    both = np.asarray(known.all(axis=0))
+    return means[:, both], both
 
 
 def components(matrix: CostMatrix, configuration: str) -> NestedComponents | None:
@@ -136,14 +146,11 @@ def folds_of(
 
     Where names say nothing of repetitions, all folds are taken for those of one partition.
     """
-    names = [configuration, *([] if default in (None, configuration) else [str(default)])]
-    part = matrix.select(configurations=names)
-    means, known = instance_means(part)
-    both = np.asarray(known.all(axis=0))
+    means, both = _common_means(matrix, configuration, default)
     if both.sum() < 2:
         return Refusal("an interval over folds takes two of them at least")
-    values = means[0, both] - (means[1, both] if len(names) > 1 else 0.0)
-    folds = {FOLD_NUMBER.sub("", name) for name in part.instances}
+    values = means[0] - (means[1] if len(means) > 1 else 0.0)
+    folds = {FOLD_NUMBER.sub("", name) for name in matrix.instances}
     each = int(both.sum()) // max(len(folds), 1)
     ratio = 1 / (each - 1) if each > 1 else None
     return corrected_t(values, test_over_train=ratio, delta=delta)

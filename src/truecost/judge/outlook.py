@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ from truecost.stats.forecast import Forecast
 from truecost.stats.inversion import Goal
 from truecost.stats.quantities import DIFFERENCE, SHOWABLE, WINS
 from truecost.stats.sample import Design
-from truecost.stats.variance import VarianceComponents, variance_components
+from truecost.stats.variance import variance_components
 
 if TYPE_CHECKING:
     from truecost.judge.assessment import Assessment
@@ -99,8 +100,14 @@ def outlook_of(assessment: "Assessment") -> Outlook:
     noise, comparison = assessment.noise, assessment.comparison
     components = assessment.costs.components[assessment.place]
     delta, width = assessment.question.delta, assessment.matrix.width
-    plan = _plan(components, noise, delta, width)
-    error = "" if isinstance(plan, Refusal) else _digits(plan, components, noise, delta, width)
+    needed = partial(
+        runs_needed,
+        components=components,
+        width=width if math.isfinite(width) else None,
+        delta=delta,
+    )
+    plan = _plan(needed, noise)
+    error = "" if isinstance(plan, Refusal) else _digits(needed, plan, noise.standard_error / 2)
     selected = assessment.selected
     assumed: tuple[Assumed, ...] = ()
     if comparison is not None and comparison.instances and comparison.grade == "open":
@@ -122,9 +129,7 @@ def _seed(assessment: "Assessment") -> int:
     return int(assessment.question.rng(Stream.FORECASTS).integers(2**62))
 
 
-def _plan(
-    components: VarianceComponents, noise: Noise, delta: float, width: float
-) -> Recommendation | Refusal:
+def _plan(needed: Callable[..., Recommendation], noise: Noise) -> Recommendation | Refusal:
     if math.isnan(noise.standard_error):
         return Refusal("the incumbent has runs on one instance, from which no error is seen")
     if noise.constant:
@@ -134,37 +139,23 @@ def _plan(
     if math.isnan(noise.within + noise.across):
         return Refusal("how much of the error comes from seeds is not known without second runs")
     try:
-        return _needed(noise.standard_error / 2, components, delta, width)
+        return needed(error=noise.standard_error / 2)
     except InputError as error:
         return Refusal(str(error))
 
 
-def _needed(
-    error: float, components: VarianceComponents, delta: float, width: float
-) -> Recommendation:
-    return runs_needed(
-        error=error,
-        components=components,
-        width=width if math.isfinite(width) else None,
-        delta=delta,
-    )
-
-
-def _digits(
-    plan: Recommendation, components: VarianceComponents, noise: Noise, delta: float, width: float
-) -> str:
+def _digits(needed: Callable[..., Recommendation], plan: Recommendation, error: float) -> str:
     """Half of the standard error, rounded up to the fewest digits that give the same plan.
 
     Half of the error often takes exactly four times the instances, and with an error only a little
     smaller it is one more.
     """
-    exact = Decimal(noise.standard_error / 2)
     for digits in range(3, 18):
-        rounded = Context(prec=digits, rounding=ROUND_CEILING).plus(exact)
-        again = _needed(float(rounded), components, delta, width)
+        rounded = Context(prec=digits, rounding=ROUND_CEILING).plus(Decimal(error))
+        again = needed(error=float(rounded))
         if (again.instances, again.runs) == (plan.instances, plan.runs):
             return format(rounded, "f")
-    return repr(noise.standard_error / 2)
+    return repr(error)
 
 
 def reach_of(assessment: "Assessment", what: str, *, power: float = 0.8) -> Reach:
@@ -233,13 +224,10 @@ def _held_out(
         choosing, judging = half[: instances // 2], half[instances // 2 :]
         place = int(means[:, choosing].mean(axis=1).argmin())
         if place not in numbers:
-            same = runs.configurations[place] == default
+            name = runs.configurations[place]
             # The default is neither better nor worse than itself.
-            numbers[place] = (
-                np.full(instances, goal.above)
-                if same
-                else goal_of(runs.configurations[place]).values
-            )
+            same = np.full(instances, goal.above)
+            numbers[place] = same if name == default else goal_of(name).values
         pooled.append(numbers[place][judging])
     return replace(goal, values=np.concatenate(pooled))
 

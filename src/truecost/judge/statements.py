@@ -206,6 +206,8 @@ class Comparison:
         The two.
     on
         `"test"` or `"training"`: whose instances.
+    runs
+        Those that are compared, and perhaps others.
     pairs
         The differences on the instances a statement may use, else on all common ones.
     """
@@ -215,6 +217,7 @@ class Comparison:
     configuration: str
     default: str
     on: Literal["test", "training"]
+    runs: CostMatrix
     pairs: Pairs
 
     @property
