@@ -84,12 +84,13 @@ class AdaptiveIntensifier(Intensifier):
     ) -> None:
         if scenario.count_objectives() != 1:
             raise InputError(
-                f"Expected one objective, got {scenario.count_objectives()}: several have no single cost to estimate; "
-                "use SMAC's own intensifier."
+                f"Expected one objective, got {scenario.count_objectives()}: several have no "
+                "single cost to estimate; use SMAC's own intensifier."
             )
         if scenario.min_budget is not None or scenario.max_budget is not None:
             raise InputError(
-                "Expected a scenario without budgets, got min_budget or max_budget; use SMAC's Hyperband for those."
+                "Expected a scenario without budgets, got min_budget or max_budget; use SMAC's "
+                "Hyperband for those."
             )
         self._instances: list[str | None] = (
             list(dict.fromkeys(scenario.instances)) if scenario.instances else [None]
@@ -97,7 +98,8 @@ class AdaptiveIntensifier(Intensifier):
         number = len(self._instances)
         if most is not None and most < number:
             raise InputError(
-                f"Expected most of at least the {number} instances, got {most}: the others would never be run."
+                f"Expected most of at least the {number} instances, got {most}: the others would "
+                "never be run."
             )
         if start < 1:
             raise InputError(f"Expected a start of at least 1 run, got {start}.")

@@ -152,15 +152,13 @@ def _run() -> int:
         return _refuse(f"{path}{error.strerror or error}")
     except KeyboardInterrupt:
         return INTERRUPTED
-    except (
-        Exception
-    ):  # the last door: whatever comes here is a fault of ours, and its traceback the report of it
+    except Exception:
+        # The last door: whatever comes here is a fault of ours, and its traceback the report of it.
         import traceback
 
         traceback.print_exc()
-        sys.stderr.write(
-            "truecost: this is a fault in truecost, not in your input; please report the lines above\n"
-        )
+        fault = "this is a fault in truecost, not in your input; please report the lines above"
+        sys.stderr.write(f"truecost: {fault}\n")
         return 3
 
 

@@ -105,8 +105,8 @@ def campaign(
 ) -> "Iterator[Execution]":
     """What to run with and report to, as gather, configure and validate take it.
 
-    After Ctrl-C, SIGTERM or SIGHUP, or when the cluster is lost, the line that goes on is printed: the same one, with
-    everything that was given. `note` describes a report beyond its counts.
+    After Ctrl-C, SIGTERM or SIGHUP, or when the cluster is lost, the line that goes on is printed:
+    the same one, with everything that was given. `note` describes a report beyond its counts.
     """
     line = shlex.join(["truecost", *sys.argv[1:]])
     try:

@@ -34,8 +34,8 @@ def compare(
     new: Annotated[
         str,
         typer.Argument(
-            help="Runs of the new version, in the same forms; FILE:NAME takes one configuration, or "
-            "column of a wide table, out of several."
+            help="Runs of the new version, in the same forms; FILE:NAME takes one configuration, "
+            "or column of a wide table, out of several."
         ),
     ],
     require: Require | None = asked(

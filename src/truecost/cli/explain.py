@@ -73,7 +73,7 @@ def explain(
         check_out(figure, source.runs)
     read = read_scenario(scenario, quiet)
     log = _values(source.runs, read) or source.read()
-    names = {"configuration": configuration, "default": source.default}
+    names: dict[str, Any] = {"configuration": configuration, "default": source.default}
     if guess:
         rows = _guessed(log, read, names)
         answer(

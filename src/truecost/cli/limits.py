@@ -1,4 +1,4 @@
-"""Limits on reading: no input, however it was made, takes up the time or the memory of a machine."""
+"""Limits on reading: no input, however it was made, takes up the time or memory of a machine."""
 
 import os
 import signal
@@ -38,9 +38,9 @@ def limited(
     per_byte: int = BYTES_PER_BYTE,
     grace: float = GRACE,
 ) -> Iterator[None]:
-    """Stop what is inside with a `ReadingLimitError`, or the process with exit code 2, if it takes longer
-    than `seconds` (60), or more memory than `memory` bytes (2 GB) or `per_byte` times the size of
-    what is read.
+    """Stop what is inside with a `ReadingLimitError`, or the process with exit code 2, if it takes
+    longer than `seconds` (60), or more memory than `memory` bytes (2 GB) or `per_byte` times the
+    size of what is read.
 
     A thread looks on, since limits of the kernel (RLIMIT_AS) break what maps more than it uses. It
     asks the main thread first, by a signal, and ends the process where that is not heard, as in a

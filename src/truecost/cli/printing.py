@@ -14,7 +14,7 @@ from truecost.show.text import visible as visible
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Of what --json prints: counts the changes that break programs. docs/reference/json.md lists the keys.
+# Of what --json prints: counts the changes that break programs. docs/reference/json.md lists keys.
 SCHEMA = 1
 
 

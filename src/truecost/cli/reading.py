@@ -143,9 +143,8 @@ def check_out(out: Path | None, *sources: Path | None, endings: Sequence[str] = 
         return
     if endings and out.suffix not in endings:
         *others, last = endings
-        raise InputError(
-            f"{out}: expected a name that ends in {', '.join(others)}{' or ' if others else ''}{last}."
-        )
+        ends = f"{', '.join(others)} or {last}" if others else last
+        raise InputError(f"{out}: expected a name that ends in {ends}.")
     if out.is_dir():
         raise InputError(f"{out}: expected the name of a file to write, got a folder.")
     if not out.absolute().parent.is_dir():

@@ -232,8 +232,8 @@ def _from_log(source: Source, log: "Import", folder: Path, pattern: str | None) 
     made = scenario_from_log(source.place, log, folder, instances=pattern)
     if source.default is None and log.trajectory.default is None:
         raise InputError(
-            "Expected the name of the `default`, which irace's log does not say: a number of one of "
-            "its configurations; or a second `configuration` to compare with."
+            "Expected the name of the `default`, which irace's log does not say: a number of one "
+            "of its configurations; or a second `configuration` to compare with."
         )
     return made
 

@@ -24,9 +24,8 @@ def assess(
     rng: Rng = None,
     **asked: Any,
 ) -> Assessment:
-    """The assessment of these runs; `asked` are the fields of a `Question`, its seed drawn by `rng`.
-
-    `truecost.assess` has the same parameters, and says what they mean.
+    """The assessment of these runs; `asked` are the fields of a `Question`, and `rng` draws its
+    seed. `truecost.assess` has the same parameters, and says what they mean.
     """
     log = as_log(runs, trajectory)
     asked["fresh"] = None if asked.get("fresh") is None else tuple(asked["fresh"])

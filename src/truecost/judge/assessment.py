@@ -1,4 +1,4 @@
-"""Everything claimed about a set of runs, computed once: all commands take their numbers from here."""
+"""Everything claimed about a set of runs, computed once: all commands take their numbers here."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ if TYPE_CHECKING:  # a part loads what computes it when it is first asked for
 
     from truecost.judge.beside import Beside
     from truecost.judge.bounds import PaperBounds
-    from truecost.judge.outlook import Outlook, Reach, Selected
+    from truecost.judge.outlook import Outlook, Reach
     from truecost.stats.approximate import Approximate
     from truecost.stats.quantities import Quantity
 
@@ -346,7 +346,7 @@ class Assessment(Spoken):
 
     @cached_property
     def certificate(self) -> Certificate | None:
-        """What the true cost does not exceed; for on-part of the winner of the part that chooses."""
+        """What the true cost does not exceed; for on-part, that of the chosen part's winner."""
         mean = self._alone["mean"]
         if isinstance(mean, Refusal):
             return None
@@ -360,7 +360,7 @@ class Assessment(Spoken):
 
     @cached_property
     def comparison(self) -> Comparison | None:
-        """The configuration against the default; None without a default, or if it is the default."""
+        """The configuration against the default; None without a default, or if it is that."""
         if self.default is None or self.incumbent == self.default:
             return None
         evidence = self.pair_evidence
@@ -411,18 +411,6 @@ class Assessment(Spoken):
         from truecost.judge.outlook import reach_of
 
         return reach_of(self, what, power=power)
-
-    @property
-    def selected(self) -> "Selected":
-        """Whether the runs behind the comparison selected the configuration."""
-        comparison = self.comparison
-        evidence = self.own_evidence if comparison is None else comparison.evidence
-        if comparison is not None and comparison.on == "test":
-            return "no"
-        if not isinstance(evidence, Evidence):
-            return "tuned"
-        listed = evidence.chosen in ("from-list", "weighted-list")
-        return "from a list" if listed else "no"
 
     @property
     def wins(self) -> Statement | None:

@@ -117,7 +117,7 @@ def assumed_subject(
     low: float = 0.0,
     high: float,
 ) -> Subject:
-    """A configuration that nobody has run: N runs, K if not given, spread evenly over K instances."""
+    """A configuration that nobody has run: N runs, K if not given, evenly over K instances."""
     return Subject(
         components=VarianceComponents.known(within=within, across=across),
         sizes=even_sizes([runs or instances], instances),

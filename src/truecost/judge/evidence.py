@@ -62,18 +62,8 @@ from truecost.judge.scope import (
 )
 from truecost.matrix import CostMatrix
 from truecost.runs import NO_INSTANCE, RunPlan, Trajectory
-from truecost.stats.assumptions import (
-    CAPPED,
-    COUNTS,
-    IN_ORDER,
-    IN_PLAN,
-    NOT_TUNED,
-    ONE_LOOK,
-    PICKED_SEED,
-    RANGE,
-    SEEDS,
-    WATCHED,
-)
+from truecost.stats import assumptions as assumed
+from truecost.stats.assumptions import RANGE, SEEDS
 from truecost.stats.assumptions import UNSORTED as UNSORTED
 
 FloatArray = NDArray[np.float64]
@@ -206,7 +196,7 @@ def _in_training(
         # judge.
         listed = proposed == "beforehand" or scope.about == "these"
         chosen = "from-list" if listed else "on-part"
-        condition = None if proposed == "beforehand" else NOT_TUNED
+        condition = None if proposed == "beforehand" else assumed.NOT_TUNED
     stopped = _at_all_times(matrix, question, trajectory)
     # Where nothing but uneven runs speaks for a race: files that are sorted by size come in no
     # order of time.
@@ -253,19 +243,8 @@ def _in_training(
             f"no cost on these instances had been seen when {name}, number {question.proposal:,} "
             "of its search, was proposed, and every number is certified once at most"
         )
-    return _evidence(
-        runs,
-        name,
-        chosen,
-        claim,
-        scope,
-        plans,
-        stopped,
-        configurations=m,
-        share=share,
-        condition=condition,
-        extension=extension,
-    )
+    more: dict[str, Any] = {"configurations": m, "share": share, "extension": extension}
+    return _evidence(runs, name, chosen, claim, scope, plans, stopped, condition=condition, **more)
 
 
 def _evidence(
@@ -279,10 +258,10 @@ def _evidence(
     **more: Any,
 ) -> Evidence:
     """The evidence with what it needs to be true, the `claim` of how it was chosen included."""
-    capped = (CAPPED,) if runs.censored.any() else ()
-    looked: tuple[str, ...] = (COUNTS, claim, ONE_LOOK, PICKED_SEED)
+    capped = (assumed.CAPPED,) if runs.censored.any() else ()
+    looked: tuple[str, ...] = (assumed.COUNTS, claim, assumed.ONE_LOOK, assumed.PICKED_SEED)
     if plans or stopped:
-        looked = (IN_PLAN if plans else IN_ORDER, claim)
+        looked = (assumed.IN_PLAN if plans else assumed.IN_ORDER, claim)
     assumptions = (*sampled_assumptions(scope), SEEDS, RANGE, *capped, *looked)
     known: dict[str, Any] = {
         "at_all_times": stopped,
@@ -357,7 +336,7 @@ def _on_test(
             return Refusal(f"{ONE_LOOK_ONLY}: {due:,} of each are planned, and {made:,} are made")
         return _evidence(runs, name, "test", claim, scope)
     if watched is not None:
-        lines = (*sampled_assumptions(scope), SEEDS, RANGE, WATCHED, claim)
+        lines = (*sampled_assumptions(scope), SEEDS, RANGE, assumed.WATCHED, claim)
         fixed: dict[str, Any] = {
             "rounds": watched.rounds,
             "planned": watched.planned,

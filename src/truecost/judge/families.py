@@ -1,4 +1,4 @@
-"""What families of instances show: whether instances within one are alike, and who wins on which."""
+"""What families show: whether instances within one are alike, and who wins on which."""
 
 import re
 from dataclasses import dataclass

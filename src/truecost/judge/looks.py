@@ -15,11 +15,12 @@ rounds
     R are the most, 1/r² over the sum of 1/j² up to R.
 plans
     Runs in a recorded order, which may be looked at meanwhile and extended. More *instances*, or
-    families, cost nothing beyond what `truecost.stats.ledger` takes: one capital bets along the order. More *runs*
-    on old instances change values that were bet on, and more *configurations* make more limits:
-    each number of runs has a capital of its own, and a configuration shares δ with those that came
-    with it. `FIRST` of δ is for what the first plan announced; what is left for all others. The
-    configurations of the k-th extension have 6/(π²(k + 1)²) of that, with r runs 6/(π²r²) of it.
+    families, cost nothing beyond what `truecost.stats.ledger` takes: one capital bets along the
+    order. More *runs* on old instances change values that were bet on, and more *configurations*
+    make more limits: each number of runs has a capital of its own, and a configuration shares δ
+    with those that came with it. `FIRST` of δ is for what the first plan announced; what is left
+    for all others. The configurations of the k-th extension have 6/(π²(k + 1)²) of that, with r
+    runs 6/(π²r²) of it.
 """
 
 import math

@@ -187,9 +187,9 @@ def selection_errors(costs: Costs, splits: int, rng: np.random.Generator) -> Sel
     Configurations that have runs on less than `LEAST_SHARE` of what the most used one has on that
     half, or none on the other, are not chosen. Costs are adjusted for what instances add; with all
     runs there that changes nothing, since the two ways of a split cancel it. Else no cost of a half
-    is taken beyond the instance means there are: adjusting a few runs can go past them. Censored runs are
-    charged the most where it is chosen, and count with their caps where it is looked at: what was
-    charged must not pass for an error.
+    is taken beyond the instance means there are: adjusting a few runs can go past them. Censored
+    runs are charged the most where it is chosen, and count with their caps where it is looked at:
+    what was charged must not pass for an error.
     """
     means, there = costs.means, costs.there
     instances = means.shape[1]

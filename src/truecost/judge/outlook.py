@@ -2,7 +2,7 @@
 
 No forecast comes from the very differences that selected the winner, which are too good. Where it
 was chosen from a list, halves of the instances choose, and the other halves are the pilot. Where it
-was tuned on all of them there is no forecast, only what would be needed at several true differences.
+was tuned on all of them there is no forecast, only what several true differences would need.
 """
 
 import math
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from truecost.errors import InputError
 from truecost.judge.costs import instance_means
+from truecost.judge.evidence import Evidence
 from truecost.judge.noise import Noise
 from truecost.judge.question import Primary, Stream
 from truecost.judge.refusal import Refusal
@@ -108,7 +109,7 @@ def outlook_of(assessment: "Assessment") -> Outlook:
     )
     plan = _plan(needed, noise)
     error = "" if isinstance(plan, Refusal) else _digits(needed, plan, noise.standard_error / 2)
-    selected = assessment.selected
+    selected = selection_of(assessment)
     assumed: tuple[Assumed, ...] = ()
     if comparison is not None and comparison.instances and comparison.grade == "open":
         names = [comparison.configuration, comparison.default]
@@ -123,6 +124,17 @@ def outlook_of(assessment: "Assessment") -> Outlook:
         apart=_apart(assessment.matrix, comparison) if selected == "no" else None,
         assumed=assumed,
     )
+
+
+def selection_of(assessment: "Assessment") -> Selected:
+    """Whether the runs behind the comparison selected the configuration."""
+    comparison = assessment.comparison
+    evidence = assessment.own_evidence if comparison is None else comparison.evidence
+    if comparison is not None and comparison.on == "test":
+        return "no"
+    if not isinstance(evidence, Evidence):
+        return "tuned"
+    return "from a list" if evidence.chosen in ("from-list", "weighted-list") else "no"
 
 
 def _seed(assessment: "Assessment") -> int:
@@ -159,12 +171,12 @@ def _digits(needed: Callable[..., Recommendation], plan: Recommendation, error: 
 
 
 def reach_of(assessment: "Assessment", what: str, *, power: float = 0.8) -> Reach:
-    """How many instances would show a statement, if they are like these: "mean", "wins", "wins=0.6",
-    "speed-up=1.5" or "solved=0.95".
+    """How many instances would show a statement, if they are like these: "mean", "wins",
+    "wins=0.6", "speed-up=1.5" or "solved=0.95".
     """
     comparison, default = assessment.comparison, assessment.default
     configuration = assessment.incumbent if comparison is None else comparison.configuration
-    runs, scope, selected = assessment.compared, assessment.scope, assessment.selected
+    runs, scope, selected = assessment.compared, assessment.scope, selection_of(assessment)
     seed = _seed(assessment)
     kind, _, text = what.partition("=")
     quantity = SHOWABLE.get(kind)
@@ -263,7 +275,7 @@ def _reach(assessment: "Assessment") -> tuple[Reach, ...]:
     """For the primary criterion and then the other, where these are undecided and look good; on new
     instances, so with all of delta.
     """
-    comparison, scope, selected = assessment.comparison, assessment.scope, assessment.selected
+    comparison, scope, selected = assessment.comparison, assessment.scope, selection_of(assessment)
     if comparison is None or comparison.instances < FEWEST or selected == "tuned":
         return ()
     # New instances say nothing about these; a list of families has no halves.

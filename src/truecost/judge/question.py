@@ -105,7 +105,8 @@ class Question:
             self.list_size < 1 or self.chosen not in (None, "from-list")
         ):
             raise InputError(
-                "Expected `list_size`, the length of the list, to be 1 or more, and for from-list only."
+                "Expected `list_size`, the length of the list, to be 1 or more, and for from-list "
+                "only."
             )
         if self.chosen == "progressive":
             if self.fresh is None or self.proposal is None:

@@ -1,4 +1,4 @@
-"""Runs as they came in: the same number on each instance, in order, and the part of δ of such a look."""
+"""Runs as they came in: the same number on each instance, and the part of δ of such a look."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -43,8 +43,8 @@ def in_rounds(evidence: Evidence, names: Sequence[str]) -> Rounds | Refusal:
     for name, row in zip(names, used, strict=True):
         if not row.any() or not row[: int(row.sum())].all():
             return Refusal(
-                f"in a race the instances of {name!r} did not come in the order of the others, from "
-                "the first, and a limit that holds at all times needs that; take runs on new "
+                f"in a race the instances of {name!r} did not come in the order of the others, "
+                "from the first, and a limit that holds at all times needs that; take runs on new "
                 "instances"
             )
     length = int(used.all(axis=0).sum())

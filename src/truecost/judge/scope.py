@@ -3,10 +3,10 @@
 | sampled | about | the statement holds | method |
 | --- | --- | --- | --- |
 | instance | new | on new instances like these (default) | as in `truecost.stats.inversion` |
-| family | new | on instances from new families, each family counted equally | the same, on family means |
-| family | these | on these families in a given mix, or in every mix within ranges | STaR-Bets over label draws |
+| family | new | on new families, each counted equally | the same, on family means |
+| family | these | on these families in a given mix, or all within ranges | STaR-Bets over labels |
 | instance | these | on this benchmark of N instances, with new seeds | constant bets |
-| seed | these | on these instances, with new seeds | constant bets; on one instance as for instances |
+| seed | these | on these instances, with new seeds | constant bets; one: as for instances |
 | seed, weights | these | on these weighted instances, with new seeds | constant bets |
 | instance, weights | new | on new instances, with the given sampling weights | constant bets |
 | fold | – | nothing is guaranteed | corrected resampled t, approximate |
@@ -15,8 +15,8 @@ Anything else is refused. Weights of instances are those of a benchmark, unless 
 to be about new instances: then an instance was drawn with a probability that differs from that of
 the distribution in question, and its weight is the ratio of the two, whose mean is 1.
 
-The unit is fixed before looking, by the user or by what the log says: one instance with several runs
-has seeds for units, and instances that are called folds are folds.
+The unit is fixed before looking, by the user or by what the log says: one instance with several
+runs has seeds for units, and instances that are called folds are folds.
 """
 
 import math

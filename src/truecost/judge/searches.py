@@ -169,7 +169,8 @@ def _check_alike(logs: Sequence[Import], names: Sequence[str]) -> None:
             if mine != theirs:
                 raise InputError(
                     f"expected searches with the same metric, got {field} {mine} in {names[0]} and "
-                    f"{theirs} in {name}: give `low`, `high` or `cutoff`, or report them one by one."
+                    f"{theirs} in {name}: give `low`, `high` or `cutoff`, or report them one by "
+                    "one."
                 )
         spaces = [
             {key for values in search.parameters.values() for key in values}
