@@ -1,5 +1,6 @@
 """`truecost gather`."""
 
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,7 +29,6 @@ from truecost.show.numbers import counted
 if TYPE_CHECKING:
     from truecost.campaigns.gather import GatherForecast
     from truecost.journal.journal import Journal
-    from truecost.journal.table import RunTable
     from truecost.running.scenario import Scenario
 
 
@@ -90,14 +90,14 @@ def gather(
     if dry_run:
         with campaign(pool, quiet=quiet, what="pilot runs") as execution:
             forecast = gathering.forecast(read, path, **size, **execution)
-        answer(json, lambda: asdict(forecast), lambda: _print_forecast(forecast, path))
+        answer(json, asdict(forecast), lambda: _print_forecast(forecast, path))
         return
     if not quiet and not json:
         _announce(read, path, size)
     with campaign(pool, quiet=quiet) as execution:
         gathering.gather(read, path, **size, part=share, **execution)
     with Journal.read(path) as book:
-        data = summary(book, book.table())
+        data = summary(book)
     if out is not None:
         log = import_runs(path)
         # How configurations were chosen goes with them, wherever there is room for it.
@@ -178,20 +178,19 @@ def _print_forecast(forecast: "GatherForecast", path: Path) -> None:
     )
 
 
-def summary(journal: "Journal", table: "RunTable") -> dict[str, Any]:
+def summary(journal: "Journal") -> dict[str, Any]:
     """What a journal holds, as plain data."""
     from truecost.campaigns.doubts import doubts
     from truecost.journal.validationlog import stop_of
     from truecost.runs import status_counts
 
-    machines, planned = journal.machines(), journal.planned()
-    total = 0 if planned is None else planned[0] * planned[1] * planned[2]
+    table, machines, planned = journal.table(), journal.machines(), journal.planned()
     return {
         "journal": journal.path,
         "kind": journal.kind,
         "scenario": journal.scenario(),
         "design": planned,
-        "planned_runs": total,
+        "planned_runs": 0 if planned is None else math.prod(planned),
         "runs": len(table.status),
         "ahead": int(table.ahead.sum()),
         "statuses": status_counts(table.status),

@@ -101,5 +101,5 @@ def _journal(path: "Path | None") -> dict[str, Any] | None:
     from truecost.journal.journal import Journal
 
     with Journal.read(path) as journal:
-        data = summary(journal, journal.table())
+        data = summary(journal)
     return {**data, "counted": data["runs"] > data["ahead"]}

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from types import FrameType
 
@@ -90,14 +91,9 @@ def _size(path: Path) -> int:
     try:
         if not path.is_dir():
             return path.stat().st_size
-        sizes = 0
-        for number, file in enumerate(path.rglob("*")):
-            if number == MOST_FILES:
-                break
-            sizes += file.lstat().st_size
+        return sum(file.lstat().st_size for file in islice(path.rglob("*"), MOST_FILES))
     except OSError:
         return 0
-    return sizes
 
 
 def _resident() -> int:

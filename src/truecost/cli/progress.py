@@ -51,13 +51,8 @@ class Meter:
         """Report the share of all work that is done, how many of how many there are, and the CPU
         seconds of solvers.
         """
-        self._share, self._count, self._total, self._cpu, self._note = (
-            min(share, 1.0),
-            count,
-            total,
-            cpu,
-            note,
-        )
+        self._share, self._count, self._total = min(share, 1.0), count, total
+        self._cpu, self._note = cpu, note
         self._told = time.monotonic()
         if self._first is None:
             self._first = (self._told, self._share, count or 0, cpu or 0.0)
@@ -106,9 +101,7 @@ class Meter:
         """What there is to say, in its order; in a narrow place what counts least is left out
         first.
         """
-        ranked = [(rank, text) for rank, text in self._said() if text] + [
-            (9, note) for note in notes
-        ]
+        ranked = [pair for pair in self._said() if pair[1]] + [(9, note) for note in notes]
         while len(ranked) > 1 and len(between.join(text for _, text in ranked)) > width:
             ranked.remove(max(ranked))
         return [text for _, text in ranked]
@@ -124,24 +117,22 @@ class Meter:
         moved, took = self._share - share, self._told - since
         if moved > 0:
             # As forecast at the last report, less the time since then.
-            to_go = (
-                f"{_clock(max(0.0, took * (1 - self._share) / moved - (now - self._told)))} to go"
-            )
+            left = took * (1 - self._share) / moved - (now - self._told)
+            to_go = f"{_clock(max(0.0, left))} to go"
         if self._count is not None and self._count > count:
             rate = f"{number((self._count - count) / max(took, 1e-9), 3)}/s"
         if self._cpu is not None:
             spent = f"CPU {duration(self._cpu)}"
             if moved > 0:
-                amount, unit = duration(self._cpu).split()
+                unit = spent.rpartition(" ")[2]
                 whole = duration(self._cpu + (self._cpu - cpu) * (1 - self._share) / moved)
-                spent = (
-                    f"CPU {amount if whole.endswith(f' {unit}') else f'{amount} {unit}'}/{whole}"
-                )
+                # One unit behind the second number is enough for both.
+                short = spent.removesuffix(f" {unit}") if whole.endswith(f" {unit}") else spent
+                spent = f"{short}/{whole}"
         many = ""
         if self._count is not None:
-            many = (
-                f"{self._count:,}{'' if self._total is None else f'/{self._total:,}'} {self._what}"
-            )
+            total = "" if self._total is None else f"/{self._total:,}"
+            many = f"{self._count:,}{total} {self._what}"
         return [(0, f"{self._share:.0%}"), (1, many), (3, rate), (4, spent), (5, gone), (2, to_go)]
 
 

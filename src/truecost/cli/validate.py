@@ -129,12 +129,12 @@ def validate(
     # Each winner may be wrongly called better, so they share the error probability.
     given = asdict(decision) | {"delta": decision.delta / len(winners)}
     scope = {key: given.pop(key) for key in ("sampled", "about")}
-    asked: dict[str, Any] = {**against, **scope, "families": source.families}
+    terms: dict[str, Any] = {**against, **scope, "families": source.families}
     path = journal_path(journal, source.stem, "-validate")
     entries = _numbered(winners, path, page)
     if dry_run or not (quiet or json):
         for winner, place, _ in entries:
-            entry = entry_of(log, scenario, configuration=winner, **asked)
+            entry = entry_of(log, scenario, configuration=winner, **terms)
             _announce(scenario, entry, place, duel.budget)
     if dry_run:
         return
@@ -150,7 +150,7 @@ def validate(
                 configuration=winner,
                 budget=duel.budget,
                 runs=runs,
-                **asked,
+                **terms,
                 **given,
                 **execution,
             )
@@ -197,11 +197,11 @@ def _read(
     scenario = read_scenario(path, quiet)
     if searches is not None and scenario.target.whole:
         raise InputError("Expected one log, since its target runner is a function of R in it.")
-    listed = (
-        instance_list(duel.instances, log, (*folders, scenario.folder)) if duel.instances else None
-    )
+    instances: Any = duel.instances
+    if instances:
+        instances = instance_list(instances, log, (*folders, scenario.folder)) or instances
     winners = (winner,) if searches is None or winner is not None else searches.incumbents
-    return log, scenario, winners, {"instances": listed or duel.instances, "default": default}, runs
+    return log, scenario, winners, {"instances": instances, "default": default}, runs
 
 
 def _numbered(
@@ -211,12 +211,8 @@ def _numbered(
     if len(winners) == 1:
         return [(winners[0], journal, page)]
     return [
-        (
-            winner,
-            journal.with_stem(f"{journal.stem}-{place}"),
-            page.with_stem(f"{page.stem}-{place}"),
-        )
-        for place, winner in enumerate(winners, 1)
+        (winner, journal.with_stem(f"{journal.stem}-{k}"), page.with_stem(f"{page.stem}-{k}"))
+        for k, winner in enumerate(winners, 1)
     ]
 
 

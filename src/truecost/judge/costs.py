@@ -163,8 +163,11 @@ def instance_means(matrix: CostMatrix, *, caps: bool = False) -> tuple[FloatArra
     """Instance means (M, P), 0 where there is no run, and where there is one; censored runs as in
     `instance_summaries`.
     """
-    parts = [(block.means, block.counts > 0) for block in instance_summaries(matrix, caps=caps)]
-    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+    blocks = list(instance_summaries(matrix, caps=caps))
+    means, counts = (
+        np.concatenate([getattr(block, name) for block in blocks]) for name in ("means", "counts")
+    )
+    return means, counts > 0
 
 
 def _guessed(matrix: CostMatrix) -> BoolArray:
@@ -240,14 +243,13 @@ def first_runs(runs: CostMatrix, length: int, rounds: int) -> CostMatrix:
     """The first runs on each of the first instances."""
     first = np.argsort(np.isnan(runs.costs[:, :length]), axis=2, kind="stable")[:, :, :rounds]
 
-    def kept(values: NDArray[Any]) -> NDArray[Any]:
-        return np.take_along_axis(values[:, :length], first, axis=2)
+    def kept(values: NDArray[Any] | None) -> NDArray[Any] | None:
+        return None if values is None else np.take_along_axis(values[:, :length], first, axis=2)
 
-    statuses = None if runs.statuses is None else kept(runs.statuses)
     return runs.replace(
         costs=kept(runs.costs),
         instances=runs.instances[:length],
         families=None if runs.families is None else runs.families[:length],
-        statuses=statuses,
-        seeds=None if runs.seeds is None else kept(runs.seeds),
+        statuses=kept(runs.statuses),
+        seeds=kept(runs.seeds),
     )

@@ -150,17 +150,13 @@ def over_tuning_of(
     costs: Costs,
     configurations: Sequence[str],
     incumbent: str,
-    trajectory: Trajectory | None,
+    trajectory: Trajectory,
     tested: Mapping[str, float],
 ) -> OverTuning:
-    """Along the steps of a trajectory; without one there is nothing on the way."""
+    """Along the steps of a trajectory."""
     places = {name: place for place, name in enumerate(configurations)}
-    steps = (
-        []
-        if trajectory is None
-        else [(step.runs, step.configurations[0]) for step in trajectory.steps if step[1]]
-    )
-    steps = [(runs, name) for runs, name in steps if name in places]
+    ahead = [(step.runs, step.configurations[0]) for step in trajectory.steps if step[1]]
+    steps = [(runs, name) for runs, name in ahead if name in places]
     if not steps or steps[-1][1] != incumbent:
         steps.append((None, incumbent))
     # A configuration that stays the best is one incumbent.
