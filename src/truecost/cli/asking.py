@@ -28,6 +28,7 @@ def assessed(
         "fresh": None if question.fresh is None else names_in(question.fresh),
         "mix": None if question.mix is None else mix_of(question.mix),
     }
+    # Python takes a generator as well, and calls it so.
     asked["rng"] = asked.pop("seed")
     return assess(source.read() if log is None else log, default=source.default, **asked)
 

@@ -35,6 +35,7 @@ def audit(
         assessment = assessed(source, question)
         from truecost.judge.assessment import AUDITED
 
+        # Parts are computed when first asked for: here, where progress is shown.
         data = assessment.to_dict(*AUDITED, "outlook")
     from truecost.show.document import audited, in_short
 

@@ -74,6 +74,7 @@ def _stopped_by_signals() -> Iterator[None]:
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
+    # Only signals that would end the process; nohup has SIGHUP ignored.
     numbers = [
         number
         for number in (signal.SIGTERM, signal.SIGHUP)
@@ -108,6 +109,7 @@ def campaign(
     After Ctrl-C, SIGTERM or SIGHUP, or when the cluster is lost, the line that goes on is printed:
     the same one, with everything that was given. `note` describes a report beyond its counts.
     """
+    # As it was typed: rebuilt from options it could ask for something else.
     line = shlex.join(["truecost", *sys.argv[1:]])
     try:
         with _stopped_by_signals(), progress(what, quiet=quiet) as meter:

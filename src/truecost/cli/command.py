@@ -44,6 +44,7 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run it."""
+        # One process may run several commands, as tests do.
         _running.clear()
         _running.update({parameter.name: _flags(parameter) for parameter in self.params})
         return super().invoke(ctx)
@@ -120,6 +121,7 @@ def declared(command: Callable[..., None]) -> Callable[..., None]:
         }
         command(**values, **given)
 
+    # Typer reads signature and annotations, and calls with keywords.
     call.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
     call.__annotations__ = {name: each.annotation for name, each in parameters.items()}
     return call

@@ -63,6 +63,7 @@ def compare(
     from truecost.show import markdown
     from truecost.show.document import Context, compared
 
+    # Without a margin, no worse means not a bit worse.
     if margin is None and require is Require.NO_WORSE:
         margin = "0%"
     paths, names = zip(*(_split(str(each)) for each in (source.runs, new)), strict=True)

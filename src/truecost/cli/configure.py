@@ -111,6 +111,7 @@ def _starting(path: Path, scenario: "Scenario") -> "list[Configuration]":
     from truecost.space.listed import read_configurations
 
     listed: InputError | None = None
+    # What is no file of configurations may be a log.
     if path.is_file():
         try:
             return read_configurations(path, scenario.space)

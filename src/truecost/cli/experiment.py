@@ -186,6 +186,7 @@ def _sweep(kind: "Kind", source: Source, sweeping: Sweeping, **more: bool) -> No
         )
     bounds = bounds_observed.bounds_against_reality(matrix, sweep, delta=delta)
     fits: dict[str, Fit] = {}
+    # A curve with two parameters goes through three points almost whatever they are.
     if sweep.values.size >= 4:
         fits = {
             name: fit.curve(sweep.values, getattr(sweep, name), kind=kind)

@@ -107,6 +107,7 @@ def _values(path: Path, scenario: "Scenario") -> "Mapping[str, Any] | None":
         values = jsonlib.loads(path.read_text())
     except (ValueError, OSError):
         return None
+    # Else it is a log in JSON, which an importer reads.
     known = isinstance(values, dict) and set(values) <= set(scenario.space.parameters)
     return values if known else None
 

@@ -77,6 +77,7 @@ def gather(
     from truecost.importers.detect import import_runs
     from truecost.journal.journal import Journal
 
+    # Before hours of runs, not after them.
     check_out(out, endings=MATRICES)
     read = read_scenario(scenario, quiet)
     share = None if part is None else _part(part)

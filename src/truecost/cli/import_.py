@@ -28,6 +28,7 @@ def import_(
     """Read runs recorded by SMAC3, irace, ASlib, AClib wrappers or in a table; without -o, show
     what was found.
     """
+    # Before a long log is read, not after it.
     for place in (out, test_out):
         check_out(place, source.runs, endings=MATRICES)
     with progress(f"reading {visible(source.runs.name)}", quiet=quiet):

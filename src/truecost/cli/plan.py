@@ -174,6 +174,7 @@ def _planned(
             raise InputError(
                 "Expected names of instances to export: runs, or --names FILE with one per line."
             )
+        # A schedule needs a name for every instance it plans with.
         paid["instances"] = min(len(names), prices.instances or len(names))
     budget = goal.budget
     planned = planned_for(

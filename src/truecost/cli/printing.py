@@ -80,6 +80,7 @@ def print_line(text: str = "", tone: Tone = "", *, wrap: bool = True) -> None:
     """
     from truecost.show import terminal
 
+    # A command that was wrapped cannot be pasted.
     line = terminal.line if wrap else terminal.unwrapped
     terminal.console().print(line(flagged(text), tone), crop=False)
 

@@ -124,6 +124,7 @@ def _nearest(path: Path) -> str:
     """The example, or the file of the same folder, that may have been meant."""
     from truecost import examples
 
+    # Names of files are compared with their folder, as they were typed.
     beside = list(path.absolute().parent.glob("*")) if path.absolute().parent.is_dir() else []
     others = [each.name for each in beside if each.name != path.name]
     names = [*(str(path.with_name(name)) for name in others), *examples.names()]

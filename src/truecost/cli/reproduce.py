@@ -72,6 +72,7 @@ def reproduce(
                 threads=threads,
                 progress=tell,
             )
+        # One by one, since each matrix takes minutes.
         if not json:
             print_claims(results[name], name)
     data = {name: _data(result, splits, seed) for name, result in results.items()}

@@ -53,6 +53,7 @@ def _inside(folder: Path) -> list[Path]:
     """The logs in a folder of searches; none where it is itself a log, or holds one."""
     if (folder / "runhistory.json").is_file():
         return []
+    # The first kind of log that there are several of; kinds are not mixed.
     for pattern in LOGS:
         files = sorted(folder.glob(pattern))
         if len(files) > 1:

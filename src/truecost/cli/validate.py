@@ -124,6 +124,7 @@ def validate(
 
     name = f"{source.stem}-validate" if journal is None else str(journal.with_suffix(""))
     page = Path(f"{name}.html") if out is None else out
+    # Before the runs, not after them.
     check_out(page, source.runs)
     log, scenario, winners, against, runs = _read(source, others, duel, Path(name), quiet)
     # Each winner may be wrongly called better, so they share the error probability.
@@ -138,6 +139,7 @@ def validate(
             _announce(scenario, entry, place, duel.budget)
     if dry_run:
         return
+    # A scenario that the user wrote names a program they know.
     if duel.scenario is None:
         _confirm(scenario, yes)
     results = []

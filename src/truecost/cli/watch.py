@@ -76,6 +76,7 @@ class States:
         from truecost.campaigns.watching import as_json, state_of
         from truecost.journal.journal import Journal
 
+        # Several tabs may ask at once, and one reading serves them all.
         with self._lock:
             start = time.monotonic()
             if start >= self._until:

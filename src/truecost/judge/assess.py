@@ -48,6 +48,7 @@ def assess(
             f"Expected no `chosen` with test runs, which speak for themselves, got "
             f"{question.chosen}."
         )
+    # How test runs came about is known only where they have a log of their own.
     tested = test.trajectory if isinstance(test, Import) else None
     assessment = Assessment(log=log, question=question, test=used, tested_by=tested)
     if given is not None:

@@ -145,6 +145,7 @@ class Assessment(Spoken):
     @cached_property
     def default(self) -> str | None:
         """What it should be better than, if known."""
+        # A log may name a default that it has no runs of.
         logged = self.trajectory.default
         known = logged if logged in self.matrix.configurations else None
         return self.question.default or known
@@ -267,6 +268,7 @@ class Assessment(Spoken):
     def _gathered(self, *names: str) -> Evidence | Refusal:
         """Evidence on the first of these; from test runs only if all have some."""
         test = self._test_rows if self.question.chosen in (None, "test") else None
+        # A comparison on test runs needs both of them there; else training runs are asked.
         missing = [] if test is None else [n for n in names if n not in test.configurations]
         # Without a name on-part certifies the winner of the part that chooses, under its own name.
         evidence = gather_evidence(

@@ -68,6 +68,7 @@ class Beside:
         Descriptive: the results of these seeds, not what to expect of others.
         """
         evidence, scope = self.assessment.pair_evidence, self.assessment.scope
+        # Only of a benchmark can all results be in: it has a last instance.
         if (scope.sampled, scope.about) != ("instance", "these") or isinstance(evidence, Refusal):
             return ()
         if scope.population == len(self.assessment.log.matrix.instances):

@@ -51,6 +51,7 @@ def sweeps(
         (resample.sweep_k, half),
     ):
         values = np.unique(np.rint(np.geomspace(1, last, POINTS)).astype(np.int64))
+        # The same splits for both curves: they differ only in what is swept.
         done = sweep(matrix, splits=splits, rng=rng(), values=values, levels=(1 - delta,))
         tables.append(sweep_table(done, bounds_against_reality(matrix, done, delta=delta)))
     return tuple(tables), tuple(fit.to_table(table, "selection") for table in tables)

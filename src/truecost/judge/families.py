@@ -72,6 +72,7 @@ def family_results(
     both = known.all(axis=0)
     labels = np.array(runs.families or (), dtype=object)
     names = list(dict.fromkeys(labels[both].tolist()))
+    # Both sides of every family are read at once (Bonferroni).
     part = delta / (2 * max(len(names), 1))
     results = []
     for name in names:

@@ -129,6 +129,7 @@ def _bottleneck(
     row = matrix.select(configurations=[matrix.configurations[place]])
     parts = resampled_components(row, rng=rng, resamples=RESAMPLES)
     withins, acrosses = (np.maximum(part[:, 0], 0) for part in parts)
+    # A resample may have no two runs on an instance, or no spread: it tells nothing.
     known = withins + acrosses > 0
     withins, acrosses = withins[known], acrosses[known]
     if known.sum() < AGREEING * RESAMPLES:

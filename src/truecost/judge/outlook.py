@@ -209,6 +209,7 @@ def reach_of(assessment: "Assessment", what: str, *, power: float = 0.8) -> Reac
             raise InputError(f"Expected runs that can show {kind}: {reason}.{remedy}")
         return forecast.of(quantity, sample, value)
 
+    # Where the pilot chose from a list, halves of it choose and the others forecast.
     goal, pilot = goal_of(configuration), None
     if selected == "from a list" and goal.values.size == len(runs.instances):
         goal, pilot = _held_out(runs, default, goal, goal_of, seed), goal.values.size

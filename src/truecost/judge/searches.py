@@ -120,6 +120,7 @@ def side_by_side(logs: Sequence[Import], names: Sequence[str]) -> Searches:
     """
     if len(logs) < 2 or len(set(names)) != len(logs):
         raise InputError("expected two searches or more, each with a name of its own.")
+    # Before anything is pooled: costs of two metrics have no common mean.
     _check_alike(logs, names)
     known: dict[str, str] = {}
     renamed = [_names(log, name, known) for log, name in zip(logs, names, strict=True)]

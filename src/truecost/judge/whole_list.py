@@ -83,6 +83,7 @@ def whole_list(
         return Refusal("some configurations have no run on some instances")
     if units.censored.any():
         return Refusal("some runs were stopped at a cap, and what they cost is not known")
+    # Bets are on numbers from 0 to 1; rounding must not leave that range.
     scaled = np.clip((means - units.low) / units.width, 0, 1)
     scaled = np.ascontiguousarray(scaled[:, rng.permutation(scaled.shape[1])])
     names = np.array(units.configurations, dtype=object)
