@@ -41,7 +41,7 @@ COMMANDS = {
     "report": "One page about recorded runs, the verdict first.",
     "reproduce": "The paper's whole experimental section on a matrix.",
     "experiment": "The paper's experiments, one by one.",
-    "scenario": "Solvers that are built in, with instances from a seed.",
+    "scenario": "Built-in scenarios, and scenarios written from a log.",
 }
 # Where a command is in a file of another name.
 HOMES = {"import": "import_"}
