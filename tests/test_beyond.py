@@ -16,7 +16,7 @@ from truecost.judge.sampling import times_of
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
 from truecost.runs import Status, Trajectory
-from truecost.show.document import Context, audited
+from truecost.show.document import Case, Context, audited
 from truecost.show.document.verdict import judged
 from truecost.verbs import assess
 
@@ -153,7 +153,7 @@ def test_real_winners_win_where_means_show_nothing() -> None:
             matrix, default=matrix.configurations[0], chosen="from-list", primary="wins"
         ).better
         assert "Secondary: it wins at least" in str(found)
-        assert judged(found) == ("open", "Not shown to be better on average")
+        assert judged(Case(found, Context())) == ("open", "Not shown to be better on average")
 
 
 def test_no_range_is_needed() -> None:

@@ -21,7 +21,7 @@ from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
 from truecost.plan.power import paired_differences
 from truecost.runs import Status, Trajectory
-from truecost.show.document import Context, audited, what_was_run
+from truecost.show.document import Case, Context, audited, what_was_run
 from truecost.show.document.verdict import beside
 from truecost.stats import confidence, quantiles, rates
 from truecost.stats.sample import Ends
@@ -260,7 +260,7 @@ def test_it_is_told(stopped: CostMatrix) -> None:
     assert told["runs"]["statuses"]["censored"] == told["incumbent"]["censored"] == 2
     assert told["incumbent"]["training_cost_at_least"] == 2
     json.dumps(told)
-    section = what_was_run(found, Context())
+    section = what_was_run(Case(found, Context()))
     assert any(
         "2 runs were stopped at a cap before they finished" in str(block)
         for block in section.blocks
@@ -274,7 +274,7 @@ def test_it_is_told(stopped: CostMatrix) -> None:
     )
     assert any(
         "the largest observed cost, 3.00" in str(block)
-        for block in what_was_run(assess(unknown), Context()).blocks
+        for block in what_was_run(Case(assess(unknown), Context())).blocks
     )
 
 
@@ -446,5 +446,5 @@ def test_searches_with_known_truth() -> None:
             assert not found.statements
             assert (found.optimism.source, math.isnan(found.optimism.gap)) == ("unknown", True)
             assert math.isnan(found.over_tuning.lost)
-            assert "Expect a higher cost" in beside(found, Context())
+            assert "Expect a higher cost" in beside(Case(found, Context()))
     assert not any(too_often(count, number // 2) for count in wrong.values())

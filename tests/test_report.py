@@ -31,7 +31,7 @@ from truecost.runs import Status, Step, Trajectory
 from truecost.show import saving
 from truecost.show.blocks import Document, Facts
 from truecost.show.glossary import TERMS
-from truecost.show.html import COLOURS, chart_spec
+from truecost.show.html import COLOURS, in_page
 from truecost.show.html import page as html_page
 from truecost.stats import bounds
 from truecost.stats.allocation import even
@@ -39,6 +39,11 @@ from truecost.stats.variance import variance_components
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 SPLITS = 40
+
+
+def page_spec(chart: Any) -> dict[str, Any]:
+    """The specification of a chart as the page draws it."""
+    return in_page(saving.specification(chart, validate=False))
 
 
 def rng(seed: int = 1) -> np.random.Generator:
@@ -232,7 +237,7 @@ def test_charts_show_the_numbers_of_their_figures() -> None:
     assert_frame_equal(found.figures["variance-shares"].data, shares_data(matrix))
     values = [
         value
-        for block in chart_spec(found.figures["certificate-width"].chart)["datasets"].values()
+        for block in page_spec(found.figures["certificate-width"].chart)["datasets"].values()
         for value in block
     ]
     upper = {(value["instances"], value["method"]): value["upper"] for value in values}
@@ -375,7 +380,7 @@ def test_the_shaded_interval_is_the_valid_one() -> None:
     refused = made(matrix, trajectory=adaptive)
     drawn_data = refused.figures["paired"].data
     assert drawn_data["lower"].null_count() == drawn_data.height
-    spec = json.dumps(chart_spec(refused.figures["paired"].chart))
+    spec = json.dumps(page_spec(refused.figures["paired"].chart))
     assert "confidence" not in spec
     assert "No guaranteed limits" in " ".join(refused.figures["paired"].notes)
 
@@ -393,7 +398,7 @@ def test_specifications_validate_in_the_colours_of_the_page() -> None:
         "selection-error", "scatter", "ecdf", "cactus", "performance-profile", "boxes", "ranking",
     }  # fmt: skip
     for figure in found.figures.values():
-        spec = chart_spec(figure.chart)
+        spec = page_spec(figure.chart)
         # The data are no part of the grammar, and take the longest.
         alt.Root.validate({key: part for key, part in spec.items() if key != "datasets"})
         assert "title" not in spec
@@ -424,7 +429,7 @@ def test_tooltips_show_neither_nothing_nor_rounding() -> None:
     found = made(matrix, default=matrix.configurations[0], chosen="from-list")
     layers = [
         layer
-        for layers in parts(chart_spec(found.figures["selection-error"].chart), "layer")
+        for layers in parts(page_spec(found.figures["selection-error"].chart), "layer")
         for layer in layers
     ]
     shown = [
@@ -439,7 +444,7 @@ def test_tooltips_show_neither_nothing_nor_rounding() -> None:
     same = tuple(Point(None, name, 2.0, 2.0 * (1 + 2e-16)) for name in "ab")
     along = figures.overtuning_along_data(OverTuning(along=same, lost=2e-16, relative=math.nan))
     assert set(along["gap"]) == set(along["over_tuning"]) == {0.0}
-    spec = chart_spec(figures.overtuning_along_chart(along))
+    spec = page_spec(figures.overtuning_along_chart(along))
     assert "runs" not in {
         channel["field"] for tooltip in parts(spec, "tooltip") for channel in tooltip
     }
@@ -459,18 +464,18 @@ def test_ticks_are_whole_and_axes_without_a_unit_say_cost_once() -> None:
     found = made(paired(0.5, 1, 30), default="default", chosen="from-list")
     points = tuple(Point(None, name, cost, cost + 1) for name, cost in (("a", 3.0), ("b", 2.0)))
     along = figures.overtuning_along_data(OverTuning(along=points, lost=0.0, relative=0.0))
-    spec = chart_spec(figures.overtuning_along_chart(along))
+    spec = page_spec(figures.overtuning_along_chart(along))
     assert {tuple(axis["values"]) for axis in parts(parts(spec, "x"), "axis")} == {(1, 2)}
-    thirty = parts(parts(chart_spec(found.figures["paired"].chart), "x"), "axis")
+    thirty = parts(parts(page_spec(found.figures["paired"].chart), "x"), "axis")
     assert [axis["values"] for axis in thirty] == [[5, 10, 15, 20, 25, 30]]
     titles = [
         title
         for figure in found.figures.values()
-        for title in parts(chart_spec(figure.chart), "title")
+        for title in parts(page_spec(figure.chart), "title")
     ]
     assert "cost" in parts(spec, "title")
     assert not [title for title in titles if "(cost" in str(title)]
-    assert "cost (s)" in parts(chart_spec(figures.overtuning_along_chart(along, unit="s")), "title")
+    assert "cost (s)" in parts(page_spec(figures.overtuning_along_chart(along, unit="s")), "title")
 
 
 def test_names_of_colours_stay_names() -> None:
@@ -482,7 +487,7 @@ def test_names_of_colours_stay_names() -> None:
         0,
         10,
     )
-    spec = chart_spec(made(matrix).figures["variance-shares"].chart)
+    spec = page_spec(made(matrix).figures["variance-shares"].chart)
     named = {
         row["configuration"]
         for rows in spec["datasets"].values()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from truecost import CostMatrix, Status, assess
-from truecost.show.document import Context, audited
+from truecost.show.document import Case, Context, audited
 from truecost.show.document.verdict import verdict_of
 
 
@@ -27,7 +27,7 @@ def test_a_verdict_is_rounded_to_the_safe_side(seed: int, gain: float) -> None:
     assert comparison.upper is not None
     assert comparison.lower is not None
     shown = -comparison.upper if gain > 0 else comparison.lower
-    sentence = verdict_of(assessment, Context())
+    sentence = verdict_of(Case(assessment, Context()))
     assert ("better" if gain > 0 else "worse") in sentence
     claimed = re.search(r"at least ([\d.]+)", sentence)
     assert claimed is not None, sentence

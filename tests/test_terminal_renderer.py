@@ -149,19 +149,17 @@ def documents(draw: st.DrawFn) -> Document:
         unit=st.just("s"),
         note=words,
     )
-    where: Any = st.sampled_from(["both", "page", "terminal"])
+    where = st.booleans()
     block: st.SearchStrategy[Block] = st.one_of(
-        st.builds(Text, text=words, aside=st.booleans(), where=where),
-        st.builds(Facts, facts=st.lists(fact, max_size=3).map(tuple), where=where),
-        st.builds(Points, title=words, points=st.lists(words, max_size=3).map(tuple), where=where),
+        st.builds(Text, text=words, aside=st.booleans(), page_only=where),
+        st.builds(Facts, facts=st.lists(fact, max_size=3).map(tuple), page_only=where),
+        st.builds(Points, title=words, points=st.lists(words, max_size=3).map(tuple)),
         st.builds(
             lambda names, most: table([[name, "1.5"] for name in names], {0}, most=most),
             st.lists(NAMES, min_size=1, max_size=4),
             st.sampled_from([None, 2]),
         ),
-        st.builds(
-            lambda note: Figure(name="f", title="t", notes=(note,), draw=undrawn, said=True), words
-        ),
+        st.builds(lambda note: Figure(name="f", title="t", notes=(note,), draw=undrawn), words),
     )
     blocks = st.lists(block, max_size=3).map(tuple)
     fold = st.builds(Fold, title=words, blocks=blocks)
@@ -213,39 +211,29 @@ def test_what_is_folded_is_shown_on_demand() -> None:
         lead="Quite.",
         blocks=(
             Text(text="for both"),
-            Text(text="for the page", where="page"),
-            Text(text="for the terminal", where="terminal"),
+            Text(text="for the page", page_only=True),
             Fold(title="What does it rest on?", blocks=(Points(title="", points=("a point",)),)),
-            Figure(
-                name="f",
-                title="a figure",
-                notes=("seen in it", "and more"),
-                draw=undrawn,
-                said=True,
-            ),
-            Figure(name="g", title="another", notes=("unsaid",), draw=undrawn),
+            Figure(name="g", title="a figure", notes=("unsaid",), draw=undrawn),
+            Text(text="and more"),
         ),
     )
     folded = Section(
         name="f", title="How was it made?", lead="", blocks=(Text(text="by hand"),), folded=True
     )
-    assert printed(section, folded) == "How sure?\nQuite.\nfor both\nfor the terminal\nseen in it\n"
+    assert printed(section, folded) == "How sure?\nQuite.\nfor both\nand more\n"
     whole = printed(section, folded, details=True)
-    assert "\n\nWhat does it rest on?\n • a point\n\nseen in it\n" in whole
+    assert "\n\nWhat does it rest on?\n • a point\n\nand more\n" in whole
     assert whole.endswith("\n\nHow was it made?\nby hand\n")
 
 
 def test_tables_say_what_they_leave_out() -> None:
-    """A terminal would show all of a thousand rows, or a few of them as if they were all; or a
-    column of the page alone.
-    """
-    many = table([[f"name-{row}", str(row), "9.99"] for row in range(50)], {0}, most=10)
-    columns = (*many.columns[:2], Column("for the page", "", where="page"))
+    """A terminal would show all of a thousand rows, or a few of them as if they were all."""
+    many = table([[f"name-{row}", str(row)] for row in range(50)], {0}, most=10)
+    columns = many.columns
     text = printed(Table(name="t", title="T", columns=columns, rows=many.rows, most=10))
     assert "name-9" in text
     assert "name-10" not in text
     assert "10 of 50 are shown." in text
-    assert "9.99" not in text
     tagged = Table(name="t", title="", columns=columns[:1], rows=((Cell("a", "a", ("default",)),),))
     assert "a (default)" in printed(tagged)
 

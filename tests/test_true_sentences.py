@@ -17,6 +17,7 @@ from truecost.judge.refusal import Refusal
 from truecost.judge.statements import Statement
 from truecost.runs import Status, Trajectory
 from truecost.show.document import (
+    Case,
     Context,
     audited,
     certificate_section,
@@ -589,7 +590,7 @@ def test_capped_runs_are_the_reason_not_a_race() -> None:
 
 def test_what_the_range_would_certify_is_not_asked_of_new_instances() -> None:
     """Runs that only lack the metric's range would be called useless for a certificate."""
-    steps = steps_of(assess(matrix_of(lognormal(3, 20, 1)), **LIST))
+    steps = steps_of(Case(assess(matrix_of(lognormal(3, 20, 1)), **LIST), Context()))
     assert steps[0].startswith("Give the metric's possible range")
 
 
@@ -648,7 +649,7 @@ def test_a_recommendation_says_how_sure_it_is(gain: float) -> None:
     trained = matrix_of(rng.uniform(1, 9, (2, 10, 1)), 0, 10)
     assessment = assess(trained, test=fresh, trajectory=log)
     context = Context(writer=lambda name, options: f"{name} {dict(options)}")
-    section = recommendation(assessment, context, "c1", 0.5, scenario="s.toml")
+    section = recommendation(Case(assessment, context), "c1", 0.5, scenario="s.toml")
     assert assessment.better == (gain > 1)
     assert ("not shown to be better than the default (c0)" in section.lead) == (gain < 1)
     assert bool(section.blocks) == (gain < 1)
@@ -809,7 +810,7 @@ def test_a_lower_limit_of_a_score_is_rounded_down(tmp_path: Path) -> None:
     """A guaranteed score would be rounded up, beyond what is guaranteed."""
     assessment = assess(scored(tmp_path / "runs.csv", low=0, high=1), chosen="from-list")
     assert assessment.certificate is not None
-    lead = certificate_section(assessment, Context()).lead
+    lead = certificate_section(Case(assessment, Context())).lead
     shown = float(lead.rstrip(".").rpartition(" ")[2])
     assert shown <= -assessment.certificate.upper < shown + 0.001
 
@@ -885,8 +886,8 @@ def test_observed_values_of_a_part_say_so() -> None:
     costs = np.random.default_rng(5).uniform(size=(4, 40, 1))
     costs[0] *= 0.2
     matrix = CostMatrix(costs, list("abcd"), [f"i{j}" for j in range(40)], 0, 1)
-    part = what_is_shown(assess(matrix, chosen="on-part"))
-    whole = what_is_shown(assess(matrix, chosen="from-list"))
+    part = what_is_shown(Case(assess(matrix, chosen="on-part"), Context()))
+    whole = what_is_shown(Case(assess(matrix, chosen="from-list"), Context()))
     assert part is not None
     assert whole is not None
     assert "Observed on the 32 instances that were not used to choose." in part.lead

@@ -26,12 +26,13 @@ def certify(source: Source, question: Question, json: Json = False) -> None:
     Exit code 0: certified. 1: not, or only under an unconfirmed condition.
     """
     assessment = assessed(source, question)
-    from truecost.show.document import certificate_section
+    from truecost.show.document import Case, certificate_section
 
+    case = Case(assessment, context(source, question))
     answer(
         json,
         lambda: assessment.to_dict("certificate"),
-        lambda: certificate_section(assessment, context(source, question), alone=True),
+        lambda: certificate_section(case, alone=True),
         details=True,
     )
     if assessment.certificate is None or assessment.certificate.condition is not None:

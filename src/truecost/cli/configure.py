@@ -168,7 +168,7 @@ def _data(configured: "Configured", path: Path) -> dict[str, Any]:
 
 def _print(configured: "Configured", scenario: "Scenario", path: Path, file: object) -> None:
     from truecost.cli.asking import context
-    from truecost.show.document import audited, recommendation
+    from truecost.show.document import Case, audited, recommendation
 
     capped = f", {configured.capped:,} of them stopped at a cap" if configured.capped else ""
     configurations = counted(configured.configurations, "configuration")
@@ -182,7 +182,7 @@ def _print(configured: "Configured", scenario: "Scenario", path: Path, file: obj
     source, question = Source(runs=path), Question(delta=assessment.question.delta)
     about = context(source, question)
     name, seconds = configured.recommended.name, configured.cpu / max(configured.runs, 1)
-    use = recommendation(assessment, about, name, seconds, scenario=file)
+    use = recommendation(Case(assessment, about), name, seconds, scenario=file)
     print_line(use.lead, "good" if assessment.better else "open")
     document = audited(assessment, about)
     print_line(document.more)

@@ -50,13 +50,13 @@ def info(
         return about | ({} if assessment is None else assessment.to_dict("configurations"))
 
     def section() -> "Section | None":
-        from truecost.show.document import what_was_run
+        from truecost.show.document import Case, what_was_run
 
         if journal is not None:
             print_summary(journal)
         if assessment is None:
             return None
-        return what_was_run(assessment, context(source, question), top)
+        return what_was_run(Case(assessment, context(source, question)), top)
 
     answer(json, data, section)
 

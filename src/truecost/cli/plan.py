@@ -190,8 +190,7 @@ def _planned(
 
 
 def _show(assessment: "Assessment", what: str, power: float, json: bool) -> None:
-    from truecost.show.document import show_section
-    from truecost.show.document.context import scale_of
+    from truecost.show.document import Case, Context, show_section
 
     forecast = assessment.forecast(what, power=power)
     comparison, default = assessment.comparison, assessment.default
@@ -205,7 +204,7 @@ def _show(assessment: "Assessment", what: str, power: float, json: bool) -> None
             f"configuration {name}",
             None if default is None else f"the default ({default})",
             float(counts[counts > 0].mean()),
-            scale_of(assessment),
+            Case(assessment, Context()).scale,
         ),
     )
 

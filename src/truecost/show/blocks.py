@@ -1,7 +1,7 @@
 """The parts of a document: sections of sentences, numbers, tables, figures and commands.
 
-The terminal and the page render the same blocks; a block may be for one of them only. Folded blocks
-are one click away on the page, always on paper, and in the terminal part of the details.
+The terminal and the page render the same blocks; some are for the page only. Folded blocks are one
+click away on the page, always on paper, and in the terminal part of the details.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,8 +14,6 @@ if TYPE_CHECKING:  # a terminal draws no charts, and starts faster without them
 
 # What a text says about the incumbent, or how prominent it is.
 Tone = Literal["", "good", "bad", "open", "aside", "strong"]
-# The renderer a block is for.
-Where = Literal["both", "page", "terminal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ class Facts:
     """Numbers side by side."""
 
     facts: tuple[Fact, ...]
-    where: Where = "both"
+    page_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ class Text:
     text: str
     aside: bool = False
     tone: Tone = ""
-    where: Where = "both"
+    page_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,6 @@ class Points:
 
     title: str
     points: tuple[str, ...]
-    where: Where = "both"
 
 
 class Cell(NamedTuple):
@@ -79,12 +76,11 @@ class Cell(NamedTuple):
 
 
 class Column(NamedTuple):
-    """The head, the glossary term ("" for none), whether it holds numbers, and the renderer."""
+    """The head, the glossary term if there is one, and whether it holds numbers."""
 
     label: str
-    term: str
+    term: str = ""
     numbers: bool = True
-    where: Where = "both"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +92,6 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     most: int | None = None
-    where: Where = "both"
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +106,6 @@ class Figure:
         Computes the data and the chart; called once, and only if the chart is shown.
     wide
         Whether it may fill the page.
-    said
-        Whether a terminal, which shows no charts, prints the first note.
     """
 
     name: str
@@ -120,8 +113,7 @@ class Figure:
     notes: tuple[str, ...]
     draw: Callable[[], "tuple[Any, Chart]"]
     wide: bool = True
-    said: bool = False
-    where: Where = "both"
+    page_only: bool = False
 
     @cached_property
     def drawn(self) -> "tuple[Any, Chart]":
@@ -145,7 +137,6 @@ class Commands:
 
     commands: tuple[tuple[str, str], ...]
     title: str = "Commands to copy"
-    where: Where = "both"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,7 +145,6 @@ class Fold:
 
     title: str
     blocks: "tuple[Block, ...]"
-    where: Where = "both"
 
 
 Block: TypeAlias = Facts | Text | Points | Table | Figure | Commands | Fold
@@ -172,7 +162,6 @@ class Section:
     lead: str
     blocks: tuple[Block, ...]
     folded: bool = False
-    where: Where = "both"
     brief: bool = False
 
 

@@ -18,9 +18,9 @@ from markupsafe import Markup, escape
 
 from truecost.show.blocks import Document, Section
 from truecost.show.glossary import TERMS
-from truecost.show.saving import bundle, render, script_json, specification, untitled
+from truecost.show.saving import PANELS, Spec, bundle, render, script_json, specification, untitled
 from truecost.show.text import visible
-from truecost.show.theme import BLACK, PALETTE, SOFT, Chart
+from truecost.show.theme import BLACK, PALETTE, SOFT
 
 # A chart's colours become variables of the style sheet, with a light and a dark value each.
 COLOURS = {
@@ -53,24 +53,20 @@ MARKS = {"good": "✓", "bad": "✗"}
 
 def page(document: Document) -> str:
     """Render the whole file."""
-    sections, scripts = _shown(document.sections), [bundle(), _resource("report.js")]
-    figures = [figure for figure in document.figures.values() if figure.where != "terminal"]
-    specs = {figure.name: specification(figure.chart, validate=False) for figure in figures}
-    data = {figure.name: csv(figure.data) for figure in figures}
-    return (
-        _templates()
-        .get_template("page.html.j2")
-        .render(
-            document=document,
-            sections=sections,
-            mark=MARKS.get(document.tone, "?"),
-            style=style_sheet(),
-            scripts=scripts,
-            hashes=" ".join(map(_hash, scripts)),
-            charts=script_json({name: in_page(spec) for name, spec in specs.items()}),
-            alts={name: alternative(spec) for name, spec in specs.items()},
-            data=script_json({"csv": data, **document.pairs}),
-        )
+    scripts, figures = [bundle(), _resource("report.js")], document.figures
+    specs = {name: specification(figures[name].chart, validate=False) for name in figures}
+    data = {name: csv(figure.data) for name, figure in figures.items()}
+    template = _templates().get_template("page.html.j2")
+    return template.render(
+        document=document,
+        sections=document.sections,
+        mark=MARKS.get(document.tone, "?"),
+        style=style_sheet(),
+        scripts=scripts,
+        hashes=" ".join(map(_hash, scripts)),
+        charts=script_json({name: in_page(spec) for name, spec in specs.items()}),
+        alts={name: alternative(spec) for name, spec in specs.items()},
+        data=script_json({"csv": data, **document.pairs}),
     )
 
 
@@ -82,19 +78,14 @@ def fragment(what: Document | Sequence[Section]) -> str:
         spec = untitled(specification(document.picture.chart, validate=False))
         picture = f"data:image/svg+xml;base64,{b64encode(render(spec, 'svg')).decode()}"
     template = _templates().get_template("fragment.html.j2")
-    return template.render(document=document, sections=_shown(sections), picture=picture)
+    return template.render(document=document, sections=sections, picture=picture)
 
 
 def style_sheet() -> str:
     """Return the page's style sheet, with the colours of the charts."""
-    pairs = PALETTE.values()
-    variables = {light: COLOURS[light].removeprefix("var(").removesuffix(")") for light, _ in pairs}
-    colours = "".join(f"{variables[light]}:light-dark({light},{dark});" for light, dark in pairs)
+    pairs = ((name, *colours) for name, colours in PALETTE.items())
+    colours = "".join(f"--{name}:light-dark({light},{dark});" for name, light, dark in pairs)
     return f":root{{{colours}}}\n{_resource('report.css')}"
-
-
-def _shown(sections: Sequence[Section]) -> list[Section]:
-    return [section for section in sections if section.where != "terminal"]
 
 
 def csv(data: Any) -> str:
@@ -103,26 +94,18 @@ def csv(data: Any) -> str:
     return str(table.write_csv())
 
 
-def alternative(spec: dict[str, Any]) -> str:
+def alternative(spec: Spec) -> str:
     """Return the titles of a chart as text for those who do not see it."""
-    parts = [spec, *spec.get("hconcat", []), *spec.get("vconcat", []), *spec.get("concat", [])]
     texts = []
-    for part in parts:
-        title = part.get("title")
-        if isinstance(title, dict):
-            below = title.get("subtitle") or []
-            texts += [title["text"], *([below] if isinstance(below, str) else below)]
-        elif isinstance(title, str):
-            texts.append(title)
+    for part in (spec, *(panel for kind in PANELS for panel in spec.get(kind, []))):
+        title = part.get("title") or ""
+        title = {"text": title} if isinstance(title, str) else title
+        below = title.get("subtitle") or []
+        texts += [title["text"], *([below] if isinstance(below, str) else below)]
     return " ".join(f"{text.rstrip('.:')}." for text in texts if text)
 
 
-def chart_spec(chart: Chart) -> dict[str, Any]:
-    """Return the chart's specification as the page draws it."""
-    return in_page(specification(chart, validate=False))
-
-
-def in_page(spec: dict[str, Any]) -> dict[str, Any]:
+def in_page(spec: Spec) -> Spec:
     """Return a specification in the page's colours, without its title, which is HTML."""
     spec = _recoloured(spec)
     spec.pop("title", None)
@@ -135,20 +118,15 @@ def in_page(spec: dict[str, Any]) -> dict[str, Any]:
 
 def _recoloured(value: Any) -> Any:
     """Replace colours everywhere but in the data: a name may look like a colour."""
-    if isinstance(value, str):
-        return COLOURS.get(value, value)
     if isinstance(value, list):
         return [_recoloured(item) for item in value]
-    if isinstance(value, dict):
-        # A title is a text, or a text with a colour.
-        words = ("data", "datasets", "from", *(("text", "subtitle") if "text" in value else ()))
-        return {
-            key: item
-            if key in words or (key == "title" and not isinstance(item, dict))
-            else _recoloured(item)
-            for key, item in value.items()
-        }
-    return value
+    if not isinstance(value, dict):
+        return COLOURS.get(value, value) if isinstance(value, str) else value
+    # A title is a text, or a text with a colour.
+    words = {"data", "datasets", "from", *(("text", "subtitle") if "text" in value else ())}
+    if not isinstance(value.get("title"), dict):
+        words.add("title")
+    return {key: item if key in words else _recoloured(item) for key, item in value.items()}
 
 
 @cache

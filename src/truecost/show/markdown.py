@@ -31,25 +31,24 @@ def plain_text(text: str) -> str:
 
 
 def _block(block: Block) -> Iterator[str]:
-    if block.where == "page":
-        return
-    if isinstance(block, Text):
-        yield plain_text(block.text)
-    elif isinstance(block, Points):
-        yield "\n".join(f"- {plain_text(point)}" for point in block.points)
-    elif isinstance(block, Facts):
-        yield "\n".join(
-            f"- {plain_text(fact.label or TERMS[fact.term].name)}: {plain_text(fact.shown)}"
-            for fact in block.facts
-        )
-    elif isinstance(block, Table):
-        yield _table(block)
-    elif isinstance(block, Commands):
-        yield "```\n" + "\n".join(command for command, _ in block.commands) + "\n```"
-    elif isinstance(block, Fold):
-        inner = "\n\n".join(text for part in block.blocks for text in _block(part))
-        summary = f"<summary>{plain_text(block.title)}</summary>"
-        yield f"<details>{summary}\n\n{inner}\n\n</details>"
+    match block:
+        case Text(page_only=False):
+            yield plain_text(block.text)
+        case Points():
+            yield "\n".join(f"- {plain_text(point)}" for point in block.points)
+        case Facts(page_only=False):
+            yield "\n".join(
+                f"- {plain_text(fact.label or TERMS[fact.term].name)}: {plain_text(fact.shown)}"
+                for fact in block.facts
+            )
+        case Table():
+            yield _table(block)
+        case Commands():
+            yield "```\n" + "\n".join(command for command, _ in block.commands) + "\n```"
+        case Fold():
+            inner = "\n\n".join(text for part in block.blocks for text in _block(part))
+            summary = f"<summary>{plain_text(block.title)}</summary>"
+            yield f"<details>{summary}\n\n{inner}\n\n</details>"
 
 
 def _table(table: Table) -> str:

@@ -9,16 +9,15 @@ from truecost.judge.statements import Certificate
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
 from truecost.show import html, terminal
-from truecost.show.document import Context, document, in_short, what_was_run
+from truecost.show.document import Case, Context, document, in_short, what_was_run
 from truecost.show.document.certificate import of_certificate
-from truecost.show.document.context import axis_unit
 from truecost.show.document.verdict import judged
 
 
 def sentence(record: Assessment | Certificate) -> str:
     """Return the answer in a sentence or two."""
     if isinstance(record, Certificate):
-        return of_certificate(record, Context()).lead
+        return of_certificate(record).lead
     short = in_short(record, Context())
     return f"{short.verdict} {short.more}"
 
@@ -26,18 +25,18 @@ def sentence(record: Assessment | Certificate) -> str:
 def fragment(record: Assessment | Certificate) -> str:
     """Return a piece of HTML."""
     if isinstance(record, Certificate):
-        return html.fragment([of_certificate(record, Context())])
+        return html.fragment([of_certificate(record)])
     return html.fragment(in_short(record, Context()))
 
 
 def runs_fragment(runs: Import | CostMatrix) -> str:
     """Return the size and origin of runs and the best configurations, as HTML."""
-    return html.fragment([what_was_run(assess(runs), Context())])
+    return html.fragment([what_was_run(Case(assess(runs), Context()))])
 
 
 def badge(assessment: Assessment) -> str:
     """Return the verdict in a few words."""
-    return judged(assessment)[1]
+    return judged(Case(assessment, Context()))[1]
 
 
 def summary(assessment: Assessment) -> str:
@@ -55,11 +54,10 @@ def chart(assessment: Assessment, name: str) -> Any:
     matrix, incumbent, default = assessment.matrix, assessment.incumbent, assessment.default
     if default is not None and default != incumbent:
         labels = {"default": default, "winner": incumbent}
-        unit = axis_unit(assessment, Context())
+        unit = Case(assessment, Context()).axis_unit
         if name == "scatter":
-            return figures.scatter_chart(
-                figures.scatter_data(matrix, incumbent, default), unit=unit
-            )
+            data = figures.scatter_data(matrix, incumbent, default)
+            return figures.scatter_chart(data, unit=unit)
         if name == "ecdf":
             return figures.ecdf_chart(figures.ecdf_data(matrix, labels), unit=unit)
     drawn = document(assessment, Context()).figures

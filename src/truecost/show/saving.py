@@ -5,11 +5,12 @@ import os
 import re
 import sys
 import textwrap
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import altair as alt
 import vl_convert
@@ -19,6 +20,8 @@ from truecost.matrix.files import whole_file
 from truecost.show.text import visible
 from truecost.show.theme import Chart
 
+# A Vega-Lite specification.
+Spec: TypeAlias = dict[str, Any]
 Width = Literal["column", "page"]
 # Points of a column and of a page of a two-column paper.
 WIDTHS: dict[Width, int] = {"column": 241, "page": 504}
@@ -96,16 +99,18 @@ def save(
         file.write(content)
 
 
-def untitled(spec: dict[str, Any]) -> dict[str, Any]:
+def untitled(spec: Spec) -> Spec:
     """Return a specification without titles of the figure and its panels."""
     bare = {key: value for key, value in spec.items() if key != "title"}
-    for kind in PANELS:
-        if kind in bare:
-            bare[kind] = [untitled(panel) for panel in bare[kind]]
-    return bare
+    return bare | _panels(spec, untitled)
 
 
-def sized(spec: dict[str, Any], width: int) -> dict[str, Any]:
+def _panels(spec: Spec, change: Callable[[Spec], Spec]) -> Spec:
+    """Return the panels of a figure, each of them changed."""
+    return {kind: [change(panel) for panel in spec[kind]] for kind in PANELS if kind in spec}
+
+
+def sized(spec: Spec, width: int) -> Spec:
     """Return a specification that is `width` points wide, with text of 8 points."""
     spec = _smaller(spec)
     columns = 1 if width < WIDTHS["page"] else 3
@@ -155,11 +160,11 @@ def _smaller(value: Any) -> Any:
     return smaller
 
 
-def _panel_sized(panel: dict[str, Any], room: int) -> dict[str, Any]:
+def _panel_sized(panel: Spec, room: int) -> Spec:
     kind = next((kind for kind in PANELS if kind in panel), None)
     if kind is not None:
         share = room // len(panel[kind]) - ROOM // 2
-        return {**panel, kind: [_panel_sized(part, share) for part in panel[kind]]}
+        return panel | _panels(panel, lambda part: _panel_sized(part, share))
     scale = min(1.0, room / panel["width"])
     square = panel["width"] == panel["height"]
     height = round(panel["height"] * (scale if square else max(scale, 0.55)))
@@ -169,7 +174,7 @@ def _panel_sized(panel: dict[str, Any], room: int) -> dict[str, Any]:
     return {**panel, "width": min(room, panel["width"]), "height": height, "title": title or ""}
 
 
-def render(spec: dict[str, Any], kind: Format) -> bytes:
+def render(spec: Spec, kind: Format) -> bytes:
     """Return the content of the file; the same chart gives the same bytes, except for PDF."""
     if kind == "html":
         page = _PAGE.format(bundle=bundle(), spec=script_json(spec), options=script_json(_OPTIONS))
@@ -184,20 +189,18 @@ def render(spec: dict[str, Any], kind: Format) -> bytes:
     return _numbered(vl_convert.vegalite_to_svg(spec, **options)).encode()
 
 
-def _seen(spec: dict[str, Any]) -> dict[str, Any]:
+def _seen(spec: Spec) -> Spec:
     """Leave out marks that nobody sees and that only carry tooltips: most of a picture's size."""
-    parts = {kind: [_seen(part) for part in spec[kind]] for kind in PANELS if kind in spec}
+    parts = _panels(spec, _seen)
     if "layer" in spec:
-        opacity = [(layer.get("mark") or {}).get("opacity") for layer in spec["layer"]]
-        parts["layer"] = [
-            _seen(layer) for layer, seen in zip(spec["layer"], opacity, strict=True) if seen != 0
-        ]
-    return {**spec, **parts}
+        seen = [layer for layer in spec["layer"] if (layer.get("mark") or {}).get("opacity") != 0]
+        parts["layer"] = [_seen(layer) for layer in seen]
+    return spec | parts
 
 
-def specification(chart: Chart, *, validate: bool = True) -> dict[str, Any]:
+def specification(chart: Chart, *, validate: bool = True) -> Spec:
     """Return the Vega-Lite specification with control characters escaped."""
-    spec: dict[str, Any] = _all_visible(chart.to_dict(validate=validate))
+    spec: Spec = _all_visible(chart.to_dict(validate=validate))
     return spec
 
 

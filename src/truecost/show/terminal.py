@@ -18,10 +18,10 @@ from rich.theme import Theme
 
 from truecost.show.blocks import (
     Block,
+    Cell,
     Commands,
     Document,
     Facts,
-    Figure,
     Fold,
     Points,
     Section,
@@ -91,15 +91,16 @@ def render(
             line(what.subtitle, "aside"),
             line(what.badge, what.tone),
             line(what.verdict),
+            line(what.more),
         )
-        yield from (text for text in (*head, line(what.more)) if text)
+        yield from filter(None, head)
         yield from _facts(Facts(facts=what.key), width)
         yield ""
         what = what.sections
     before: Section | Block | None = None
     for part in what:
         folded = isinstance(part, Fold) or (isinstance(part, Section) and part.folded)
-        if part.where == "page" or (folded and not details):
+        if getattr(part, "page_only", False) or (folded and not details):
             continue
         parts = list(_part(part, width, details))
         if parts and before is not None and (isinstance(before, APART) or isinstance(part, APART)):
@@ -142,9 +143,6 @@ def _part(block: Section | Block, width: int, details: bool) -> Iterator[Rendera
                 yield unwrapped(f"  {command}", "strong")
         case Table():
             yield from _table(block, width)
-        case Figure():
-            if block.said and block.notes:
-                yield line(block.notes[0])
         case Fold():
             yield line(block.title, "strong")
             yield from render(block.blocks, width, details=details)
@@ -176,41 +174,33 @@ def _grid(first: int, width: int, rows: Iterable[tuple[Line, Line]]) -> Grid:
 
 def _table(table: Table, width: int) -> Iterator[RenderableType]:
     """Yield the table; if too wide, words wrap, then columns that do not fit form another table."""
-    places = [place for place, column in enumerate(table.columns) if column.where != "page"]
-    heads = [table.columns[place] for place in places]
-    rows = [[row[place] for place in places] for row in table.rows[: table.most]]
+    rows = table.rows[: table.most]
     texts = [
-        [
-            visible(head.label),
-            *(visible(f"{row[place].shown}{_tags(row[place].tags)}") for row in rows),
-        ]
-        for place, head in enumerate(heads)
+        [visible(text) for text in (head.label, *(_tagged(row[place]) for row in rows))]
+        for place, head in enumerate(table.columns)
     ]
+    numbers = [head.numbers for head in table.columns]
     if table.title:
         yield line(table.title, "strong")
-    for group, widths in _layout(texts, [not head.numbers for head in heads], width):
+    for group, widths in _layout(texts, [not number for number in numbers], width):
         grid = Grid(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
         for place, room in zip(group, widths, strict=True):
-            justify: Literal["left", "right"] = "right" if heads[place].numbers else "left"
+            justify: Literal["left", "right"] = "right" if numbers[place] else "left"
             grid.add_column(Line(texts[place][0]), justify=justify, overflow="fold", width=room)
         for number, row in enumerate(rows, 1):
-            cells = (
-                texts[place][number]
-                if heads[place].numbers
-                else _shortened(texts[place][number], room)
-                for place, room in zip(group, widths, strict=True)
-            )
-            styles = (TONES[row[place].tone] for place in group)
-            grid.add_row(
-                *(Line(cell, style=style) for cell, style in zip(cells, styles, strict=True))
-            )
+            cells = []
+            for place, room in zip(group, widths, strict=True):
+                text = texts[place][number]
+                text = text if numbers[place] else _shortened(text, room)
+                cells.append(Line(text, style=TONES[row[place].tone]))
+            grid.add_row(*cells)
         yield grid
     if len(rows) < len(table.rows):
         yield line(f"{len(rows):,} of {len(table.rows):,} are shown.", "aside")
 
 
-def _tags(tags: Sequence[str]) -> str:
-    return f" ({', '.join(tags)})" if tags else ""
+def _tagged(cell: Cell) -> str:
+    return f"{cell.shown} ({', '.join(cell.tags)})" if cell.tags else cell.shown
 
 
 def _layout(
@@ -267,10 +257,8 @@ def _widths(
 ) -> list[int]:
     """Shrink text first, the widest column before others; then numbers."""
     widths = {place: natural[place] for place in places}
-    for group in (
-        [place for place in places if text[place]],
-        [place for place in places if not text[place]],
-    ):
+    for shrinking in (True, False):
+        group = [place for place in places if text[place] == shrinking]
         while sum(widths.values()) > room and (
             wide := [place for place in group if widths[place] > least[place]]
         ):

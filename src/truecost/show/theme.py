@@ -44,8 +44,9 @@ COSTS = "viridis"
 MEAN: dict[str, Any] = {"color": BLACK, "strokeDash": [6, 3], "strokeWidth": 1.5}
 # Invisible points that carry the tooltips: a line alone answers with its first point only.
 UNSEEN: dict[str, Any] = {"opacity": 0, "size": 60, "filled": True}
-# Pixels of a figure on its own, and of a name in a title.
-SIZE: dict[str, Any] = {"width": 600, "height": 320}
+# The look of a point that is seen.
+POINT: dict[str, Any] = {"filled": True, "opacity": 1}
+# Pixels of a name in a title.
 TITLE_LIMIT = 600
 
 _CONFIG: dict[str, Any] = {
@@ -189,10 +190,17 @@ def plot(table: pl.DataFrame | None = None) -> alt.Chart:
     return _Plot() if table is None else _Plot(records(table))
 
 
-def heading(text: str, *subtitle: str, **options: Any) -> alt.TitleParams:
+def heading(text: str, *subtitle: str) -> alt.TitleParams:
     """Return a title with lines below it; long names are cut."""
     lines = [words(line) for line in subtitle]
-    return alt.TitleParams(words(text), subtitle=lines, limit=TITLE_LIMIT, **options)
+    return alt.TitleParams(words(text), subtitle=lines, limit=TITLE_LIMIT)
+
+
+def layered(
+    layers: Iterable[alt.Chart], title: str, *notes: str, width: int = 600, height: int = 320
+) -> Chart:
+    """Return layers as one figure of so many pixels, with a title and notes below it."""
+    return alt.layer(*layers).properties(width=width, height=height, title=heading(title, *notes))
 
 
 class Style(NamedTuple):
@@ -227,15 +235,19 @@ class Series:
         named = {label: Style(label, color, dash) for label, (color, dash) in pairs}
         return cls({**named, **(others or {})})
 
-    def present(self, names: Iterable[str]) -> "Series":
-        """Return only those of these series that are drawn: a legend names no others."""
-        drawn = set(names)
+    def of(self, data: pl.DataFrame, names: str) -> "tuple[Series, pl.DataFrame]":
+        """Return those that a column names, and the data with their labels.
+
+        A legend names no series that is not drawn.
+        """
+        drawn = set(data[names])
         looks = {name: look for name, look in self._looks.items() if name in drawn}
-        return Series(looks, self._field)
+        series = Series(looks, self._field)
+        return series, data.with_columns(series.labels(names))
 
     def labels(self, names: str) -> pl.Expr:
         """Return the column of labels, computed from the column of names."""
-        labels = {name: words(look.label) for name, look in self._looks.items()}
+        labels = dict(zip(self._looks, self.names, strict=True))
         return pl.col(names).replace_strict(labels).alias(self._field)
 
     def color(self, **legend: Any) -> alt.Color:
@@ -261,8 +273,8 @@ def tip(field: str, title: str = "", form: str = ",.4~g") -> alt.Tooltip:
     name, _, kind = field.partition(":")
     if scores() and kind == "Q" and name in COST_FIELDS:
         field, title = f"{name}_shown:Q", words(title) or ENDS.get(name, name)
-    options: dict[str, Any] = {"title": title, "format": form if field.endswith(":Q") else ""}
-    return alt.Tooltip(field, **{name: value for name, value in options.items() if value})
+    form = form if kind == "Q" else ""
+    return alt.Tooltip(field, title=title or alt.Undefined, format=form or alt.Undefined)
 
 
 def labelled(what: str, unit: str, *remarks: str) -> str:
@@ -290,15 +302,26 @@ class ScaledAxis(NamedTuple):
         """Where the scale begins and ends."""
         return list(self.scale.to_dict()["domain"])
 
-    def x(self, field: str, *title: str) -> alt.X:
+    def x(self, field: str, title: str = "") -> alt.X:
         """Return the horizontal channel of a field of numbers; one layer has the title of all."""
-        titles: dict[str, Any] = {"title": words(title[0])} if title else {}
-        return alt.X(f"{field}:Q", scale=self.scale, axis=self.axis, **titles)
+        named = words(title) or alt.Undefined
+        return alt.X(f"{field}:Q", scale=self.scale, axis=self.axis, title=named)
 
-    def y(self, field: str, *title: str) -> alt.Y:
+    def y(self, field: str, title: str = "") -> alt.Y:
         """Return the vertical channel of a field of numbers; one layer has the title of all."""
-        titles: dict[str, Any] = {"title": words(title[0])} if title else {}
-        return alt.Y(f"{field}:Q", scale=self.scale, axis=self.axis, **titles)
+        named = words(title) or alt.Undefined
+        return alt.Y(f"{field}:Q", scale=self.scale, axis=self.axis, title=named)
+
+
+def span(last: float, **axis: Any) -> ScaledAxis:
+    """Return the axis of things that are numbered from 1, each of them 1 wide."""
+    ticks = alt.Axis(values=whole_ticks(int(last)), **axis)
+    return ScaledAxis(alt.Scale(domain=[0.5, last + 0.5], nice=False), ticks)
+
+
+def rows(field: str, order: Sequence[str], limit: int, **axis: Any) -> alt.Y:
+    """Return the vertical channel of names in this order, cut after `limit` pixels."""
+    return alt.Y(f"{field}:N", title=None, sort=order, axis=alt.Axis(labelLimit=limit, **axis))
 
 
 NEGATED = "format(-datum.value, ',~g')"
@@ -347,9 +370,14 @@ def _axis(values: list[float], log: bool | None) -> ScaledAxis:
 
 def diagonal(fit: ScaledAxis) -> alt.Chart:
     """Return the line on which both axes have the same value."""
-    line = plot(pl.DataFrame({"x": fit.ends, "y": fit.ends}))
-    line = line.mark_line(color=BLACK, strokeDash=[4, 3], strokeWidth=1, clip=True)
-    drawn: alt.Chart = line.encode(x=fit.x("x"), y=fit.y("y"))
+    line = plot(pl.DataFrame({"x": fit.ends, "y": fit.ends})).encode(x=fit.x("x"), y=fit.y("y"))
+    drawn: alt.Chart = line.mark_line(color=BLACK, strokeDash=[4, 3], strokeWidth=1, clip=True)
+    return drawn
+
+
+def rule(value: float | None, **look: Any) -> alt.Chart:
+    """Return a line at a value, whose field is `at`."""
+    drawn: alt.Chart = plot(pl.DataFrame({"at": [value]})).mark_rule(**look)
     return drawn
 
 
@@ -367,15 +395,24 @@ def curves(
     return [lines, base.mark_point(**UNSEEN).encode(tooltip=tooltip)]
 
 
+def where_known(
+    points: alt.Chart, tooltip: list[alt.Tooltip], field: str, *more: str
+) -> list[alt.Chart]:
+    """Return points whose tooltips have one more entry where that field is known."""
+    known = f"isValid(datum.{field})"
+    return [
+        points.transform_filter(f"!{known}").encode(tooltip=tooltip),
+        points.transform_filter(known).encode(tooltip=[*tooltip, tip(f"{field}:Q", *more)]),
+    ]
+
+
 def intervals(
-    base: alt.Chart, fit: ScaledAxis, fields: str, title: str, shape: Any = None
+    base: alt.Chart, fit: ScaledAxis, fields: str, title: str, shape: alt.Shape
 ) -> list[alt.Chart]:
     """Return a line from the first to the last of three fields, and a point at the middle one."""
     low, middle, high = fields.split()
-    shapes = {} if shape is None else {"shape": shape}
-    lines = base.mark_rule(strokeWidth=1.5).encode(x=fit.x(low, title), x2=alt.X2(f"{high}:Q"))
-    points = base.mark_point(filled=True, opacity=1, size=60)
-    return [lines, points.encode(x=fit.x(middle, title), **shapes)]
+    lines = base.mark_rule(strokeWidth=1.5).encode(x=fit.x(low, title), x2=f"{high}:Q")
+    return [lines, base.mark_point(**POINT, size=60).encode(x=fit.x(middle, title), shape=shape)]
 
 
 def short_names(names: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from truecost.show.blocks import Block, Document, Fact, Facts, Points, Section, 
 from truecost.show.document.about import what_about
 from truecost.show.document.certificate import bounds_section, certificate_section, how_sure
 from truecost.show.document.citing import citation, digest
-from truecost.show.document.context import Context
+from truecost.show.document.context import Case, Context
 from truecost.show.document.field_figures import leaders, pairs
 from truecost.show.document.key_numbers import at_a_glance, key
 from truecost.show.document.next_steps import next_step, recommendation, what_next
@@ -22,6 +22,7 @@ from truecost.show.document.verdict import beside, judged, verdict_of
 from truecost.show.document.versions import compared
 
 __all__ = [
+    "Case",
     "Context",
     "audited",
     "bounds_section",
@@ -40,55 +41,59 @@ __all__ = [
 
 def document(assessment: Assessment, context: Context) -> Document:
     """Return everything, the verdict first: the page."""
-    shown, default = what_is_shown(assessment), instance_by_instance(assessment, context)
-    about = what_about(assessment, context)
+    case, version = Case(assessment, context), _version()
+    shown, default, about = what_is_shown(case), instance_by_instance(case), what_about(case)
     if about is not None and assessment.default is None:
         # A list without a default has its figures here.
         best = None
         if not isinstance(assessment.beside.whole_list, Refusal):
-            best = leaders(assessment, context)
+            best = leaders(case)
         blocks = about.blocks if best is None else (*about.blocks, best)
         about = replace(about, brief=True, blocks=blocks)
     sections = [
         None if shown is None else replace(shown, brief=True),
         about,
         None if default is None else replace(default, brief=True),
-        configuration_section(assessment),
-        what_next(assessment, context),
+        configuration_section(case),
+        what_next(case),
         *(
-            replace(section(assessment, context), folded=True)
+            replace(section(case), folded=True)
             for section in (how_sure, over_tuned, what_was_run, how_noisy)
         ),
-        citation(assessment, context, _version()),
-        methods(assessment),
+        citation(case, version),
+        methods(assessment, version),
     ]
-    data = assessment.to_dict("configurations", *AUDITED, "bounds", "outlook")
     command = context.command("report")
-    origin = f"Input sha256 {digest(assessment)[:16]}{f'; command: {command}' if command else ''}."
-    page = _document(assessment, context, sections)
-    page = replace(page, origin=origin, pairs=pairs(assessment))
-    return replace(page, version=_version(), data=data)
+    return replace(
+        _document(case, sections),
+        origin=f"Input sha256 {digest(case)[:16]}{f'; command: {command}' if command else ''}.",
+        pairs=pairs(case),
+        version=version,
+        data=assessment.to_dict("configurations", *AUDITED, "bounds", "outlook"),
+    )
 
 
 def audited(assessment: Assessment, context: Context, *, parameters: bool = False) -> Document:
     """Return the verdict and what supports it, with the parameters if wanted: the terminal."""
+    case = Case(assessment, context)
     sections = [
-        what_is_shown(assessment),
-        what_about(assessment, context),
-        instance_by_instance(assessment, context),
-        configuration_section(assessment) if parameters else None,
-        certificate_section(assessment, context),
-        over_tuned(assessment, context),
-        how_noisy(assessment, context),
-        how_read(assessment),
-        what_next(assessment, context),
+        what_is_shown(case),
+        what_about(case),
+        instance_by_instance(case),
+        configuration_section(case) if parameters else None,
+        certificate_section(case),
+        over_tuned(case),
+        how_noisy(case),
+        how_read(case),
+        what_next(case),
     ]
-    return _document(assessment, context, sections)
+    return _document(case, sections)
 
 
 def in_short(assessment: Assessment, context: Context, *, parameters: bool = False) -> Document:
     """Return verdict, statement table, parameters if wanted, and next step: one screen."""
-    document = _document(assessment, context, [what_is_shown(assessment)])
+    case = Case(assessment, context)
+    document = _document(case, [what_is_shown(case)])
     # What was left out or assumed decides how far the verdict can be trusted.
     utility = assessment.log.utility
     lines = [*([worth(utility)] if utility else []), *left_out(assessment)]
@@ -97,9 +102,9 @@ def in_short(assessment: Assessment, context: Context, *, parameters: bool = Fal
         replace(section, blocks=(*_until_approximate(section.blocks), *notes))
         for section in document.sections
     ) or ((Section("notes", "", "", notes),) if notes else ())
-    chosen = configuration_section(assessment) if parameters else None
+    chosen = configuration_section(case) if parameters else None
     sections = sections if chosen is None else (*sections, chosen)
-    return replace(document, key=(), sections=(*sections, next_step(assessment, context)))
+    return replace(document, key=(), sections=(*sections, next_step(case)))
 
 
 def _until_approximate(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
@@ -108,17 +113,17 @@ def _until_approximate(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     return blocks[: names.index("approximate")] if "approximate" in names else blocks
 
 
-def _document(assessment: Assessment, context: Context, sections: list[Section | None]) -> Document:
-    tone, badge = judged(assessment)
+def _document(case: Case, sections: list[Section | None]) -> Document:
+    tone, badge = judged(case)
     return Document(
-        title=context.title or f"{context.name}: how good is the winner really?",
-        subtitle=sizes_of(assessment),
+        title=case.context.title or f"{case.context.name}: how good is the winner really?",
+        subtitle=sizes_of(case),
         tone=tone,
         badge=badge,
-        verdict=verdict_of(assessment, context),
-        more=beside(assessment, context),
-        picture=at_a_glance(assessment, context),
-        key=key(assessment, context),
+        verdict=verdict_of(case),
+        more=beside(case),
+        picture=at_a_glance(case),
+        key=key(case),
         sections=tuple(section for section in sections if section is not None),
     )
 
@@ -129,9 +134,9 @@ def _version() -> str:
     return metadata.version("truecost")
 
 
-def methods(assessment: Assessment) -> Section:
+def methods(assessment: Assessment, version: str) -> Section:
     """Return what another person needs to reproduce the page."""
-    version, question = _version(), assessment.question
+    question = assessment.question
     facts = (
         Fact("version", version, version),
         Fact("splits", question.splits, f"{question.splits:,}"),

@@ -3,21 +3,11 @@
 from collections.abc import Iterator
 from typing import Final
 
-from truecost.judge.assessment import Assessment
 from truecost.judge.families import FamilyResult
 from truecost.judge.refusal import Refusal
 from truecost.matrix.families import NAME_PATTERN
-from truecost.show.blocks import Block, Cell, Column, Commands, Figure, Section, Table, Text, Tone
-from truecost.show.document.context import (
-    Context,
-    axis_unit,
-    called,
-    drawing,
-    opening,
-    scale_of,
-    sure,
-)
-from truecost.show.document.wording import Scale
+from truecost.show.blocks import Block, Cell, Column, Commands, Section, Table, Text, Tone
+from truecost.show.document.context import Case, opening, sure
 from truecost.show.numbers import (
     confidence,
     counted,
@@ -48,17 +38,17 @@ GROUPS: Final = {
 NAMED: Final = 5
 
 
-def what_about(assessment: Assessment, context: Context) -> Section | None:
+def what_about(case: Case) -> Section | None:
     """Return what the statements are about; None where that is new instances and nothing more."""
-    scope = assessment.scope
+    scope = case.assessment.scope
     blocks: list[Block] = [
-        *_units(assessment),
-        *_likeness(assessment, context),
-        *_margin(assessment, context),
-        *_realised(assessment, context),
-        *_folds(assessment, context),
-        *_whole_list(assessment, context),
-        *_families(assessment, context),
+        *_units(case),
+        *_likeness(case),
+        *_margin(case),
+        *_realised(case),
+        *_folds(case),
+        *_whole_list(case),
+        *_families(case),
     ]
     if scope.usual and not blocks:
         return None
@@ -68,9 +58,9 @@ def what_about(assessment: Assessment, context: Context) -> Section | None:
     return Section("about", "What are the statements about?", lead, tuple(blocks))
 
 
-def family_warning(assessment: Assessment) -> str:
+def family_warning(case: Case) -> str:
     """Return the warning that instances within a group are alike; empty if nothing shows that."""
-    likeness = assessment.beside.likeness
+    likeness = case.assessment.beside.likeness
     if likeness is None or not likeness.significant:
         return ""
     group, groups = GROUPS[likeness.grouping]
@@ -81,8 +71,9 @@ def family_warning(assessment: Assessment) -> str:
     )
 
 
-def between_families(assessment: Assessment) -> str:
+def between_families(case: Case) -> str:
     """Return how many families there are, and their part of the variance; empty without any."""
+    assessment = case.assessment
     families, nested = assessment.log.matrix.families, assessment.beside.components
     if families is None:
         return ""
@@ -93,13 +84,13 @@ def between_families(assessment: Assessment) -> str:
     return f"{text}: {share} of the variance between instance means lies between families."
 
 
-def in_a_line(assessment: Assessment, context: Context) -> str:
+def in_a_line(case: Case) -> str:
     """Return what the first screen says of all this: the margin, families, alike instances."""
-    margin = "".join(f" {block.text}" for block in _margin(assessment, context))
-    families = ""
-    if assessment.scope.sampled == "family" and (results := assessment.beside.family_results):
+    margin = "".join(f" {block.text}" for block in _margin(case))
+    families, results = "", case.assessment.beside.family_results
+    if results and case.assessment.scope.sampled == "family":
         families = f" Family by family: {_by_family(results)}."
-    return f"{margin}{families}{family_warning(assessment)}"
+    return f"{margin}{families}{family_warning(case)}"
 
 
 def _by_family(results: tuple[FamilyResult, ...]) -> str:
@@ -113,7 +104,8 @@ def _by_family(results: tuple[FamilyResult, ...]) -> str:
     return f"{shown}, worse on {_names(tuple(worse), 0)}" if worse else shown
 
 
-def _units(assessment: Assessment) -> Iterator[Block]:
+def _units(case: Case) -> Iterator[Block]:
+    assessment = case.assessment
     scope = assessment.scope
     if scope.sampled != "family" or scope.about != "new":
         return
@@ -125,25 +117,25 @@ def _units(assessment: Assessment) -> Iterator[Block]:
     )
     by_instances = assessment.beside.winner_by_instances
     if by_instances != assessment.incumbent and assessment.question.configuration is None:
-        winner = called(assessment, assessment.incumbent)
         yield Text(
-            f"{opening(winner)} is the best with equal weights for families; with equal weights for "
-            f"instances it would be {called(assessment, by_instances)}.",
+            f"{opening(case.winner)} is the best with equal weights for families; with equal "
+            f"weights for instances it would be {case.called(by_instances)}.",
             tone="open",
         )
 
 
-def _likeness(assessment: Assessment, context: Context) -> Iterator[Block]:
-    likeness = assessment.beside.likeness
+def _likeness(case: Case) -> Iterator[Block]:
+    likeness = case.assessment.beside.likeness
     if likeness is None or not likeness.significant:
         return
-    yield Text(f"{family_warning(assessment).strip()} For statements about new ones:")
-    command = context.command("audit", **ASKED[likeness.grouping])
+    yield Text(f"{family_warning(case).strip()} For statements about new ones:")
+    command = case.context.command("audit", **ASKED[likeness.grouping])
     if command is not None:
         yield Commands((("statements about new families", command),), title="")
 
 
-def _margin(assessment: Assessment, context: Context) -> Iterator[Text]:
+def _margin(case: Case) -> Iterator[Text]:
+    assessment = case.assessment
     answer = assessment.beside.non_inferiority
     if answer is None:
         return
@@ -152,9 +144,9 @@ def _margin(assessment: Assessment, context: Context) -> Iterator[Text]:
         return
     comparison, default = assessment.comparison, assessment.default or ""
     winner = assessment.incumbent if comparison is None else comparison.configuration
-    who, rival = called(assessment, winner), called(assessment, default)
-    amount = answer.margin if "%" in answer.margin else context.cost(answer.margin)
-    scale = scale_of(assessment)
+    who, rival = case.called(winner), case.called(default)
+    amount = answer.margin if "%" in answer.margin else case.cost(answer.margin)
+    scale = case.scale
     claim = f"{who} {scale.verb} at most {amount} {scale.more} than {rival}"
     shown = f"Shown {sure(assessment.question.delta)}: {claim}."
     yield Text(
@@ -162,15 +154,15 @@ def _margin(assessment: Assessment, context: Context) -> Iterator[Text]:
     )
 
 
-def _realised(assessment: Assessment, context: Context) -> Iterator[Block]:
-    scale = scale_of(assessment)
-    for statement in assessment.beside.realised:
+def _realised(case: Case) -> Iterator[Block]:
+    scale = case.scale
+    for statement in case.assessment.beside.realised:
         if statement.quantity == "difference":
             ends = scale.range(statement.opposite or statement.limit, statement.limit)
-            text = f"the difference to the default will be {context.cost(limits(*ends))}"
+            text = f"the difference to the default will be {case.cost(limits(*ends))}"
         else:
-            value = context.cost(scale.limit(statement.limit))
-            name = called(assessment, statement.configuration)
+            value = case.cost(scale.limit(statement.limit))
+            name = case.called(statement.configuration)
             text = f"the {scale.mean} of {name} will be {value}"
         yield Text(
             f"Realised results, {statement.scope}: {text}. This describes one run of the benchmark "
@@ -179,19 +171,19 @@ def _realised(assessment: Assessment, context: Context) -> Iterator[Block]:
         )
 
 
-def _folds(assessment: Assessment, context: Context) -> Iterator[Block]:
-    interval = assessment.beside.folds
+def _folds(case: Case) -> Iterator[Block]:
+    interval = case.assessment.beside.folds
     if interval is None:
         return
     if isinstance(interval, Refusal):
         yield Text(opening(f"{interval.reason}."))
         return
-    compared = assessment.default not in (None, assessment.incumbent)
-    scale = scale_of(assessment)
+    compared = case.assessment.default not in (None, case.assessment.incumbent)
+    scale = case.scale
     what = f"difference of {scale.mean}s, winner − default" if compared else scale.mean
     write = signed if compared else number
     low, high = map(write, scale.range(interval.lower, interval.upper))
-    ends = context.cost(f"{low} to {high}")
+    ends = case.cost(f"{low} to {high}")
     yield Text(
         f"Approximately {percent(1 - interval.delta)}, not guaranteed: the {what} is {ends} "
         f"(corrected resampled t over {counted(interval.folds, 'fold')}, Nadeau and Bengio 2003). "
@@ -204,7 +196,8 @@ def _folds(assessment: Assessment, context: Context) -> Iterator[Block]:
     )
 
 
-def _whole_list(assessment: Assessment, context: Context) -> Iterator[Block]:
+def _whole_list(case: Case) -> Iterator[Block]:
+    assessment = case.assessment
     sets = assessment.beside.whole_list
     if isinstance(sets, Refusal):
         return
@@ -216,7 +209,7 @@ def _whole_list(assessment: Assessment, context: Context) -> Iterator[Block]:
     sentences = [opening(certain)]
     if assessment.default is not None:
         sentences.append(
-            f"Shown better than the default by {scale_of(assessment).mean}: "
+            f"Shown better than the default by {case.scale.mean}: "
             f"{_names(sets.better, many)}; "
             f"shown worse: {_names(sets.worse, many)}. Each of the three sets holds at {level}."
         )
@@ -226,20 +219,17 @@ def _whole_list(assessment: Assessment, context: Context) -> Iterator[Block]:
             f"the best {share_at_most(sets.best_share)} of the space."
         )
     yield Text(" ".join(sentences))
+    note = f"Blue: may be the best, with {level} confidence that the truly best one is among them."
     costs, default = assessment.costs, assessment.default
+    tags = {} if default is None else {default: "default"}
     inputs = {
         "configurations": assessment.matrix.configurations,
         "costs": costs.training,
         "standard_errors": costs.standard_error,
         "may_be_best": sets.may_be_best,
-        "tags": {
-            **({} if default is None else {default: "default"}),
-            assessment.incumbent: "winner",
-        },
+        "tags": {**tags, assessment.incumbent: "winner"},
     }
-    note = f"Blue: may be the best, with {level} confidence that the truly best one is among them."
-    draw = drawing("ranking", lambda: inputs, unit=axis_unit(assessment, context))
-    yield Figure("ranking", "Which may be the best?", (note,), draw, where="page")
+    yield case.figure("ranking", "Which may be the best?", note, lambda: inputs)
 
 
 def _names(names: tuple[str, ...], many: int) -> str:
@@ -251,45 +241,43 @@ def _names(names: tuple[str, ...], many: int) -> str:
     return f"{len(names):,} ({listed}{', …' if len(names) > NAMED else ''})"
 
 
-def _families(assessment: Assessment, context: Context) -> Iterator[Block]:
-    results = assessment.beside.family_results
-    if text := between_families(assessment):
+def _families(case: Case) -> Iterator[Block]:
+    results = case.assessment.beside.family_results
+    if text := between_families(case):
         yield Text(text, aside=True)
     # One family is no table, and single instances are in the table of instances.
     if len(results) < 2 or all(result.instances == 1 for result in results):
         return
-    level, scale = confidence(assessment.question.delta), scale_of(assessment)
-    condition = getattr(assessment.pair_evidence, "condition", None)
+    level = confidence(case.assessment.question.delta)
+    condition = getattr(case.assessment.pair_evidence, "condition", None)
     condition = "" if condition is None else f", if {condition}"
     columns = (
-        Column("family", "", numbers=False),
-        Column("instances", ""),
-        Column("difference", ""),
-        Column("limits", ""),
-        Column("runs won", ""),
-        Column("", "", numbers=False),
+        Column("family", numbers=False),
+        Column("instances"),
+        Column("difference"),
+        Column("limits"),
+        Column("runs won"),
+        Column("", numbers=False),
     )
-    rows = tuple(_row(result, context, scale) for result in results)
+    rows = tuple(_row(result, case) for result in results)
     yield Text(
         f"Family by family, winner − default: {_by_family(results)} ({level} for all families "
         f"together{condition})."
     )
     yield Table("families", "", columns, rows, most=15)
     note = f"Lines are limits that hold for all families at once ({level})."
-    unit = axis_unit(assessment, context)
-    draw = drawing("families", lambda: {"results": results}, unit=unit)
-    yield Figure("families", "Family by family", (note,), draw, where="page")
+    yield case.figure("families", "Family by family", note, lambda: {"results": results})
 
 
-def _row(result: FamilyResult, context: Context, scale: Scale) -> tuple[Cell, ...]:
+def _row(result: FamilyResult, case: Case) -> tuple[Cell, ...]:
     shown, tone = GRADES[result.grade]
-    bounded = result.lower is not None and result.upper is not None
-    ends = scale.range(result.lower or 0.0, result.upper or 0.0)
-    interval = limits(*ends) if bounded else "–"
+    scale, interval = case.scale, "–"
+    if result.lower is not None and result.upper is not None:
+        interval = limits(*scale.range(result.lower, result.upper))
     return (
         Cell(result.family, result.family),
         Cell(result.instances, str(result.instances)),
-        Cell(result.observed, context.cost(signed(scale.value(result.observed)))),
+        Cell(result.observed, case.cost(signed(scale.value(result.observed)))),
         Cell(result.upper or 0.0, interval),
         Cell(result.wins, percent(result.wins)),
         Cell(shown, shown, tone=tone),

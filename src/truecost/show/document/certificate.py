@@ -2,24 +2,11 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
-from truecost.judge.assessment import Assessment
 from truecost.judge.evidence import UNSORTED
 from truecost.judge.refusal import Refusal
 from truecost.judge.statements import Certificate
-from truecost.runs import NO_INSTANCE
-from truecost.show.blocks import Block, Cell, Column, Figure, Fold, Points, Section, Table, Text
-from truecost.show.document.context import (
-    Context,
-    axis_unit,
-    best_on_part,
-    called,
-    drawing,
-    mean_scale,
-    opening,
-    scale_of,
-    sure,
-    units,
-)
+from truecost.show.blocks import Block, Cell, Column, Fold, Points, Section, Table, Text
+from truecost.show.document.context import Case, opening, sure
 from truecost.show.document.runs import left_out
 from truecost.show.document.verdict import certified
 from truecost.show.document.wording import COST, SCORE
@@ -47,99 +34,92 @@ OFTEN: Final = 0.4
 WIDE: Final = "A bound as wide as the cost range says nothing: more instances are needed."
 
 
-def how_sure(assessment: Assessment, context: Context) -> Section:
+def how_sure(case: Case) -> Section:
     """Return the certificate, the effect of more instances, and the paper's bounds."""
-    bounds = assessment.bounds
+    bounds = case.assessment.bounds
     paper: list[Block] = (
         [Text(bounds.reason, aside=True)] if isinstance(bounds, Refusal) else _bounds(bounds)
     )
     blocks = (
-        *_certificate(assessment, context),
-        *_width(assessment, context),
+        *_certificate(case),
+        *_width(case),
         Fold("And the paper's bounds?", tuple(paper)),
     )
-    return Section("sure", "How certain is that?", certificate_lead(assessment, context), blocks)
+    return Section("sure", "How certain is that?", certificate_lead(case), blocks)
 
 
-def certificate_section(
-    assessment: Assessment, context: Context, *, alone: bool = False
-) -> Section:
+def certificate_section(case: Case, *, alone: bool = False) -> Section:
     """Return the certificate; `alone`, as `certify` prints it, with how the runs were read."""
-    blocks = _certificate(assessment, context)
-    lead = certificate_lead(assessment, context)
+    blocks, lead = _certificate(case), certificate_lead(case)
     if alone:
-        certificate, reason = assessment.certificate, assessment.no_certificate or ""
+        certificate, reason = case.assessment.certificate, case.assessment.no_certificate or ""
         if ";" in reason:
             lead, blocks = f"{lead[:-1]}; {reason.partition('; ')[2]}.", []
-        if certificate is not None and certificate.configuration != assessment.incumbent:
-            blocks.insert(0, Text(best_on_part(assessment, certificate.configuration)))
-        blocks += [Text(line, aside=True) for line in left_out(assessment)]
+        if certificate is not None and certificate.configuration != case.assessment.incumbent:
+            blocks.insert(0, Text(case.best_on_part(certificate.configuration)))
+        blocks += [Text(line, aside=True) for line in left_out(case.assessment)]
     return Section("sure", "", lead, tuple(blocks))
 
 
-def certificate_lead(assessment: Assessment, context: Context) -> str:
+def certificate_lead(case: Case) -> str:
     """Return the certificate in a sentence, or why there is none."""
-    certificate = assessment.certificate
+    certificate = case.assessment.certificate
     if certificate is None:
-        name = called(assessment, assessment.incumbent)
         # The advice after the semicolon is part of the next steps.
-        why = (assessment.no_certificate or "").partition(";")[0]
-        return f"No guarantee for the {mean_scale(assessment).mean} of {name}: {why}."
-    name = called(assessment, certificate.configuration)
-    return f"{certified(assessment, certificate, context, name)}."
+        why = (case.assessment.no_certificate or "").partition(";")[0]
+        return f"No guarantee for the {case.mean_scale.mean} of {case.winner}: {why}."
+    return f"{certified(case, certificate)}."
 
 
-def of_certificate(certificate: Certificate, context: Context) -> Section:
+def of_certificate(certificate: Certificate) -> Section:
     """Return a certificate on its own."""
-    name = f"configuration {certificate.configuration}"
-    lead = f"{certified(None, certificate, context, name)}."
-    return Section("sure", "", lead, tuple(_basis(None, certificate, context)))
+    lead = f"{certified(None, certificate)}."
+    return Section("sure", "", lead, tuple(_basis(None, certificate)))
 
 
-def _certificate(assessment: Assessment, context: Context) -> list[Block]:
-    certificate = assessment.certificate
+def _certificate(case: Case) -> list[Block]:
+    certificate = case.assessment.certificate
     if certificate is None:
         missing = "Runs on new instances would allow a guarantee."
-        nowhere = assessment.log.matrix.instances == (NO_INSTANCE,)
-        folds = assessment.scope.sampled == "fold"
-        known = nowhere or folds or assessment.evidence is not None
+        folds = case.assessment.scope.sampled == "fold"
+        known = case.nowhere or folds or case.assessment.evidence is not None
         return [] if known else [Text(missing, aside=True)]
-    basis, *others = _basis(assessment, certificate, context)
-    return [basis, *_margin(assessment, context), *others]
+    basis, *others = _basis(case, certificate)
+    return [basis, *_margin(case), *others]
 
 
-def _margin(assessment: Assessment, context: Context) -> list[Block]:
+def _margin(case: Case) -> list[Block]:
     """Return where the distance between limit and mean comes from."""
-    width, certificate = assessment.beside.width, assessment.certificate
+    width, certificate = case.assessment.beside.width, case.assessment.certificate
     if width is None or certificate is None or not width.total > 0:
         return []
-    scale = scale_of(assessment)
-    worst = context.cost(number(scale.value(assessment.matrix.high)))
+    scale = case.scale
+    worst = case.shown(case.assessment.matrix.high)
     share = f"one in {1 / width.chance:.0f}" if width.chance <= OFTEN else percent(width.chance)
-    plural = assessment.scope.plural
+    plural = case.assessment.scope.plural
     cause = (
         f"Only more {plural} reduce that part."
         if width.unseen > width.rest
         else "The rest is the observed spread."
     )
-    total, unseen = (context.cost(number(part)) for part in (width.total, width.unseen))
+    total, unseen = (case.cost(number(part)) for part in (width.total, width.unseen))
     above, end = ("above", "maximum") if scale is COST else ("below", "minimum")
     text = (
         f"The limit is {total} {above} the mean. {unseen} of that is unavoidable with "
-        f"{units(assessment, certificate.instances)}: {share} could {scale.verb[:-1]} {worst}, the "
+        f"{case.units(certificate.instances)}: {share} could {scale.verb[:-1]} {worst}, the "
         f"{end}, without appearing here. {cause}"
     )
     return [Text(text)]
 
 
-def _basis(
-    assessment: Assessment | None, certificate: Certificate, context: Context
-) -> list[Block]:
+def _basis(case: Case | None, certificate: Certificate) -> list[Block]:
     many = certificate.configurations
     corrected = f", with a multiple-testing correction for {many:,} configurations"
     scale = SCORE if certificate.maximised else COST
-    mean = context.cost(ends(*scale.range(certificate.lowest, certificate.estimate)))
-    unit = certificate.sampling_unit if assessment is None else assessment.scope.unit
+    mean = ends(*scale.range(certificate.lowest, certificate.estimate))
+    unit = certificate.sampling_unit
+    if case is not None:
+        mean, unit = case.cost(mean), case.assessment.scope.unit
     plural = "families" if unit == "family" else f"{unit}s"
     blocks: list[Block] = [
         Text(
@@ -159,24 +139,22 @@ def _basis(
     return [*blocks, Fold("What are the assumptions?", (Points("", certificate.assumptions),))]
 
 
-def _width(assessment: Assessment, context: Context) -> list[Block]:
+def _width(case: Case) -> list[Block]:
     """Return limits against K, on the instances and at the level of the certificate."""
-    evidence, certificate = assessment.evidence, assessment.certificate
+    evidence, certificate = case.assessment.evidence, case.assessment.certificate
     if evidence is None or certificate is None or evidence.at_all_times:
         return []
     if certificate.instances < 2:
         return []
 
     def inputs() -> dict[str, Any]:
-        limits = assessment.beside.limits_by_size
+        limits = case.assessment.beside.limits_by_size
         parts = {name: getattr(limits, name) for name in ("instances", "estimate", "upper")}
         return {"configuration": evidence.configuration, **parts}
 
-    delta, unit = assessment.question.delta, axis_unit(assessment, context, signed=False)
-    draw = drawing("certificate_width", inputs, delta=delta, unit=unit)
-    note = f"Limit − mean on the first K of {units(assessment, certificate.instances)}."
-    title = "What more instances buy"
-    return [Figure("certificate-width", title, (note,), draw, where="page")]
+    delta, title = case.assessment.question.delta, "What more instances buy"
+    note = f"Limit − mean on the first K of {case.units(certificate.instances)}."
+    return [case.figure("certificate_width", title, note, inputs, signed=False, delta=delta)]
 
 
 def bounds_section(bounds: "PaperBounds") -> Section:
@@ -199,7 +177,7 @@ def _bounds(bounds: "PaperBounds") -> list[Block]:
         (Cell(what, what), *(Cell(forms[form], number(forms[form], 4)) for form in FORMS))
         for what, forms in values.items()
     )
-    heads = (Column("", "", numbers=False), *(Column(label, "") for label in FORMS.values()))
+    heads = (Column("", numbers=False), *(Column(label) for label in FORMS.values()))
     blocks: list[Block] = [Table("bounds", "", heads, rows)]
     if bounds.mean_of_runs is not None and bounds.true_cost_at_most is not None:
         mean, limit = (number(v, 4) for v in (bounds.mean_of_runs, bounds.true_cost_at_most))

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from truecost.judge.assessment import Assessment
-from truecost.judge.statements import Statement
+from truecost.judge.statements import Comparison, Statement
+from truecost.runs import NO_INSTANCE
+from truecost.show.blocks import Figure
 from truecost.show.document.wording import COST, SCORE, UTILITY, Scale
-from truecost.show.numbers import confidence, counted
+from truecost.show.numbers import confidence, counted, number
 
 if TYPE_CHECKING:
     from truecost.show.theme import Chart
@@ -41,64 +43,118 @@ class Context:
         return None if self.writer is None else self.writer(name, options)
 
 
-def scale_of(assessment: Assessment) -> Scale:
-    """Return how costs are shown."""
-    return SCORE if assessment.trajectory.maximised else COST
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An assessment and its context: what a document is about, and the words for it."""
 
+    assessment: Assessment
+    context: Context
 
-def mean_scale(assessment: Assessment) -> Scale:
-    """Return how mean costs are shown; those of 1 − utility as utilities."""
-    return UTILITY if assessment.log.utility is not None else scale_of(assessment)
+    @property
+    def scale(self) -> Scale:
+        """How costs are shown."""
+        return SCORE if self.assessment.trajectory.maximised else COST
 
+    @property
+    def mean_scale(self) -> Scale:
+        """How mean costs are shown; those of 1 − utility as utilities."""
+        return UTILITY if self.assessment.log.utility is not None else self.scale
 
-def on_scale(
-    assessment: Assessment, statement: Statement, *, opposite: bool = False
-) -> tuple[bool, float, tuple[float, float]]:
-    """Return a limit as it is shown: whether it is an upper one, its value, and the observed range.
+    @property
+    def nowhere(self) -> bool:
+        """Whether there are no instances at all."""
+        return self.assessment.log.matrix.instances == (NO_INSTANCE,)
 
-    Of a utility, only means are shown as such.
-    """
-    limit = statement.opposite if opposite and statement.opposite is not None else statement.limit
-    upper = (statement.side == "upper") != opposite
-    low, high = sorted((statement.observed, statement.possible))
-    scale, quantity = mean_scale(assessment), statement.quantity
-    if scale is COST or quantity not in (COSTS if scale is SCORE else ("mean", "difference")):
-        return upper, limit, (low, high)
-    # Differences have no origin.
-    scale = scale._replace(origin=0.0) if quantity == "difference" else scale
-    return not upper, scale.value(limit), scale.range(low, high)
+    @property
+    def axis_unit(self) -> str:
+        """The unit of cost for a figure; a minus has it show costs as scores."""
+        unit = self.context.unit
+        if not self.assessment.trajectory.maximised:
+            return unit
+        return f"−{'score' if unit == 'cost' else unit}"
 
+    def cost(self, shown: str) -> str:
+        """Return a written number with its unit."""
+        return self.context.cost(shown)
 
-def axis_unit(assessment: Assessment, context: Context, *, signed: bool = True) -> str:
-    """Return the unit of cost for a figure. A minus has it show costs as scores; errors and widths
-    are not `signed`.
-    """
-    if not assessment.trajectory.maximised:
-        return context.unit
-    return f"{'−' if signed else ''}{'score' if context.unit == 'cost' else context.unit}"
+    def shown(self, cost: float) -> str:
+        """Return a cost as it is shown, with its unit."""
+        return self.cost(number(self.scale.value(cost)))
 
+    def units(self, count: int, kind: str = "") -> str:
+        """Return a number of sampling units, such as "5 training instances"."""
+        return counted(count, f"{kind} {self.assessment.scope.unit}".strip())
 
-def units(assessment: Assessment, count: int, kind: str = "") -> str:
-    """Return a number of sampling units, such as "5 training instances"."""
-    return counted(count, f"{kind} {assessment.scope.unit}".strip())
+    def called(self, name: str) -> str:
+        """Return a configuration's name with its role."""
+        if name == self.assessment.default:
+            return "the default" if name == "default" else f"the default ({name})"
+        if name == self.assessment.incumbent and self.assessment.question.configuration is None:
+            return f"the winner ({name})"
+        return f"configuration {name}"
 
+    @property
+    def winner(self) -> str:
+        """The incumbent with its role."""
+        return self.called(self.assessment.incumbent)
 
-def called(assessment: Assessment, name: str) -> str:
-    """Return a configuration's name with its role."""
-    if name == assessment.default:
-        return "the default" if name == "default" else f"the default ({name})"
-    if name == assessment.incumbent and assessment.question.configuration is None:
-        return f"the winner ({name})"
-    return f"configuration {name}"
+    @property
+    def criterion(self) -> str:
+        """What decides whether it is better."""
+        return self.mean_scale.mean if self.assessment.primary == "mean" else "share of runs won"
 
+    def pair(self, comparison: Comparison) -> tuple[str, str]:
+        """Return the two that are compared, with their roles."""
+        return self.called(comparison.configuration), self.called(comparison.default)
 
-def best_on_part(assessment: Assessment, tested: str) -> str:
-    """Return why statements are about another configuration than the winner."""
-    best, units = called(assessment, assessment.incumbent), assessment.scope.plural
-    return (
-        f"{opening(called(assessment, tested))} is the best on the random fifth of the {units} that "
-        f"was used to choose; {best} is the best on all of them."
-    )
+    def best_on_part(self, tested: str) -> str:
+        """Return why statements are about another configuration than the winner."""
+        units = self.assessment.scope.plural
+        return (
+            f"{opening(self.called(tested))} is the best on the random fifth of the {units} that "
+            f"was used to choose; {self.winner} is the best on all of them."
+        )
+
+    def on_scale(
+        self, statement: Statement, *, opposite: bool = False
+    ) -> tuple[bool, float, tuple[float, float]]:
+        """Return a limit as it is shown: whether it is an upper one, its value, and the observed
+        range.
+
+        Of a utility, only means are shown as such.
+        """
+        limit = statement.limit
+        if opposite and statement.opposite is not None:
+            limit = statement.opposite
+        upper = (statement.side == "upper") != opposite
+        low, high = sorted((statement.observed, statement.possible))
+        scale, quantity = self.mean_scale, statement.quantity
+        if scale is COST or quantity not in (COSTS if scale is SCORE else ("mean", "difference")):
+            return upper, limit, (low, high)
+        # Differences have no origin.
+        scale = scale._replace(origin=0.0) if quantity == "difference" else scale
+        return not upper, scale.value(limit), scale.range(low, high)
+
+    def figure(
+        self,
+        kind: str,
+        title: str,
+        notes: str | tuple[str, ...],
+        inputs: Callable[[], Mapping[str, Any]],
+        name: str = "",
+        *,
+        signed: bool = True,
+        wide: bool = True,
+        **options: Any,
+    ) -> Figure:
+        """Return a figure for the page: `<kind>_chart` of `<kind>_data`, computed when needed.
+
+        Costs are shown as scores where sentences have scores; errors and widths are not `signed`.
+        """
+        unit = self.axis_unit if signed else self.axis_unit.removeprefix("−")
+        name, notes = name or kind.replace("_", "-"), (notes,) if isinstance(notes, str) else notes
+        draw = drawing(kind, inputs, unit=unit, **options)
+        return Figure(name, title, notes, draw, wide=wide, page_only=True)
 
 
 def opening(sentence: str) -> str:

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from truecost.judge.assessment import Assessment
 from truecost.judge.band import CostBand, cost_band
 from truecost.judge.refusal import Refusal
 from truecost.judge.statements import Comparison
 from truecost.matrix import CostMatrix
 from truecost.show.blocks import Block, Figure, Fold
-from truecost.show.document.context import Context, axis_unit, drawing, scale_of
+from truecost.show.document.context import Case, drawing
 
 # Distributions of fewer instances show nothing.
 FEWEST_INSTANCES = 5
@@ -22,19 +21,18 @@ MOST_CELLS = 20_000
 OTHERS = 4
 
 
-def scatter(assessment: Assessment, comparison: Comparison, context: Context) -> Figure:
+def scatter(case: Case, comparison: Comparison) -> Figure:
     """Return winner against default, a point for each instance."""
-    runs = assessment.compared
+    runs = case.assessment.compared
     inputs = {
         "matrix": runs,
         "incumbent": comparison.configuration,
         "default": comparison.default,
         "families": _families_of(runs),
     }
-    scale = scale_of(assessment)
+    scale = case.scale
     note = f"Each point is an instance: below the diagonal the winner {scale.verb} {scale.less}."
-    draw = drawing("scatter", lambda: inputs, unit=axis_unit(assessment, context))
-    return Figure("scatter", "Winner against default", (note,), draw, wide=False, where="page")
+    return case.figure("scatter", "Winner against default", note, lambda: inputs, wide=False)
 
 
 def _families_of(matrix: CostMatrix) -> Mapping[str, str] | None:
@@ -44,48 +42,34 @@ def _families_of(matrix: CostMatrix) -> Mapping[str, str] | None:
     return dict(zip(matrix.instances, matrix.families, strict=True))
 
 
-def more_figures(assessment: Assessment, comparison: Comparison, context: Context) -> Fold:
+def more_figures(case: Case, comparison: Comparison) -> Fold:
     """Return ECDF, cactus plot, performance profile and box plots of winner and default."""
-    runs, unit = assessment.compared, axis_unit(assessment, context)
+    runs, noun = case.assessment.compared, case.scale.noun
     pair = {"winner": comparison.configuration, "default": comparison.default}
     both = {"matrix": runs, "configurations": pair}
-    noun = scale_of(assessment).noun
+    grouped = {**both, "families": _families_of(runs)}
+    title = "Runs finished within a cost" if noun == "cost" else f"Distribution of {noun}s"
     best = "Dotted: the best configuration of each instance, chosen with hindsight."
+    same = "The same runs: lower and longer is better."
+    quartiles = "Quartiles, medians and extremes."
     blocks: list[Block] = [
-        Figure(
-            "ecdf",
-            "Runs finished within a cost" if noun == "cost" else f"Distribution of {noun}s",
-            (best,),
-            drawing("ecdf", lambda: both, band=_band(assessment, comparison), unit=unit),
-            where="page",
-        ),
-        Figure(
-            "cactus",
-            "Cactus plot",
-            ("The same runs: lower and longer is better.",),
-            drawing("cactus", lambda: both, unit=unit),
-            where="page",
-        ),
-        Figure(
-            "boxes",
-            f"Spread of {noun}s",
-            ("Quartiles, medians and extremes.",),
-            drawing("boxes", lambda: {**both, "families": _families_of(runs)}, unit=unit),
-            where="page",
-        ),
+        case.figure("ecdf", title, best, lambda: both, band=_band(case, comparison)),
+        case.figure("cactus", "Cactus plot", same, lambda: both),
+        case.figure("boxes", f"Spread of {noun}s", quartiles, lambda: grouped),
     ]
-    if (compared := _profiled(assessment, pair)) is not None:
+    if (compared := _profiled(case, pair)) is not None:
+        title = "Performance profile"
         note = "Share of instances on which a configuration is within a factor of the cheapest."
+        # Factors have no unit.
         draw = drawing("performance_profile", lambda: {"matrix": runs, "configurations": compared})
-        blocks.insert(
-            2, Figure("performance-profile", "Performance profile", (note,), draw, where="page")
-        )
+        blocks.insert(2, Figure("performance-profile", title, (note,), draw, page_only=True))
     return Fold("More figures: ECDF, cactus plot, performance profile, box plots", tuple(blocks))
 
 
-def leaders(assessment: Assessment, context: Context) -> Figure | None:
+def leaders(case: Case) -> Figure | None:
     """Return a cactus plot of the best configurations; None where they have no runs in common."""
-    runs, order = assessment.rows, assessment.costs.order[:OTHERS].tolist()
+    assessment, runs = case.assessment, case.assessment.rows
+    order = assessment.costs.order[:OTHERS].tolist()
     names = [assessment.matrix.configurations[place] for place in order]
     common = (runs.select(configurations=names).counts() > 0).all(axis=0)
     if len(names) < 2 or int(common.sum()) < FEWEST_INSTANCES:
@@ -95,15 +79,14 @@ def leaders(assessment: Assessment, context: Context) -> Figure | None:
         "Lower and longer is better. Dotted: the best configuration of each instance, chosen with "
         "hindsight."
     )
-    draw = drawing("cactus", lambda: inputs, unit=axis_unit(assessment, context))
-    return Figure("cactus", f"Cactus plot of the best {len(names)}", (note,), draw, where="page")
+    title = f"Cactus plot of the best {len(names)}"
+    return case.figure("cactus", title, note, lambda: inputs)
 
 
-def _profiled(assessment: Assessment, pair: dict[str, str]) -> dict[str, str] | None:
+def _profiled(case: Case, pair: dict[str, str]) -> dict[str, str] | None:
     """Return the configurations of a profile, which needs positive costs on common instances."""
-    runs = assessment.compared
-    counts = runs.counts() > 0
-    names = runs.configurations
+    assessment, runs = case.assessment, case.assessment.compared
+    counts, names = runs.counts() > 0, runs.configurations
     common = counts[[names.index(name) for name in pair.values()]].all(axis=0)
     if not common.any() or not np.nanmin(runs.charged) > 0:
         return None
@@ -116,21 +99,21 @@ def _profiled(assessment: Assessment, pair: dict[str, str]) -> dict[str, str] | 
     return {**pair, **{name: name for name in others[:OTHERS] if name not in pair}}
 
 
-def _band(assessment: Assessment, comparison: Comparison) -> CostBand | None:
+def _band(case: Case, comparison: Comparison) -> CostBand | None:
     """Return the guaranteed band of the winner's costs, if there is one without a condition."""
-    evidence = assessment.evidence
+    evidence = case.assessment.evidence
     if evidence is None or evidence.configuration != comparison.configuration:
         return None
-    band = cost_band(evidence, assessment.question)
+    band = cost_band(evidence, case.assessment.question)
     return None if isinstance(band, Refusal) or evidence.condition is not None else band
 
 
-def pairs(assessment: Assessment) -> dict[str, Any]:
+def pairs(case: Case) -> dict[str, Any]:
     """Return mean costs of all configurations on all instances, and the runs of the compared two.
 
     Empty if there are too many for a page.
     """
-    runs, comparison = assessment.compared, assessment.comparison
+    runs, comparison = case.assessment.compared, case.assessment.comparison
     if comparison is None or runs.costs[..., 0].size > MOST_CELLS:
         return {}
     with np.errstate(invalid="ignore"):
@@ -148,8 +131,9 @@ def pairs(assessment: Assessment) -> dict[str, Any]:
     return {"means": rows, "pair": names, "runs": single, "limit": finite, **ends}
 
 
-def ranking(assessment: Assessment, context: Context) -> Figure:
+def ranking(case: Case) -> Figure:
     """Return the best configurations with the uncertainty of their costs."""
+    assessment = case.assessment
 
     def inputs() -> dict[str, Any]:
         costs, names = assessment.costs, assessment.matrix.configurations
@@ -161,5 +145,4 @@ def ranking(assessment: Assessment, context: Context) -> Figure:
         return {"configurations": names, **errors, "tags": tags}
 
     note = "Bars are two standard errors either way; where they overlap, the order is uncertain."
-    draw = drawing("ranking", inputs, unit=axis_unit(assessment, context))
-    return Figure("ranking", "The best configurations", (note,), draw, where="page")
+    return case.figure("ranking", "The best configurations", note, inputs)

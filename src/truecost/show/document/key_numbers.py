@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from truecost.judge.assessment import Assessment
 from truecost.judge.statements import Comparison
 from truecost.show.blocks import Fact, Figure
-from truecost.show.document.context import Context, axis_unit, called, drawing, scale_of, units
+from truecost.show.document.context import Case
 from truecost.show.document.verdict import (
     adjusted_from,
     both_sides,
@@ -23,21 +22,22 @@ from truecost.show.numbers import confidence, counted, ends, limits, percents, s
 UNMIXED = "all instances weighted equally"
 
 
-def key(assessment: Assessment, context: Context) -> tuple[Fact, ...]:
+def key(case: Case) -> tuple[Fact, ...]:
     """Return the numbers beside the verdict; only those that are known."""
-    comparison = assessment.comparison
+    comparison = case.assessment.comparison
     facts = [
-        in_training(assessment, context),
-        true_cost(assessment, context),
-        _limit(assessment, context),
-        None if comparison is None else _to_default(assessment, comparison, context),
-        None if assessment.noise.bottleneck is None else _bottleneck(assessment),
+        in_training(case),
+        true_cost(case),
+        _limit(case),
+        None if comparison is None else _to_default(case, comparison),
+        None if case.assessment.noise.bottleneck is None else _bottleneck(case),
     ]
     return tuple(fact for fact in facts if fact is not None)
 
 
-def at_a_glance(assessment: Assessment, context: Context) -> Figure | None:
+def at_a_glance(case: Case) -> Figure | None:
     """Return the costs of the verdict as a figure; None if no cost is known."""
+    assessment = case.assessment
     costs = assessment.costs
     # A cost known only as a range has no place on a line.
     known = np.where(costs.lowest < costs.training, np.nan, costs.training)
@@ -45,121 +45,114 @@ def at_a_glance(assessment: Assessment, context: Context) -> Figure | None:
     if not math.isfinite(training):
         return None
 
+    certificate, upper = assessment.certificate, None
+    note = f"Thin lines: ± 2 standard errors over {assessment.scope.plural}."
+    same = certificate is not None and certificate.configuration == assessment.incumbent
+    if certificate is not None and same and certificate.condition is None:
+        note, upper = f"{note} Bar: up to the guaranteed limit.", certificate.upper
+
     def inputs() -> dict[str, Any]:
         default, optimism = assessment.default, assessment.optimism
-        certificate = assessment.certificate
-        cost = upper = None
-        if default is not None and default != assessment.incumbent:
-            cost = float(known[assessment.matrix.configurations.index(default)])
-        if certificate is not None and certificate.condition is None:
-            same = certificate.configuration == assessment.incumbent
-            upper = certificate.upper if same else None
-        true = None if optimism.source == "unknown" else optimism.true_cost
-        values = {"default": cost, "true": true, "upper": upper}
-        finite = {name: v for name, v in values.items() if v is not None and math.isfinite(v)}
+        values = {"true": None if optimism.source == "unknown" else optimism.true_cost}
         # Standard errors over instances, which say nothing about a choice by training cost.
         errors = {"training": float(costs.standard_error[assessment.place])}
         if default is not None:
             place = assessment.matrix.configurations.index(default)
             errors["default"] = float(costs.standard_error[place])
+            if default != assessment.incumbent:
+                values["default"] = float(known[place])
+        finite = {
+            name: value
+            for name, value in (values | {"upper": upper}).items()
+            if value is not None and math.isfinite(value)
+        }
         return {"training": training, "errors": errors, **finite}
 
-    draw = drawing(
-        "glance",
-        inputs,
-        delta=assessment.question.delta,
-        unit=axis_unit(assessment, context),
-        fresh=assessment.scope.fresh.removeprefix("on "),
-    )
-    over = assessment.scope.plural
-    note, certificate = f"Thin lines: ± 2 standard errors over {over}.", assessment.certificate
-    if certificate is not None and certificate.configuration == assessment.incumbent:
-        note += " Bar: up to the guaranteed limit." if certificate.condition is None else ""
-    return Figure("glance", f"What the winner {scale_of(assessment).verb}", (note,), draw)
+    title, delta = f"What the winner {case.scale.verb}", assessment.question.delta
+    fresh = assessment.scope.fresh.removeprefix("on ")
+    return case.figure("glance", title, note, inputs, delta=delta, fresh=fresh)
 
 
-def in_training(assessment: Assessment, context: Context) -> Fact:
+def in_training(case: Case) -> Fact:
     """Return the training cost, or its range."""
-    place, scale = assessment.place, scale_of(assessment)
-    training, censored = float(assessment.costs.training[place]), int(assessment.censored[place])
+    assessment, scale = case.assessment, case.scale
+    costs, place = assessment.costs, assessment.place
+    training, censored = float(costs.training[place]), int(assessment.censored[place])
     notes = [f"{counted(censored, 'run')} stopped at a cap"] if censored else []
-    if adjusted := adjusted_from(assessment):
+    if adjusted := adjusted_from(case):
         notes.append(adjusted)
     if assessment.scope.reweighted:
         notes.append(UNMIXED)
-    if assessment.costs.guessed[place]:
+    if costs.guessed[place]:
         notes.append("with guessed costs of failed runs")
-    comparison, ran = assessment.comparison, int(assessment.costs.instances[place])
+    comparison, ran = assessment.comparison, int(costs.instances[place])
     if comparison is not None and comparison.on == "training" and comparison.instances < ran:
         # The headline compares the two where both were run.
-        notes.append(f"on all {units(assessment, ran)} it was run on")
-    shown = ends(*scale.range(float(assessment.costs.lowest[place]), training))
+        notes.append(f"on all {case.units(ran)} it was run on")
+    shown = ends(*scale.range(float(costs.lowest[place]), training))
     label = "" if scale is COST else f"training {scale.noun}"
-    return Fact("training-cost", training, shown, label, context.in_unit, "; ".join(notes))
+    return Fact("training-cost", training, shown, label, case.context.in_unit, "; ".join(notes))
 
 
-def true_cost(assessment: Assessment, context: Context) -> Fact | None:
+def true_cost(case: Case) -> Fact | None:
     """Return the estimated cost on new instances, if there is one."""
+    assessment, scale = case.assessment, case.scale
     optimism = assessment.optimism
-    if optimism.source == "unknown" or not math.isfinite(optimism.true_cost):
-        return None
-    if assessment.costs.guessed[assessment.place] and optimism.source != "test runs":
-        return None
+    guess = assessment.costs.guessed[assessment.place]
     one = len(assessment.log.matrix.instances) == 1 and assessment.scope.sampled != "seed"
-    if one and optimism.source != "test runs":
+    unknown = optimism.source == "unknown" or not math.isfinite(optimism.true_cost)
+    if unknown or ((guess or one) and optimism.source != "test runs"):
         return None
-    scale = scale_of(assessment)
     training = f"training {scale.noun}"
     corrected = ", corrected for the choice" if optimism.gap else "; no optimism seen"
     note = {
         "test runs": "mean of the test runs",
         "fixed before": f"{training}; it was fixed before these runs",
     }.get(optimism.source, f"{training}{corrected}")
-    label = f"{scale.noun} {assessment.scope.fresh}"
-    shown = expected_cost(assessment)
-    return Fact("true-cost", optimism.true_cost, shown, label, context.in_unit, note)
+    label, unit = f"{scale.noun} {assessment.scope.fresh}", case.context.in_unit
+    return Fact("true-cost", optimism.true_cost, expected_cost(case), label, unit, note)
 
 
-def _limit(assessment: Assessment, context: Context) -> Fact | None:
+def _limit(case: Case) -> Fact | None:
     """Return the upper limit of the true cost, if there is one."""
-    certificate, scale = assessment.certificate, scale_of(assessment)
+    certificate, scale = case.assessment.certificate, case.scale
     if certificate is None:
         return None
     notes = []
-    if certificate.configuration != assessment.incumbent:
+    if certificate.configuration != case.assessment.incumbent:
         notes.append(f"of configuration {certificate.configuration}")
     if certificate.condition is not None:
         notes.append(if_met(certificate.condition))
     side, _, shown = scale.limit(certificate.upper).rpartition(" ")
-    label = f"{side}, {confidence(assessment.question.delta)} confidence"
-    return Fact("interval", certificate.upper, shown, label, context.in_unit, ", ".join(notes))
+    label = f"{side}, {confidence(case.assessment.question.delta)} confidence"
+    return Fact("interval", certificate.upper, shown, label, case.context.in_unit, ", ".join(notes))
 
 
-def _to_default(assessment: Assessment, comparison: Comparison, context: Context) -> Fact | None:
+def _to_default(case: Case, comparison: Comparison) -> Fact | None:
     """Return the mean difference to the default, if they have common instances."""
-    if not comparison.instances or guessed(assessment, comparison):
+    if not comparison.instances or guessed(case, comparison):
         return None
-    scale = scale_of(assessment)
-    mixed = f", {UNMIXED}" if assessment.scope.reweighted else ""
-    note = f"on {compared_on(assessment, comparison)}{mixed}"
-    if comparison.configuration != assessment.incumbent:
-        note = f"of {called(assessment, comparison.configuration)}, {note}"
+    scale = case.scale
+    mixed = f", {UNMIXED}" if case.assessment.scope.reweighted else ""
+    note = f"on {compared_on(case, comparison)}{mixed}"
+    if comparison.configuration != case.assessment.incumbent:
+        note = f"of {case.called(comparison.configuration)}, {note}"
     if comparison.lower is not None and comparison.upper is not None:
         interval = limits(*scale.range(comparison.lower, comparison.upper))
-        note += f"; {both_sides(assessment)} interval {interval}"
+        note += f"; {both_sides(case)} interval {interval}"
     value, shown = comparison.observed, difference(comparison, scale.sign)
-    expected = assessment.beside.expected_difference
+    expected = case.assessment.beside.expected_difference
     known = comparison.lowest == comparison.highest
     if expected is not None and expected != value and known:
         # What was observed is too good by what choosing adds: show what to expect.
         note = f"corrected for the choice; {shown} {note}"
         value, shown = expected, signed(scale.sign * expected)
-    return Fact("difference", value, shown, unit=context.in_unit, note=note)
+    return Fact("difference", value, shown, unit=case.context.in_unit, note=note)
 
 
-def compared_on(assessment: Assessment, comparison: Comparison) -> str:
+def compared_on(case: Case, comparison: Comparison) -> str:
     """Return on how many of what the two are compared."""
-    where = units(assessment, comparison.instances, comparison.on)
+    where = case.units(comparison.instances, comparison.on)
     evidence = comparison.evidence
     part = evidence is not None and evidence.chosen in ("on-part", "weighted-list")
     return f"{where} not used to choose" if part else where
@@ -171,9 +164,8 @@ def difference(comparison: Comparison, sign: int = 1) -> str:
     return signed(sign * comparison.observed) if low == high else f"{low} to {high}"
 
 
-def _bottleneck(assessment: Assessment) -> Fact:
-    noise, scope = assessment.noise, assessment.scope
-    note = ""
+def _bottleneck(case: Case) -> Fact:
+    noise, scope, note = case.assessment.noise, case.assessment.scope, ""
     if noise.within + noise.across > 0:
         shares = percents(noise.share_low, noise.share_high)
         note = f"{shares} of a run's variance is between {scope.plural}"

@@ -2,21 +2,10 @@
 
 import math
 
-from truecost.judge.assessment import Assessment
 from truecost.judge.evidence import UNSORTED
 from truecost.judge.refusal import Refusal
-from truecost.runs import NO_INSTANCE
-from truecost.show.blocks import Block, Commands, Fact, Facts, Figure, Fold, Points, Section, Text
-from truecost.show.document.context import (
-    Context,
-    axis_unit,
-    called,
-    drawing,
-    mean_scale,
-    opening,
-    scale_of,
-)
-from truecost.show.document.noise import still
+from truecost.show.blocks import Block, Commands, Fact, Facts, Fold, Points, Section, Text
+from truecost.show.document.context import Case, opening
 from truecost.show.document.verdict import against_default
 from truecost.show.numbers import chance, counted, duration, number, percent
 
@@ -33,95 +22,83 @@ MOST = 20_000
 EVEN_ENOUGH = 1.05
 
 
-def what_next(assessment: Assessment, context: Context) -> Section:
+def what_next(case: Case) -> Section:
     """Return advice, commands, and a plan."""
-    lead, *others = steps_of(assessment)
+    lead, *others = steps_of(case)
     blocks: list[Block] = [Points("And then", tuple(others))] if others else []
-    if lines := _commands(assessment, context):
+    if lines := _commands(case):
         blocks.append(Commands(lines))
-    title = "How many runs, on how many instances?"
-    blocks.append(Fold(title, tuple(_planned(assessment, context))))
+    blocks.append(Fold("How many runs, on how many instances?", tuple(_planned(case))))
     return Section("next", "What to do next", lead, tuple(blocks))
 
 
-def next_step(assessment: Assessment, context: Context) -> Section:
+def next_step(case: Case) -> Section:
     """Return the most useful advice with the command that follows it."""
-    commands = _commands(assessment, context)
+    commands = _commands(case)
     # The runs that decide first, then what they would have to be; this audit is on the screen.
     order = (" from-log ", " validate ", " plan ", " info ", " certify ")
     ranked = [line for word in order for line in commands if word in line[0]]
     # A scenario to fill in is no use without the command that reads it.
     shown = 2 if ranked and " from-log " in ranked[0][0] else 1
     blocks = (Commands(tuple(ranked[:shown]), title=""),) if ranked else ()
-    return Section("next", "What to do next", steps_of(assessment)[0], blocks)
+    return Section("next", "What to do next", steps_of(case)[0], blocks)
 
 
-def recommendation(
-    assessment: Assessment, context: Context, name: str, seconds: float, **options: object
-) -> Section:
+def recommendation(case: Case, name: str, seconds: float, **options: object) -> Section:
     """Return how sure it is that what a search recommends is better than the default.
 
     If it is not shown, with the costs of both and what a validation would cost; a run takes these
     CPU `seconds`, and `options` are those of the command.
     """
+    assessment = case.assessment
     comparison, default = assessment.comparison, assessment.default
     if comparison is None or default is None:
         return Section("use", "", "Keep the default: the search found nothing better.", ())
-    winner, rival = called(assessment, comparison.configuration), called(assessment, default)
-    verdict = against_default(assessment, comparison, context)
-    use = f"Use {winner}." if name != default else f"Keep {rival}."
-    if assessment.grade == "better":
-        return Section("use", "", f"{use} {verdict}", ())
-    scale, costs = scale_of(assessment), ""
-    if {comparison.configuration, default} <= set(assessment.tested):
-        ours, theirs = (
-            context.cost(number(scale.value(assessment.tested[each])))
-            for each in (comparison.configuration, default)
-        )
+    (winner, rival), keep = case.pair(comparison), name == default
+    verdict = against_default(case, comparison)
+    use, costs = f"Keep {rival}." if keep else f"Use {winner}.", ""
+    if assessment.grade != "better" and {comparison.configuration, default} <= {*assessment.tested}:
+        pair = (comparison.configuration, default)
+        ours, theirs = (case.shown(assessment.tested[each]) for each in pair)
         where = counted(comparison.instances, "held-out instance")
-        costs = f" On {where}, {winner} {scale.verb} {ours} and {rival} {theirs}."
-    if assessment.grade == "worse":
+        costs = f" On {where}, {winner} {case.scale.verb} {ours} and {rival} {theirs}."
+    if assessment.grade != "open":
         return Section("use", "", f"{use} {verdict}{costs}", ())
-    reach = next(
-        (item for item in assessment.outlook.reach if item.what == assessment.primary), None
-    )
+    reaches = (item for item in assessment.outlook.reach if item.what == assessment.primary)
+    reach = next(reaches, None)
     needed = None if reach is None else reach.forecast.instances
     if needed is None:
-        few = counted(comparison.instances, "common instance")
+        few, budget = counted(comparison.instances, "common instance"), "2h"
         price = (
             f"{few} cannot say how many new ones would decide it; a validation stops once it is."
         )
-        budget = "2h"
     else:
-        time = duration(2 * needed * seconds)
+        time, budget = duration(2 * needed * seconds), f"{2 * needed}runs"
         price = (
             f"To find out, run both on about {counted(needed, 'new instance')}: "
             f"{counted(2 * needed, 'run')}, about {time} of CPU time."
         )
-        budget = f"{2 * needed}runs"
-    safe = "" if name == default else f" Until then, {rival} is the safe choice."
-    use = (
-        f"Keep {rival}: {winner} is not shown to be better."
-        if name == default
-        else f"Use {winner}, though it is not shown to be better than {rival}."
-    )
+    safe, use = "", f"Keep {rival}: {winner} is not shown to be better."
+    if not keep:
+        safe = f" Until then, {rival} is the safe choice."
+        use = f"Use {winner}, though it is not shown to be better than {rival}."
     lead = f"{use} {verdict}{costs} {price}{safe}"
-    command = context.command("validate", instances="test/*", budget=budget, **options)
+    command = case.context.command("validate", instances="test/*", budget=budget, **options)
     blocks = () if command is None else (Commands(((command, VALIDATE),), title=""),)
     return Section("use", "", lead, blocks)
 
 
-def _planned(assessment: Assessment, context: Context) -> list[Block]:
-    outlook, noise = assessment.outlook, assessment.noise
+def _planned(case: Case) -> list[Block]:
+    outlook, noise = case.assessment.outlook, case.assessment.noise
     plan, half = outlook.plan, number(noise.standard_error / 2, 2)
     facts = []
     if not isinstance(plan, Refusal):
-        floor = math.sqrt(max(0.0, plan.across) / assessment.spread.instances)
-        goal = f"for a standard error of {context.cost(half)}"
+        floor = math.sqrt(max(0.0, plan.across) / case.assessment.spread.instances)
+        goal = f"for a standard error of {case.cost(half)}"
         facts += [
             Fact("plan-instances", plan.instances, f"{plan.instances:,}", note=goal),
             Fact("plan-runs", plan.runs, f"{plan.runs:,}", note="of the one configuration"),
-            Fact("floor", floor, number(floor, 2), unit=context.in_unit),
+            Fact("floor", floor, number(floor, 2), unit=case.context.in_unit),
         ]
     for reach in outlook.reach:
         needed = reach.forecast.instances
@@ -131,35 +108,35 @@ def _planned(assessment: Assessment, context: Context) -> list[Block]:
     if (test := outlook.apart) is not None:
         note = f"{counted(test.runs_each, 'run')} of both on each"
         facts.append(Fact("tell-apart", test.instances, f"{test.instances:,}", note=note))
-    blocks: list[Block] = [Facts(tuple(facts), where="page")] if facts else []
+    blocks: list[Block] = [Facts(tuple(facts), page_only=True)] if facts else []
     if isinstance(plan, Refusal):
         reason = plan.reason.rstrip(".")
         return [*blocks, Text(f"No plan for half of the error: {reason}.", aside=True)]
     note = f"All of these have a standard error of {half} or less."
-    title = "Other numbers of instances for the same error"
-    unit = axis_unit(assessment, context, signed=False)
-    draw = drawing("plan_curve", lambda: {"recommendation": plan}, unit=unit)
-    return [*blocks, Figure("plan", title, (note,), draw, where="page")]
+    title, inputs = "Other numbers of instances for the same error", {"recommendation": plan}
+    figure = case.figure("plan_curve", title, note, lambda: inputs, "plan", signed=False)
+    return [*blocks, figure]
 
 
-def steps_of(assessment: Assessment) -> tuple[str, ...]:
+def steps_of(case: Case) -> tuple[str, ...]:
     """Return advice, the most useful first."""
+    assessment = case.assessment
     steps, outlook = [], assessment.outlook
     if assessment.comparison is not None and assessment.grade != "open":
         steps.append("Nothing more is needed for this verdict.")
     if assessment.certificate is None:
-        steps.append(_to_certify(assessment))
+        steps.append(_to_certify(case))
     if assessment.default is None:
         steps.append(
             "Name the default configuration (`default`), if it has runs on these instances, to see "
             "what tuning gained."
         )
     elif outlook.reach or outlook.assumed or outlook.apart is not None:
-        steps.append(_to_show(assessment))
-    if (condition := _condition(assessment)) is not None:
+        steps.append(_to_show(case))
+    if (condition := _condition(case)) is not None:
         steps.append(condition)
     if assessment.scope.sampled != "fold":
-        steps.append(_to_reduce_noise(assessment))
+        steps.append(_to_reduce_noise(case))
     excess = assessment.spread.variance_over_even
     if excess > EVEN_ENOUGH and assessment.scope.unit != "family":
         less = percent(1 - 1 / excess)
@@ -167,9 +144,9 @@ def steps_of(assessment: Assessment) -> tuple[str, ...]:
     return tuple(steps)
 
 
-def _condition(assessment: Assessment) -> str | None:
+def _condition(case: Case) -> str | None:
     """Return what the user may know and the runs do not say."""
-    evidence = assessment.own_evidence
+    evidence = case.assessment.own_evidence
     if isinstance(evidence, Refusal) or evidence.condition is None:
         return None
     if evidence.condition == UNSORTED:
@@ -183,8 +160,9 @@ def _condition(assessment: Assessment) -> str | None:
     )
 
 
-def _to_reduce_noise(assessment: Assessment) -> str:
+def _to_reduce_noise(case: Case) -> str:
     """Return what makes the estimated cost more precise."""
+    assessment = case.assessment
     noise, scope = assessment.noise, assessment.scope
     now, new, same = (
         number(error, 2)
@@ -192,9 +170,8 @@ def _to_reduce_noise(assessment: Assessment) -> str:
     )
     if assessment.failed[assessment.place] == 1:
         return "Use easier instances, or a larger cutoff: on these, all its runs fail."
-    if still(assessment):
-        incumbent = called(assessment, assessment.incumbent)
-        return f"Use more varied instances: on these, all runs of {incumbent} cost the same."
+    if noise.constant:
+        return f"Use more varied instances: on these, all runs of {case.winner} cost the same."
     if scope.about == "these" and scope.sampled != "family":
         return "Add seeds: statements about these instances get sharper with more runs on them."
     if noise.bottleneck is None and math.isfinite(noise.share_low):
@@ -220,36 +197,37 @@ def _to_reduce_noise(assessment: Assessment) -> str:
     )
 
 
-def _to_certify(assessment: Assessment) -> str:
+def _to_certify(case: Case) -> str:
     """Return what a certificate needs: new instances, the default's test runs, or a cost range."""
+    assessment = case.assessment
     comparison, tested = assessment.comparison, assessment.optimism.source == "test runs"
-    incumbent, noun = called(assessment, assessment.incumbent), scale_of(assessment).noun
     if tested and comparison is not None and comparison.on == "training":
-        default = called(assessment, comparison.default)
-        return f"Run {default} on the test instances, too, to compare {incumbent} with it."
+        default = case.called(comparison.default)
+        return f"Run {default} on the test instances, too, to compare {case.winner} with it."
     ranged = math.isfinite(assessment.matrix.width)
     if not ranged and not isinstance(assessment.own_evidence, Refusal):
         runs = "the test runs" if tested else "these runs"
         return (
             f"Give the metric's possible range (`low` and `high`): {runs} can then certify the mean "
-            f"{noun}."
+            f"{case.scale.noun}."
         )
     if assessment.scope.sampled == "fold":
         return "Use results on other data sets, or of each row of a test set, as instances."
     rival = assessment.default not in (None, assessment.incumbent)
-    both = " and the default" if rival else ""
-    if assessment.log.matrix.instances == (NO_INSTANCE,) or assessment.scope.sampled == "seed":
-        return f"Run {incumbent}{both} with seeds not used for tuning, if seeds matter."
-    return f"Run {incumbent}{both} on new {assessment.scope.plural}, not used for tuning: only they can certify it."
+    run = f"Run {case.winner}{' and the default' if rival else ''}"
+    if case.nowhere or assessment.scope.sampled == "seed":
+        return f"{run} with seeds not used for tuning, if seeds matter."
+    new = f"on new {assessment.scope.plural}, not used for tuning"
+    return f"{run} {new}: only they can certify it."
 
 
-def _to_show(assessment: Assessment) -> str:
+def _to_show(case: Case) -> str:
     """Return what it takes to show the observed difference, by the guarantees and by a t-test."""
+    assessment = case.assessment
     comparison = assessment.comparison
     assert comparison is not None  # noqa: S101 - without one there is nothing to show
-    winner = called(assessment, comparison.configuration)
-    default, scope = called(assessment, comparison.default), assessment.scope
-    scale, parts = mean_scale(assessment), []
+    (winner, default), scope = case.pair(comparison), assessment.scope
+    scale, parts = case.mean_scale, []
     if needed_for := assessment.outlook.assumed:
         effects = " / ".join(f"{100 * needed.effect:.0f}" for needed in needed_for)
         sizes = " / ".join(
@@ -288,23 +266,24 @@ def _to_show(assessment: Assessment) -> str:
     return " ".join(map(opening, parts))
 
 
-def _commands(assessment: Assessment, context: Context) -> tuple[tuple[str, str], ...]:
+def _commands(case: Case) -> tuple[tuple[str, str], ...]:
     """Return lines to copy, each with its purpose."""
-    outlook, name = assessment.outlook, assessment.incumbent
-    lines: list[tuple[str | None, str]] = []
+    assessment = case.assessment
+    outlook, command = assessment.outlook, case.context.command
+    lines = []
     undecided = assessment.certificate is None or assessment.comparison is None
-    anywhere = assessment.log.matrix.instances != (NO_INSTANCE,)
-    if assessment.adaptive and assessment.log.parameters and undecided and anywhere:
+    if assessment.adaptive and assessment.log.parameters and undecided and not case.nowhere:
         if assessment.log.kind == "smac":
-            lines.append((context.command("scenario from-log"), FILL_IN))
-        lines.append((context.command("validate", instances="test/*", budget="2h"), VALIDATE))
+            lines.append((command("scenario from-log"), FILL_IN))
+        lines.append((command("validate", instances="test/*", budget="2h"), VALIDATE))
     if isinstance(outlook.plan, Refusal):
-        lines.append((context.command("info"), "a summary of the runs and their noise"))
+        lines.append((command("info"), "a summary of the runs and their noise"))
     else:
-        lines.append((context.command("plan", configuration=name, error=outlook.error), PLAN))
+        plan = {"configuration": assessment.incumbent, "error": outlook.error}
+        lines.append((command("plan", **plan), PLAN))
     if outlook.reach:
-        lines.append((context.command("plan", show=outlook.reach[0].what), SHOW))
-    lines.append((context.command("audit"), AUDIT))
+        lines.append((command("plan", show=outlook.reach[0].what), SHOW))
+    lines.append((command("audit"), AUDIT))
     # Without a name unless one was given: on-part may certify another configuration.
-    lines.append((context.command("certify"), CERTIFY))
+    lines.append((command("certify"), CERTIFY))
     return tuple((line, purpose) for line, purpose in lines if line is not None)

@@ -5,18 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from truecost.judge.assessment import Assessment
 from truecost.judge.costs import NOTHING
-from truecost.runs import NO_INSTANCE
-from truecost.show.blocks import Block, Fact, Facts, Figure, Section, Text
-from truecost.show.document.context import Context, axis_unit, called, drawing, scale_of
+from truecost.show.blocks import Block, Fact, Facts, Section, Text
+from truecost.show.document.context import Case
 from truecost.show.document.runs import SINGLE
 from truecost.show.numbers import counted, number, percent, percents
 
 
-def how_noisy(assessment: Assessment, context: Context) -> Section:
+def how_noisy(case: Case) -> Section:
     """Return the standard error, the variances, and the shares of all configurations."""
-    noise, spread, unit = assessment.noise, assessment.spread, context.in_unit
+    assessment = case.assessment
+    noise, spread, unit = assessment.noise, assessment.spread, case.context.in_unit
     total = noise.within + noise.across
     share = noise.within / total if total > 0 else math.nan
     unused = len(spread.never_used)
@@ -33,23 +32,20 @@ def how_noisy(assessment: Assessment, context: Context) -> Section:
         Fact("over-even", spread.variance_over_even, number(spread.variance_over_even)),
         Fact("never-used", unused, f"{unused:,}"),
     )
-    blocks: list[Block] = [Facts(facts), *_shares(assessment, context)]
+    blocks: list[Block] = [Facts(facts), *_shares(case)]
     if censored := int(assessment.censored[assessment.place]):
         runs = f"{counted(censored, 'run')} of it stopped at a cap"
         most = "maximum" if math.isfinite(assessment.matrix.high) else "largest cost seen"
         charged = f"{runs} {'is' if censored == 1 else 'are'} charged the {most} here."
         blocks.append(Text(charged, aside=True))
-    if spread.on_other_instances:
-        other = counted(spread.on_other_instances, "configuration")
-        were = "was" if spread.on_other_instances == 1 else "were"
-        blocks.append(
-            Text(f"{other} {were} run on different {assessment.scope.plural}.", aside=True)
-        )
-    lead = _lead(assessment, context)
-    return Section("noise", "How noisy are the runs?", lead, tuple(blocks))
+    if others := spread.on_other_instances:
+        were = f"{counted(others, 'configuration')} {'was' if others == 1 else 'were'}"
+        blocks.append(Text(f"{were} run on different {assessment.scope.plural}.", aside=True))
+    return Section("noise", "How noisy are the runs?", _lead(case), tuple(blocks))
 
 
-def _shares(assessment: Assessment, context: Context) -> list[Block]:
+def _shares(case: Case) -> list[Block]:
+    assessment = case.assessment
     components = assessment.costs.components
     within, across = components.within, components.across
     known = np.isfinite(within)
@@ -80,28 +76,25 @@ def _shares(assessment: Assessment, context: Context) -> list[Block]:
     note = "Each bar is a configuration: its variance, divided between seeds and instances."
     if left := int((~known).sum()):
         note += f" {counted(left, 'configuration')} with too few runs left out."
-    draw = drawing("variance_shares", inputs, unit=axis_unit(assessment, context))
-    return [*blocks, Figure("variance-shares", title, (note,), draw, where="page")]
+    return [*blocks, case.figure("variance_shares", title, note, inputs)]
 
 
-def _lead(assessment: Assessment, context: Context) -> str:
+def _lead(case: Case) -> str:
+    assessment = case.assessment
     noise, spread, scope = assessment.noise, assessment.spread, assessment.scope
-    incumbent, noun = called(assessment, assessment.incumbent), scale_of(assessment).noun
-    place = assessment.log.matrix.configurations.index(assessment.incumbent)
-    instances = int((assessment.log.matrix.counts()[place] > 0).sum())
-    unit = "fold" if scope.sampled == "fold" else "instance"
-    on = f"{counted(spread.runs, 'run')} on {counted(instances, unit)}"
-    if scope.unit == "family":
-        on += f" of {counted(spread.instances, 'family')}"
-    if assessment.log.matrix.instances == (NO_INSTANCE,):
-        on = counted(spread.runs, "run")
-    if still(assessment):
-        return f"All {on} of {incumbent} cost the same: there is no noise."
+    on = counted(spread.runs, "run")
+    if not case.nowhere:
+        place = assessment.log.matrix.configurations.index(assessment.incumbent)
+        instances = int((assessment.log.matrix.counts()[place] > 0).sum())
+        on += f" on {counted(instances, 'fold' if scope.sampled == 'fold' else 'instance')}"
+        on += f" of {counted(spread.instances, 'family')}" if scope.unit == "family" else ""
+    if noise.constant:
+        return f"All {on} of {case.winner} cost the same: there is no noise."
     what = "comes from" if assessment.costs.adjusted else "is the mean of"
-    start = f"The training {noun} of {incumbent} {what} {on}"
+    start = f"The training {case.scale.noun} of {case.winner} {what} {on}"
     if not math.isfinite(noise.standard_error):
         return f"{start}; its standard error is unknown."
-    error = f"{start}; its standard error is {context.cost(number(noise.standard_error, 2))}"
+    error = f"{start}; its standard error is {case.cost(number(noise.standard_error, 2))}"
     if scope.sampled == "seed":
         return f"{error}, all from the seeds."
     if noise.bottleneck is None and math.isfinite(noise.share_low):
@@ -122,8 +115,3 @@ def _lead(assessment: Assessment, context: Context) -> str:
     if scope.unit == "family":
         return f"{error}, mostly from differences within families: more instances of them help."
     return f"{error}, mostly from the seeds: more runs on the same instances help as well."
-
-
-def still(assessment: Assessment) -> bool:
-    """Whether all runs of the incumbent cost the same, up to rounding."""
-    return assessment.noise.constant

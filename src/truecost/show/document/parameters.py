@@ -1,16 +1,16 @@
 """The configuration itself: parameters of winner and default side by side, ready to paste."""
 
-from truecost.judge.assessment import Assessment
 from truecost.show.blocks import Block, Cell, Column, Commands, Section, Table, Text, Tone
-from truecost.show.document.context import called, opening
+from truecost.show.document.context import Case, opening
 from truecost.show.numbers import counted, given
 
 # Parameters a terminal shows.
 MOST = 20
 
 
-def configuration_section(assessment: Assessment) -> Section | None:
+def configuration_section(case: Case) -> Section | None:
     """Return the parameters of winner and default, changed ones first; None if unknown."""
+    assessment = case.assessment
     values = assessment.log.parameters.get(assessment.incumbent)
     if not values:
         return None
@@ -25,17 +25,16 @@ def configuration_section(assessment: Assessment) -> Section | None:
         cells = (Cell(shown[0], shown[0], tone=tone), Cell(shown[1], shown[1]))
         rows.append((Cell(name, name), *(cells if defaults else cells[:1])))
     heads = ("parameter", "winner", "default")[: 3 if defaults else 2]
-    columns = tuple(Column(head, "", numbers=False) for head in heads)
-    lead = f"{opening(called(assessment, incumbent))} has {counted(len(values), 'parameter')}."
+    columns = tuple(Column(head, numbers=False) for head in heads)
+    what = f"has {counted(len(values), 'parameter')}"
     if defaults:
         of = f"{len(changed):,} of {counted(len(names), 'parameter')}"
-        lead = f"{opening(called(assessment, incumbent))} differs from the default in {of}."
+        what = f"differs from the default in {of}"
+    lead = f"{opening(case.winner)} {what}."
+    arguments = assessment.log.arguments(incumbent)
     blocks: list[Block] = [
         Table("parameters", "", columns, tuple(rows), MOST),
-        Commands(
-            ((assessment.log.arguments(incumbent), "all parameters of the winner as arguments"),),
-            "To paste",
-        ),
+        Commands(((arguments, "all parameters of the winner as arguments"),), "To paste"),
     ]
     if origin := assessment.log.origins.get(incumbent):
         blocks.append(Text(f"Proposed by: {origin}.", aside=True))

@@ -21,9 +21,8 @@ HAIR = 1e-9
 
 def plan_section(answer: "PlanAnswer", context: Context) -> Section:
     """Return the recommendation, its alternatives, and what the pilot's allocation wastes."""
-    best = answer.best
+    best, hours = answer.best, answer.hours(answer.best)
     each = f", for each of {best.configurations:,} configurations" * (best.configurations > 1)
-    hours = answer.hours(best)
     time = "" if hours is None else f", {number(hours)} CPU hours"
     goal = {
         "error": f"A standard error of {answer.target:g} takes",
@@ -44,8 +43,7 @@ def plan_section(answer: "PlanAnswer", context: Context) -> Section:
 
 
 def _noise(answer: "PlanAnswer") -> str:
-    pilot = answer.pilot
-    components, name = pilot.components, pilot.configuration
+    components, name = answer.pilot.components, answer.pilot.configuration
     start = "Assumed" if name is None else f"Configuration {name}"
     if math.isnan(components.across.item()):
         total = number(components.total.item())
@@ -119,9 +117,11 @@ def _current(current: "Waste", context: Context) -> str:
 
 def _counts(best: "Recommendation") -> str:
     runs, instances = best.runs, best.instances
-    mean = f"{number(runs / instances)} on average"
-    each = mean if runs % instances else f"{runs // instances} each"
-    each = "one each" if runs == instances else each
+    each = f"{runs // instances} each"
+    if runs == instances:
+        each = "one each"
+    elif runs % instances:
+        each = f"{number(runs / instances)} on average"
     return f"{counted(runs, 'run')} on {counted(instances, 'instance')}, {each}"
 
 

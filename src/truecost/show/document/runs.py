@@ -7,10 +7,10 @@ import numpy as np
 from truecost.judge.assessment import Assessment
 from truecost.judge.refusal import Refusal
 from truecost.matrix import CostMatrix
-from truecost.runs import NO_INSTANCE, NO_STATUS, status_counts
-from truecost.show.blocks import Block, Cell, Column, Fact, Facts, Figure, Section, Table, Text
+from truecost.runs import NO_STATUS, status_counts
+from truecost.show.blocks import Block, Cell, Column, Fact, Facts, Section, Table, Text
 from truecost.show.document.about import between_families
-from truecost.show.document.context import Context, axis_unit, drawing, scale_of
+from truecost.show.document.context import Case
 from truecost.show.document.field_figures import ranking
 from truecost.show.numbers import counted, ends, given, number, percent
 
@@ -22,17 +22,17 @@ SINGLE = (
 )
 
 
-def what_was_run(assessment: Assessment, context: Context, top: int = 10) -> Section:
+def what_was_run(case: Case, top: int = 10) -> Section:
     """Return sizes, origins, outcomes and configurations; a terminal shows the `top` ones."""
-    matrix = assessment.log.matrix
+    assessment, noun = case.assessment, case.scale.noun
+    matrix, utility = assessment.log.matrix, assessment.log.utility
     configurations, instances, each = matrix.shape
     runs, censored = int(assessment.costs.runs.sum()), int(assessment.censored.sum())
     missing = matrix.costs.size - runs
-    known = math.isfinite(matrix.width)
-    scale = scale_of(assessment)
-    low, high = (given(end) for end in scale.range(matrix.low, matrix.high))
-    span = f"{low} to {high}" if known else "unknown"
-    unit, ends_ = context.in_unit if known else "", [matrix.low, matrix.high]
+    span, unit, costs = "unknown", "", f"{noun} range unknown"
+    if math.isfinite(matrix.width):
+        low, high = map(given, case.scale.range(matrix.low, matrix.high))
+        span, unit, costs = f"{low} to {high}", case.context.in_unit, f"{noun}s in [{low}, {high}]"
     facts = (
         Fact("configuration", configurations, f"{configurations:,}", "configurations"),
         Fact("instance", instances, f"{instances:,}", "instances"),
@@ -40,31 +40,27 @@ def what_was_run(assessment: Assessment, context: Context, top: int = 10) -> Sec
         Fact("run", runs, f"{runs:,}", "runs"),
         Fact("missing", missing, f"{missing:,}" if missing else "none"),
         *([Fact("censored", censored, f"{censored:,}")] if censored else []),
-        Fact("range", ends_, span, f"{scale.noun} range", unit),
+        Fact("range", [matrix.low, matrix.high], span, f"{noun} range", unit),
     )
-    order = {"matrix": matrix, "order": assessment.costs.order.tolist()}
-    draw = drawing("matrix", lambda: order, unit=axis_unit(assessment, context))
-    notes = tuple(_marks(assessment, missing))
-    blocks: list[Block] = [Facts(facts, where="page"), Text(origin(assessment))]
-    if assessment.log.utility is not None:
-        blocks.append(Text(worth(assessment.log.utility)))
-    if grouped := between_families(assessment):
-        blocks.append(Text(grouped))
-    blocks += [Text(text, aside=True) for text in left_out(assessment)]
-    blocks.append(_endings(assessment, runs))
-    if (capped := stopped_early(matrix)) is not None:
-        blocks.append(Text(capped))
-    title = f"Every {scale.noun} at a glance"
-    blocks.append(Figure("matrix", title, notes, draw, wide=False))
+    picture = {"matrix": matrix, "order": assessment.costs.order.tolist()}
+    title, notes = f"Every {noun} at a glance", tuple(_marks(assessment, missing))
+    blocks: list[Block] = [
+        Facts(facts, page_only=True),
+        Text(origin(case)),
+        *map(Text, filter(None, (utility and worth(utility), between_families(case)))),
+        *(Text(text, aside=True) for text in left_out(assessment)),
+        _endings(assessment, runs),
+        *map(Text, filter(None, (stopped_early(matrix),))),
+        case.figure("matrix", title, notes, lambda: picture, wide=False),
+    ]
     # With guaranteed sets of the best, their own section has the ranking.
     unsure = isinstance(assessment.beside.whole_list, Refusal)
     if unsure and int(assessment.costs.ranked.sum()) > 1:
-        blocks.append(ranking(assessment, context))
-    blocks.append(_configurations(assessment, top))
-    blocks += [Text(text, aside=True) for text in _notes(assessment, top)]
+        blocks.append(ranking(case))
+    blocks.append(_configurations(case, top))
+    blocks += [Text(text, aside=True) for text in _notes(case, top)]
     sizes = f"{counted(configurations, 'configuration')} on {counted(instances, 'instance')}"
     gaps = f"{missing:,} missing" if missing else "none missing"
-    costs = f"{scale.noun}s in [{low}, {high}]" if known else f"{scale.noun} range unknown"
     lead = f"{counted(runs, 'run')} of {sizes}, up to {each:,} each, {gaps}; {costs}."
     return Section("run", "What was run?", lead, tuple(blocks))
 
@@ -83,8 +79,9 @@ def _marks(assessment: Assessment, missing: int) -> list[str]:
     return notes
 
 
-def origin(assessment: Assessment) -> str:
+def origin(case: Case) -> str:
     """Return where the configurations come from."""
+    assessment = case.assessment
     trajectory, test = assessment.trajectory, assessment.test
     tool = trajectory.tool
     text = {
@@ -93,7 +90,7 @@ def origin(assessment: Assessment) -> str:
         "adaptively": f"Recorded by {tool}, which tuned on these instances: they cannot certify "
         "its winner.",
     }[trajectory.proposed]
-    if assessment.log.matrix.instances == (NO_INSTANCE,) and trajectory.proposed == "adaptively":
+    if case.nowhere and trajectory.proposed == "adaptively":
         text = f"Recorded by {tool}, without instances."
     if trajectory.raced:
         text += " It raced: the number of runs depended on observed costs."
@@ -125,27 +122,24 @@ def worth(utility: str) -> str:
     return f"Costs are 1 − utility ({utility}): the value of a run is {value}; 0 if never solved."
 
 
-def sizes_of(assessment: Assessment) -> str:
+def sizes_of(case: Case) -> str:
     """Return how many runs of what there are; a product only if it is their number."""
-    fold = assessment.scope.sampled == "fold"
-    shape, names = assessment.log.matrix.shape, ("configuration", "instance", "run")
-    names = ("configuration", "fold", "run") if fold else names
-    runs = int(assessment.costs.runs.sum())
-    if assessment.log.matrix.instances == (NO_INSTANCE,):
-        return f"{counted(runs, 'run')} of {counted(shape[0], names[0])}, without instances"
-    families = ""
-    if assessment.scope.sampled == "family" and assessment.log.matrix.families is not None:
-        families = f" of {counted(len(set(assessment.log.matrix.families)), 'family')}"
-    configurations, instances, repeats = map(counted, shape, names)
-    if runs == math.prod(shape):
-        return f"{configurations} × {instances}{families} × {repeats}"
-    return f"{counted(runs, 'run')} of {configurations} on {instances}{families}"
+    matrix, sampled = case.assessment.log.matrix, case.assessment.scope.sampled
+    names = ("configuration", "fold" if sampled == "fold" else "instance", "run")
+    runs = int(case.assessment.costs.runs.sum())
+    configurations, instances, repeats = map(counted, matrix.shape, names)
+    if case.nowhere:
+        return f"{counted(runs, 'run')} of {configurations}, without instances"
+    if sampled == "family" and matrix.families is not None:
+        instances += f" of {counted(len(set(matrix.families)), 'family')}"
+    if runs == math.prod(matrix.shape):
+        return f"{configurations} × {instances} × {repeats}"
+    return f"{counted(runs, 'run')} of {configurations} on {instances}"
 
 
-def how_read(assessment: Assessment) -> Section | None:
+def how_read(case: Case) -> Section | None:
     """Return what was left out or assumed when the runs were read; None if nothing was."""
-    lines = left_out(assessment)
-    if not lines:
+    if not (lines := left_out(case.assessment)):
         return None
     return Section("read", "How were the runs read?", lines[0], tuple(map(Text, lines[1:])))
 
@@ -189,13 +183,14 @@ def _endings(assessment: Assessment, runs: int) -> Block:
     return Text(f"Runs: {', '.join(shares)}.")
 
 
-def _configurations(assessment: Assessment, top: int) -> Table:
-    costs, failed, scale = assessment.costs, assessment.failed, scale_of(assessment)
+def _configurations(case: Case, top: int) -> Table:
+    assessment = case.assessment
+    costs, failed, scale = assessment.costs, assessment.failed, case.scale
     within, across = (np.maximum(v, 0) for v in (costs.components.within, costs.components.across))
     with np.errstate(invalid="ignore", divide="ignore"):
         share = within / (within + across)
     partial = bool((costs.instances < len(assessment.matrix.instances)).any())
-    rows = []
+    rows, values = [], ((costs.standard_error, 2), (within, 4), (across, 4))
     for rank, place in enumerate(costs.order[:MOST_ROWS].tolist(), 1):
         name, training = assessment.matrix.configurations[place], float(costs.training[place])
         roles = {"incumbent": assessment.incumbent, "default": assessment.default}
@@ -204,8 +199,7 @@ def _configurations(assessment: Assessment, top: int) -> Table:
             tags.append("shown better")
         if assessment.censored[place]:
             tags.append(f"{assessment.censored[place]:,} censored")
-        values = ((costs.standard_error, 2), (within, 4), (across, 4))
-        instances = int(costs.instances[place])
+        instances, unsolved = int(costs.instances[place]), float(failed[place])
         rows.append(
             (
                 Cell(rank, f"{rank:,}") if costs.ranked[place] else Cell(math.nan, "–"),
@@ -214,12 +208,12 @@ def _configurations(assessment: Assessment, top: int) -> Table:
                 Cell(training, ends(*scale.range(float(costs.lowest[place]), training), 4)),
                 *(Cell(float(v[place]), number(float(v[place]), digits)) for v, digits in values),
                 Cell(float(share[place]), percent(float(share[place]))),
-                Cell(float(failed[place]), percent(float(failed[place]), 1)),
+                *([Cell(unsolved, percent(unsolved, 1))] if assessment.failed_known else []),
             )
         )
-    unsolved = Column("not solved", "not-solved")
-    if not assessment.log.matrix.has_statuses:
-        unsolved = Column("at highest cost", "at-highest")
+    failing = Column("at highest cost", "at-highest")
+    if assessment.log.matrix.has_statuses:
+        failing = Column("not solved", "not-solved")
     columns = (
         Column("", "rank"),
         Column("configuration", "configuration", numbers=False),
@@ -229,38 +223,33 @@ def _configurations(assessment: Assessment, top: int) -> Table:
         Column("within", "within"),
         Column("across", "across"),
         Column("share of within", "within-share"),
-        unsolved,
+        *([failing] if assessment.failed_known else []),
     )
-    if not assessment.failed_known:
-        columns, rows = columns[:-1], [row[:-1] for row in rows]
     best = "lowest" if scale.sign > 0 else "highest"
     title = f"Configurations, the {best} training {scale.noun} first"
     return Table("configurations", title, columns, tuple(rows), top)
 
 
-def _notes(assessment: Assessment, top: int) -> list[str]:
-    costs, notes = assessment.costs, []
-    configurations = len(assessment.matrix.configurations)
+def _notes(case: Case, top: int) -> list[str]:
+    costs, notes, matrix = case.assessment.costs, [], case.assessment.matrix
+    configurations = len(matrix.configurations)
     if configurations > MOST_ROWS:
         notes.append(f"The {MOST_ROWS} best of {configurations:,} configurations are listed.")
     if costs.adjusted:
         notes.append(
-            f"Configurations have runs on different instances: training {scale_of(assessment).noun}s "
+            f"Configurations have runs on different instances: training {case.scale.noun}s "
             "are adjusted for instance difficulty, as if all had been run on all."
         )
-    if assessment.censored.any():
+    if case.assessment.censored.any():
         notes.append(
             "A range of a training cost: with censored runs at their caps, and at the maximum."
         )
     # The two reasons for which judge.costs.comparable leaves a configuration without a rank.
-    matrix = assessment.matrix
     failing = ~costs.ranked & (matrix.failed | np.isnan(matrix.costs)).all(axis=(1, 2))
+    few = "with runs on fewer than half as many instances as the one with the most"
     for unranked, reason in (
         (failing, "none of whose runs was solved"),
-        (
-            ~costs.ranked & ~failing,
-            "with runs on fewer than half as many instances as the one with the most",
-        ),
+        (~costs.ranked & ~failing, few),
     ):
         if number := int(unranked.sum()):
             notes.append(f"Without a rank: {counted(number, 'configuration')} {reason}.")

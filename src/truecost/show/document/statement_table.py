@@ -3,17 +3,9 @@
 import math
 from typing import Final
 
-from truecost.judge.assessment import Assessment
 from truecost.judge.statements import Statement
 from truecost.show.blocks import Block, Cell, Column, Section, Table, Text, Tone
-from truecost.show.document.context import (
-    best_on_part,
-    called,
-    mean_scale,
-    on_scale,
-    opening,
-    units,
-)
+from truecost.show.document.context import Case, opening
 from truecost.show.document.wording import wording, words_of
 from truecost.show.numbers import confidence, number, percent, signed
 
@@ -28,52 +20,50 @@ IF_SO: Final = {"better": "better, if so", "worse": "worse, if so"}
 # In place of a limit that says nothing, and the share below which it does not.
 UNSOLVED, NOTHING = ("too many unsolved runs", "nothing")
 LEAST: Final = 0.005
-NAME: Final = Column("", "", numbers=False)
+NAME: Final = Column("", numbers=False)
 
 
-def what_is_shown(assessment: Assessment) -> Section | None:
+def what_is_shown(case: Case) -> Section | None:
     """Return the table of statements; None if there are none."""
+    assessment = case.assessment
     statements, comparison = assessment.statements, assessment.comparison
     if not statements:
         return None
-    rows = [_row(statement, assessment) for statement in statements]
+    rows = [_row(statement, case) for statement in statements]
     columns = (NAME, Column("observed", "observed"), Column("guaranteed", "guaranteed"), NAME)
     blocks: list[Block] = [Table("statements", "", columns, tuple(rows))]
     if comparison is not None:
-        blocks.append(Text(_primary(assessment), aside=True))
-    blocks += _whole_list(assessment)
-    blocks += _approximate(assessment)
+        blocks.append(Text(_primary(case), aside=True))
+    blocks += _whole_list(case)
+    blocks += _approximate(case)
     winner = statements[0].configuration
-    lead = f"{called(assessment, winner)} {assessment.scope.phrase}"
+    lead = f"{case.called(winner)} {assessment.scope.phrase}"
     # The condition of one line is a condition of all.
     condition = next((line.condition for line in statements if line.condition is not None), None)
     lead = opening(f"{lead}{'' if condition is None else f', if {condition}'}.")
     if winner != assessment.incumbent:
-        lead += f" {best_on_part(assessment, winner)}"
+        lead += f" {case.best_on_part(winner)}"
     elif statements[0].chosen in ("on-part", "weighted-list"):
         # Otherwise observed values seem to contradict those of all instances in the verdict.
-        where = units(assessment, statements[0].instances)
+        where = case.units(statements[0].instances)
         lead += f" Observed on the {where} that were not used to choose."
     level = confidence(assessment.question.delta)
     lead += f" Each line holds at {level}; not corrected for reading several lines."
     return Section("shown", "What is shown", lead, tuple(blocks))
 
 
-def _primary(assessment: Assessment) -> str:
-    criterion = "share of runs won"
-    if assessment.primary == "mean":
-        criterion = mean_scale(assessment).mean
+def _primary(case: Case) -> str:
     origin = "truecost's default"
-    if assessment.question.primary is not None:
+    if case.assessment.question.primary is not None:
         origin = "set with `primary`"
-    elif assessment.trajectory.watched is not None:
+    elif case.assessment.trajectory.watched is not None:
         origin = "set when the validation started"
-    return f"Primary criterion: {criterion} ({origin})."
+    return f"Primary criterion: {case.criterion} ({origin})."
 
 
-def _whole_list(assessment: Assessment) -> list[Block]:
+def _whole_list(case: Case) -> list[Block]:
     """Return how many of a list are shown better than the default, and which has the best limit."""
-    lines, scale = [], mean_scale(assessment)
+    lines, scale, assessment = [], case.mean_scale, case.assessment
     for name, better in (
         ("difference", f"to have a {scale.lower} {scale.mean} than"),
         ("wins", "to win more often than"),
@@ -81,10 +71,9 @@ def _whole_list(assessment: Assessment) -> list[Block]:
         limits = assessment.beside.shown_better.get(name, {})
         if len(limits) < 1 + (assessment.incumbent in limits):
             continue
-        words = wording(name, scale)
         if name == "wins":
             best = max(limits, key=lambda rival: limits[rival])
-            limit = f"at least {words.least(limits[best])}"
+            limit = wording(name, scale).limit(limits[best], upper=False)
         else:
             best = min(limits, key=lambda rival: limits[rival])
             limit = scale._replace(origin=0.0).limit(limits[best])
@@ -97,19 +86,19 @@ def _whole_list(assessment: Assessment) -> list[Block]:
     return [Text(" ".join(lines))] if lines else []
 
 
-def _approximate(assessment: Assessment) -> list[Block]:
+def _approximate(case: Case) -> list[Block]:
     """Return intervals of means without a guarantee, or why there are none."""
+    assessment = case.assessment
     intervals = [part for part in assessment.approximate if not part.reason]
+    if not assessment.approximate:
+        return []
     if not intervals:
-        reasons = [part.reason for part in assessment.approximate]
-        if not reasons:
-            return []
-        reason = reasons[0].replace("instances", assessment.scope.plural)
+        reason = assessment.approximate[0].reason.replace("instances", assessment.scope.plural)
         return [Text(f"No approximate interval of the means either: {reason}.", aside=True)]
-    rows, scale = [], mean_scale(assessment)._replace(origin=0.0)
+    rows, scale = [], case.mean_scale._replace(origin=0.0)
     for part in intervals:
         paired = part.quantity == "difference of means"
-        name = wording("difference" if paired else "ratio of means", mean_scale(assessment)).label
+        name = wording("difference" if paired else "ratio of means", case.mean_scale).label
         value, lower, upper = part.observed, part.lower, part.upper
         if paired:
             value, (lower, upper) = scale.value(value), scale.range(lower, upper)
@@ -134,20 +123,20 @@ def _approximate(assessment: Assessment) -> list[Block]:
     return blocks
 
 
-def _row(statement: Statement, assessment: Assessment) -> tuple[Cell, ...]:
+def _row(statement: Statement, case: Case) -> tuple[Cell, ...]:
     """Return the row of a statement, with the limit of the side that shows something."""
     quantity, grade = statement.quantity, statement.grade_if_met
-    words = words_of(statement, mean_scale(assessment))
+    words = words_of(statement, case.mean_scale)
     worse = grade == "worse" and statement.opposite is not None
-    upper, limit, (low, high) = on_scale(assessment, statement, opposite=worse)
+    upper, limit, (low, high) = case.on_scale(statement, opposite=worse)
+    few = f"too few {case.assessment.scope.plural}"
     if not math.isfinite(limit):
-        few = f"too few {assessment.scope.plural}"
         few = few if math.isfinite(statement.observed) else UNSOLVED
         written = few if quantity in ("median", "nine in ten") else NOTHING
     elif words.value is percent and not upper and limit < LEAST:
-        written = f"too few {assessment.scope.plural}" if statement.observed > 0 else NOTHING
+        written = few if statement.observed > 0 else NOTHING
     else:
-        written = f"at most {words.most(limit)}" if upper else f"at least {words.least(limit)}"
+        written = words.limit(limit, upper)
     # Stopped runs may have taken any time.
     observed, most = words.value(low), words.value(high) if math.isfinite(high) else "more"
     if low < high and observed != most:

@@ -11,19 +11,10 @@ from truecost.judge.evidence import UNSORTED
 from truecost.judge.margin import NonInferiority
 from truecost.judge.refusal import Refusal
 from truecost.judge.statements import Certificate, Comparison, Grade
-from truecost.runs import NO_INSTANCE
 from truecost.show.blocks import Tone
 from truecost.show.document.about import in_a_line
-from truecost.show.document.context import (
-    Context,
-    called,
-    mean_scale,
-    opening,
-    scale_of,
-    sure,
-    units,
-)
-from truecost.show.document.wording import COST, SCORE, Scale, with_seed
+from truecost.show.document.context import Case, opening, sure
+from truecost.show.document.wording import COST, SCORE, with_seed
 from truecost.show.numbers import (
     at_least,
     at_most,
@@ -49,20 +40,20 @@ BADGES: dict[tuple[str, Grade], tuple[Tone, str]] = {
 }
 
 
-def judged(assessment: Assessment) -> tuple[Tone, str]:
+def judged(case: Case) -> tuple[Tone, str]:
     """Return the verdict as a colour and in a few words."""
-    comparison = assessment.comparison
-    if assessment.default is None:
-        return _best_of_list(assessment)
+    comparison = case.assessment.comparison
+    if case.assessment.default is None:
+        return _best_of_list(case.assessment)
     if comparison is None:
         return "open", "The default itself"
-    if not _testable(assessment, comparison):
+    if not _testable(case, comparison):
         return "open", "Better than the default? Not yet testable"
-    grade = assessment.grade_if_met
-    tone, badge = BADGES[assessment.primary, grade]
+    grade = case.assessment.grade_if_met
+    tone, badge = BADGES[case.assessment.primary, grade]
     if comparison.condition is not None and grade != "open":
         tone, badge = "open", f"{badge}, {if_met(comparison.condition)}"
-    return with_margin(assessment, tone, badge)
+    return with_margin(case.assessment, tone, badge)
 
 
 def _best_of_list(assessment: Assessment) -> tuple[Tone, str]:
@@ -97,42 +88,40 @@ def if_met(condition: str) -> str:
     return "if in random order" if condition == UNSORTED else "if not tuned on these"
 
 
-def verdict_of(assessment: Assessment, context: Context) -> str:
+def verdict_of(case: Case) -> str:
     """Return the answer in one or two sentences."""
-    comparison = assessment.comparison
+    comparison = case.assessment.comparison
     if comparison is not None:
-        return against_default(assessment, comparison, context)
-    if assessment.default is not None:
-        return _default_itself(assessment)
+        return against_default(case, comparison)
+    if case.assessment.default is not None:
+        return _default_itself(case)
     # Without a default, the answer is the cost.
-    return opening(_hidden(assessment, context, called(assessment, assessment.incumbent)))
+    return opening(_hidden(case, case.winner))
 
 
-def _default_itself(assessment: Assessment) -> str:
-    candidates, scale = int((assessment.costs.runs > 0).sum()), scale_of(assessment)
+def _default_itself(case: Case) -> str:
+    candidates, scale = int((case.assessment.costs.runs > 0).sum()), case.scale
     if candidates == 1:
         return "Only the default has runs: there is nothing to compare it with."
-    if assessment.question.configuration is not None:
+    if case.assessment.question.configuration is not None:
         return "This is the default itself: there is nothing to compare it with."
-    if assessment.costs.order[0] == assessment.place:
-        return opening(
-            f"none of the {candidates:,} configurations has a {scale.lower} training {scale.noun} "
+    if case.assessment.costs.order[0] == case.assessment.place:
+        return (
+            f"None of the {candidates:,} configurations has a {scale.lower} training {scale.noun} "
             "than the default."
         )
     return "The search returned the default itself."
 
 
-def beside(assessment: Assessment, context: Context) -> str:
+def beside(case: Case) -> str:
     """Return the line below: secondary results and what training hides, or how it was chosen."""
+    assessment = case.assessment
     if assessment.default is not None:
         # A headline that could not test anything has the training costs already.
         comparison = assessment.comparison
-        known = comparison is not None and not _testable(assessment, comparison)
-        return (
-            f"{secondary(assessment, context)}{hidden(assessment, context, known=known)}"
-            f"{in_a_line(assessment, context)}"
-        )
-    candidates, scale = int((assessment.costs.runs > 0).sum()), scale_of(assessment)
+        known = comparison is not None and not _testable(case, comparison)
+        return f"{secondary(case)}{hidden(case, known=known)}{in_a_line(case)}"
+    candidates, scale = int((assessment.costs.runs > 0).sum()), case.scale
     dropped = sum(assessment.log.left_out.values())
     adjusted = ", after adjusting for instance difficulty" if assessment.costs.adjusted else ""
     best = "lowest" if scale.sign > 0 else "highest"
@@ -144,61 +133,62 @@ def beside(assessment: Assessment, context: Context) -> str:
     elif assessment.costs.order[0] != assessment.place:
         choice = f"It was selected from {candidates:,} configurations."
     else:
-        choice += _next_best(assessment, context)
-    return f"{choice}{_heaviest(assessment, context)}{in_a_line(assessment, context)}"
+        choice += _next_best(case)
+    return f"{choice}{_heaviest(case)}{in_a_line(case)}"
 
 
-def _next_best(assessment: Assessment, context: Context) -> str:
+def _next_best(case: Case) -> str:
     """Return who comes second, and how many may be the best."""
-    costs, scale, sets = assessment.costs, scale_of(assessment), assessment.beside.whole_list
+    costs, sets = case.assessment.costs, case.assessment.beside.whole_list
     if len(costs.order) < 2 or not costs.ranked[costs.order[1]]:
         return ""
     second = int(costs.order[1])
-    value = context.cost(number(scale.value(float(costs.training[second]))))
-    text = f" The next, {assessment.matrix.configurations[second]}, {scale.verb} {value}."
+    name, value = case.assessment.matrix.configurations[second], float(costs.training[second])
+    text = f" The next, {name}, {case.scale.verb} {case.shown(value)}."
     if isinstance(sets, Refusal):
         return text
-    may, sure_of = len(sets.may_be_best), sure(sets.delta)
-    who = "only it" if sets.may_be_best == (assessment.incumbent,) else f"any of {may:,}"
+    alone = sets.may_be_best == (case.assessment.incumbent,)
+    who = "only it" if alone else f"any of {len(sets.may_be_best):,}"
     condition = "" if sets.condition is None else f", {if_met(sets.condition)}"
-    return f"{text} {opening(sure_of)} {who} may be the truly best{condition}."
+    return f"{text} {opening(sure(sets.delta))} {who} may be the truly best{condition}."
 
 
-def against_default(assessment: Assessment, comparison: Comparison, context: Context) -> str:
+def against_default(case: Case, comparison: Comparison) -> str:
     """Return whether it is better than the default, by the primary criterion."""
-    if not _testable(assessment, comparison):
-        return _untested(assessment, comparison, context)
-    winner = called(assessment, comparison.configuration)
-    default = called(assessment, comparison.default)
-    relation, effect = _effect(assessment, context, assessment.primary)
-    where, condition = assessment.scope.phrase, comparison.condition
+    if not _testable(case, comparison):
+        return _untested(case, comparison)
+    winner, default = case.pair(comparison)
+    relation, effect = _effect(case, case.assessment.primary)
+    where, condition = case.assessment.scope.phrase, comparison.condition
     if effect:
-        certain = sure(assessment.question.delta)
+        certain = sure(case.assessment.question.delta)
         sentence = f"{winner} is {relation} than {default} {where}: {certain} {effect}."
-    elif assessment.primary == "wins":
+    elif case.assessment.primary == "wins":
         sentence = (
             f"undecided {where}: the runs show neither a majority of wins of {winner} over {default} "
             "nor of losses."
         )
     else:
-        what = mean_scale(assessment).mean
         sentence = (
-            f"undecided {where}: the difference in {what} between {winner} and {default} lies "
-            f"{_interval(assessment, comparison, context)}."
+            f"undecided {where}: the difference in {case.criterion} between {winner} and "
+            f"{default} lies "
+            f"{_interval(case, comparison)}."
         )
     if condition is not None:
         sentence = f"if {condition}, {'' if effect else 'it is '}{sentence}"
     return opening(sentence)
 
 
-def _testable(assessment: Assessment, comparison: Comparison) -> bool:
+def _testable(case: Case, comparison: Comparison) -> bool:
     """Whether these runs allow limits for the primary criterion."""
-    return assessment.wins is not None if assessment.primary == "wins" else bool(comparison.method)
+    if case.assessment.primary == "wins":
+        return case.assessment.wins is not None
+    return bool(comparison.method)
 
 
-def _effect(assessment: Assessment, context: Context, criterion: str) -> tuple[str, str]:
+def _effect(case: Case, criterion: str) -> tuple[str, str]:
     """Return "better" or "worse" by one criterion and by how much; empty if it is undecided."""
-    comparison, wins = assessment.comparison, assessment.wins
+    comparison, wins = case.assessment.comparison, case.assessment.wins
     if criterion == "wins":
         if wins is not None and wins.limit > 0.5:
             share = share_at_least(wins.limit)
@@ -209,141 +199,139 @@ def _effect(assessment: Assessment, context: Context, criterion: str) -> tuple[s
             most = "less than 50 %" if share == "50 %" else f"at most {share}"
             return "worse", f"it wins {most} of the runs{with_seed(wins)}"
     elif comparison is not None and comparison.upper is not None and comparison.lower is not None:
-        scale = mean_scale(assessment)
+        scale = case.mean_scale
         if comparison.upper < 0:
-            gain = context.cost(at_least(-comparison.upper))
+            gain = case.cost(at_least(-comparison.upper))
             return "better", f"its {scale.mean} is at least {gain} {scale.lower}"
         if comparison.lower > 0:
-            loss = context.cost(at_least(comparison.lower))
+            loss = case.cost(at_least(comparison.lower))
             return "worse", f"its {scale.mean} is at least {loss} {scale.higher}"
     return "", ""
 
 
-def secondary(assessment: Assessment, context: Context) -> str:
+def secondary(case: Case) -> str:
     """Return what the criterion that does not decide shows, if anything."""
-    comparison = assessment.comparison
+    comparison = case.assessment.comparison
     if comparison is None or comparison.condition is not None:
         return ""
-    other = "wins" if assessment.primary == "mean" else "mean"
-    _, effect = _effect(assessment, context, other)
+    _, effect = _effect(case, "wins" if case.assessment.primary == "mean" else "mean")
     return f"Secondary: {effect}. " if effect else ""
 
 
-def _interval(assessment: Assessment, comparison: Comparison, context: Context) -> str:
+def _interval(case: Case, comparison: Comparison) -> str:
     """Return both limits of the difference; each alone is wrong with probability δ."""
-    scale = mean_scale(assessment)._replace(origin=0.0)
+    scale = case.mean_scale._replace(origin=0.0)
     low, high = scale.range(comparison.lower or 0.0, comparison.upper or 0.0)
-    high_shown = context.cost(f"{'+' if high > 0 else ''}{at_most(high)}")
-    return f"between {at_least(low)} and {high_shown} ({both_sides(assessment)} interval)"
+    high_shown = case.cost(f"{'+' if high > 0 else ''}{at_most(high)}")
+    return f"between {at_least(low)} and {high_shown} ({both_sides(case)} interval)"
 
 
-def both_sides(assessment: Assessment) -> str:
+def both_sides(case: Case) -> str:
     """Return the confidence of two limits together, each wrong with probability δ."""
-    return confidence(min(1.0, 2 * assessment.question.delta))
+    return confidence(min(1.0, 2 * case.assessment.question.delta))
 
 
-def _untested(assessment: Assessment, comparison: Comparison, context: Context) -> str:
+def _untested(case: Case, comparison: Comparison) -> str:
     """Return what is known where the primary criterion cannot be tested, and why it cannot."""
-    winner = called(assessment, comparison.configuration)
-    default = called(assessment, comparison.default)
-    scale = scale_of(assessment)
+    assessment, scale = case.assessment, case.scale
+    winner, default = case.pair(comparison)
     decisive = assessment.paired["wins" if assessment.primary == "wins" else "difference"]
     # The advice after the semicolon is part of the next steps.
     why = getattr(decisive, "reason", "").partition(";")[0]
     sentences = [f"Not yet testable: {why}."]
     certificate, pairs = assessment.certificate, assessment.pairs
     if certificate is not None and certificate.condition is None:
-        sentences.insert(0, f"{certified(assessment, certificate, context, winner)}.")
-    unknown = guessed(assessment, comparison)
+        sentences.insert(0, f"{certified(case, certificate)}.")
+    unknown = guessed(case, comparison)
     if assessment.optimism.source == "test runs" and comparison.on == "training":
-        test = context.cost(number(scale.value(assessment.optimism.true_cost)))
+        test = case.shown(assessment.optimism.true_cost)
         known = f"{winner} {scale.verb} {test} on average"
         if pairs.instances and not unknown:
-            rival = context.cost(number(scale.value(pairs.default.mean())))
+            rival = case.shown(float(pairs.default.mean()))
             known += f"; in training, {default} {scale.verb} {rival}"
         sentences.insert(0, f"On new {assessment.scope.plural}, {known}.")
     elif pairs.instances and comparison.lowest == comparison.highest and not unknown:
-        costs = [
-            context.cost(number(scale.value(float(values.mean()))))
-            for values in (pairs.winner, pairs.default)
-        ]
-        tuned = assessment.adaptive and comparison.on != "test"
-        where = units(assessment, comparison.instances, f"common {comparison.on}")
-        known = f"in {comparison.on}, {winner} {scale.verb} {costs[0]} and {default} {costs[1]}"
-        sentences.insert(
-            0, f"{opening(known)} ({where}{', tuned on, so optimistic' if tuned else ''})."
-        )
+        ours, theirs = (case.shown(float(v.mean())) for v in (pairs.winner, pairs.default))
+        where = case.units(comparison.instances, f"common {comparison.on}")
+        if assessment.adaptive and comparison.on != "test":
+            where += ", tuned on, so optimistic"
+        known = f"in {comparison.on}, {winner} {scale.verb} {ours} and {default} {theirs}"
+        sentences.insert(0, f"{opening(known)} ({where}).")
     return " ".join(sentences)
 
 
-def guessed(assessment: Assessment, comparison: Comparison) -> bool:
+def guessed(case: Case, comparison: Comparison) -> bool:
     """Whether a mean of the two has costs of failed runs that nobody knows."""
-    names = assessment.matrix.configurations
+    names = case.assessment.matrix.configurations
     pair = [names.index(name) for name in (comparison.configuration, comparison.default)]
-    return comparison.on == "training" and bool(assessment.costs.guessed[pair].any())
+    return comparison.on == "training" and bool(case.assessment.costs.guessed[pair].any())
 
 
-def certified(
-    assessment: Assessment | None, certificate: Certificate, context: Context, name: str
-) -> str:
-    """Return the certificate as a sentence without its full stop."""
+def certified(case: Case | None, certificate: Certificate) -> str:
+    """Return the certificate as a sentence without its full stop; of a case, in its words."""
     alone = SCORE if certificate.maximised else COST
-    scale: Scale = alone if assessment is None else mean_scale(assessment)
-    utility = None if assessment is None else assessment.log.utility
-    what = f"{scale.mean} ({utility})" if utility is not None else scale.mean
+    scale = alone if case is None else case.mean_scale
+    what, limit = scale.mean, scale.limit(certificate.upper)
+    name = f"configuration {certificate.configuration}"
+    if case is not None:
+        name, utility = case.called(certificate.configuration), case.assessment.log.utility
+        if utility is None:
+            limit = case.cost(limit)
+        else:
+            what += f" ({utility})"
     where = f"{certificate.scope}," if "," in certificate.scope else certificate.scope
-    limit = scale.limit(certificate.upper)
-    limit = limit if utility is not None else context.cost(limit)
     sentence = f"{sure(certificate.delta)} the {what} of {name} {where} is {limit}"
     condition = "" if certificate.condition is None else f"if {certificate.condition}, "
     return opening(f"{condition}{sentence}")
 
 
-def hidden(assessment: Assessment, context: Context, *, known: bool = False) -> str:
+def hidden(case: Case, *, known: bool = False) -> str:
     """Return what the training cost hides, and the instance that dominates it, if one does.
 
     `known` if the reader has seen the training cost.
     """
     # If a part of the instances chose another configuration, the headline is about that one.
-    comparison = assessment.comparison
-    same = comparison is None or comparison.configuration == assessment.incumbent
-    subject = "it" if same else called(assessment, assessment.incumbent)
-    known = known and same and bool(assessment.pairs.instances)
-    text = f"{_hidden(assessment, context, subject, known)}{_heaviest(assessment, context)}"
+    comparison = case.assessment.comparison
+    same = comparison is None or comparison.configuration == case.assessment.incumbent
+    subject = "it" if same else case.winner
+    known = known and same and bool(case.assessment.pairs.instances)
+    text = f"{_hidden(case, subject, known)}{_heaviest(case)}"
     return text.strip()
 
 
-def _heaviest(assessment: Assessment, context: Context) -> str:
-    heaviest = assessment.beside.heaviest
-    if heaviest is None or assessment.costs.guessed[assessment.place]:
+def _heaviest(case: Case) -> str:
+    heaviest = case.assessment.beside.heaviest
+    if heaviest is None or case.assessment.costs.guessed[case.assessment.place]:
         return ""
-    cost, share = context.cost(number(heaviest.cost)), percent(heaviest.share)
-    unit = f"One {assessment.scope.unit} alone, {heaviest.instance} with {cost},"
+    cost, share = case.cost(number(heaviest.cost)), percent(heaviest.share)
+    unit = f"One {case.assessment.scope.unit} alone, {heaviest.instance} with {cost},"
     return f" {unit} accounts for {share} of its {heaviest.on} cost."
 
 
-def _hidden(assessment: Assessment, context: Context, subject: str, known: bool = False) -> str:
+def _hidden(case: Case, subject: str, known: bool = False) -> str:
+    assessment, scale = case.assessment, case.scale
     optimism, costs, fresh = assessment.optimism, assessment.costs, assessment.scope.fresh
-    scale = scale_of(assessment)
     training_cost = float(costs.training[assessment.place])
-    training = context.cost(
-        ends(*scale.range(float(costs.lowest[assessment.place]), training_cost))
-    )
-    change = f"{signed(scale.sign * optimism.percent, 2)} %" if shown_percent(assessment) else ""
+    training = case.cost(ends(*scale.range(float(costs.lowest[assessment.place]), training_cost)))
+    change = f"{signed(scale.sign * optimism.percent, 2)} %" if shown_percent(case) else ""
     if optimism.source == "test runs":
         if known:
             behind = f" ({change} {fresh})" if change else ""
             return f"Its training {scale.noun} was {training}{behind}."
-        true = context.cost(number(scale.value(optimism.true_cost)))
+        true = case.shown(optimism.true_cost)
         behind = f"{training} in training{f', {change}' if change else ''}"
         return f"{opening(fresh)} {subject} {scale.verb} {true} on average ({behind})."
     if costs.guessed[assessment.place]:
-        return _guess(assessment, subject)
-    adjusted = adjusted_from(assessment)
+        failed = percent(float(assessment.failed[assessment.place]))
+        return (
+            f"{opening(subject)} fails in {failed} of its runs. What a failed run costs is "
+            "unknown, so its mean cost is unknown, too: give the largest possible cost (`high`)."
+        )
+    adjusted = adjusted_from(case)
     where = f"in training{f' ({adjusted})' if adjusted else ''}"
     start = "" if known else f"{opening(subject)} {scale.verb} {training} {where}. "
     if len(assessment.log.matrix.instances) == 1 and assessment.scope.sampled == "instance":
-        return f"{start}{_one_instance(assessment)}"
+        return f"{start}{_one_instance(case)}"
     if optimism.source == "fixed before":
         return f"{start}It was fixed before these runs, so expect the same {fresh}."
     if optimism.source == "unknown":
@@ -362,77 +350,62 @@ def _hidden(assessment: Assessment, context: Context, subject: str, known: bool 
             "tuning on them probably makes the true gap larger."
         )
     if not math.isfinite(optimism.gap):
-        return f"{start}{_one_instance(assessment)}"
-    return f"{start}{_expected(assessment, context, change)}"
+        return f"{start}{_one_instance(case)}"
+    return f"{start}{_expected(case, change)}"
 
 
-def _expected(assessment: Assessment, context: Context, change: str) -> str:
+def _expected(case: Case, change: str) -> str:
     """Return what to expect on new instances by what splits of these show."""
-    optimism, fresh, scale = assessment.optimism, assessment.scope.fresh, scale_of(assessment)
+    assessment = case.assessment
+    optimism, fresh, scale = assessment.optimism, assessment.scope.fresh, case.scale
     # Nobody tunes the default.
     unknown = assessment.trajectory.proposed == "unknown" and assessment.question.chosen is None
     unknown = unknown and assessment.incumbent != assessment.default
     if int((assessment.costs.runs > 0).sum()) == 1:
         tuned = f"; a {scale.higher} {scale.noun} if it was tuned on these" if unknown else ""
         return f"Nothing was chosen by these runs, so expect about the same {fresh}{tuned}."
-    true = context.cost(expected_cost(assessment))
+    true, behind = case.cost(expected_cost(case)), f" ({change})" if change else ""
     tuned = "; if it was tuned on them, it can still be large" if unknown else ""
     if optimism.gap <= 0:
         return f"Cross-validation shows no optimism{tuned}."
-    if true == context.cost(
-        number(scale.value(float(assessment.costs.training[assessment.place])))
-    ):
-        shown = f" ({change})" if change else ""
-        return f"Cross-validation shows hardly any optimism{shown}{tuned}."
-    behind = f" ({change})" if change else ""
+    if true == case.shown(float(assessment.costs.training[assessment.place])):
+        return f"Cross-validation shows hardly any optimism{behind}{tuned}."
     tuned = f"; {scale.more} if it was tuned on these" if unknown else ""
     picked = f"Because it was picked for its {scale.low} training {scale.noun}"
     return f"{picked}, expect about {true} {fresh}{behind}{tuned}."
 
 
-def expected_cost(assessment: Assessment) -> str:
+def expected_cost(case: Case) -> str:
     """Write the estimated cost on new instances; a range where runs were stopped at a cap."""
-    optimism, costs, own = assessment.optimism, assessment.costs, assessment.place
+    optimism, costs, own = case.assessment.optimism, case.assessment.costs, case.assessment.place
     low, high = float(costs.lowest[own]), float(costs.training[own])
     if optimism.source == "test runs" or not low < high:
         low = high = 0.0
-    scale = scale_of(assessment)
-    return ends(*scale.range(optimism.true_cost - (high - low), optimism.true_cost))
+    return ends(*case.scale.range(optimism.true_cost - (high - low), optimism.true_cost))
 
 
-def shown_percent(assessment: Assessment) -> bool:
+def shown_percent(case: Case) -> bool:
     """Whether the change in per cent is worth showing: a few instances can make it anything."""
-    enough = assessment.spread.instances >= FEWEST
-    return enough and math.isfinite(assessment.optimism.percent)
+    enough = case.assessment.spread.instances >= FEWEST
+    return enough and math.isfinite(case.assessment.optimism.percent)
 
 
-def adjusted_from(assessment: Assessment) -> str:
+def adjusted_from(case: Case) -> str:
     """Return what the runs themselves average, if adjusting for difficulty changes it."""
+    costs, place = case.assessment.costs, case.assessment.place
     plain, training = (
-        number(scale_of(assessment).value(float(costs[assessment.place])))
-        for costs in (assessment.costs.plain, assessment.costs.training)
+        number(case.scale.value(float(means[place]))) for means in (costs.plain, costs.training)
     )
-    if not assessment.costs.adjusted or plain == training:
+    if not costs.adjusted or plain == training:
         return ""
     return f"adjusted for instance difficulty; its own runs average {plain}"
 
 
-def _guess(assessment: Assessment, subject: str) -> str:
-    """Return why there is no mean cost: runs failed, and nobody knows what that costs."""
-    failed = percent(float(assessment.failed[assessment.place]))
-    return (
-        f"{opening(subject)} fails in {failed} of its runs. What a failed run costs is unknown, so "
-        "its mean cost is unknown, too: give the largest possible cost (`high`)."
-    )
-
-
-def _one_instance(assessment: Assessment) -> str:
+def _one_instance(case: Case) -> str:
     """Return what a search on one instance, or on none, says about anything else."""
-    if assessment.log.matrix.instances != (NO_INSTANCE,):
+    if not case.nowhere:
         return "One instance says nothing about others."
-    if assessment.spread.runs > 1:
+    if case.assessment.spread.runs > 1:
         return "There are no instances; its runs differ by their seeds only."
-    noun = scale_of(assessment).noun
-    return (
-        f"It was run once, and there are no instances: that is its {noun} if seeds do not matter."
-    )
+    once = f"that is its {case.scale.noun} if seeds do not matter"
+    return f"It was run once, and there are no instances: {once}."

@@ -79,6 +79,10 @@ class Wording(NamedTuple):
     least: Callable[[float], str] = at_least
     most: Callable[[float], str] = at_most
 
+    def limit(self, value: float, upper: bool) -> str:
+        """Write a limit."""
+        return f"at most {self.most(value)}" if upper else f"at least {self.least(value)}"
+
 
 def _points(write: Callable[[float], str]) -> Callable[[float], str]:
     return lambda share: write(100 * share)

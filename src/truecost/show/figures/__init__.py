@@ -6,21 +6,21 @@ Examples
 0.5
 """
 
-from truecost.show.figures.bounds import bounds_chart, bounds_data
 from truecost.show.figures.boxes import boxes_chart, boxes_data
 from truecost.show.figures.certificate_width import certificate_width_chart, certificate_width_data
 from truecost.show.figures.ecdf import cactus_chart, cactus_data, ecdf_chart, ecdf_data
-from truecost.show.figures.error_curves import (
-    ERRORS,
-    ErrorName,
-    error_curves_chart,
-    error_curves_data,
-)
 from truecost.show.figures.estimators import estimators_chart, estimators_data
-from truecost.show.figures.families import families_chart, families_data
-from truecost.show.figures.glance import glance_chart, glance_data
+from truecost.show.figures.intervals import (
+    families_chart,
+    families_data,
+    glance_chart,
+    glance_data,
+    ranking_chart,
+    ranking_data,
+    regret_chart,
+    regret_data,
+)
 from truecost.show.figures.matrix import MatrixPicture, matrix_chart, matrix_data
-from truecost.show.figures.overtuning import overtuning_chart, overtuning_data
 from truecost.show.figures.overtuning_along import overtuning_along_chart, overtuning_along_data
 from truecost.show.figures.paired_differences import (
     paired_differences_chart,
@@ -31,10 +31,21 @@ from truecost.show.figures.performance_profile import (
     performance_profile_data,
 )
 from truecost.show.figures.plan_curve import plan_curve_chart, plan_curve_data
-from truecost.show.figures.ranking import ranking_chart, ranking_data
-from truecost.show.figures.regret import regret_chart, regret_data
 from truecost.show.figures.scatter import scatter_chart, scatter_data
-from truecost.show.figures.training_test import training_test_chart, training_test_data
+from truecost.show.figures.sweeps import (
+    ERRORS,
+    ErrorName,
+    bounds_chart,
+    bounds_data,
+    error_curves_chart,
+    error_curves_data,
+)
+from truecost.show.figures.training_test import (
+    overtuning_chart,
+    overtuning_data,
+    training_test_chart,
+    training_test_data,
+)
 from truecost.show.figures.variance_shares import variance_shares_chart, variance_shares_data
 from truecost.show.figures.waterfall import waterfall_chart, waterfall_data
 from truecost.show.saving import save

@@ -1,7 +1,6 @@
 """The spread of costs, as box plots per instance, family or configuration."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import altair as alt
 import numpy as np
@@ -67,31 +66,27 @@ def boxes_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     groups = data["group"].unique(maintain_order=True).to_list()
     names = dict(zip(groups, theme.short_names(groups), strict=True))
     table = data.with_columns(series.labels("series"), row=pl.col("group").replace_strict(names))
-    single = len(groups) == 1
-    row, order = ("series", series.names) if single else ("row", list(names.values()))
-    y = alt.Y(f"{row}:N", title=None, sort=order, axis=alt.Axis(labelLimit=180))
-    offset: dict[str, Any] = {}
-    if not single:
-        offset["yOffset"] = alt.YOffset("series:N", sort=series.names)
-    title = labelled("cost", unit)
+    title, note = labelled("cost", unit), "Boxes are quartiles, ticks medians, whiskers extremes."
     tooltip = [
-        *([] if single else [tip("group:N")]),
         tip("series:N", "configuration"),
         *(tip(f"{name}:Q") for name in ("low", "lower", "median", "upper", "high")),
         tip("runs:Q", "runs", ",d"),
     ]
-    base = theme.plot(table).encode(y=y, tooltip=tooltip, **offset)
-    color = series.color() if not single else series.color().legend(None)
-    base = base.encode(color=color)
-    thickness = 18 if single else 7
-    whiskers = base.mark_rule(strokeWidth=1).encode(x=fit.x("low", title), x2=alt.X2("high:Q"))
-    boxes = base.mark_bar(size=thickness).encode(x=fit.x("lower", title), x2=alt.X2("upper:Q"))
+    base = theme.plot(table).encode(color=series.color())
+    if len(groups) == 1:
+        order, thickness, height = series.names, 18, 40
+        base = base.encode(y=theme.rows("series", order, 180), color=series.color().legend(None))
+    else:
+        order, thickness, height = list(names.values()), 7, 22
+        offset = alt.YOffset("series:N", sort=series.names)
+        base = base.encode(y=theme.rows("row", order, 180), yOffset=offset)
+        tooltip.insert(0, tip("group:N"))
+        note += " Largest differences first."
+    base = base.encode(tooltip=tooltip)
+    whiskers = base.mark_rule(strokeWidth=1).encode(x=fit.x("low", title), x2="high:Q")
+    boxes = base.mark_bar(size=thickness).encode(x=fit.x("lower", title), x2="upper:Q")
     medians = base.mark_tick(thickness=2, size=thickness + 4).encode(
         x=fit.x("median", title), color=alt.ColorValue(theme.BLACK)
     )
-    note = "Boxes are quartiles, ticks medians, whiskers extremes."
-    if not single:
-        note += " Largest differences first."
-    height = (40 if single else 22) * len(order)
-    heading = theme.heading("Spread of costs", note)
-    return alt.layer(whiskers, boxes, medians).properties(width=560, height=height, title=heading)
+    layers, height = (whiskers, boxes, medians), height * len(order)
+    return theme.layered(layers, "Spread of costs", note, width=560, height=height)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-import altair as alt
 import polars as pl
 from numpy.typing import ArrayLike
 
@@ -31,14 +30,13 @@ def certificate_width_data(
     DataFrame
         `configuration`, `instances` (K), `method`, `estimate`, `upper`, `width` (upper − estimate).
     """
-    index = ["configuration", "instances", "estimate"]
-    columns = {**dict(zip(index, (configuration, instances, estimate), strict=True)), **upper}
-    table = pl.DataFrame(columns).unpivot(
-        list(upper), index=index, variable_name="method", value_name="upper"
+    index = {"configuration": configuration, "instances": instances, "estimate": estimate}
+    table = pl.DataFrame({**index, **upper}).unpivot(
+        list(upper), index=list(index), variable_name="method", value_name="upper"
     )
-    table = table.select("configuration", "instances", "method", "estimate", "upper")
-    widths = table.with_columns(width=pl.col("upper") - pl.col("estimate"))
-    return widths.sort("instances", maintain_order=True)
+    columns = ("configuration", "instances", "method", "estimate", "upper")
+    table = table.select(*columns, width=pl.col("upper") - pl.col("estimate"))
+    return table.sort("instances", maintain_order=True)
 
 
 @theme.figure
@@ -46,7 +44,7 @@ def certificate_width_chart(
     data: pl.DataFrame, *, delta: float = 0.05, unit: str = "cost"
 ) -> Chart:
     """Distance of the certified limit from the estimate against K, a line for every method."""
-    series, confidence = METHODS.present(data["method"]), numbers.confidence(delta)
+    (series, table), confidence = METHODS.of(data, "method"), numbers.confidence(delta)
     x_title, y_title = "K, the number of instances", labelled("certified limit − estimate", unit)
     tooltip = [
         tip("configuration:N"),
@@ -56,14 +54,13 @@ def certificate_width_chart(
         tip("upper:Q", f"true cost at most ({confidence} confidence)"),
         tip("width:Q", labelled("width: limit − estimate", unit)),
     ]
-    table = data.with_columns(series.labels("method"))
     x = axis(data["instances"], log=True).x("instances", x_title)
     lines = theme.curves(table, x, axis(data["width"]).y("width", y_title), series, tooltip)
-    title = theme.heading(
+    return theme.layered(
+        lines,
         f"{confidence} certificates of {data['configuration'][0]}",
         "Growing parts of one random order; each limit is for a single look at a K fixed "
         "beforehand.",
         "No limit exceeds the highest possible cost: where a line is flat, its method knows "
         "nothing better.",
     )
-    return alt.layer(*lines).properties(**theme.SIZE, title=title)

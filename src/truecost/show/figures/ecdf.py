@@ -46,7 +46,7 @@ def ecdf_data(
         and `runs`, the number of all runs.
     """
     runs = common_runs(matrix, list(configurations.values()))
-    costs = {label: runs.costs[place] for place, label in enumerate(configurations)}
+    costs = dict(zip(configurations, runs.costs, strict=True))
     if virtual_best:
         every = matrix.select(instances=list(runs.instances))
         sums, counts = np.nansum(every.charged, axis=2), every.counts()
@@ -54,8 +54,7 @@ def ecdf_data(
             means = np.where(counts > 0, sums / counts, np.inf)
         places = np.arange(len(runs.instances))
         costs[BEST] = every.charged[means.argmin(axis=0), places]
-    parts = [_steps(label, values, runs.limit) for label, values in costs.items()]
-    return pl.concat(parts)
+    return pl.concat([_steps(label, values, runs.limit) for label, values in costs.items()])
 
 
 def cactus_data(
@@ -72,10 +71,9 @@ def _steps(label: str, costs: np.ndarray, limit: float) -> pl.DataFrame:
     if solved.size > MOST_STEPS:
         kept = np.unique(np.linspace(0, solved.size - 1, MOST_STEPS).astype(int))
         solved, count = solved[kept], count[kept]
-    columns = {"series": label, "cost": solved, "solved": count, "share": count / known.size}
-    kinds = {"series": pl.String, "solved": pl.Int64, "share": pl.Float64, "cost": pl.Float64}
-    table = pl.DataFrame(columns, schema_overrides=kinds)
-    return table.with_columns(runs=pl.lit(known.size, dtype=pl.Int64))
+    columns = {"cost": solved, "solved": count, "share": count / known.size}
+    table = pl.DataFrame(columns, schema_overrides={"cost": pl.Float64})
+    return table.select(pl.lit(label).alias("series"), *columns, runs=pl.lit(known.size, pl.Int64))
 
 
 @theme.figure
@@ -95,21 +93,18 @@ def ecdf_chart(data: pl.DataFrame, *, band: CostBand | None = None, unit: str = 
     if band is not None:
         area = theme.plot(_band_steps(band, first, last))
         area = area.mark_area(color=theme.BLUE, opacity=0.18, interpolate="step-after", clip=True)
-        layers.insert(0, area.encode(x=x, y=theme.SHARES.y("low"), y2=alt.Y2("high:Q")))
+        layers.insert(0, area.encode(x=x, y=theme.SHARES.y("low"), y2="high:Q"))
         note += (
             f" Shaded: guaranteed for the winner, {confidence(band.delta)} for all costs at once."
         )
-    title = theme.heading("How many runs finish within a cost (ECDF)", note)
-    return alt.layer(*layers).properties(**theme.SIZE, title=title)
+    return theme.layered(layers, "How many runs finish within a cost (ECDF)", note)
 
 
 def _band_steps(band: CostBand, first: float, last: float) -> pl.DataFrame:
     """Return the ends of the band, from the left to the right edge of the figure."""
     costs = sorted({first, last, *(c for c in (*band.lower, *band.upper) if first < c < last)})
-    ends = [band.at(cost) for cost in costs]
-    return pl.DataFrame(
-        {"cost": costs, "low": [low for low, _ in ends], "high": [high for _, high in ends]}
-    )
+    rows = [(cost, *band.at(cost)) for cost in costs]
+    return pl.DataFrame(rows, schema=["cost", "low", "high"], orient="row")
 
 
 @theme.figure
@@ -122,14 +117,12 @@ def cactus_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     y = axis(data["cost"]).y("cost", labelled("cost", unit))
     table = data.with_columns(series.labels("series"))
     lines = theme.curves(table, x, y, series, _tooltip(unit), interpolate="step-before")
-    title = theme.heading("Runs solved within a cost (cactus plot)", f"{most:,} runs of each.")
-    return alt.layer(*lines).properties(**theme.SIZE, title=title)
+    title = "Runs solved within a cost (cactus plot)"
+    return theme.layered(lines, title, f"{most:,} runs of each.")
 
 
 def _series(data: pl.DataFrame) -> Series:
-    configurations = [
-        label for label in data["series"].unique(maintain_order=True) if label != BEST
-    ]
+    configurations = (label for label in data["series"] if label != BEST)
     best = {BEST: Style(f"{BEST} of all configurations", theme.GREY, theme.DOTTED)}
     return Series.plain(configurations, LOOKS, best if BEST in data["series"] else {})
 

@@ -10,7 +10,7 @@ from truecost.show import theme
 from truecost.show.numbers import counted
 from truecost.show.theme import Chart, Series, Style, axis, labelled, tip
 
-ESTIMATORS = {
+ESTIMATORS: dict[str, Style] = {
     "even": Style("S*: runs spread evenly over the instances", theme.BLUE),
     "concentrated": Style(
         "S†: all runs of one instance after another", theme.ORANGE, theme.DASHED, "square"
@@ -43,9 +43,8 @@ def estimators_data(
         raise InputError(f"Expected a table with some of the estimators {', '.join(estimators)}.")
     error, spread = pl.col("absolute"), pl.col("absolute_spread")
     ratio, ends = pl.col("n") / pl.col("k"), {"low": error - spread, "high": error + spread}
-    return rows.select(
-        "k", "n", ratio.alias("ratio"), "estimator", error.alias("error"), spread=spread, **ends
-    )
+    columns = ("k", "n", ratio.alias("ratio"), "estimator")
+    return rows.select(*columns, error=error, spread=spread, **ends)
 
 
 @theme.figure
@@ -59,24 +58,22 @@ def estimators_chart(data: pl.DataFrame, *, unit: str = "cost", columns: int = 3
 
 
 def _panel(data: pl.DataFrame, unit: str, remark: str, width: int, height: int) -> Chart:
-    present = [name for name in ESTIMATORS if name in data["estimator"]]
-    series = Series(ESTIMATORS).present(present)
+    series, shown = Series(ESTIMATORS).of(data, "estimator")
     # Side by side, so that no bar covers another.
-    shift = {name: 0.05 * (place - (len(present) - 1) / 2) for place, name in enumerate(present)}
-    x = pl.col("ratio") + pl.col("estimator").replace_strict(shift, return_dtype=pl.Float64)
-    shown = data.with_columns(series.labels("estimator"), x=x)
-    x_scale = alt.Scale(domain=[0, 1.05 * max(data["ratio"].to_list())], nice=False)
+    middle = (len(series.names) - 1) / 2
+    shift = {name: 0.05 * (place - middle) for place, name in enumerate(series.names)}
+    x = pl.col("ratio") + pl.col("what").replace_strict(shift, return_dtype=pl.Float64)
+    across = alt.Scale(domain=[0, 1.05 * max(data["ratio"].to_list())], nice=False)
+    ratio = theme.ScaledAxis(across, alt.Axis(tickCount=5))
     fit = axis([*data["low"], *data["high"]], log=False)
-    x_title, x_axis = "N/K, runs for each training instance", alt.Axis(tickCount=5)
-    base = theme.plot().encode(
-        x=alt.X("x:Q", title=x_title, scale=x_scale, axis=x_axis),
+    base = theme.plot(shown.with_columns(x=x)).encode(
+        x=ratio.x("x", "N/K, runs for each training instance"),
         color=series.color(symbolStrokeWidth=0),
     )
     y = fit.y("error", labelled("absolute error", unit))
-    bars = base.mark_rule(strokeWidth=1, opacity=0.6)
-    bars = bars.encode(y=fit.y("low"), y2=alt.Y2("high:Q"))
+    bars = base.mark_rule(strokeWidth=1, opacity=0.6).encode(y=fit.y("low"), y2="high:Q")
     lines = base.mark_line(strokeWidth=1.5).encode(y=y, strokeDash=series.dash(legend=None))
-    points = base.mark_point(filled=True, opacity=1, size=width / 8 + 5).encode(
+    points = base.mark_point(**theme.POINT, size=width / 8 + 5).encode(
         y=y,
         shape=series.shape(),
         tooltip=[
@@ -89,5 +86,4 @@ def _panel(data: pl.DataFrame, unit: str, remark: str, width: int, height: int) 
     )
     heading = f"K = {counted(data['k'][0], 'training instance')}{remark}"
     title = alt.TitleParams(heading, fontWeight="normal", fontSize=12)
-    chart = alt.layer(bars, lines, points, data=theme.records(shown))
-    return chart.properties(width=width, height=height, title=title)
+    return alt.layer(bars, lines, points).properties(width=width, height=height, title=title)

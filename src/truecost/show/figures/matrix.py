@@ -49,7 +49,6 @@ def matrix_data(
     if most < 1:
         raise InputError(f"Expected at least 1 bin, got {most}.")
     counts, sums = matrix.counts(), np.nansum(matrix.charged, axis=2)
-    failed = matrix.failed
     with np.errstate(invalid="ignore", divide="ignore"):
         means = sums / counts
     rows = _order(means, 1) if order is None else np.asarray(order, dtype=np.int64)
@@ -66,7 +65,7 @@ def matrix_data(
         "row": row,
         "column": column,
         "cost": binned(sums)[at] / runs[at],
-        "failed": binned(failed.sum(axis=2))[at] / runs[at],
+        "failed": binned(matrix.failed.sum(axis=2))[at] / runs[at],
     }
     return MatrixPicture(
         cells=pl.DataFrame(cells),
@@ -126,9 +125,8 @@ def matrix_chart(data: MatrixPicture, *, unit: str = "cost") -> Chart:
 
 def _order(means: NDArray[np.float64], axis: int) -> IntArray:
     """Return the order by mean over the cells that have a run; without any run last."""
-    known = ~np.isnan(means)
     with np.errstate(invalid="ignore", divide="ignore"):
-        costs = np.where(known, means, 0).sum(axis=axis) / known.sum(axis=axis)
+        costs = np.nansum(means, axis=axis) / (~np.isnan(means)).sum(axis=axis)
     return np.asarray(np.argsort(costs, kind="stable"))
 
 

@@ -12,6 +12,15 @@ from truecost.show import theme
 from truecost.show.numbers import number
 from truecost.show.theme import Chart, Series, Style, axis, labelled, tip
 
+OPTIMISM = "optimism: test − training cost"
+# Around the best incumbent.
+RING: dict[str, Any] = {
+    "filled": False,
+    "size": 260,
+    "color": theme.BLACK,
+    "strokeWidth": 1.5,
+    "opacity": 1,
+}
 # A difference below this share of a cost is rounding.
 ROUNDING = 1e-12
 SERIES = Series(
@@ -65,29 +74,25 @@ def overtuning_along_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     counted = data["runs"].null_count() == 0
     tested = data["true"].drop_nulls().len() > 0
     x, end = _time_axis(data, counted)
-    costs = [*data["training"].drop_nulls(), *data["true"].drop_nulls()]
-    fit = axis(costs, log=False)
-    y = fit.y("cost", labelled("cost", unit))
-    at = pl.col("runs" if counted else "step").cast(pl.Float64)
-    shown = data.with_columns(at=at).unpivot(
+    data = data.with_columns(at=pl.col("runs" if counted else "step").cast(pl.Float64))
+    shown = data.unpivot(
         ["training", "true"],
         index=["at", "step", "runs", "configuration", "gap", "best"],
         variable_name="which",
         value_name="cost",
     )
-    shown = shown.drop_nulls("cost")
-    series = SERIES.present(shown["which"])
-    shown = shown.with_columns(series.labels("which"))
+    series, shown = SERIES.of(shown.drop_nulls("cost"), "which")
+    fit = axis(shown["cost"], log=False)
+    y = fit.y("cost", labelled("cost", unit))
     base = theme.plot(shown).encode(x=x, y=y, color=series.color(symbolStrokeWidth=0))
     # An incumbent stays until the next one; the last one until the end of the figure.
     last = shown.filter(pl.col("step") == data.height).with_columns(at=pl.lit(end))
     lines = base.properties(data=theme.records(pl.concat([shown, last])))
     lines = lines.mark_line(strokeWidth=1.5, interpolate="step-after")
-    gaps = data.select(at, "training", "true", "gap").drop_nulls("gap")
-    gaps = gaps.rename({gaps.columns[0]: "at"})
+    gaps = data.select("at", "training", "true", "gap").drop_nulls("gap")
     gaps = pl.concat([gaps, gaps.tail(1).with_columns(at=pl.lit(end))])
     area = theme.plot(gaps).mark_area(color=theme.GREY, opacity=0.2, interpolate="step-after")
-    area = area.encode(x=x, y=fit.y("training"), y2=alt.Y2("true:Q"))
+    area = area.encode(x=x, y=fit.y("training"), y2="true:Q")
     tooltip = [
         tip("configuration:N", "incumbent"),
         tip("step:Q", "its place in their order", ""),
@@ -95,36 +100,22 @@ def overtuning_along_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
         tip("what:N", "which cost"),
         tip("cost:Q", labelled("cost", unit)),
     ]
-    optimism = tip("gap:Q", "optimism: test − training cost")
-    dots = base.mark_point(filled=True, opacity=1, size=50).encode(shape=series.shape())
+    dots = base.mark_point(**theme.POINT, size=50).encode(shape=series.shape())
     # Only incumbents with test runs have an optimism to show.
-    points = [
-        dots.transform_filter("isValid(datum.gap)").encode(tooltip=[*tooltip, optimism]),
-        dots.transform_filter("!isValid(datum.gap)").encode(tooltip=tooltip),
-    ]
-    ring: dict[str, Any] = {
-        "filled": False,
-        "size": 260,
-        "color": theme.BLACK,
-        "strokeWidth": 1.5,
-        "opacity": 1,
-    }
-    best = theme.plot(shown.filter(pl.col("best") & (pl.col("which") == "true")))
-    best = best.mark_point(**ring).encode(x=x, y=y, tooltip=[*tooltip, optimism])
+    points = theme.where_known(dots, tooltip, "gap", OPTIMISM)
     layers = [lines.encode(strokeDash=series.dash()), *points]
     if tested:
+        best = theme.plot(shown.filter(pl.col("best") & (pl.col("which") == "true")))
+        best = best.mark_point(**RING).encode(x=x, y=y, tooltip=[*tooltip, tip("gap:Q", OPTIMISM)])
         layers = [area, *layers, best]
-    title = theme.heading("Incumbents over time", *_notes(data, tested))
-    return alt.layer(*layers).properties(**theme.SIZE, title=title)
+    return theme.layered(layers, "Incumbents over time", *_notes(data, tested))
 
 
 def _time_axis(data: pl.DataFrame, counted: bool) -> tuple[alt.X, float]:
     """Return the x channel, and where it ends."""
     if not counted:
-        end = data.height + 0.5
-        ticks = alt.Axis(values=theme.whole_ticks(data.height), format=",d")
-        scale = alt.Scale(domain=[0.5, end], nice=False)
-        return alt.X("at:Q", title="incumbents, in their order", scale=scale, axis=ticks), end
+        order = theme.span(data.height, format=",d")
+        return order.x("at", "incumbents, in their order"), data.height + 0.5
     first, last = float(data["runs"].to_list()[0]), float(max(data["runs"].to_list()))
     log = 0 < 20 * first < last
     end = 1.25 * last if log else last + (0.08 * (last - first) or 1.0)

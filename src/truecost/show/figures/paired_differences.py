@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from truecost.errors import InputError
 from truecost.show import numbers, theme
-from truecost.show.theme import Chart, Series, Style, labelled, tip
+from truecost.show.theme import Chart, ScaledAxis, Series, Style, labelled, tip
 
 SIDES = Series(
     {
@@ -98,83 +98,57 @@ def paired_differences_chart(
     size = one["instances"]
     shown = [0.0, *([one["lower"], one["upper"]] if limited else []), *data["difference"]]
     room = 0.05 * (max(shown) - min(shown))
-    y_scale = alt.Scale(
-        domain=[min(shown) - room, max(shown) + room], nice=False, reverse=theme.scores()
-    )
-    x_scale = alt.Scale(domain=[0.5, size + 0.5], nice=False)
-    mean, band = _mean(data, x_scale, y_scale, delta, limited)
-    zero = theme.plot(pl.DataFrame({"zero": [0.0]})).mark_rule(color=theme.BLACK, strokeWidth=0.8)
+    domain = [min(shown) - room, max(shown) + room]
+    scale = alt.Scale(domain=domain, nice=False, reverse=theme.scores())
+    turned: dict[str, Any] = {"labelExpr": theme.NEGATED} if theme.scores() else {}
+    fit = theme.ScaledAxis(scale, alt.Axis(tickCount=6, **turned))
+    across = theme.span(size, grid=False, format=",d")
+    zero = theme.rule(0.0, color=theme.BLACK, strokeWidth=0.8).encode(y=fit.y("at"))
+    row = data.head(1).select("mean", "lower", "upper", left=0.5, right=pl.col("instances") + 0.5)
+    tooltip = [tip("mean:Q", "mean difference over all common instances")]
     lines = [f"Mean {numbers.signed(theme.shown(one['mean']))} (dashed)"]
     if limited:
         limits = numbers.limits(*sorted(theme.shown(one[end]) for end in ("lower", "upper")))
+        level = numbers.confidence(delta)
         # Each end alone is wrong with probability delta, so the two together with up to 2 delta.
         lines.append(f"{numbers.confidence(2 * delta)} interval {limits} (shaded)")
+        tooltip.append(tip("lower:Q", f"true costs differ by at least ({level} confidence)"))
+        tooltip.append(tip("upper:Q", f"and by at most ({level} confidence)"))
+    base = theme.plot(row).encode(x=across.x("left"), x2="right:Q", tooltip=tooltip)
+    mean = base.mark_rule(**theme.MEAN).encode(y=fit.y("mean"))
+    shaded = base.mark_rect(color=theme.BLACK, opacity=0.15)
+    band = [shaded.encode(y=fit.y("lower"), y2="upper:Q")] if limited else []
     thinned = f" {data.height:,} of them are shown." if data.height < size else ""
-    title = theme.heading(
+    return theme.layered(
+        [*band, _bars(data, across, fit, unit), zero, mean],
         f"{one['incumbent']} against {one['default']}, instance by instance",
         f"The winner costs less on {one['gains']:,} and more on {one['losses']:,} of {size:,} "
         f"instances.{thinned}",
         f"{', '.join(lines)}.",
     )
-    rules = [zero.encode(y=alt.Y("zero:Q", scale=y_scale)), mean]
-    bars = _bars(data, x_scale, y_scale, unit)
-    chart = alt.layer(*([band] if limited else []), bars, *rules)
-    return chart.properties(**theme.SIZE, title=title)
 
 
-def _bars(data: pl.DataFrame, x_scale: alt.Scale, y_scale: alt.Scale, unit: str) -> alt.Chart:
-    size = data["instances"][0]
+def _bars(data: pl.DataFrame, across: ScaledAxis, fit: ScaledAxis, unit: str) -> alt.Chart:
     # A bar of a thinned order reaches to the next one.
     places = data["place"].to_numpy()
-    edges = np.concatenate([[0.5], (places[:-1] + places[1:]) / 2, [size + 0.5]])
-    columns = ("place", "instance", "incumbent_cost", "default_cost", "difference")
-    sides = SIDES.present(data["better"])
-    table = data.select(
-        *columns,
-        sides.labels("better"),
-        pl.Series("left", edges[:-1]),
-        pl.Series("right", edges[1:]),
-        zero=0.0,
-    )
-    x_title = "instances, from the largest gain to the largest loss of the winner"
-    y_title = labelled("cost of the winner − cost of the default", unit)
-    x_axis = alt.Axis(grid=False, values=theme.whole_ticks(size), format=",d")
-    turned: dict[str, Any] = {"labelExpr": theme.NEGATED} if theme.scores() else {}
+    edges = np.concatenate([[0.5], (places[:-1] + places[1:]) / 2, across.ends[1:]])
+    sides, table = SIDES.of(data, "better")
+    columns = ("place", "instance", "incumbent_cost", "default_cost", "difference", "what")
+    left, right = pl.Series("left", edges[:-1]), pl.Series("right", edges[1:])
     # Descriptions for screen readers in 500 bars would be most of the file: the page has a table.
-    bars: alt.Chart = (
-        theme.plot(table)
-        .mark_rect(aria=False)
-        .encode(
-            x=alt.X("left:Q", title=x_title, scale=x_scale, axis=x_axis),
-            x2=alt.X2("right:Q"),
-            y=alt.Y("zero:Q", title=y_title, scale=y_scale, axis=alt.Axis(tickCount=6, **turned)),
-            y2=alt.Y2("difference:Q"),
-            color=sides.color(),
-            tooltip=[
-                tip("instance:N"),
-                tip("incumbent_cost:Q", "winner: mean cost of its runs there"),
-                tip("default_cost:Q", "default: mean cost of its runs there"),
-                tip("difference:Q", labelled("winner − default", unit)),
-                tip("place:Q", "place, by the difference", ",d"),
-            ],
-        )
+    bars = theme.plot(table.select(*columns, left, right, zero=0.0)).mark_rect(aria=False)
+    drawn: alt.Chart = bars.encode(
+        x=across.x("left", "instances, from the largest gain to the largest loss of the winner"),
+        x2="right:Q",
+        y=fit.y("zero", labelled("cost of the winner − cost of the default", unit)),
+        y2="difference:Q",
+        color=sides.color(),
+        tooltip=[
+            tip("instance:N"),
+            tip("incumbent_cost:Q", "winner: mean cost of its runs there"),
+            tip("default_cost:Q", "default: mean cost of its runs there"),
+            tip("difference:Q", labelled("winner − default", unit)),
+            tip("place:Q", "place, by the difference", ",d"),
+        ],
     )
-    return bars
-
-
-def _mean(
-    data: pl.DataFrame, x_scale: alt.Scale, y_scale: alt.Scale, delta: float, limited: bool
-) -> tuple[alt.Chart, alt.Chart]:
-    """Return the rule at the mean, and the band of its limits."""
-    row = data.head(1).select("mean", "lower", "upper", left=0.5, right=pl.col("instances") + 0.5)
-    tooltip = [tip("mean:Q", "mean difference over all common instances")]
-    if limited:
-        confidence = numbers.confidence(delta)
-        tooltip.append(tip("lower:Q", f"true costs differ by at least ({confidence} confidence)"))
-        tooltip.append(tip("upper:Q", f"and by at most ({confidence} confidence)"))
-    base = theme.plot(row).encode(
-        x=alt.X("left:Q", scale=x_scale), x2=alt.X2("right:Q"), tooltip=tooltip
-    )
-    rule = base.mark_rule(**theme.MEAN).encode(y=alt.Y("mean:Q", scale=y_scale))
-    band = base.mark_rect(color=theme.BLACK, opacity=0.15)
-    return rule, band.encode(y=alt.Y("lower:Q", scale=y_scale), y2=alt.Y2("upper:Q"))
+    return drawn

@@ -63,16 +63,12 @@ def performance_profile_chart(data: pl.DataFrame) -> Chart:
     ends = data.group_by("series", maintain_order=True).last()
     ends = ends.with_columns(factor=pl.lit(last)).select(data.columns)
     table = pl.concat([data, ends]).with_columns(series.labels("series"))
-    scale = alt.Scale(type="log", domain=[1, last], nice=False)
-    x = (
-        axis([1.0, last])
-        ._replace(scale=scale)
-        .x("factor", "factor of the best cost on an instance")
-    )
+    # It starts at 1 itself: no factor is less.
+    fit = axis([1.0, last])._replace(scale=alt.Scale(type="log", domain=[1, last], nice=False))
+    x = fit.x("factor", "factor of the best cost on an instance")
     share = tip("share:Q", "share of instances within it", ".1%")
     tooltip = [tip("series:N", "configuration"), tip("factor:Q", "factor"), share]
     y = theme.SHARES.y("share", "share of instances")
     lines = theme.curves(table, x, y, series, tooltip, interpolate="step-after", clip=True)
     note = "Share of instances on which a configuration is within a factor of the cheapest of these"
-    title = theme.heading("Performance profile", note)
-    return alt.layer(*lines).properties(**theme.SIZE, title=title)
+    return theme.layered(lines, "Performance profile", note)

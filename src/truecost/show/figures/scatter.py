@@ -21,24 +21,15 @@ SIDES = Series(
     }
 )
 # The looks of the largest families; the others share one.
-FAMILY_COLOURS = (
-    theme.BLUE,
-    theme.ORANGE,
-    theme.GREEN,
-    theme.PURPLE,
-    theme.AMBER,
-    theme.BLACK,
-    theme.BROWN,
-)
-FAMILY_SHAPES = (
-    "circle",
-    "square",
-    "triangle-up",
-    "diamond",
-    "cross",
-    "triangle-down",
-    "triangle-right",
-)
+FAMILIES = {
+    theme.BLUE: "circle",
+    theme.ORANGE: "square",
+    theme.GREEN: "triangle-up",
+    theme.PURPLE: "diamond",
+    theme.AMBER: "cross",
+    theme.BLACK: "triangle-down",
+    theme.BROWN: "triangle-right",
+}
 
 
 def scatter_data(
@@ -92,20 +83,17 @@ def scatter_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     fit = axis([*data["x"], *data["y"]])
     layers = [theme.diagonal(fit)]
     if limit is not None and data["unsolved"].any():
-        rim = theme.plot(pl.DataFrame({"limit": [limit]})).mark_rule(
-            color=theme.GREY, strokeWidth=1
-        )
-        layers += [rim.encode(x=fit.x("limit")), rim.encode(y=fit.y("limit"))]
+        rim = theme.rule(limit, color=theme.GREY, strokeWidth=1)
+        layers += [rim.encode(x=fit.x("at")), rim.encode(y=fit.y("at"))]
     known = data["family"].null_count() < data.height
     table, color, shape = _colours(data, known)
-    x_title, y_title = (labelled(f"{what}: cost", unit) for what in ("default", "winner"))
     # A click on the legend shows one group alone.
     chosen = alt.selection_point(name="chosen", fields=["what"], bind="legend")
     points = theme.plot(table).mark_point(filled=True, size=45).add_params(chosen)
     points = points.encode(
         opacity=alt.condition(chosen, alt.value(0.85), alt.value(0.08)),
-        x=fit.x("x", x_title),
-        y=fit.y("y", y_title),
+        x=fit.x("x", labelled("default: cost", unit)),
+        y=fit.y("y", labelled("winner: cost", unit)),
         color=color,
         shape=shape,
         tooltip=[
@@ -117,27 +105,28 @@ def scatter_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     )
     below, above = ((data["better"] == side).sum() for side in ("incumbent", "default"))
     rim_note = " Unsolved ones lie on the rim." if data["unsolved"].any() else ""
-    title = theme.heading(
+    return theme.layered(
+        [*layers, points],
         f"{data['incumbent'][0]} against {data['default'][0]}",
         f"Of {data.height:,} instances, the winner is cheaper on {below:,}, the default on "
         f"{above:,}.{rim_note}",
+        width=360,
+        height=360,
     )
-    return alt.layer(*layers, points).properties(width=360, height=360, title=title)
 
 
 def _colours(data: pl.DataFrame, known: bool) -> tuple[pl.DataFrame, alt.Color, alt.Shape]:
     """Colour by family if known, else by the cheaper configuration."""
     if not known:
-        series = SIDES.present(data["better"])
-        return data.with_columns(series.labels("better")), series.color(), series.shape()
+        series, table = SIDES.of(data, "better")
+        return table, series.color(), series.shape()
     sizes = data["family"].value_counts(sort=True)["family"].to_list()
     looks = {
         name: Style(name, color, shape=shape)
-        for name, color, shape in zip(sizes, FAMILY_COLOURS, FAMILY_SHAPES, strict=False)
+        for name, (color, shape) in zip(sizes, FAMILIES.items(), strict=False)
     }
     key = pl.when(pl.col("family").is_in(list(looks))).then("family").otherwise(pl.lit("…"))
     if len(sizes) > len(looks):
         looks["…"] = Style(f"{len(sizes) - len(looks)} other families", theme.GREY)
-    series = Series(looks)
-    table = data.with_columns(key=key).with_columns(series.labels("key"))
+    series, table = Series(looks).of(data.with_columns(key=key), "key")
     return table, series.color(columns=2), series.shape()

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import altair as alt
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -66,10 +65,7 @@ def variance_shares_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     )
     rank = pl.col("rank")
     bars = bars.with_columns(NOISE.labels("part"), left=rank - 0.5, right=rank + 0.5)
-    x_scale = alt.Scale(domain=[0.5, data.height + 0.5], nice=False)
-    x_axis = alt.Axis(grid=False, values=theme.whole_ticks(data.height), format="d")
-    x_title, y_title = "configurations, by mean cost", "share of the variance of a run"
-    y_axis, y_scale = alt.Axis(format="%"), alt.Scale(domain=[0, 1])
+    ranks = theme.span(data.height, grid=False, format="d")
     tooltip = [
         tip("configuration:N"),
         tip("rank:Q", "rank by mean cost", ""),
@@ -78,24 +74,19 @@ def variance_shares_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
         tip("across:Q", "across: variance between instances"),
         tip("share:Q", "share of within", ".1%"),
     ]
-    rectangles = (
-        theme.plot(bars)
-        .mark_rect(aria=False)
-        .encode(
-            x=alt.X("left:Q", title=x_title, scale=x_scale, axis=x_axis),
-            x2=alt.X2("right:Q"),
-            y=alt.Y("low:Q", title=y_title, axis=y_axis, scale=y_scale),
-            y2=alt.Y2("high:Q"),
-            color=NOISE.color(),
-            tooltip=tooltip,
-        )
+    rectangles = theme.plot(bars).mark_rect(aria=False)
+    rectangles = rectangles.encode(
+        x=ranks.x("left", "configurations, by mean cost"),
+        x2="right:Q",
+        y=theme.SHARES.y("low", "share of the variance of a run"),
+        y2="high:Q",
+        color=NOISE.color(),
+        tooltip=tooltip,
     )
-    mean = float(known["share"].to_numpy().mean()) if known.height else None
-    rule = theme.plot(pl.DataFrame({"mean": [mean]})).mark_rule(**theme.MEAN)
-    note = "No configuration varies"
-    if mean is not None:
+    mean, note = None, "No configuration varies"
+    if known.height:
+        mean = float(known["share"].to_numpy().mean())
         note = f"Mean share of within: {percent(mean)} (dashed)"
-    chart = alt.layer(rectangles, rule.encode(y=alt.Y("mean:Q")))
+    layers = (rectangles, theme.rule(mean, **theme.MEAN).encode(y="at:Q"))
     width = max(1, 600 // data.height) * data.height
-    title = theme.heading("Where the noise comes from", note)
-    return chart.properties(width=width, height=260, title=title)
+    return theme.layered(layers, "Where the noise comes from", note, width=width, height=260)

@@ -38,14 +38,20 @@ def waterfall_data(
     """
     if not steps:
         raise InputError("Expected at least one step from the default to the winner, got none.")
-    rows = [("default", "total", 0.0, default_cost, 0.0, 0.0)]
-    before = default_cost
+    before, rows = default_cost, []
     for label, cost, error in steps:
         kind = "gain" if cost <= before else "loss"
         rows.append((label, kind, before, cost, before - cost, error))
         before = cost
-    rows.append(("simplified", "total", 0.0, before, 0.0, 0.0))
-    rows.append(("winner", "total", 0.0, winner_cost, 0.0, 0.0))
+    first, *last = (
+        (label, "total", 0.0, cost, 0.0, 0.0)
+        for label, cost in (
+            ("default", default_cost),
+            ("simplified", before),
+            ("winner", winner_cost),
+        )
+    )
+    rows = [first, *rows, *last]
     names = ["label", "kind", "start", "stop", "gained", "standard_error"]
     table = pl.DataFrame(rows, schema=names, orient="row").with_row_index("place")
     return table.with_columns(pl.col("place").cast(pl.Int64), after="stop")
@@ -54,28 +60,20 @@ def waterfall_data(
 @theme.figure
 def waterfall_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     """Bars from cost to cost, the default first, the simplified configuration and the winner last."""
-    order, series = data["label"].to_list(), BARS.present(data["kind"])
-    bars = (
-        theme.plot(data.with_columns(series.labels("kind")))
-        .mark_bar()
-        .encode(
-            y=alt.Y("label:N", sort=order, title=None, axis=alt.Axis(labelLimit=260)),
-            x=alt.X(
-                "start:Q",
-                title=labelled("mean training cost", unit),
-                axis=alt.Axis(tickCount=6),
-            ),
-            x2=alt.X2("stop:Q"),
-            color=series.color(),
-            tooltip=[
-                tip("label:N", "change"),
-                tip("after:Q", "cost after it"),
-                tip("gained:Q", "gained"),
-                tip("standard_error:Q", "standard error"),
-            ],
-        )
+    series, table = BARS.of(data, "kind")
+    title, ticks = labelled("mean training cost", unit), alt.Axis(tickCount=6)
+    bars = theme.plot(table).encode(
+        y=theme.rows("label", data["label"].to_list(), 260),
+        x=alt.X("start:Q", title=title, axis=ticks),
+        x2="stop:Q",
+        color=series.color(),
+        tooltip=[
+            tip("label:N", "change"),
+            tip("after:Q", "cost after it"),
+            tip("gained:Q", "gained"),
+            tip("standard_error:Q", "standard error"),
+        ],
     )
-    chart: alt.Chart = bars.properties(
-        width=520, height=22 * data.height, title="What each change gains"
-    )
+    title, height = "What each change gains", 22 * data.height
+    chart: Chart = bars.mark_bar().properties(width=520, height=height, title=title)
     return chart
