@@ -71,7 +71,7 @@ def page(document: Document) -> str:
 
 
 def fragment(what: Document | Sequence[Section]) -> str:
-    """Render sentences, numbers, tables and the verdict's picture without scripts, for a notebook."""
+    """Render sentences, numbers, tables and the verdict's picture, for a notebook: no scripts."""
     document, sections = (what, what.sections) if isinstance(what, Document) else (None, what)
     picture = ""
     if document is not None and document.picture is not None:

@@ -52,6 +52,7 @@ def chart(assessment: Assessment, name: str) -> Any:
     from truecost.show import figures
 
     matrix, incumbent, default = assessment.matrix, assessment.incumbent, assessment.default
+    # Asked for by name, these are drawn also where the page has too few instances for them.
     if default is not None and default != incumbent:
         labels = {"default": default, "winner": incumbent}
         unit = Case(assessment, Context()).axis_unit

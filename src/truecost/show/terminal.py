@@ -99,6 +99,7 @@ def render(
         what = what.sections
     before: Section | Block | None = None
     for part in what:
+        # Nobody can unfold a part of a terminal: it is printed, or left out.
         folded = isinstance(part, Fold) or (isinstance(part, Section) and part.folded)
         if getattr(part, "page_only", False) or (folded and not details):
             continue

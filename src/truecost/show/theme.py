@@ -145,8 +145,8 @@ def figure(draw: Callable[P, Chart]) -> Callable[P, Chart]:
         try:
             with debug_mode(False):
                 chart = draw(*args, **kwargs)
-                if isinstance(title := chart.to_dict(validate=False).get("title"), str):
-                    chart = chart.properties(title=words(title))
+                if isinstance(chart.title, str):
+                    chart = chart.properties(title=words(chart.title))
                 return themed(chart)
         finally:
             _scores.reset(token)
@@ -230,7 +230,7 @@ class Series:
         looks: Iterable[tuple[str, Sequence[int]]],
         others: Mapping[str, Style] | None = None,
     ) -> "Series":
-        """Return series called by their names, with colours and dashes in this order; then others."""
+        """Return series called by their names, with looks in this order; then others."""
         pairs = zip(dict.fromkeys(labels), looks, strict=False)
         named = {label: Style(label, color, dash) for label, (color, dash) in pairs}
         return cls({**named, **(others or {})})
@@ -342,11 +342,10 @@ def axis(values: Iterable[float], *, log: bool | None = None, costs: bool = True
     Where costs are shown as scores the axis has the scores, from the lowest to the highest.
     """
     fit = _axis(list(values) or [1.0], log)
-    if not (costs and scores()):
-        return fit
-    turned = {**fit.scale.to_dict(validate=False), "reverse": True}
-    ticks = fit.axis.to_dict(validate=False)
-    return ScaledAxis(alt.Scale(**turned), alt.Axis(**ticks, labelExpr=NEGATED))
+    if costs and scores():
+        # The data stay costs, so that everything else about a figure is the same.
+        fit.scale.reverse, fit.axis.labelExpr = True, NEGATED
+    return fit
 
 
 def _axis(values: list[float], log: bool | None) -> ScaledAxis:

@@ -146,8 +146,8 @@ def methods(assessment: Assessment, version: str) -> Section:
     points = (
         "Training cost: the mean of a configuration's instance means; if configurations have runs "
         "on different instances, adjusted for instance difficulty by least squares.",
-        f"Corrected cost: {question.splits:,} random splits of the instances into halves, each used "
-        "both ways; held-out − training cost of the best on one half, divided by √2 because "
+        f"Corrected cost: {question.splits:,} random splits of the instances into halves, each "
+        "used both ways; held-out − training cost of the best on one half, divided by √2 because "
         "choosing on all instances errs less, is added to the training cost.",
         "Guarantees: betting on instance means (STaR-Bets), valid for any number of instances and "
         "any distribution in the cost range; each at level δ.",

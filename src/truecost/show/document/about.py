@@ -6,8 +6,9 @@ from typing import Final
 from truecost.judge.families import FamilyResult
 from truecost.judge.refusal import Refusal
 from truecost.matrix.families import NAME_PATTERN
-from truecost.show.blocks import Block, Cell, Column, Commands, Section, Table, Text, Tone
+from truecost.show.blocks import Block, Cell, Column, Commands, Section, Table, Text
 from truecost.show.document.context import Case, opening, sure
+from truecost.show.document.wording import GRADES
 from truecost.show.numbers import (
     confidence,
     counted,
@@ -18,11 +19,6 @@ from truecost.show.numbers import (
     signed,
 )
 
-GRADES: Final[dict[str, tuple[str, Tone]]] = {
-    "better": ("shown better", "good"),
-    "worse": ("shown worse", "bad"),
-    "open": ("undecided", ""),
-}
 # How a grouping that was noticed is asked for.
 ASKED: Final = {
     "family": {"sampled": "family"},
@@ -190,8 +186,8 @@ def _folds(case: Case) -> Iterator[Block]:
         "In simulations 95 % intervals of this kind held in 91 to 99 % of the data sets."
     )
     yield Text(
-        "For a guarantee, use results on other data sets as instances, or a test set whose rows are "
-        "the instances: the loss of each row is a run.",
+        "For a guarantee, use results on other data sets as instances, or a test set whose rows "
+        "are the instances: the loss of each row is a run.",
         aside=True,
     )
 

@@ -142,6 +142,7 @@ def _basis(case: Case | None, certificate: Certificate) -> list[Block]:
 def _width(case: Case) -> list[Block]:
     """Return limits against K, on the instances and at the level of the certificate."""
     evidence, certificate = case.assessment.evidence, case.assessment.certificate
+    # The figure is about a single look: limits that hold at all times are wider.
     if evidence is None or certificate is None or evidence.at_all_times:
         return []
     if certificate.instances < 2:

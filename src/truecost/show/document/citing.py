@@ -9,8 +9,8 @@ from truecost.show.numbers import confidence
 
 SOFTWARE = """@software{{truecost, title = {{truecost}}, author = {{{{The truecost authors}}}}, \
 version = {{{version}}}, year = {{2026}}}}"""
-PAPER = """@inproceedings{liu2020performance, title = {On Performance Estimation in Automatic Algorithm \
-Configuration}, author = {Liu, Shengcai and Tang, Ke and Lei, Yunwen and Yao, Xin}, \
+PAPER = """@inproceedings{liu2020performance, title = {On Performance Estimation in Automatic \
+Algorithm Configuration}, author = {Liu, Shengcai and Tang, Ke and Lei, Yunwen and Yao, Xin}, \
 booktitle = {Proceedings of the AAAI Conference on Artificial Intelligence}, year = {2020}}"""
 
 

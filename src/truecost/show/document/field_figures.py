@@ -1,4 +1,4 @@
-"""The figures this field knows: winner and default as scatter, ECDF, cactus plot, profile, boxes."""
+"""The figures this field knows: winner and default as scatter, ECDF, cactus, profile, boxes."""
 
 import math
 from collections.abc import Mapping

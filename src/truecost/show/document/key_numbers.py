@@ -98,6 +98,7 @@ def true_cost(case: Case) -> Fact | None:
     """Return the estimated cost on new instances, if there is one."""
     assessment, scale = case.assessment, case.scale
     optimism = assessment.optimism
+    # Guessed costs, or a single instance, say nothing about new ones; test runs do.
     guess = assessment.costs.guessed[assessment.place]
     one = len(assessment.log.matrix.instances) == 1 and assessment.scope.sampled != "seed"
     unknown = optimism.source == "unknown" or not math.isfinite(optimism.true_cost)
@@ -123,6 +124,7 @@ def _limit(case: Case) -> Fact | None:
         notes.append(f"of configuration {certificate.configuration}")
     if certificate.condition is not None:
         notes.append(if_met(certificate.condition))
+    # The side of the limit is part of the label: the number stands alone.
     side, _, shown = scale.limit(certificate.upper).rpartition(" ")
     label = f"{side}, {confidence(case.assessment.question.delta)} confidence"
     return Fact("interval", certificate.upper, shown, label, case.context.in_unit, ", ".join(notes))

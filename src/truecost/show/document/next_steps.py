@@ -68,6 +68,7 @@ def recommendation(case: Case, name: str, seconds: float, **options: object) -> 
     reach = next(reaches, None)
     needed = None if reach is None else reach.forecast.instances
     if needed is None:
+        # Without a forecast, time is the only budget one can name.
         few, budget = counted(comparison.instances, "common instance"), "2h"
         price = (
             f"{few} cannot say how many new ones would decide it; a validation stops once it is."
@@ -186,10 +187,10 @@ def _to_reduce_noise(case: Case) -> str:
         )
     if noise.bottleneck == "instances":
         same = f"it stays {same}" if same == now else f"only to {same}"
+        seeds = "instances" if scope.unit == "family" else "seeds"
         return (
-            f"Add {scope.plural}, not {'instances' if scope.unit == 'family' else 'seeds'}: doubling "
-            f"the runs on new {scope.plural} cuts the standard error from {now} to {new}; on the "
-            f"same ones {same}."
+            f"Add {scope.plural}, not {seeds}: doubling the runs on new {scope.plural} cuts the "
+            f"standard error from {now} to {new}; on the same ones {same}."
         )
     return (
         f"Add runs: doubling them cuts the standard error from {now} to {same} on the same "
@@ -208,8 +209,8 @@ def _to_certify(case: Case) -> str:
     if not ranged and not isinstance(assessment.own_evidence, Refusal):
         runs = "the test runs" if tested else "these runs"
         return (
-            f"Give the metric's possible range (`low` and `high`): {runs} can then certify the mean "
-            f"{case.scale.noun}."
+            f"Give the metric's possible range (`low` and `high`): {runs} can then certify the "
+            f"mean {case.scale.noun}."
         )
     if assessment.scope.sampled == "fold":
         return "Use results on other data sets, or of each row of a test set, as instances."
@@ -259,9 +260,9 @@ def _to_show(case: Case) -> str:
     if (test := assessment.outlook.apart) is not None:
         size = f"{counted(test.instances, 'instance')} with {counted(test.runs_each, 'run')} each"
         parts.append(
-            f"a paired t-test would need about {size} to tell the two apart, if the true difference "
-            "is the observed one; it assumes normal differences and a configuration fixed in "
-            "advance."
+            f"a paired t-test would need about {size} to tell the two apart, if the true "
+            "difference is the observed one; it assumes normal differences and a configuration "
+            "fixed in advance."
         )
     return " ".join(map(opening, parts))
 

@@ -175,10 +175,8 @@ def _robust(case: Case, comparison: Comparison) -> str:
     if not comparison.observed:
         return f"Their {scale.mean}s are equal."
     if comparison.lowest < 0 < comparison.highest:
-        return (
-            f"Which of the two {scale.verb} {scale.less} on average is unknown: runs were stopped at "
-            "a cap."
-        )
+        which = f"Which of the two {scale.verb} {scale.less} on average"
+        return f"{which} is unknown: runs were stopped at a cap."
     # To survive dropping 4 of 5 instances says nothing.
     if comparison.instances < FEWEST or math.isnan(comparison.observed):
         return ""

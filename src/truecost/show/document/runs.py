@@ -189,6 +189,7 @@ def _configurations(case: Case, top: int) -> Table:
     within, across = (np.maximum(v, 0) for v in (costs.components.within, costs.components.across))
     with np.errstate(invalid="ignore", divide="ignore"):
         share = within / (within + across)
+    # A column with the same number in every row would say nothing.
     partial = bool((costs.instances < len(assessment.matrix.instances)).any())
     rows, values = [], ((costs.standard_error, 2), (within, 4), (across, 4))
     for rank, place in enumerate(costs.order[:MOST_ROWS].tolist(), 1):

@@ -4,17 +4,11 @@ import math
 from typing import Final
 
 from truecost.judge.statements import Statement
-from truecost.show.blocks import Block, Cell, Column, Section, Table, Text, Tone
+from truecost.show.blocks import Block, Cell, Column, Section, Table, Text
 from truecost.show.document.context import Case, opening
-from truecost.show.document.wording import wording, words_of
+from truecost.show.document.wording import GRADES, wording, words_of
 from truecost.show.numbers import confidence, number, percent, signed
 
-GRADES: Final[dict[str | None, tuple[str, Tone]]] = {
-    "better": ("shown better", "good"),
-    "worse": ("shown worse", "bad"),
-    "open": ("undecided", ""),
-    None: ("", ""),
-}
 # Under a condition that nobody has confirmed.
 IF_SO: Final = {"better": "better, if so", "worse": "worse, if so"}
 # In place of a limit that says nothing, and the share below which it does not.

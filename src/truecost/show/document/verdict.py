@@ -165,8 +165,8 @@ def against_default(case: Case, comparison: Comparison) -> str:
         sentence = f"{winner} is {relation} than {default} {where}: {certain} {effect}."
     elif case.assessment.primary == "wins":
         sentence = (
-            f"undecided {where}: the runs show neither a majority of wins of {winner} over {default} "
-            "nor of losses."
+            f"undecided {where}: the runs show neither a majority of wins of {winner} over "
+            f"{default} nor of losses."
         )
     else:
         sentence = (
@@ -190,6 +190,7 @@ def _effect(case: Case, criterion: str) -> tuple[str, str]:
     """Return "better" or "worse" by one criterion and by how much; empty if it is undecided."""
     comparison, wins = case.assessment.comparison, case.assessment.wins
     if criterion == "wins":
+        # Rounded to 50 %, "at least" or "at most" would not say that a majority is shown.
         if wins is not None and wins.limit > 0.5:
             share = share_at_least(wins.limit)
             least = "more than 50 %" if share == "50 %" else f"at least {share}"

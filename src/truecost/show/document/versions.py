@@ -103,6 +103,7 @@ def _statements(case: Case, new: str, old: str) -> Section | None:
 
 
 def _named(text: str, old: str, new: str) -> str:
+    # In this order: each of them is part of the one before.
     roles = {f"the default ({old})": old, "the default": old, "default": old, "winner": new}
     for role, name in roles.items():
         text = text.replace(role, name)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from truecost.judge.statements import Statement
+from truecost.show.blocks import Tone
 from truecost.show.numbers import (
     at_least,
     at_most,
@@ -58,6 +59,15 @@ class Scale(NamedTuple):
 COST: Final = Scale("cost", "mean cost", "costs", "low", "lower", "higher", "less", "more", 1)
 SCORE: Final = Scale("score", "mean score", "scores", "high", "higher", "lower", "more", "less", -1)
 UTILITY: Final = SCORE._replace(noun="utility", mean="expected utility", origin=1.0)
+
+
+# A statement's grade in a table, and its colour.
+GRADES: Final[dict[str | None, tuple[str, Tone]]] = {
+    "better": ("shown better", "good"),
+    "worse": ("shown worse", "bad"),
+    "open": ("undecided", ""),
+    None: ("", ""),
+}
 
 
 class Wording(NamedTuple):

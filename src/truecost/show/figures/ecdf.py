@@ -51,6 +51,7 @@ def ecdf_data(
         every = matrix.select(instances=list(runs.instances))
         sums, counts = np.nansum(every.charged, axis=2), every.counts()
         with np.errstate(invalid="ignore", divide="ignore"):
+            # A configuration without a run on an instance is never the cheapest there.
             means = np.where(counts > 0, sums / counts, np.inf)
         places = np.arange(len(runs.instances))
         costs[BEST] = every.charged[means.argmin(axis=0), places]

@@ -59,6 +59,7 @@ def performance_profile_data(matrix: CostMatrix, configurations: Mapping[str, st
 def performance_profile_chart(data: pl.DataFrame) -> Chart:
     """Share of instances against the factor; the higher the better."""
     series = Series.plain(data["series"], LOOKS)
+    # Where all are equally good, the axis still needs a length.
     last = 1.1 * max(2.0, *data["factor"])
     ends = data.group_by("series", maintain_order=True).last()
     ends = ends.with_columns(factor=pl.lit(last)).select(data.columns)

@@ -59,7 +59,7 @@ def waterfall_data(
 
 @theme.figure
 def waterfall_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
-    """Bars from cost to cost, the default first, the simplified configuration and the winner last."""
+    """Bars from cost to cost: the default first, the simplified one and the winner last."""
     series, table = BARS.of(data, "kind")
     title, ticks = labelled("mean training cost", unit), alt.Axis(tickCount=6)
     bars = theme.plot(table).encode(
