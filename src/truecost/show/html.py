@@ -83,8 +83,9 @@ def fragment(what: Document | Sequence[Section]) -> str:
 
 def style_sheet() -> str:
     """Return the page's style sheet, with the colours of the charts."""
-    pairs = ((name, *colours) for name, colours in PALETTE.items())
-    colours = "".join(f"--{name}:light-dark({light},{dark});" for name, light, dark in pairs)
+    names = {light: COLOURS[light][len("var(") : -1] for light, _ in PALETTE.values()}
+    pairs = PALETTE.values()
+    colours = "".join(f"{names[light]}:light-dark({light},{dark});" for light, dark in pairs)
     return f":root{{{colours}}}\n{_resource('report.css')}"
 
 
