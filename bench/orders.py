@@ -18,7 +18,7 @@ SETS = 20_000
 
 def missed(costs: FloatArray, mean: float, delta: float) -> FloatArray:
     """Which upper limits by STaR-Bets are below the mean."""
-    return np.asarray(betting.star_rejects(1 - costs, 1 - mean, 1 / delta))
+    return np.asarray(betting.star_reaches(1 - costs, 1 - mean, 1 / delta, True, False))
 
 
 def table() -> None:

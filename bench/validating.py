@@ -9,7 +9,7 @@ at its disposal.
 import numpy as np
 
 from truecost.race.stopping import OFTEN, PILOT, StoppingRule
-from truecost.stats import forecast, scanning
+from truecost.stats import betting, forecast
 from truecost.stats.quantities import WINS
 
 DELTA, SIMULATIONS = 0.05, 100
@@ -53,7 +53,7 @@ def _fixed(share: float, rng: np.random.Generator) -> int:
     few, many = 1, 400
     while many - few > 1:
         middle = (few + many) // 2
-        if np.mean(scanning.star_shows(values[:, :middle], 0.5, 1 / DELTA)) >= 0.8:
+        if np.mean(betting.star_reaches(values[:, :middle], 0.5, 1 / DELTA, False, False)) >= 0.8:
             many = middle
         else:
             few = middle

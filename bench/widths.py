@@ -73,8 +73,8 @@ def widths(
     oracle = float(np.quantile(truth - many.mean(axis=1), 1 - delta))
     # A limit is below the true cost where the capital against the true cost reaches 1/δ, which is
     # known much faster.
-    missed = betting.star_rejects(
-        (high - many) / (high - low), (high - truth) / (high - low), 1 / delta
+    missed = betting.star_reaches(
+        (high - many) / (high - low), (high - truth) / (high - low), 1 / delta, True, False
     )
     known = VarianceComponents.known(within=0, across=means.var())
     theorem_2 = bounds.single(

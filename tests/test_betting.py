@@ -152,7 +152,7 @@ def test_the_limit_is_what_the_capital_rejects(delta: float) -> None:
         def rejects(mean: float, row: int, kind: str = kind) -> bool:
             one = rows[row : row + 1]
             if kind == "star":
-                return bool(betting.star_rejects(one, mean, target)[0])
+                return bool(betting.star_reaches(one, mean, target, True, False)[0])
             return bool(betting.plug_in_rejects(one, mean, target, False)[0])
 
         for row, limit in enumerate(found):
@@ -244,7 +244,7 @@ def test_star_bets_agree_with_plain_python() -> None:
         mean = float(np.clip(np.mean(seen) - rng.uniform(0, 0.25), 0.01, 0.99))
         path = naive.star_capital(seen, mean, 0.1, betting.cells_for(len(seen)))
         decided.append(max(path) >= 10)
-        assert betting.star_rejects(x[np.newaxis], mean, 10.0)[0] == decided[-1]
+        assert betting.star_reaches(x[np.newaxis], mean, 10.0, True, False)[0] == decided[-1]
     assert 20 < sum(decided) < 100
 
 

@@ -174,7 +174,7 @@ def test_limits_of_many_instances(source: Source) -> None:
         for _ in range(DATA_SETS // PART):
             costs, which = distinct(source.draw(rng, (PART, instances)))
             for delta, (end, x, mean) in product(DELTAS, sides(costs, source)):
-                rejects = betting.star_rejects(x, mean, 1 / delta)[which]
+                rejects = betting.star_reaches(x, mean, 1 / delta, True, False)[which]
                 counts.add(rejects, delta, f"STaR-Bets, {end}, {instances}")
                 rejects = betting.plug_in_rejects(x, mean, 1 / delta, False)[which]
                 counts.add(rejects, delta, f"betting, {end}, {instances}")
@@ -221,7 +221,9 @@ def test_looking_while_it_runs_breaks_the_others() -> None:
     costs = SOURCES[2].draw(np.random.default_rng(30_004), (2000, 250))
     delta, missed = 0.1, np.zeros(2000, bool)
     for instances in range(5, 251, 5):
-        missed |= betting.star_rejects(np.ascontiguousarray(costs[:, :instances]), 0.5, 1 / delta)
+        missed |= betting.star_reaches(
+            np.ascontiguousarray(costs[:, :instances]), 0.5, 1 / delta, True, False
+        )
     assert missed.mean() > 2 * delta
     assert_covers(betting.plug_in_rejects(costs, 0.5, 1 / delta, True), delta, "sequence")
 
@@ -261,9 +263,11 @@ def test_sorted_instances_need_the_shuffle() -> None:
     """
     rng, delta, data_sets = np.random.default_rng(30_007), 0.1, 4000
     costs = np.sort(SOURCES[9].draw(rng, (data_sets, 60)), axis=1)[:, ::-1].copy()
-    assert betting.star_rejects(costs, MEAN, 1 / delta).mean() > 2 * delta
+    assert betting.star_reaches(costs, MEAN, 1 / delta, True, False).mean() > 2 * delta
     assert_covers(
-        betting.star_rejects(rng.permuted(costs, axis=1), MEAN, 1 / delta), delta, "shuffled"
+        betting.star_reaches(rng.permuted(costs, axis=1), MEAN, 1 / delta, True, False),
+        delta,
+        "shuffled",
     )
 
 

@@ -215,7 +215,9 @@ def test_no_runs_and_one_instance() -> None:
 def test_bad_input() -> None:
     """An unknown weighting, or components of other configurations, would be taken."""
     matrix = matrix_of(np.ones((3, 4, 2)))
-    with pytest.raises(InputError, match="weights out of runs, instances, best, got 'median'"):
+    with pytest.raises(
+        InputError, match="weights to be one of runs, instances, best, got 'median'"
+    ):
         training_cost(matrix, weights="median")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="1 or 3 configurations, got 2"):
         training_cost(matrix, components=VarianceComponents.known(within=[1, 2], across=1))

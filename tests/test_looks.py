@@ -260,7 +260,7 @@ def test_a_search_that_goes_on() -> None:
     wrong = {}
     for rule, shares in parts.items():
         missed = [
-            betting.star_rejects(1 - rows[look::8], 1 - TRUTH, 1 / (DELTA * share))
+            betting.star_reaches(1 - rows[look::8], 1 - TRUTH, 1 / (DELTA * share), True, False)
             for look, share in enumerate(shares)
         ]
         wrong[rule] = int(np.any(missed, axis=0).sum())

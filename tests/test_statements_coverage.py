@@ -15,6 +15,7 @@ from truecost.stats import (
     betting,
     confidence,
     inversion,
+    ledger,
     ordering,
     quantiles,
     rates,
@@ -110,7 +111,9 @@ def unit(
         x, mean = numbers(first, second)
         if mean <= 0:
             return lambda _: np.zeros(len(x), bool)
-        return lambda delta: np.asarray(betting.star_rejects(x, min(mean, 1.0), 1 / delta))
+        return lambda delta: np.asarray(
+            betting.star_reaches(x, min(mean, 1.0), 1 / delta, True, False)
+        )
 
     def always(first: FloatArray, second: FloatArray) -> Callable[[float], BoolArray]:
         x, mean = numbers(first, second)
@@ -133,13 +136,33 @@ def inverted(
 
     def once(first: FloatArray, second: FloatArray) -> Callable[[float], BoolArray]:
         x = numbers(first, second)
-        return lambda delta: np.asarray(scanning.star_shows(x, mean, 1 / delta))
+        return lambda delta: np.asarray(betting.star_reaches(x, mean, 1 / delta, False, False))
 
     def always(first: FloatArray, second: FloatArray) -> Callable[[float], BoolArray]:
         x = numbers(first, second)
         return lambda delta: np.asarray(betting.plug_in_rejects(x, mean, 1 / delta, True))
 
     return once, always
+
+
+def ratio_rejects(first: FloatArray, second: FloatArray, ratio: float, target: float) -> BoolArray:
+    """Whether one look rejects a ratio of means, on each row: where it does not,
+    `scanning.ratio_recorded` is at most this ratio.
+    """
+    plans, parts = np.array([first.shape[1]]), ledger.parts_of(ledger.FINAL, 0)
+    careful, bets = np.zeros(first.shape[1]), np.zeros((1, first.shape[1]))
+    ends = scanning.ratio_ends(0.0, HIGH)
+    end = float(ends[np.searchsorted(ends, ratio)])
+    rejected = np.zeros(len(first), bool)
+    for place, (one, two) in enumerate(zip(first, second, strict=True)):
+        x, mean = scanning.against_ratio(one, two, end, 0.0, HIGH)
+        if not ledger.bold_bets(x, mean, target, plans, parts, True, careful, bets):
+            x = scanning.shifted(one, two, ratio, end, 0.0, HIGH, mean)
+            capital = ledger.capital(x, mean, target, plans, parts, careful, bets)
+            rejected[place] = capital >= target
+        else:
+            rejected[place] = True
+    return rejected
 
 
 def statements(population: Population, side: Side) -> dict[str, Statement]:
@@ -153,12 +176,8 @@ def statements(population: Population, side: Side) -> dict[str, Statement]:
     def ratio_once(first: FloatArray, second: FloatArray) -> Callable[[float], BoolArray]:
         x, y = means(first), means(second)
         if side == "lower":
-            return lambda delta: np.asarray(
-                scanning.ratio_rejects(x, y, 0.0, HIGH, ratio, 1 / delta)
-            )
-        return lambda delta: np.asarray(
-            scanning.ratio_rejects(y, x, 0.0, HIGH, 1 / ratio, 1 / delta)
-        )
+            return lambda delta: np.asarray(ratio_rejects(x, y, ratio, 1 / delta))
+        return lambda delta: np.asarray(ratio_rejects(y, x, 1 / ratio, 1 / delta))
 
     def ratio_always(first: FloatArray, second: FloatArray) -> Callable[[float], BoolArray]:
         x, y = (means(first), means(second)) if side == "lower" else (means(second), means(first))
@@ -410,14 +429,14 @@ def test_one_seed_for_everybody_does_not_undo_sorting() -> None:
             worst = max(
                 worst,
                 *(
-                    np.mean(betting.star_rejects(x, m, 1 / delta))
+                    np.mean(betting.star_reaches(x, m, 1 / delta, True, False))
                     for x, m in ((fixed, truth), (1 - fixed, 1 - truth))
                 ),
             )
         assert not holds(np.arange(sets) < worst * sets, delta)
         drawn = np.take_along_axis(costs, ordering.by_content(costs), axis=1)
         for x, mean in ((drawn, truth), (1 - drawn, 1 - truth)):
-            assert_covers(betting.star_rejects(x, mean, 1 / delta), delta, "drawn")
+            assert_covers(betting.star_reaches(x, mean, 1 / delta, True, False), delta, "drawn")
 
 
 def test_the_best_of_several_orders_is_no_limit() -> None:
@@ -426,9 +445,13 @@ def test_the_best_of_several_orders_is_no_limit() -> None:
     costs = (rng.random((2000, 60)) < 0.3).astype(float) * rng.random((2000, 60))
     missed = np.zeros(2000, bool)
     for _ in range(10):
-        missed |= betting.star_rejects(1 - rng.permuted(costs, axis=1), 1 - 0.15, 1 / delta)
+        missed |= betting.star_reaches(
+            1 - rng.permuted(costs, axis=1), 1 - 0.15, 1 / delta, True, False
+        )
     assert not holds(missed, delta)
-    assert_covers(betting.star_rejects(1 - costs, 1 - 0.15, 1 / delta), delta, "one order")
+    assert_covers(
+        betting.star_reaches(1 - costs, 1 - 0.15, 1 / delta, True, False), delta, "one order"
+    )
 
 
 def test_the_scan_stops_where_halving_would_not() -> None:
@@ -439,7 +462,7 @@ def test_the_scan_stops_where_halving_would_not() -> None:
     for _ in range(1000):
         cheap = np.clip(8 + rng.integers(-1, 2, size=40), 0, runs)
         raised = np.where(np.arange(40) == rng.integers(20), runs, cheap)
-        at_1, at_2 = scanning.star_shows(np.stack([cheap, raised]) / runs, 0.3, 5.0)
+        at_1, at_2 = betting.star_reaches(np.stack([cheap, raised]) / runs, 0.3, 5.0, False, False)
         if at_1 and not at_2:
             break
     # As many runs of an instance cost 1 as are cheap, as many more cost 2 as it takes to raise it,

@@ -24,7 +24,6 @@ from truecost.stats import (
     quantiles,
     rates,
     ratios,
-    scanning,
 )
 from truecost.stats.synthetic import runtime_model
 
@@ -77,8 +76,7 @@ def statements(matrix: CostMatrix) -> None:
     forecast.chance_to_show(goal, 5, planned=20)
     forecast.is_shown(goal, planned=20)
     shares = goal.values[np.newaxis]
-    betting.star_rejects(shares, 0.5, 20.0)
-    scanning.ratio_rejects(shares, shares, 0.0, 1.0, 1.0, 20.0)
+    betting.star_reaches(shares, 0.5, 20.0, True, False)
     for sequence in (False, True):
         betting.plug_in_rejects(shares, 0.5, 20.0, sequence)
 
@@ -90,11 +88,9 @@ def designs() -> None:
     for balanced in (False, True):
         ledger.lower(rows, 20.0, plans, ledger.SHARES, balanced)
         ledger.rejects(rows, 0.5, 20.0, plans, ledger.SHARES, balanced, True)
-        ledger.capital(rows, 0.5, 20.0, plans, ledger.SHARES, balanced)
         finite.lower(rows, 12, 20.0, balanced)
         finite.rejects(rows, 0.5, 12, 20.0, balanced)
     finite.lower_sequence(rows, 12, 20.0)
-    finite.rejects_sequence(rows, 0.5, 12, 20.0)
     constant.lower(rows, np.full(9, 1 / 9), 20.0)
     constant.rejects(rows, np.full(9, 1 / 9), 0.5, 20.0)
     labels = mixing.labels_for(np.array([4, 5]), np.array([0.5, 0.5]), 20.0, rng)

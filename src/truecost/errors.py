@@ -38,6 +38,18 @@ class LostClusterError(TruecostError):
     """
 
 
+def check_share(value: float, name: str = "delta") -> None:
+    """Refuse what is no probability, 0 and 1 included: with them nothing is left to state."""
+    if not 0 < value < 1:
+        raise InputError(f"Expected {name} between 0 and 1, got {value}.")
+
+
+def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
+    """Refuse what is none of the choices."""
+    if value not in (choices := tuple(choices)):
+        raise InputError(f"Expected {name} to be one of {', '.join(choices)}, got {value!r}.")
+
+
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """The end of a message about an unknown name: the nearest known one, if any is near."""
     near = difflib.get_close_matches(name, list(names), n=1)

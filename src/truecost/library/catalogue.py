@@ -58,13 +58,8 @@ class Builtin:
 
 
 def _tsp(cities: int, instances: int, cutoff: float) -> Size:
-    return Size(
-        instances=instances,
-        cutoff=cutoff,
-        what=f"{cities} cities uniform in a square",
-        kind=f"tsp-{cities}",
-        make=partial(tsp.instance, cities),
-    )
+    what, make = f"{cities} cities uniform in a square", partial(tsp.instance, cities)
+    return Size(instances=instances, cutoff=cutoff, what=what, kind=f"tsp-{cities}", make=make)
 
 
 def _sequence(
@@ -91,6 +86,10 @@ def _quasigroup(
     )
 
 
+def _files(folder: str, *programs: str) -> tuple[str, ...]:
+    return tuple(f"{folder}/{name}" for name in ("scenario.toml", "space.pcs", *programs))
+
+
 def _lkh(cities: int, small: int) -> Builtin:
     return Builtin(
         name=f"lkh-uniform-{cities}",
@@ -98,7 +97,7 @@ def _lkh(cities: int, small: int) -> Builtin:
         "CPU time until a reference length is reached",
         solver="LKH 3.0.12 from the package LKHpy (Python below 3.13)",
         licence="LKH: academic and non-commercial use only; LKHpy: MIT",
-        files=("lkh/scenario.toml", "lkh/space.pcs", "lkh/launch.py"),
+        files=_files("lkh", "launch.py"),
         suffix=".tsp",
         sizes=MappingProxyType({"small": _tsp(small, 50, 0.5), "paper": _tsp(cities, 250, 10.0)}),
         # Python and NumPy start before LKH does, and their time is not LKH's.
@@ -111,10 +110,7 @@ _CLASP = Builtin(
     title="clasp on weighted sequences: CPU time to an answer",
     solver="clasp from the package clingo, or a clasp on PATH",
     licence="clingo and clasp: MIT",
-    files=tuple(
-        f"clasp/{name}"
-        for name in ("scenario.toml", "space.pcs", "arguments.py", "launch.py", "check.py")
-    ),
+    files=_files("clasp", "arguments.py", "launch.py", "check.py"),
     suffix=".aspif",
     sizes=MappingProxyType(
         {
@@ -129,10 +125,7 @@ _SATENSTEIN = Builtin(
     title="SATenstein on quasigroup completion: CPU time to a model",
     solver="SATenstein in a UBCSAT binary of your own",
     licence="of the binary's makers; it comes with no package",
-    files=(
-        *(f"satenstein/{name}" for name in ("scenario.toml", "space.pcs", "arguments.py")),
-        "qcp/check.py",
-    ),
+    files=(*_files("satenstein", "arguments.py"), "qcp/check.py"),
     suffix=".cnf",
     sizes=MappingProxyType(
         {
@@ -147,10 +140,7 @@ _KISSAT = Builtin(
     title="kissat on quasigroup completion: CPU time to a model",
     solver="kissat 4.0.4 from the package passagemath-kissat",
     licence="kissat: MIT; passagemath-kissat: GPL 2 or later",
-    files=(
-        *(f"kissat/{name}" for name in ("scenario.toml", "space.pcs", "launch.py")),
-        "qcp/check.py",
-    ),
+    files=(*_files("kissat", "launch.py"), "qcp/check.py"),
     suffix=".cnf",
     sizes=MappingProxyType(
         {
@@ -161,9 +151,5 @@ _KISSAT = Builtin(
     ),
 )
 
-SCENARIOS = MappingProxyType(
-    {
-        builtin.name: builtin
-        for builtin in (_lkh(400, 100), _lkh(1000, 120), _CLASP, _SATENSTEIN, _KISSAT)
-    }
-)
+_ALL = (_lkh(400, 100), _lkh(1000, 120), _CLASP, _SATENSTEIN, _KISSAT)
+SCENARIOS = MappingProxyType({builtin.name: builtin for builtin in _ALL})

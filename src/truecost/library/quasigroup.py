@@ -33,18 +33,12 @@ def latin_square(order: int, rng: np.random.Generator) -> Square:
         draws = rng.integers(0, [order, order, order, 2, 2, 2], size=(order**2, 6)).tolist()
         for row, column, symbol, *coins in draws:
             if negative is None:
-                other_symbol, other_column, other_row = (
-                    symbols[row][column],
-                    columns[row][symbol],
-                    rows[column][symbol],
-                )
+                other_symbol, other_column = symbols[row][column], columns[row][symbol]
+                other_row = rows[column][symbol]
                 if other_symbol == symbol:
                     continue
-                symbols[row][column], columns[row][symbol], rows[column][symbol] = (
-                    symbol,
-                    column,
-                    row,
-                )
+                symbols[row][column], columns[row][symbol] = symbol, column
+                rows[column][symbol] = row
             else:
                 row, column, symbol = negative
                 other_symbol, other_column, other_row = second

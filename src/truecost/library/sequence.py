@@ -22,10 +22,8 @@ def instance(leaves: int, largest: int, offsets: Sequence[int], rng: np.random.G
     """A random ground program for clasp: weights and cardinalities 1 … largest, m at an offset from
     the optimum.
     """
-    drawn = [
-        (int(weight), int(cardinality))
-        for weight, cardinality in rng.integers(1, largest, (leaves, 2), endpoint=True)
-    ]
+    numbers = rng.integers(1, largest, (leaves, 2), endpoint=True).tolist()
+    drawn = [(weight, cardinality) for weight, cardinality in numbers]
     # Around the optimum both answers occur, and proving either takes search.
     best = optimum(drawn)
     most = best + int(rng.choice(offsets))

@@ -28,13 +28,8 @@ SEEDS, AGREEING, RUNS = 10, 3, 10
 def instance(cities: int, rng: np.random.Generator, name: str) -> str:
     """A TSPLIB file of cities with whole coordinates, uniform in a square."""
     places = rng.integers(0, SIDE, size=(cities, 2))
-    lines = [
-        f"NAME : {name}",
-        "TYPE : TSP",
-        f"DIMENSION : {cities}",
-        "EDGE_WEIGHT_TYPE : EUC_2D",
-        "NODE_COORD_SECTION",
-    ]
+    lines = [f"NAME : {name}", "TYPE : TSP", f"DIMENSION : {cities}"]
+    lines += ["EDGE_WEIGHT_TYPE : EUC_2D", "NODE_COORD_SECTION"]
     lines += [f"{number} {x} {y}" for number, (x, y) in enumerate(places.tolist(), 1)]
     return "\n".join([*lines, "EOF", ""])
 
@@ -62,15 +57,13 @@ def references(
     # By content: the same instance has one reference, whatever its name.
     digests = [hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files]
     known = _read(STORED) | _read(store)
-    missing = [
-        (file, digest) for file, digest in zip(files, digests, strict=True) if digest not in known
-    ]
+    pairs = zip(files, digests, strict=True)
+    missing = [(file, digest) for file, digest in pairs if digest not in known]
     if missing:
         if find_spec("LKHpy") is None:
             raise InputError(
                 f"expected the package LKHpy, which finds the reference lengths of {len(missing)} "
-                "instances: "
-                "pip install 'truecost[solvers]', with a Python below 3.13."
+                "instances: pip install 'truecost[solvers]', with a Python below 3.13."
             )
         # Here, because it takes more than a second, and nothing else in the library needs it.
         from truecost.space.space import Space, arguments
@@ -79,9 +72,8 @@ def references(
         with store.open("a") as file, ThreadPoolExecutor(workers) as pool:
             futures = pool.map(lambda pair: compute(pair[0], default), missing)
             try:
-                for number, (reference, (_, digest)) in enumerate(
-                    zip(futures, missing, strict=True), 1
-                ):
+                found = zip(futures, missing, strict=True)
+                for number, (reference, (_, digest)) in enumerate(found, 1):
                     known[digest] = reference
                     # A line that a crash left torn ends here, and is not read.
                     file.write(f"\n{digest},{reference.length},{reference.agreeing}\n")
@@ -99,16 +91,8 @@ def compute(file: Path, default: list[str]) -> Reference:
     """The best length of long runs of the default configuration, until several seeds agree."""
     lengths: list[int] = []
     for seed in range(1, SEEDS + 1):
-        words = [
-            sys.executable,
-            str(LKH / "launch.py"),
-            str(file),
-            "0",
-            "0",
-            str(RUNS),
-            str(seed),
-            *default,
-        ]
+        command = (sys.executable, LKH / "launch.py", file, 0, 0, RUNS, seed, *default)
+        words = [str(word) for word in command]
         done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
         answer = re.search(r'"SUCCESS".*"quality": (\d+)', done.stdout)
         if answer is None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from truecost.arrays import BoolArray, FloatArray, IntArray
 from truecost.errors import InputError
 from truecost.matrix import npz, provenance
 from truecost.matrix.entries import (
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-FloatArray = NDArray[np.float64]
 Scalar = TypeVar("Scalar", bound=np.generic)
 Number = TypeVar("Number", bound=np.integer[Any])
 FIELDS: Final = (
@@ -95,11 +95,8 @@ class CostMatrix:
         self.low: Final = float(low)
         self.high: Final = float(high)
         self.costs: Final = _read_only(inside(as_costs(costs), self.low, self.high))
-        self.statuses: Final = (
-            None
-            if statuses is None
-            else _read_only(integers(statuses, np.int8, NO_STATUS, "statuses"))
-        )
+        codes = None if statuses is None else integers(statuses, np.int8, NO_STATUS, "statuses")
+        self.statuses: Final = None if codes is None else _read_only(codes)
         self.seeds: Final = None if seeds is None else _read_only(seeds_of_runs(seeds, self.costs))
         self.cutoff: Final = None if cutoff is None else float(cutoff)
         self.utility: Final = utility
@@ -108,23 +105,19 @@ class CostMatrix:
         self._check()
 
     def _check(self) -> None:
-        if not self.low < self.high or (
-            np.isinf(self.width) and np.isfinite(self.low) and np.isfinite(self.high)
-        ):
+        # The width of two finite ends can be too large for a float.
+        ends = (self.low, self.high)
+        if not self.low < self.high or (np.isinf(self.width) and np.isfinite(ends).all()):
             raise InputError(
-                f"Expected a cost range with low < high, "
-                f"got low {self.low:g} and high {self.high:g}."
+                "Expected a cost range with low < high, got low {:g} and high {:g}.".format(*ends)
             )
         if self.cutoff is not None and not 0 < self.cutoff < math.inf:
             raise InputError(f"Expected a cutoff above 0, got {self.cutoff:g}.")
         shape = self.costs.shape
-        for axis, (names, what) in enumerate(
-            [(self.configurations, "configuration"), (self.instances, "instance")]
-        ):
-            if shape[axis] != len(names):
+        for size, what in zip(shape, ("configuration", "instance"), strict=False):
+            if size != (named := len(getattr(self, f"{what}s"))):
                 raise InputError(
-                    f"Expected one {what} name for each of {shape[axis]} in the costs, "
-                    f"got {len(names)}."
+                    f"Expected one {what} name for each of {size} in the costs, got {named}."
                 )
         if self.families is not None and len(self.families) != shape[1]:
             raise InputError(
@@ -133,18 +126,8 @@ class CostMatrix:
         # fmin and fmax pass over NaN and make no copy, which keeps large matrices within their
         # memory.
         least, most = np.fmin.reduce(self.costs, axis=None), np.fmax.reduce(self.costs, axis=None)
-        if not (least >= self.low and least > -np.inf):
-            self._refuse_cost(
-                ~(self.costs >= self.low) | np.isinf(self.costs), f"below low = {self.low:g}"
-            )
-        if not (most <= self.high and most < np.inf):
-            self._refuse_cost(
-                ~(self.costs <= self.high) | np.isinf(self.costs), f"above high = {self.high:g}"
-            )
-        if max(-least, most) > LARGEST:
-            self._refuse_cost(
-                np.abs(self.costs) > LARGEST, f"too large to be squared (at most {LARGEST:g})"
-            )
+        if not (max(self.low, -LARGEST) <= least and most <= min(self.high, LARGEST)):
+            self._refuse_cost()
         for values, name in [(self.statuses, "statuses"), (self.seeds, "seeds")]:
             if values is not None and values.shape != shape:
                 raise InputError(
@@ -167,18 +150,22 @@ class CostMatrix:
                     "charge a failed run its penalty, do not drop it."
                 )
 
-    def _refuse_cost(self, outside: NDArray[np.bool_], problem: str) -> NoReturn:
-        outside &= ~np.isnan(self.costs)
-        if not outside.any():
-            raise InputError(
-                "Expected at least one run, got a matrix in which every cost is missing."
-            )
-        where = _first(outside)
-        value = self.costs[where]
-        problem = "not finite" if np.isinf(value) else problem
-        raise InputError(
-            f"Expected costs in [low, high], got {value:g}, {problem}, for {self._entry(where)}."
-        )
+    def _refuse_cost(self) -> NoReturn:
+        costs, low, high = self.costs, self.low, self.high
+        problems = {
+            f"below low = {low:g}": costs < low,
+            f"above high = {high:g}": costs > high,
+            f"too large to be squared (at most {LARGEST:g})": np.abs(costs) > LARGEST,
+        }
+        for problem, outside in problems.items():
+            if outside.any():
+                where = _first(outside)
+                what = "not finite" if np.isinf(costs[where]) else problem
+                raise InputError(
+                    f"Expected costs in [low, high], got {costs[where]:g}, {what}, for "
+                    f"{self._entry(where)}."
+                )
+        raise InputError("Expected at least one run, got a matrix in which every cost is missing.")
 
     def _entry(self, where: tuple[int, ...]) -> str:
         configuration, instance, run = where
@@ -197,7 +184,7 @@ class CostMatrix:
         return self.high - self.low
 
     @property
-    def censored(self) -> NDArray[np.bool_]:
+    def censored(self) -> BoolArray:
         """Which runs were stopped at a cap below the cutoff, (M, P, R): they cost what stands in
         `costs`, or more.
         """
@@ -211,7 +198,7 @@ class CostMatrix:
         return self.statuses is not None and bool((self.statuses != NO_STATUS).any())
 
     @property
-    def failed(self) -> NDArray[np.bool_]:
+    def failed(self) -> BoolArray:
         """Which runs were not solved, (M, P, R): by their status; where none is known, those of the
         highest possible cost. Censored runs have not failed.
         """
@@ -246,7 +233,7 @@ class CostMatrix:
             )
         return self.costs
 
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> IntArray:
         """How many runs each configuration has on each instance, (M, P)."""
         # One pass without a copy tells whether anything is missing.
         if not np.isnan(self.costs.sum()):
@@ -311,11 +298,9 @@ class CostMatrix:
     def __repr__(self) -> str:
         configurations, instances, runs = self.shape
         size = f"{configurations} configurations x {instances} instances x {runs} runs"
-        known = (
-            f"costs in [{self.low:g}, {self.high:g}]"
-            if np.isfinite(self.width)
-            else "range of costs not known"
-        )
+        known = "range of costs not known"
+        if np.isfinite(self.width):
+            known = f"costs in [{self.low:g}, {self.high:g}]"
         worth = "" if self.utility is None else f", 1 − utility ({self.utility})"
         return f"CostMatrix({size}, {known}{worth})"
 
@@ -408,18 +393,12 @@ class CostMatrix:
                 "expected pandas for a frame of it, and it is not installed; `to_table` needs none."
             ) from None
 
-        columns = {column.name: column for column in self.to_table()}
-        whole = {
-            name
-            for name, column in columns.items()
-            if column.dtype.is_integer() and column.null_count()
-        }
-        return pd.DataFrame(
-            {
-                name: pd.array(column.to_list(), dtype="Int64" if name in whole else None)
-                for name, column in columns.items()
-            }
-        )
+        columns = {}
+        for column in self.to_table():
+            # Without gaps pandas finds the type itself; with gaps it would make whole numbers floats.
+            gaps = column.dtype.is_integer() and column.null_count()
+            columns[column.name] = pd.array(column.to_list(), dtype="Int64" if gaps else None)
+        return pd.DataFrame(columns)
 
     @classmethod
     def from_table(
@@ -448,7 +427,7 @@ def _read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
     return view
 
 
-def _first(mask: NDArray[np.bool_]) -> tuple[int, ...]:
+def _first(mask: BoolArray) -> tuple[int, ...]:
     return tuple(int(i) for i in np.unravel_index(int(mask.argmax()), mask.shape))
 
 

@@ -10,10 +10,10 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from truecost.arrays import FloatArray, IntArray
 from truecost.errors import InputError
 from truecost.runs import NO_SEED
 
-FloatArray = NDArray[np.float64]
 Number = TypeVar("Number", bound=np.integer[Any])
 # What single precision may add to a number, and a little more.
 HAIR: Final = 2.0**-22
@@ -21,15 +21,11 @@ HAIR: Final = 2.0**-22
 
 def inside(costs: FloatArray, low: float, high: float) -> FloatArray:
     """Costs that single precision rounded past an end of the range, put back on it."""
-    least, most = (
-        np.fmin.reduce(costs, axis=None, initial=np.nan),
-        np.fmax.reduce(costs, axis=None, initial=np.nan),
-    )
+    least, most = (end.reduce(costs, axis=None, initial=np.nan) for end in (np.fmin, np.fmax))
     hair = HAIR * max((abs(end) for end in (low, high) if math.isfinite(end)), default=0.0)
-    past = least < low or most > high
-    return (
-        np.clip(costs, low, high) if past and least >= low - hair and most <= high + hair else costs
-    )
+    # Without a need the caller's own array stays: no copy.
+    near = least >= low - hair and most <= high + hair
+    return np.clip(costs, low, high) if near and (least < low or most > high) else costs
 
 
 def as_costs(costs: ArrayLike) -> FloatArray:
@@ -38,9 +34,8 @@ def as_costs(costs: ArrayLike) -> FloatArray:
         costs = costs.astype(np.float64).filled(np.nan)  # type: ignore[union-attr]
     try:
         given = np.asarray(costs)
-        array = (
-            given.astype(np.float64, copy=False) if given.dtype.kind in "fiu" else _pad_runs(costs)
-        )
+        numeric = given.dtype.kind in "fiu"
+        array = given.astype(np.float64, copy=False) if numeric else _pad_runs(costs)
     except (TypeError, ValueError, OverflowError):
         array = _pad_runs(costs)
     if array.ndim == 2:
@@ -136,24 +131,19 @@ def positions(
     for name in wanted:
         if not isinstance(name, str) or name not in places:
             near = difflib.get_close_matches(str(name), names, n=1)
-            hint = (
-                f"did you mean {near[0]!r}?"
-                if near
-                else f"the first is {names[0]!r}, there are {len(names)}."
-            )
+            hint = f"the first is {names[0]!r}, there are {len(names)}."
+            hint = f"did you mean {near[0]!r}?" if near else hint
             raise InputError(f"Expected the name of a {what} in the matrix, got {name!r}: {hint}")
     return np.array([places[name] for name in wanted], dtype=np.intp)
 
 
-def seeds_of_runs(seeds: ArrayLike, costs: FloatArray) -> NDArray[np.int64]:
+def seeds_of_runs(seeds: ArrayLike, costs: FloatArray) -> IntArray:
     """The seeds, NO_SEED where there is no run, so that every kind of file gives the same back."""
     known = integers(seeds, np.int64, NO_SEED, "seeds")
     missing = np.isnan(costs)
-    return (
-        np.where(missing, NO_SEED, known)
-        if known.shape == missing.shape and missing.any()
-        else known
-    )
+    if known.shape != missing.shape or not missing.any():
+        return known
+    return np.where(missing, NO_SEED, known)
 
 
 def integers(values: ArrayLike, dtype: type[Number], missing: int, what: str) -> NDArray[Number]:

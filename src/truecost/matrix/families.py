@@ -55,10 +55,8 @@ def families_of(
             f"{str(families)!r:.60} ({error})."
         ) from None
     matches = [pattern.search(name) for name in instances]
-    labels = [
-        (match[1] if pattern.groups else match[0]) if match is not None else None
-        for match in matches
-    ]
+    group = 1 if pattern.groups else 0
+    labels = [None if match is None else match[group] for match in matches]
     return _whole(instances, labels, f"the pattern {str(families)!r:.60}", "family")
 
 
@@ -87,8 +85,7 @@ def candidates(
         groupings[FOLDER] = by_folder(instances)
     names = [PurePosixPath(name).name for name in instances]
     # Letters up to the first digit or separator: `ssAES_4-4-8` begins with ssAES.
-    starts = [re.match(r"[^\W\d_]*", name) for name in names]
-    groupings["name"] = tuple(match[0] if match is not None else "" for match in starts)
+    groupings["name"] = tuple(re.findall(r"^[^\W\d_]*", name)[0] for name in names)
     sizes = {name: len(set(labels)) for name, labels in groupings.items()}
     return {name: groupings[name] for name, size in sizes.items() if 1 < size < len(instances)}
 
@@ -212,8 +209,9 @@ def _matched(
     for instance in instances:
         parts = PurePosixPath(instance).parts
         known = (ends.get("/".join(parts[start:]), set()) for start in range(len(parts)))
-        options = {instance: mapping[instance]} if instance in mapping else {}
-        owners = set(options.values()) or next((values for values in known if values), set())
+        owners = next((values for values in known if values), set())
+        if instance in mapping:
+            owners = {mapping[instance]}
         if len(owners) > 1:
             raise InputError(
                 f"Expected one {what} for {instance!r} in {source}, got "

@@ -58,11 +58,9 @@ def kind_of(file: BinaryIO) -> str:
     if not start.strip():
         raise InputError("expected a matrix, got an empty file.")
     if start.startswith(PACKED) or b"\0" in start:
-        problem = "got a packed file: unpack it first"
-        raise InputError(
-            "expected an npz file of truecost, a parquet or a csv table, "
-            f"{problem if start.startswith(PACKED) else 'and it is none of them'}."
-        )
+        packed = start.startswith(PACKED)
+        problem = "got a packed file: unpack it first" if packed else "and it is none of them"
+        raise InputError(f"expected an npz file of truecost, a parquet or a csv table, {problem}.")
     return "csv"
 
 

@@ -145,9 +145,8 @@ def to_arrays(
     if cells > LARGEST_SPARSE and cells > SPARSE * table.height:
         raise InputError(
             f"expected a table that fills its matrix, got {table.height} rows for {shape[0]} "
-            f"configurations x {shape[1]} "
-            f"instances x {shape[2]} runs; the column 'run' counts the runs of one configuration "
-            "on one instance."
+            f"configurations x {shape[1]} instances x {shape[2]} runs; the column 'run' counts the "
+            "runs of one configuration on one instance."
         )
     flat = (configuration * shape[1] + instance) * shape[2] + run
     _refuse_duplicates(table, flat, cells)
@@ -175,11 +174,9 @@ def to_arrays(
         laid_out[flat] = values
         return laid_out.reshape(shape)
 
-    seeds = (
-        whole_numbers(table, "seed").fill_null(NO_SEED).to_numpy()
-        if "seed" in table.columns
-        else None
-    )
+    seeds = None
+    if "seed" in table.columns:
+        seeds = spread(whole_numbers(table, "seed").fill_null(NO_SEED).to_numpy(), NO_SEED)
     return {
         "costs": spread(cost, np.nan),
         "configurations": configurations,
@@ -187,7 +184,7 @@ def to_arrays(
         "low": low,
         "high": high,
         "statuses": None if status is None else spread(status, NO_STATUS),
-        "seeds": None if seeds is None else spread(seeds, NO_SEED),
+        "seeds": seeds,
         "cutoff": cutoff_of(table),
         "utility": utility_of(table),
         "families": family_labels(table, instance, len(instances)),
@@ -239,16 +236,9 @@ def from_arrays(
 def _codes(table: pl.DataFrame, name: str) -> tuple[list[str], NDArray[np.int64]]:
     """The different names in order of appearance, and each row's place among them."""
     column = table[name]
-    if not (
-        column.dtype == pl.String
-        or column.dtype.is_integer()
-        or column.dtype in (pl.Categorical, pl.Enum)
-    ):
+    if not (column.dtype in (pl.String, pl.Categorical, pl.Enum) or column.dtype.is_integer()):
         raise InputError(f"expected names in the column {name!r}, got {column.dtype}.")
-    column = column.cast(pl.String)
-    if column.null_count() or (column == "").any():
-        bad = column.is_null() | (column == "")
-        raise InputError(f"expected a name in the column {name!r}, row {_first_row(bad)} has none.")
+    column = _without_gaps(column.cast(pl.String), "a name")
     names = column.unique(maintain_order=True)
     places = pl.DataFrame({name: names, "place": pl.Series(range(names.len()), dtype=pl.Int64)})
     codes = column.to_frame().join(places, on=name, how="left", maintain_order="left")["place"]
@@ -258,20 +248,11 @@ def _codes(table: pl.DataFrame, name: str) -> tuple[list[str], NDArray[np.int64]
 def _run_places(table: pl.DataFrame) -> NDArray[np.int64]:
     """Each row's place along the axis of runs."""
     if "run" in table.columns:
-        run = whole_numbers(table, "run")
-        if run.null_count():
-            raise InputError(
-                f"expected a number in the column 'run', row {_first_row(run.is_null())} has none."
-            )
+        run = _without_gaps(whole_numbers(table, "run"), "a number")
         return (run.rank("dense").cast(pl.Int64) - 1).to_numpy()
     keys = table.select(pl.col("configuration").cast(pl.String), pl.col("instance").cast(pl.String))
     if "seed" in table.columns:
-        seed = whole_numbers(table, "seed")
-        if seed.null_count():
-            raise InputError(
-                f"expected a number in the column 'seed', row {_first_row(seed.is_null())} has "
-                "none."
-            )
+        seed = _without_gaps(whole_numbers(table, "seed"), "a number")
         rank = pl.col("seed").rank("dense").over("configuration", "instance")
         return keys.with_columns(seed).select(rank.cast(pl.Int64) - 1)["seed"].to_numpy()
     again = keys.is_duplicated()
@@ -351,10 +332,8 @@ def whole_numbers(table: pl.DataFrame, name: str) -> pl.Series:
     column = table[name]
     if column.dtype == pl.String:
         # A table that had gaps once has 7.0 for 7.
-        whole = (
-            pl.col(name).replace("", None).str.strip_chars().str.replace(r"^([+-]?\d+)\.0*$", "$1")
-        )
-        column = table.select(whole).to_series()
+        text = pl.col(name).replace("", None).str.strip_chars()
+        column = table.select(text.str.replace(r"^([+-]?\d+)\.0*$", "$1")).to_series()
     elif column.dtype.is_float():
         column = column.fill_nan(None)
         column = column if (column.drop_nulls() % 1 == 0).all() else column.cast(pl.String)
@@ -420,10 +399,7 @@ def family_labels(
     """
     if name not in table.columns:
         return None
-    labels = table[name].cast(pl.String)
-    if labels.null_count() or (labels == "").any():
-        row = _first_row(labels.is_null() | (labels == ""))
-        raise InputError(f"expected a family in the column {name!r}, row {row} has none.")
+    labels = _without_gaps(table[name].cast(pl.String), "a family")
     rows = pl.DataFrame({"instance": instance, "family": labels}).unique()
     if rows.height != number:
         again = rows.filter(pl.col("instance").is_duplicated())["instance"][0]
@@ -435,9 +411,8 @@ def family_labels(
 def cutoff_of(table: pl.DataFrame) -> float | None:
     """The one cutoff of all runs in the column of that name; None where it holds anything else."""
     column = table["cutoff"].unique() if "cutoff" in table.columns else pl.Series(dtype=pl.Float64)
-    value = (
-        column.cast(pl.Float64, strict=False)[0] if column.len() == 1 and _plain(column) else None
-    )
+    known = column.len() == 1 and (column.dtype == pl.String or column.dtype.is_numeric())
+    value = column.cast(pl.Float64, strict=False)[0] if known else None
     return float(value) if value is not None and 0 < value < math.inf else None
 
 
@@ -450,12 +425,18 @@ def utility_of(table: pl.DataFrame) -> str | None:
     return str(value) if value is not None and "=" in value else None
 
 
-def _plain(column: pl.Series) -> bool:
-    return column.dtype == pl.String or column.dtype.is_numeric()
-
-
 def _known(end: float) -> float | None:
     return end if math.isfinite(end) else None
+
+
+def _without_gaps(column: pl.Series, what: str) -> pl.Series:
+    """The column, if every row has something in it."""
+    empty = column.is_null() | (column == "") if column.dtype == pl.String else column.is_null()
+    if empty.any():
+        raise InputError(
+            f"expected {what} in the column {column.name!r}, row {_first_row(empty)} has none."
+        )
+    return column
 
 
 def _first_row(bad: pl.Series) -> int:

@@ -169,9 +169,8 @@ def _checked(array: NDArray[Any]) -> NDArray[Any]:
     """The array, unless its text has numbers that are no characters: Python takes them and fails
     much later.
     """
-    for part in (
-        [array] if array.dtype.names is None else [array[name] for name in array.dtype.names]
-    ):
+    names = array.dtype.names
+    for part in [array] if names is None else [array[name] for name in names]:
         if part.dtype.kind == "U" and part.dtype.itemsize and part.size:
             codes = np.ascontiguousarray(part).view(part.dtype.str[0] + "u4")
             if codes.max() > sys.maxunicode:
@@ -186,9 +185,8 @@ def _header(packed: IO[bytes]) -> tuple[tuple[int, ...], int]:
     """Shape, and bytes an item."""
     formats = np.lib.format
     first = formats.read_magic(packed) == (1, 0)
-    shape, _, dtype = (
-        formats.read_array_header_1_0(packed) if first else formats.read_array_header_2_0(packed)
-    )
+    header = formats.read_array_header_1_0 if first else formats.read_array_header_2_0
+    shape, _, dtype = header(packed)
     return shape, dtype.itemsize
 
 

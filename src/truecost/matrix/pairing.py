@@ -27,14 +27,11 @@ def paired(old: Import, new: Import, names: Sequence[str | None], labels: Sequen
         What the two are called, where they have one name.
     """
     logs = (old, new)
-    picked = [
-        _picked(log, name, label) for log, name, label in zip(logs, names, labels, strict=True)
-    ]
+    picked = list(map(_picked, logs, names, labels))
     # Two versions mostly have one name, and a file each.
-    called = next(
-        (names for names in (picked, [Path(label).stem for label in labels]) if _differ(names)),
-        [f"old {picked[0]}", f"new {picked[1]}"],
-    )
+    stems = [Path(label).stem for label in labels]
+    called = [f"old {picked[0]}", f"new {picked[1]}"]
+    called = next((both for both in (picked, stems) if both[0] != both[1]), called)
     low, high = _range(old.matrix, new.matrix, labels)
     others = set(new.matrix.instances)
     common = [name for name in old.matrix.instances if name in others]
@@ -81,10 +78,6 @@ def paired(old: Import, new: Import, names: Sequence[str | None], labels: Sequen
     )
 
 
-def _differ(names: Sequence[str]) -> bool:
-    return names[0] != names[1]
-
-
 def _picked(log: Import, name: str | None, label: str) -> str:
     """The configuration that is compared."""
     known = log.matrix.configurations
@@ -115,8 +108,7 @@ def _range(old: CostMatrix, new: CostMatrix, labels: Sequence[str]) -> tuple[flo
     if len(set(known)) == 2:
         raise InputError(
             f"Expected costs of one metric in {labels[0]} and {labels[1]}, got ranges {ends[0]} "
-            "and "
-            f"{ends[1]}: give `low` and `high`."
+            f"and {ends[1]}: give `low` and `high`."
         )
     # One range known: the other log has the same metric and did not say so.
     return known[0] if known else (-np.inf, np.inf)

@@ -3,16 +3,14 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from truecost.errors import InputError
+from truecost.arrays import FloatArray, IntArray
+from truecost.errors import InputError, check_share
 from truecost.matrix import CostMatrix
 from truecost.paper.resample import LEVELS, Sweep
 from truecost.stats import bounds
 from truecost.stats.allocation import AllocationSizes, even_sizes
 from truecost.stats.variance import variance_components
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,7 +31,7 @@ class Reality:
         The components are the matrix's own: plug-ins, not guaranteed.
     """
 
-    values: NDArray[np.int64]
+    values: IntArray
     delta: float
     uniform: FloatArray
     selection: FloatArray
@@ -54,8 +52,7 @@ class Reality:
 
 def levels_for(delta: float) -> list[float]:
     """The quantiles that a sweep takes by itself, and the one that the bounds stand beside."""
-    if not 0 < delta < 1:
-        raise InputError(f"Expected delta between 0 and 1, got {delta}.")
+    check_share(delta)
     return sorted({*LEVELS, 1 - delta})
 
 
@@ -99,9 +96,7 @@ def bounds_against_reality(matrix: CostMatrix, sweep: Sweep, *, delta: float = 0
     )
 
 
-def _swept(
-    sweep: Sweep, all_configurations: int
-) -> tuple[NDArray[np.int64] | int, AllocationSizes]:
+def _swept(sweep: Sweep, all_configurations: int) -> tuple[IntArray | int, AllocationSizes]:
     """The m and the allocations at the swept values."""
     if sweep.kind == "m":
         return sweep.values, even_sizes(sweep.runs * sweep.train, sweep.train)

@@ -5,18 +5,17 @@ the numbers behind it. What counts as "best", "steady" or "follows" stands besid
 and in the answer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from truecost.arrays import FloatArray, IntArray
 from truecost.paper import fit
-
-FloatArray = NDArray[np.float64]
 
 NAMES = {"even": "S*", "concentrated": "S†", "scattered": "S°", "pairs": "S° of distinct pairs"}
 # Equal up to rounding: where two estimators are the same, neither is better.
@@ -96,10 +95,7 @@ def best_estimator(exact: pl.DataFrame, simulated: pl.DataFrame) -> Claim:
     squared = _by_estimator(exact, "squared")
     rivals = [name for name in squared if name != "even"]
     lost = np.any([squared["even"] > squared[name] * (1 + EQUAL) for name in rivals], axis=0)
-    absolute, error = (
-        _by_estimator(simulated, "absolute"),
-        _by_estimator(simulated, "absolute_error"),
-    )
+    absolute, error = (_by_estimator(simulated, f"absolute{end}") for end in ("", "_error"))
     # A rival that is better by chance at one of hundreds of points refutes nothing.
     worse = np.zeros_like(absolute["even"], dtype=bool)
     for name in absolute:
@@ -142,11 +138,10 @@ def small_n(exact: pl.DataFrame) -> Claim:
     at = _at_largest_k(exact)
     peaks, holds = {}, {}
     for name in ("concentrated", "scattered"):
-        if name in at:
-            gain = at[name] - at["even"]
-            if gain.max() > EQUAL * at["even"].max():
-                peaks[name] = float(at["ratio"][gain.argmax()])
-                holds[name] = bool(gain.argmax() == 0)
+        gain = at.get(name, at["even"]) - at["even"]
+        if gain.max() > EQUAL * at["even"].max():
+            peaks[name] = float(at["ratio"][gain.argmax()])
+            holds[name] = bool(gain.argmax() == 0)
     across = float(at["across"][-1])
     places = [
         f"over {NAMES[name]} it is largest at N = {peak:.3g}K, "
@@ -164,7 +159,7 @@ def small_n(exact: pl.DataFrame) -> Claim:
     return Claim(
         name="small-n",
         says="The advantage of S* is most remarkable when N is small.",
-        verdict=_all(list(holds.values())),
+        verdict=_all(holds.values()),
         finding=finding,
         numbers={"largest_at": peaks, "at_least_n": holds, "across_over_k": across},
     )
@@ -203,13 +198,8 @@ def similar_at_other_k(exact: pl.DataFrame) -> Claim:
     }
     names = [name for name in ("even", "concentrated", "scattered") if name in squared]
     # Which of two estimators is better, for every pair of them at every point.
-    signs = np.array(
-        [
-            _sign(squared[a] - squared[b], squared[a])
-            for i, a in enumerate(names)
-            for b in names[i + 1 :]
-        ]
-    )  # (pairs, K, N)
+    pairs = combinations([squared[name] for name in names], 2)
+    signs = np.array([_sign(one - two, one) for one, two in pairs])  # (pairs, K, N)
     same = (signs == signs[:, -1:, :]).all(axis=0)[:-1]
     share = float(same.mean()) if same.size else float("nan")
     sizes = exact["k"].unique().sort().to_list()
@@ -226,9 +216,7 @@ def similar_at_other_k(exact: pl.DataFrame) -> Claim:
 
 def fits_follow(sweeps: dict[fit.Kind, pl.DataFrame]) -> Claim:
     """The curves that Theorem 2 suggests follow the uniform error against m, N and K."""
-    curves: dict[str, dict[str, float]] = {
-        kind: _fit(table, "uniform") for kind, table in sweeps.items()
-    }
+    curves = {kind: _fit(table, "uniform") for kind, table in sweeps.items()}
     listing = ", ".join(
         f"{fit.letter(kind)}: {written(curve['r_squared'], '.4f')} "
         f"(largest gap {written(curve['gap'], '.1%')} of the curve's range)"
@@ -237,7 +225,7 @@ def fits_follow(sweeps: dict[fit.Kind, pl.DataFrame]) -> Claim:
     return Claim(
         name="fits",
         says="The fitted curves capture how the uniform error depends on m, N and K.",
-        verdict=_all([_at_least(curve["r_squared"], FOLLOWS) for curve in curves.values()]),
+        verdict=_all(_at_least(curve["r_squared"], FOLLOWS) for curve in curves.values()),
         finding=f"R² against {listing}; {FOLLOWS:g} or more counts as following.",
         numbers={**curves},
     )
@@ -252,11 +240,7 @@ def steady_from_half(table: pl.DataFrame, train: int) -> Claim:
     if not errors[-1] > 0:
         return _open("steady", says)
     above = float(errors[half] / errors[-1] - 1)
-    gone = (
-        float((errors[0] - errors[half]) / (errors[0] - errors[-1]))
-        if errors[0] > errors[-1]
-        else float("nan")
-    )
+    gone = _over(errors[0] - errors[half], errors[0] - errors[-1])
     # The first N from which the error never leaves the band again.
     outside = np.flatnonzero(errors > errors[-1] * (1 + STEADY))
     first = int(values[0] if outside.size == 0 else values[min(outside[-1] + 1, values.size - 1)])
@@ -287,7 +271,7 @@ def selection_alike(sweeps: dict[fit.Kind, pl.DataFrame]) -> Claim:
         selection, uniform = table["selection"].to_numpy(), table["uniform"].to_numpy()
         curves[kind] = _fit(table, "selection") | {
             "correlation": _correlation(selection, uniform),
-            "share": float(selection[-1] / uniform[-1]) if uniform[-1] > 0 else float("nan"),
+            "share": _over(selection[-1], uniform[-1]),
         }
     listing = "; ".join(
         f"{fit.letter(kind)}: R² {written(curve['r_squared'], '.4f')}, correlation with the "
@@ -298,10 +282,8 @@ def selection_alike(sweeps: dict[fit.Kind, pl.DataFrame]) -> Claim:
         name="selection",
         says="The selection error behaves like the uniform error, to a considerable extent.",
         verdict=_all(
-            [
-                _at_least(min(curve["correlation"], curve["r_squared"]), CONSIDERABLE)
-                for curve in curves.values()
-            ]
+            _at_least(min(curve["correlation"], curve["r_squared"]), CONSIDERABLE)
+            for curve in curves.values()
         ),
         finding=f"{listing}; {CONSIDERABLE:g} or more of both counts. With all runs it is "
         f"{written(curves['n']['share'], '.0%')} of the uniform error.",
@@ -320,7 +302,7 @@ def bounds_hold(sweeps: dict[fit.Kind, pl.DataFrame], delta: float) -> Claim:
         # Where variances are not known, from one run a cell, Theorem 2 promises nothing.
         known = np.isfinite(bound)
         below, points = below + int((seen[known] > bound[known]).sum()), points + int(known.sum())
-        factors[kind] = float(bound[-1] / seen[-1]) if seen[-1] > 0 else float("nan")
+        factors[kind] = _over(bound[-1], seen[-1])
     listing = ", ".join(
         f"{written(factor, '.1f')} at the largest {fit.letter(kind)}"
         for kind, factor in factors.items()
@@ -364,18 +346,18 @@ def _at_largest_k(exact: pl.DataFrame) -> dict[str, FloatArray]:
 
 def _fit(table: pl.DataFrame, error: str) -> dict[str, float]:
     curve, errors = fit.to_table(table, error), table[error].to_numpy()
-    spread = float(np.ptp(errors))
-    gap = (
-        float(np.abs(curve(table[curve.kind].to_numpy()) - errors).max() / spread)
-        if spread > 0
-        else float("nan")
-    )
+    gap = _over(np.abs(curve(table[curve.kind].to_numpy()) - errors).max(), np.ptp(errors))
     return {"a": curve.a, "b": curve.b, "r_squared": curve.r_squared, "gap": gap}
 
 
 def _excess(squared: float, other: float) -> float:
     """By which share one root mean squared error lies above another."""
-    return float(np.sqrt(squared / other) - 1) if other > 0 else float("nan")
+    return float(np.sqrt(_over(squared, other)) - 1)
+
+
+def _over(part: float, whole: float) -> float:
+    """The share; NaN of nothing."""
+    return float(part / whole) if whole > 0 else float("nan")
 
 
 def written(value: float, form: str) -> str:
@@ -389,10 +371,8 @@ def _correlation(a: FloatArray, b: FloatArray) -> float:
     return float(np.corrcoef(a, b)[0, 1])
 
 
-def _sign(difference: FloatArray, size: FloatArray) -> NDArray[np.int64]:
-    return np.where(np.abs(difference) <= EQUAL * np.abs(size), 0, np.sign(difference)).astype(
-        np.int64
-    )
+def _sign(difference: FloatArray, size: FloatArray) -> IntArray:
+    return (np.sign(difference) * (np.abs(difference) > EQUAL * np.abs(size))).astype(np.int64)
 
 
 def _at_least(value: float, least: float) -> bool | None:
@@ -403,7 +383,7 @@ def _graded(holds: Any, partly: Any) -> Verdict:
     return Verdict.HOLDS if holds else Verdict.PARTLY if partly else Verdict.FAILS
 
 
-def _all(parts: Sequence[bool | None]) -> Verdict:
+def _all(parts: Iterable[bool | None]) -> Verdict:
     """Holds if all parts do, fails if none does; parts that cannot be judged do not count."""
     known = [part for part in parts if part is not None]
     return _graded(all(known), any(known)) if known else Verdict.OPEN

@@ -13,16 +13,15 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
+from truecost.arrays import FloatArray, IntArray
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.stats.allocation import Allocation, even_sizes
 from truecost.stats.variance import instance_summaries
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 # "scattered" is S° as the paper's text has it, "pairs" as its authors' program does.
 Estimator = Literal["even", "concentrated", "scattered", "pairs"]
 ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
@@ -105,18 +104,13 @@ def mean_squared_error(
             raise InputError("Expected at least 1 instance and 1 run.")
         _, test = split_sizes(total_instances, int(k.max()), test_instances)
         q = _concentration(estimator, k, n, stored_runs, moments.fewest)
-    q, per_run = q[..., np.newaxis], 1 / n[..., np.newaxis]
+    q, within = q[..., np.newaxis], moments.within / n[..., np.newaxis]
     if estimator == "scattered":
         # Runs are drawn with replacement here, so that two runs of an instance can be one and the
         # same.
-        within = moments.mean_noise * q + (moments.within - moments.mean_noise) * per_run
-    else:
-        within = moments.within * per_run
-    # Adding 0·across broadcasts all three parts to one shape.
-    across = moments.across * q
-    return SquaredError(
-        across=across, within=within + 0 * across, floor=moments.spread / test + 0 * across
-    )
+        within = within + moments.mean_noise * (q - 1 / n[..., np.newaxis])
+    parts = np.broadcast_arrays(moments.across * q, within, moments.spread / test)
+    return SquaredError(**dict(zip(("across", "within", "floor"), parts, strict=True)))
 
 
 def by_estimator(
@@ -175,16 +169,14 @@ def subset_weights(configurations: int, sizes: ArrayLike) -> FloatArray:
     # ln k! from a table: the gamma function itself would be asked a million times.
     log_factorial = gammaln(np.arange(1, configurations + 2, dtype=np.float64))
     i, column = np.arange(1, configurations + 1), m[:, np.newaxis]
-    log_weight = (
-        log_factorial[i - 1] - log_factorial[np.maximum(i - column, 0)] - log_factorial[column - 1]
-    )
+
+    def log_binomial(n: IntArray, k: IntArray) -> FloatArray:
+        return log_factorial[n] - log_factorial[np.maximum(n - k, 0)] - log_factorial[k]
+
     # Logarithms: the binomial coefficients themselves overflow from M = 1,030 on.
-    log_all = (
-        log_factorial[configurations]
-        - log_factorial[column]
-        - log_factorial[configurations - column]
-    )
-    weights = np.where(i >= column, np.exp(log_weight - log_all), 0.0)
+    log_all = log_binomial(np.asarray(configurations), column)
+    log_weight = log_binomial(i - 1, column - 1) - log_all
+    weights = np.where(i >= column, np.exp(log_weight), 0.0)
     # They sum to 1 but for rounding, which sums over many splits would show.
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
@@ -193,10 +185,7 @@ def split_sizes(instances: int, train: int | None, test: int | None) -> tuple[in
     """K and T, half of the instances each if not given; refuse a split that the instances do not
     suffice for.
     """
-    train, test = (
-        instances // 2 if train is None else train,
-        instances // 2 if test is None else test,
-    )
+    train, test = (instances // 2 if size is None else size for size in (train, test))
     if train < 1 or test < 1:
         raise InputError(
             f"Expected at least 1 training and 1 test instance, got {train} and {test}."

@@ -11,11 +11,11 @@ from typing import Literal, cast, get_args
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from truecost.errors import InputError
+from truecost.arrays import FloatArray
+from truecost.errors import InputError, check_choice
 
-FloatArray = NDArray[np.float64]
 Kind = Literal["m", "n", "k"]
 FORMULAS: dict[Kind, str] = {"m": "a·ln m + b·√ln m", "n": "a + b/√N", "k": "a/K + b/√K"}
 
@@ -51,8 +51,7 @@ def curve(values: ArrayLike, errors: ArrayLike, *, kind: Kind) -> Fit:
     """Fit a·ln m + b·√ln m (kind "m"), a + b/√N ("n") or a/K + b/√K ("k") to errors at these
     values.
     """
-    if kind not in get_args(Kind):
-        raise InputError(f"Expected kind to be one of {', '.join(get_args(Kind))}, got {kind!r}.")
+    check_choice("kind", kind, get_args(Kind))
     x, y = np.asarray(values, dtype=np.float64), np.asarray(errors, dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape:
         raise InputError(

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truecost.arrays import FloatArray
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.paper.exact import check_complete, check_counts, split_sizes
 from truecost.stats.random import Rng, generator
 from truecost.stats.variance import run_means
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

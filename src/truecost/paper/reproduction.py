@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from truecost.arrays import FloatArray, IntArray
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.paper import claims, exact, fit, resample, tables
@@ -19,7 +19,6 @@ from truecost.paper.bounds_observed import bounds_against_reality, levels_for
 from truecost.paper.one_split import OneSplit, one_split
 from truecost.stats.variance import VarianceComponents, run_means, variance_components
 
-FloatArray = NDArray[np.float64]
 # Called with what is being done and the share of all work that is done.
 Progress = Callable[[str, float], None]
 # Called with the number of splits just finished.
@@ -52,8 +51,7 @@ class Experiments:
                 "instances, which curves can be fitted to, "
                 f"got {configurations} and {instances}."
             )
-        if self.splits < 2:
-            raise InputError(f"Expected at least 2 splits, got {self.splits}.")
+        resample.check_splits(self.splits)
         levels_for(self.delta)
         resample.check_threads(self.threads)
         exact.check_complete(self.matrix)
@@ -75,17 +73,12 @@ class Experiments:
         sweep = resample.sweep(matrix, kind, levels=levels, progress=ticks, **self._common())
         return tables.sweep_table(sweep, bounds_against_reality(matrix, sweep, delta=self.delta))
 
-    def compare(self, train: int, runs: exact.IntArray, ticks: Ticks) -> pl.DataFrame:
+    def compare(self, train: int, runs: IntArray, ticks: Ticks) -> pl.DataFrame:
         """The simulated error of the estimators at one K."""
+        estimators = exact.defined_on(self.matrix, SIMULATED)
+        grid = {"runs": runs, "train": train, "progress": ticks, **self._common()}
         return tables.estimator_table(
-            resample.compare_estimators(
-                self.matrix,
-                runs=runs,
-                train=train,
-                estimators=exact.defined_on(self.matrix, SIMULATED),
-                progress=ticks,
-                **self._common(),
-            )
+            resample.compare_estimators(self.matrix, estimators=estimators, **grid)
         )
 
     def _common(self) -> dict[str, Any]:
@@ -189,7 +182,7 @@ def _ticks(progress: Progress | None, label: str, start: float, share: float) ->
     return ticks
 
 
-def _grid(matrix: CostMatrix) -> tuple[exact.IntArray, exact.IntArray]:
+def _grid(matrix: CostMatrix) -> tuple[IntArray, IntArray]:
     """The grid within the runs with each K once, though few instances round several to one."""
     k, n = exact.grid_within(matrix)
     once = np.append(True, np.diff(k[:, 0]) > 0)

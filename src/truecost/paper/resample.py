@@ -21,7 +21,8 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from truecost.errors import InputError
+from truecost.arrays import FloatArray, IntArray
+from truecost.errors import InputError, check_choice
 from truecost.matrix import CostMatrix
 from truecost.paper import _resample_kernels as kernels
 from truecost.paper.exact import (
@@ -35,8 +36,6 @@ from truecost.paper.fit import Kind, letter
 from truecost.paper.resample_curves import Curve, over_splits, over_subsets
 from truecost.stats.random import Rng, generator
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Progress = Callable[[int], None]
 
 LEVELS = (0.5, 0.9, 0.95, 0.99)
@@ -283,10 +282,7 @@ def compare_estimators(
     draws = _draws(matrix, splits, rng, train, test, LEVELS, threads)
     stored, fewest = matrix.shape[2], int(draws.counts.min())
     for estimator in estimators:
-        if estimator not in ESTIMATORS:
-            raise InputError(
-                f"Expected estimators out of {', '.join(ESTIMATORS)}, got {estimator!r}."
-            )
+        check_choice("estimators", estimator, ESTIMATORS)
         if estimator in ("concentrated", "pairs") and fewest < stored:
             raise InputError(
                 f"Expected all {stored} runs everywhere for {estimator!r}, "
@@ -322,6 +318,12 @@ def compare_estimators(
         splits=splits,
         **arrays,
     )
+
+
+def check_splits(splits: int) -> None:
+    """Refuse fewer than two splits, which have no spread."""
+    if splits < 2:
+        raise InputError(f"Expected at least 2 splits, got {splits}.")
 
 
 def check_threads(threads: int | None) -> int:
@@ -384,8 +386,7 @@ def _draws(
     threads: int | None,
 ) -> _Draws:
     train, test = split_sizes(matrix.shape[1], train, test)
-    if splits < 2:
-        raise InputError(f"Expected at least 2 splits, got {splits}.")
+    check_splits(splits)
     if not all(0 < level < 1 for level in levels):
         raise InputError(f"Expected levels between 0 and 1, got {tuple(levels)}.")
     threads = check_threads(threads)

@@ -7,11 +7,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from truecost.arrays import FloatArray, IntArray
 from truecost.paper import _resample_kernels as kernels
 from truecost.paper.exact import subset_weights
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -38,17 +37,15 @@ def over_splits(curves: FloatArray, levels: Sequence[float], threads: int) -> di
     def curve(name: str) -> Curve:
         out = Curve(np.empty(width), np.empty(width), np.empty((len(levels), width)))
         for block in blocks:
-            part = (
-                training[:, block] + selection[:, block]
-                if name == "test"
-                else named[name][:, block]
-            )
+            part = named[name][:, block]
+            if name == "test":  # what was selected costs this more than it seemed to
+                part = part + selection[:, block]
             out.mean[block], out.error[block] = part.mean(axis=0), _error_of_mean(part)
             ordered = np.sort(np.ascontiguousarray(part.T), axis=1)
             out.quantiles[:, block] = ordered[:, _quantile_places(levels, uniform.shape[0])].T
         return out
 
-    named = {"uniform": uniform, "selection": selection, "training": training}
+    named = dict(zip(NAMES, (uniform, selection, training, training), strict=True))
     return dict(zip(NAMES, _in_threads(curve, NAMES, threads), strict=True))
 
 

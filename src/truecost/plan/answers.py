@@ -5,14 +5,26 @@ beside it.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from truecost.errors import InputError
+from truecost.plan.cheapest import Setting
 from truecost.plan.sizes import Recommendation, Waste, best_for, runs_needed, wasted
 from truecost.stats.allocation import Allocation
 from truecost.stats.variance import VarianceComponents
 
 Goal = Literal["error", "bound", "budget"]
+PRICES = ("price_run", "price_instance", "instances", "configurations")
+# Attributes that are keys of the plain data too.
+COMPONENTS = ("within", "across", "total", "within_error", "across_error")
+CURVE = ("instances", "runs", "standard_error", "bound", "price")
+CURRENT = (
+    "runs", "instances", "standard_error", "price", "even_standard_error", "even_runs",
+    "variance_ratio",
+)  # fmt: skip
+RECOMMENDED = (
+    "instances", "runs", "runs_per_instance", "configurations", "standard_error", "price",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,65 +67,40 @@ class PlanAnswer:
 
     def hours(self, best: Recommendation) -> float | None:
         """CPU hours of all configurations' runs; None where nobody knows how long a run takes."""
-        return (
-            None
-            if self.pilot.seconds is None
-            else best.configurations * best.runs * self.pilot.seconds / 3600
-        )
+        seconds = self.pilot.seconds
+        return None if seconds is None else best.configurations * best.runs * seconds / 3600
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
         components, best, current = self.pilot.components, self.best, self.current
         return {
             "configuration": self.pilot.configuration,
-            "within": components.within.item(),
-            "across": components.across.item(),
-            "total": components.total.item(),
-            "within_error": components.within_error.item(),
-            "across_error": components.across_error.item(),
+            **{name: getattr(components, name).item() for name in COMPONENTS},
             "goal": self.goal,
             "target": self.target,
             "delta": self.delta,
             **self.prices,
             "seconds_per_run": self.pilot.seconds,
             "recommendation": self._plain(best),
-            "curve": {
-                name: getattr(best.curve, name)
-                for name in ("instances", "runs", "standard_error", "bound", "price")
-            },
-            "if_noisier": None if self.if_noisier is None else self._plain(self.if_noisier),
+            "curve": {name: getattr(best.curve, name) for name in CURVE},
+            "if_noisier": self._plain(self.if_noisier),
             "current": None
             if current is None
             else {
-                **{
-                    name: getattr(current, name)
-                    for name in ("runs", "instances", "standard_error", "price")
-                },
-                **{
-                    name: getattr(current, name)
-                    for name in ("even_standard_error", "even_runs", "variance_ratio")
-                },
+                **{name: getattr(current, name) for name in CURRENT},
                 "same_price": self._plain(current.same_price),
-                "same_error": None
-                if current.same_error is None
-                else self._plain(current.same_error),
+                "same_error": self._plain(current.same_error),
             },
             "guaranteed": best.guaranteed,
             "caveat": best.caveat,
             "assumptions": () if best.bound is None else best.bound.assumptions,
         }
 
-    def _plain(self, best: Recommendation) -> dict[str, Any]:
-        names = (
-            "instances",
-            "runs",
-            "runs_per_instance",
-            "configurations",
-            "standard_error",
-            "price",
-        )
+    def _plain(self, best: Recommendation | None) -> dict[str, Any] | None:
+        if best is None:
+            return None
         return {
-            **{name: getattr(best, name) for name in names},
+            **{name: getattr(best, name) for name in RECOMMENDED},
             "bound": None if best.bound is None else best.bound.epsilon,
             "theorem": None if best.bound is None else best.bound.theorem,
             "cpu_hours": self.hours(best),
@@ -127,14 +114,10 @@ def answer(
     error: float | None = None,
     bound: float | None = None,
     budget: float | None = None,
-    delta: float = 0.05,
-    configurations: int = 1,
-    price_run: float = 1.0,
-    price_instance: float = 0.0,
-    instances: int | None = None,
+    **setting: Unpack[Setting],
 ) -> PlanAnswer:
     """The cheapest runs for a standard `error` or a `bound`, or the best for a `budget`; exactly
-    one of them is given.
+    one of them is given. All of the setting is, but for the width, which the pilot has.
     """
     goals: dict[Goal, float | None] = {"error": error, "bound": bound, "budget": budget}
     given = [(goal, value) for goal, value in goals.items() if value is not None]
@@ -142,12 +125,7 @@ def answer(
         raise InputError(
             "Expected one of `error`, `bound` and `budget`: what is to be reached, or spent."
         )
-    prices: dict[str, Any] = {
-        "price_run": price_run,
-        "price_instance": price_instance,
-        "instances": instances,
-    }
-    asked = {**prices, "width": pilot.width, "delta": delta, "configurations": configurations}
+    asked: Setting = {**setting, "width": pilot.width}
 
     def found(components: VarianceComponents) -> Recommendation:
         if budget is not None:
@@ -158,8 +136,8 @@ def answer(
         pilot=pilot,
         goal=given[0][0],
         target=given[0][1],
-        delta=delta,
-        prices={**prices, "configurations": configurations},
+        delta=asked["delta"],
+        prices={name: dict(asked)[name] for name in PRICES},
         best=found(pilot.components),
         if_noisier=_noisier(pilot.components, found),
         current=None

@@ -15,22 +15,46 @@ grows with both.
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from truecost.errors import InputError
+from truecost.arrays import BoolArray, FloatArray, IntArray
+from truecost.errors import InputError, check_share
 from truecost.stats.allocation import MOST_RUNS, AllocationSizes, even_sizes
 from truecost.stats.concentration import epsilon_at, exponent_at
 from truecost.stats.variance import VarianceComponents
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
 # What rounding may do to an error that is reached exactly.
 HAIR = 1e-12
 DROWNED = "across is smaller than its own noise, and K may be far too small"
+
+
+class Setting(TypedDict, total=False):
+    """What a plan is for, apart from what is to be reached.
+
+    Attributes
+    ----------
+    width, delta
+        high − low, needed for a bound; and the probability with which that may be wrong, 0.05 if
+        not given.
+    configurations
+        m, 1 if not given: each gets N runs on the same instances, and the bound holds for this one
+        as one of m fixed beforehand.
+    price_run, price_instance
+        What a run costs, 1 if not given, and what an instance does once, whatever is run on it,
+        nothing if not given.
+    instances
+        How many there are; as many as wanted if not given.
+    """
+
+    width: float | None
+    delta: float
+    configurations: int
+    price_run: float
+    price_instance: float
+    instances: int | None
 
 
 class Problem(NamedTuple):
@@ -50,17 +74,16 @@ class Problem(NamedTuple):
 
 def problem_of(
     components: VarianceComponents,
-    width: float | None,
-    delta: float,
-    configurations: int,
-    price_run: float,
-    price_instance: float,
-    instances: int | None,
     bounded: bool,
+    *,
+    width: float | None = None,
+    delta: float = 0.05,
+    configurations: int = 1,
+    price_run: float = 1.0,
+    price_instance: float = 0.0,
+    instances: int | None = None,
 ) -> Problem:
-    """What is asked, checked: `bounded` for a bound, else for a standard error; parameters as in
-    `plan.runs_needed`.
-    """
+    """What is asked, checked: `bounded` for a bound, else for a standard error; see `Setting`."""
     if components.within.size != 1:
         raise InputError(
             f"Expected the components of one configuration, got {components.within.size}: components[i] has one."
@@ -72,8 +95,7 @@ def problem_of(
         raise InputError("Expected the width of the cost range, high − low: a bound needs it.")
     if width is not None and not (width > 0 and math.isfinite(width)):
         raise InputError(f"Expected a cost range of finite width above 0, got {width}.")
-    if not 0 < delta < 1:
-        raise InputError(f"Expected delta between 0 and 1, got {delta}.")
+    check_share(delta)
     for number, what in (
         (configurations, "configuration"),
         (1 if instances is None else instances, "instance"),
@@ -104,14 +126,9 @@ def _all_across(components: VarianceComponents) -> VarianceComponents:
             "Expected known variance components, got none: no two instances have runs. Run it on more, or assume within and "
             "across."
         )
-    unknown = np.full(1, np.nan)
-    return replace(
-        components,
-        within=np.zeros(1),
-        across=components.total,
-        within_error=unknown,
-        across_error=unknown,
-    )
+    unknown, across = np.full(1, np.nan), components.total
+    known = replace(components, within_error=unknown, across_error=unknown)
+    return replace(known, within=np.zeros(1), across=across)
 
 
 def check_prices(price_run: float, price_instance: float) -> None:
@@ -129,18 +146,16 @@ def check_reachable(problem: Problem, target: float, most: int) -> None:
     if math.isfinite(least_runs(problem, target, np.array([most]))[0]):
         return
     # More instances only help, so that the least number of them is found by halving.
-    low, high = most, MOST_RUNS
-    while low < high:
-        middle = (low + high) // 2
-        if math.isfinite(least_runs(problem, target, np.array([middle]))[0]):
-            high = middle
-        else:
-            low = middle + 1
+    enough = halve(
+        np.array([most]),
+        np.array([MOST_RUNS]),
+        lambda number: np.isfinite(least_runs(problem, target, number)),
+    ).item()
     rounds = max(1, MOST_RUNS // most)
     least = error_at(problem, even_sizes([rounds * most], most)).item()
     raise InputError(
         f"Expected {'a bound' if problem.bounded else 'an error'} above {least:.6g}, the least with {most:,} instances "
-        f"however often they are run, got {target:g}; it takes at least {high:,} instances."
+        f"however often they are run, got {target:g}; it takes at least {enough:,} instances."
     )
 
 
@@ -166,7 +181,7 @@ def standard_error_at(problem: Problem, sizes: AllocationSizes) -> FloatArray:
     return np.sqrt(_tau_squared(problem, sizes) / sizes.runs)
 
 
-def _reached(problem: Problem, sizes: AllocationSizes, target: float) -> NDArray[np.bool_]:
+def _reached(problem: Problem, sizes: AllocationSizes, target: float) -> BoolArray:
     tau_squared = _tau_squared(problem, sizes)
     if problem.bounded and problem.width is not None:
         # ε ≤ target is Λ(target) ≥ ln(m/δ), which needs no root.
@@ -181,7 +196,7 @@ def least_runs(problem: Problem, target: float, instances: IntArray) -> FloatArr
     """
     most = MOST_RUNS // instances
 
-    def holds(runs: IntArray) -> NDArray[np.bool_]:
+    def holds(runs: IntArray) -> BoolArray:
         return _reached(problem, even_sizes(runs, instances), target)
 
     reachable = holds(most * instances)
@@ -191,16 +206,13 @@ def least_runs(problem: Problem, target: float, instances: IntArray) -> FloatArr
     while short.any():
         rounds = np.where(short, np.minimum(2 * rounds, most), rounds)
         short &= ~holds(rounds * instances)
-    rounds = _halve(
-        np.minimum(rounds // 2 + 1, rounds), rounds, lambda number: holds(number * instances)
-    )
-    runs = _halve((rounds - 1) * instances + 1, rounds * instances, holds)
+    fewest = np.minimum(rounds // 2 + 1, rounds)
+    rounds = halve(fewest, rounds, lambda number: holds(number * instances))
+    runs = halve((rounds - 1) * instances + 1, rounds * instances, holds)
     return np.where(reachable, runs.astype(np.float64), np.inf)
 
 
-def _halve(
-    low: IntArray, high: IntArray, holds: Callable[[IntArray], NDArray[np.bool_]]
-) -> IntArray:
+def halve(low: IntArray, high: IntArray, holds: Callable[[IntArray], BoolArray]) -> IntArray:
     """The least number in each [low, high] that holds, if all above it do and `high` does."""
     while (low < high).any():
         middle = (low + high) // 2
@@ -213,10 +225,8 @@ def better_of(problem: Problem, instances: IntArray, runs: IntArray) -> FloatArr
     """The best N up to `runs`: all of them, or those of the last full round."""
     full = np.maximum(runs // instances, 1) * instances
     full = np.where(full > runs, runs, full)
-    rounded = error_at(problem, even_sizes(full, instances)) <= error_at(
-        problem, even_sizes(runs, instances)
-    ) * (1 + HAIR)
-    return np.where(rounded, full, runs).astype(np.float64)
+    of_round, of_all = (error_at(problem, even_sizes(n, instances)) for n in (full, runs))
+    return np.where(of_round <= of_all * (1 + HAIR), full, runs).astype(np.float64)
 
 
 def least_over(

@@ -7,16 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy  # not scipy.special, which takes long to load: scipy loads it when it is first asked for
-from numpy.typing import NDArray
 
-from truecost.errors import InputError
+from truecost.arrays import FloatArray, IntArray
+from truecost.errors import InputError, check_share
 from truecost.matrix import CostMatrix
-from truecost.plan.cheapest import DROWNED, check_prices
+from truecost.plan.cheapest import DROWNED, check_prices, halve
 from truecost.stats import bounds
 from truecost.stats.variance import VarianceComponents
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 NORMAL = (
     "power and level are those for normal differences, and costs with rare large values need more"
@@ -101,19 +98,16 @@ def runs_to_tell_apart(
     best: tuple[float, int, int] | None = None
     for start in range(1, MOST_RUNS_EACH, 50):
         each = np.arange(start, start + 50)
-        floor = 2 * price_run * max(
-            2 * start, least * (across * start + within)
-        ) + price_instance * max(2, least * across)
+        runs_at_least = max(2 * start, least * (across * start + within))
+        floor = 2 * price_run * runs_at_least + price_instance * max(2, least * across)
         if best is not None and floor >= best[0]:
             break
         sd = np.sqrt(across + within / each)
         number = _least_instances(sd, difference, power, level, limit)
-        reached = number <= limit
-        if not reached.any():
-            continue
-        price = np.where(reached, (2 * price_run * each + price_instance) * number, np.inf)
+        prices = (2 * price_run * each + price_instance) * number
+        price = np.where(number <= limit, prices, np.inf)
         at = int(price.argmin())
-        if best is None or price[at] < best[0]:
+        if price[at] < (math.inf if best is None else best[0]):
             best = float(price[at]), int(number[at]), int(each[at])
     if best is None:
         raise InputError(
@@ -186,8 +180,7 @@ def _checked(
         )
     if not (difference != 0 and math.isfinite(difference)):
         raise InputError(f"Expected a finite difference other than 0, got {difference}.")
-    if not 0 < level < 1:
-        raise InputError(f"Expected a level between 0 and 1, got {level}.")
+    check_share(level, "a level")
     if not level < power < 1:
         raise InputError(f"Expected a power between the level {level:g} and 1, got {power}.")
     if instances is not None and instances < 2:
@@ -204,22 +197,18 @@ def _power(instances: IntArray, sd: FloatArray, difference: float, level: float)
         shift = np.minimum(
             np.sqrt(instances) * abs(difference) / sd, np.maximum(1e3, 100 * critical)
         )
-    below, above = (
-        scipy.special.nctdtr(freedom, shift, -critical),
-        1 - scipy.special.nctdtr(freedom, shift, critical),
-    )
-    return np.asarray(
-        np.nan_to_num(below, nan=0.0) + np.nan_to_num(above, nan=1.0), dtype=np.float64
-    )
+    below = scipy.special.nctdtr(freedom, shift, -critical)
+    above = 1 - scipy.special.nctdtr(freedom, shift, critical)
+    # Where a tail cannot be computed, it is empty below and whole above.
+    return np.asarray(np.nan_to_num(below, nan=0.0) + np.nan_to_num(above, nan=1.0))
 
 
 def _least_instances(
     sd: FloatArray, difference: float, power: float, level: float, limit: int
 ) -> IntArray:
     """The least K with the power wanted for each sd; limit + 1 where the limit does not do."""
-    low, high = np.full(sd.shape, 2), np.full(sd.shape, limit + 1)
-    while (low < high).any():
-        middle = (low + high) // 2
-        held = _power(middle, sd, difference, level) >= power
-        low, high = np.where(held | (low == high), low, middle + 1), np.where(held, middle, high)
-    return high
+    return halve(
+        np.full(sd.shape, 2),
+        np.full(sd.shape, limit + 1),
+        lambda number: _power(number, sd, difference, level) >= power,
+    )

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from truecost.errors import InputError
+from truecost.errors import InputError, check_choice
 from truecost.stats.random import Rng, generator
 
 Kind = Literal["irace", "paramils", "smac"]
@@ -69,10 +69,7 @@ def draw(names: Iterable[str], *, instances: int, runs: int, rng: Rng = None) ->
 
 def export(schedule: Schedule, kind: Kind) -> str:
     """The schedule as the file that irace, ParamILS or SMAC3 reads."""
-    if kind not in get_args(Kind):
-        raise InputError(
-            f"Expected the kind to be one of {', '.join(get_args(Kind))}, got {kind!r}."
-        )
+    check_choice("the kind", kind, get_args(Kind))
     return {"irace": _irace, "paramils": _paramils, "smac": _smac}[kind](schedule)
 
 

@@ -10,18 +10,20 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
-from truecost.errors import InputError
+from truecost.arrays import FloatArray, IntArray
+from truecost.errors import InputError, check_choice
 from truecost.plan.cheapest import (
     DROWNED,
     Problem,
+    Setting,
     better_of,
     check_reachable,
     error_at,
+    halve,
     least_over,
     least_runs,
     problem_of,
@@ -32,9 +34,6 @@ from truecost.stats import bounds
 from truecost.stats.allocation import MOST_RUNS, Allocation, AllocationSizes, even_sizes
 from truecost.stats.bounds import Bound
 from truecost.stats.variance import VarianceComponents
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 SINGLE_RUNS = "no two instances have two runs, so all variance is taken for across, which is safe: one run per instance"
 
@@ -126,11 +125,8 @@ class Waste:
     @property
     def variance_ratio(self) -> float:
         """The variance paid over that of S* with as many runs on the same instances; 1 is no waste."""
-        return (
-            (self.standard_error / self.even_standard_error) ** 2
-            if self.even_standard_error > 0
-            else 1.0
-        )
+        even = self.even_standard_error
+        return (self.standard_error / even) ** 2 if even > 0 else 1.0
 
 
 def runs_needed(
@@ -138,12 +134,7 @@ def runs_needed(
     components: VarianceComponents,
     error: float | None = None,
     bound: float | None = None,
-    width: float | None = None,
-    delta: float = 0.05,
-    configurations: int = 1,
-    price_run: float = 1.0,
-    price_instance: float = 0.0,
-    instances: int | None = None,
+    **setting: Unpack[Setting],
 ) -> Recommendation:
     """The cheapest K and N under S* whose standard error, or whose bound at delta, is small enough.
 
@@ -156,28 +147,13 @@ def runs_needed(
     bound
         the ε wanted: with probability 1 − delta, u − û ≤ ε (Lemma 4 in Bennett's form; Theorem 2 if
         configurations > 1).
-    width
-        high − low, needed for a bound.
-    configurations
-        m: each gets N runs on the same instances, and the bound holds for this one as one of m
-        fixed beforehand.
-    price_run, price_instance
-        What a run costs, and what an instance does once, whatever is run on it.
-    instances
-        How many there are; as many as wanted if not given.
+    setting
+        `width`, `delta`, `configurations`, `price_run`, `price_instance` and `instances`; see
+        `truecost.plan.cheapest.Setting`.
     """
     if (error is None) == (bound is None):
         raise InputError("Expected either error or bound, the one to be reached.")
-    problem = problem_of(
-        components,
-        width,
-        delta,
-        configurations,
-        price_run,
-        price_instance,
-        instances,
-        bound is not None,
-    )
+    problem = problem_of(components, bound is not None, **setting)
     target = error if error is not None else bound
     if target is None or not (target > 0 and math.isfinite(target)):
         raise InputError(f"Expected an error or bound above 0 and finite, got {target}.")
@@ -207,12 +183,7 @@ def best_for(
     budget: float,
     components: VarianceComponents,
     minimise: str = "error",
-    width: float | None = None,
-    delta: float = 0.05,
-    configurations: int = 1,
-    price_run: float = 1.0,
-    price_instance: float = 0.0,
-    instances: int | None = None,
+    **setting: Unpack[Setting],
 ) -> Recommendation:
     """The K and N under S* with the least standard error, or the least bound, that a budget buys.
 
@@ -223,21 +194,11 @@ def best_for(
         instance nothing.
     minimise
         "error" or "bound".
-    components, width, delta, configurations, price_run, price_instance, instances
+    components, setting
         As in `runs_needed`.
     """
-    if minimise not in ("error", "bound"):
-        raise InputError(f"Expected minimise to be error or bound, got {minimise!r}.")
-    problem = problem_of(
-        components,
-        width,
-        delta,
-        configurations,
-        price_run,
-        price_instance,
-        instances,
-        minimise == "bound",
-    )
+    check_choice("minimise", minimise, ("error", "bound"))
+    problem = problem_of(components, minimise == "bound", **setting)
     if not (budget > 0 and math.isfinite(budget)):
         raise InputError(f"Expected a finite budget above 0, got {budget}.")
     affordable = int(whole(budget / (problem.price_run + problem.price_instance)))
@@ -248,24 +209,21 @@ def best_for(
         )
     most = min(problem.limit, affordable, MOST_RUNS)
 
-    def largest_runs(number: IntArray) -> IntArray:
-        return np.minimum(
-            whole((budget - problem.price_instance * number) / problem.price_run), MOST_RUNS
-        )
+    def best_runs(number: IntArray, paid: IntArray) -> FloatArray:
+        """The N of so many instances where so many are paid for."""
+        runs = whole((budget - problem.price_instance * paid) / problem.price_run)
+        return better_of(problem, number, runs)
 
     def runs_of(number: IntArray) -> FloatArray:
-        return better_of(problem, number, largest_runs(number))
+        return best_runs(number, number)
 
     def judge(first: IntArray, last: IntArray) -> tuple[FloatArray, FloatArray]:
         # No error grows with K, none with the number of runs to choose from.
-        values, floors = (
-            error_at(
-                problem,
-                even_sizes(better_of(problem, last, largest_runs(number)).astype(np.int64), last),
-            )
-            for number in (last, first)
+        value, floor = (
+            error_at(problem, even_sizes(best_runs(last, paid).astype(np.int64), last))
+            for paid in (last, first)
         )
-        return values, floors
+        return value, floor
 
     chosen = most if problem.price_instance == 0 else least_over(1, most, judge)
     return _recommendation(problem, chosen, most, runs_of)
@@ -275,12 +233,7 @@ def wasted(
     *,
     allocation: Allocation,
     components: VarianceComponents,
-    width: float | None = None,
-    delta: float = 0.05,
-    configurations: int = 1,
-    price_run: float = 1.0,
-    price_instance: float = 0.0,
-    instances: int | None = None,
+    **setting: Unpack[Setting],
 ) -> Waste:
     """What an allocation pays over S* on the same instances, and over the best for its price.
 
@@ -288,26 +241,16 @@ def wasted(
     ----------
     allocation
         The counts as they are.
-    components, width, delta, configurations, price_run, price_instance, instances
+    components, setting
         As in `runs_needed`.
     """
-    problem = problem_of(
-        components, width, delta, configurations, price_run, price_instance, instances, False
-    )
+    problem = problem_of(components, False, **setting)
     sizes = AllocationSizes.of(allocation.counts[np.newaxis])
     used, available = int(np.count_nonzero(allocation.counts)), allocation.counts.size
     now = error_at(problem, sizes).item()
     price = problem.price_run * allocation.runs + problem.price_instance * used
-    asked: dict[str, Any] = {
-        "components": components,
-        "width": width,
-        "delta": delta,
-        "configurations": configurations,
-        "price_run": price_run,
-        "price_instance": price_instance,
-        # What is run already exists.
-        "instances": None if instances is None else max(instances, used),
-    }
+    if (instances := setting.get("instances")) is not None:
+        setting["instances"] = max(instances, used)  # what is run already exists
     return Waste(
         runs=allocation.runs,
         instances=used,
@@ -315,8 +258,8 @@ def wasted(
         price=price,
         even_standard_error=error_at(problem, even_sizes([allocation.runs], available)).item(),
         even_runs=int(least_runs(problem, now, np.array([available]))[0]) if now > 0 else 1,
-        same_price=best_for(budget=price, **asked),
-        same_error=runs_needed(error=now, **asked) if now > 0 else None,
+        same_price=best_for(budget=price, components=components, **setting),
+        same_error=runs_needed(error=now, components=components, **setting) if now > 0 else None,
     )
 
 
@@ -336,12 +279,7 @@ def _recommendation(
         price=problem.price_run * runs + problem.price_instance * instances,
         within=problem.within,
         across=problem.across,
-        classical_runs_per_instance=classical_runs_per_instance(
-            within=problem.within,
-            across=problem.across,
-            price_run=problem.price_run,
-            price_instance=problem.price_instance,
-        ),
+        classical_runs_per_instance=_classical_runs_per_instance(problem),
         curve=_curve(problem, instances, most, runs_of),
         guaranteed=not problem.components.estimated,
         caveat=_caveat(problem),
@@ -360,32 +298,25 @@ def _caveat(problem: Problem) -> str:
     return bounds.PLUG_IN
 
 
-def classical_runs_per_instance(
-    *, within: float, across: float, price_run: float, price_instance: float
-) -> float:
+def _classical_runs_per_instance(problem: Problem) -> float:
     """√(price_instance/price_run · within/across), where the derivative of price × variance in the
     runs per instance is 0.
 
     At least 1; infinite where nothing varies across instances and these cost something.
     """
-    if price_instance == 0 or within == 0:
+    if problem.price_instance == 0 or problem.within == 0:
         return 1.0
-    return (
-        max(1.0, math.sqrt(price_instance / price_run * within / across))
-        if across > 0
-        else math.inf
-    )
+    if problem.across <= 0:
+        return math.inf
+    prices = problem.price_instance / problem.price_run
+    return max(1.0, math.sqrt(prices * problem.within / problem.across))
 
 
 def _bound(problem: Problem, sizes: AllocationSizes) -> Bound | None:
     if problem.width is None:
         return None
-    stated = (
-        partial(bounds.finite, configurations=problem.configurations)
-        if problem.configurations > 1
-        else bounds.single
-    )
-    return stated(
+    stated = partial(bounds.finite, configurations=problem.configurations)
+    return (stated if problem.configurations > 1 else bounds.single)(
         allocation=sizes, components=problem.components, width=problem.width, delta=problem.delta
     )
 
@@ -395,14 +326,8 @@ def _curve(
 ) -> SizeCurve:
     # From the least K that can do it, at most four times fewer than recommended, to four times
     # more.
-    fewest, enough = max(1, instances // 4), instances
-    while fewest < enough:
-        middle = (fewest + enough) // 2
-        fewest, enough = (
-            (fewest, middle)
-            if np.isfinite(runs_of(np.array([middle]))[0])
-            else (middle + 1, enough)
-        )
+    least, enough = np.array([max(1, instances // 4)]), np.array([instances])
+    fewest = halve(least, enough, lambda number: np.isfinite(runs_of(number))).item()
     grid = np.concatenate(
         [np.geomspace(fewest, instances, 5), np.geomspace(instances, min(4 * instances, most), 5)]
     )

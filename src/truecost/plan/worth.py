@@ -10,14 +10,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln, log_ndtr
 
+from truecost.arrays import BoolArray, FloatArray, IntArray
 from truecost.errors import InputError
 from truecost.stats.allocation import MOST_RUNS, even_sizes
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # Nodes of the trapezoidal rule for `expected_best`, which converges faster than any power for so
 # smooth an integrand.
@@ -237,7 +235,7 @@ class _Groups(NamedTuple):
     deviations: FloatArray
 
 
-def _groups(configuration: IntArray, difference: FloatArray, better: NDArray[np.bool_]) -> _Groups:
+def _groups(configuration: IntArray, difference: FloatArray, better: BoolArray) -> _Groups:
     runs = np.bincount(configuration)
     mean = np.bincount(configuration, difference) / runs
     deviations = np.bincount(configuration, (difference - mean[configuration]) ** 2)

@@ -3,7 +3,6 @@ forbidden combinations.
 """
 
 import ast
-import difflib
 import json
 import math
 import re
@@ -17,7 +16,7 @@ import ConfigSpace
 import numpy as np
 from ConfigSpace.hyperparameters import Hyperparameter, IntegerHyperparameter
 
-from truecost.errors import InputError
+from truecost.errors import InputError, did_you_mean
 
 Value: TypeAlias = str | int | float | bool | None
 Parameter: TypeAlias = Hyperparameter[Any, Any]
@@ -42,17 +41,8 @@ TOKEN = re.compile(
     r"""|(?P<mark>%in%|&&|\|\||[=!<>]=|[&|=!<>(){},])|(?P<bare>[^\s&|=!<>(){},%"'`]+))"""
 )
 # R and Python bind these alike, so that Python's parser reads them.
-PYTHON = {
-    "%in%": "in",
-    "=": "==",
-    "&": "and",
-    "&&": "and",
-    "|": "or",
-    "||": "or",
-    "!": "not",
-    "{": "(",
-    "}": ")",
-}
+PYTHON = {"%in%": "in", "=": "==", "&": "and", "&&": "and", "|": "or", "||": "or"}
+PYTHON |= {"!": "not", "{": "(", "}": ")"}
 OPERATORS = {ast.In: "in", ast.Eq: "in", ast.NotIn: "not in", ast.NotEq: "not in"}
 OPERATORS |= {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 OPPOSITE = {"in": "not in", "not in": "in", "<": ">=", ">": "<=", "<=": ">", ">=": "<"}
@@ -112,13 +102,8 @@ def _pcs_parameter(match: re.Match[str]) -> Parameter:
         )
     if listed:
         return _listed(name, values, default, ordinal=kind == "ordinal")
-    return _ranged(
-        name,
-        values,
-        default,
-        whole=kind == "integer" or (not kind and "i" in scale),
-        log="l" in scale,
-    )
+    whole = kind == "integer" or (not kind and "i" in scale)
+    return _ranged(name, values, default, whole=whole, log="l" in scale)
 
 
 def parse_irace(lines: Sequence[tuple[int, str]]) -> Draft:
@@ -207,35 +192,29 @@ def _ranged(
         raise InputError(
             f"expected at most {decimals} decimals in the range and default of {name!r}, got {rounded[0]}."
         )
-    made = (
-        ConfigSpace.UniformIntegerHyperparameter
-        if whole
-        else ConfigSpace.UniformFloatHyperparameter
-    )
-    return made(name, low, high, default_value=value, log=log)
+    kinds = (ConfigSpace.UniformFloatHyperparameter, ConfigSpace.UniformIntegerHyperparameter)
+    return kinds[whole](name, low, high, default_value=value, log=log)
 
 
 def _number(text: str, *, whole: bool) -> int | float:
     number = float(text) if NUMBER.fullmatch(text) else math.nan
-    if not math.isfinite(number) or (
-        whole and not (number.is_integer() and abs(number) <= LARGEST_WHOLE)
-    ):
-        raise InputError(
-            f"expected {f'a whole number up to {LARGEST_WHOLE}' if whole else 'a number'}, got {text!r:.80}."
-        )
+    legal = number.is_integer() and abs(number) <= LARGEST_WHOLE if whole else True
+    if not (math.isfinite(number) and legal):
+        wanted = f"a whole number up to {LARGEST_WHOLE}" if whole else "a number"
+        raise InputError(f"expected {wanted}, got {text!r:.80}.")
     return int(number) if whole else number
 
 
 def with_default(parameter: Any, value: Any) -> Any:
     """The same parameter with another default."""
-    if values := _values_of(parameter):
+    if values := values_of(parameter):
         return type(parameter)(parameter.name, values, default_value=value)
     return type(parameter)(
         parameter.name, parameter.lower, parameter.upper, default_value=value, log=parameter.log
     )
 
 
-def _values_of(parameter: Any) -> tuple[Any, ...]:
+def values_of(parameter: Any) -> tuple[Any, ...]:
     """The values of a parameter that lists them."""
     return getattr(parameter, "choices", None) or getattr(parameter, "sequence", None) or ()
 
@@ -255,13 +234,10 @@ def parse_json(text: str) -> tuple[ConfigSpace.ConfigurationSpace, tuple[str, ..
             warnings.filterwarnings("ignore", "The field 'default' should be")
             space = ConfigSpace.ConfigurationSpace.from_serialized_dict(content)
         for name, parameter in space.items():
-            for value in (*_values_of(parameter), plain(parameter.default_value)):
+            for value in (*values_of(parameter), plain(parameter.default_value)):
                 text_only = isinstance(name, str) and b"\0" not in f"{name}{value}".encode()
-                if (
-                    not isinstance(value, str | int | float | None)
-                    or value in (math.inf, -math.inf)
-                    or not text_only
-                ):
+                finite = isinstance(value, Value) and value not in (math.inf, -math.inf)
+                if not (finite and text_only):
                     raise InputError(
                         f"expected text, finite numbers, true, false or null for {name!r}, got {value!r:.80}."
                     )
@@ -319,9 +295,8 @@ def expression(
         position = match.end()
         if mark := match["mark"] or (match["bare"] == "in" and "in"):
             python.append(PYTHON.get(mark, mark))
-        elif match["bare"] != "c" or not text[position:].lstrip().startswith(
-            "("
-        ):  # R's c(...) is a list like any other
+        # R's c(...) is a list like any other.
+        elif match["bare"] != "c" or not text[position:].lstrip().startswith("("):
             # Words become names that Python accepts, whatever letters they have.
             python.append(f"_{len(words)}")
             words.append(next(group for group in match.groups() if group is not None))
@@ -338,33 +313,21 @@ def expression(
                 words[int(name[1:])] in parameters
             ):
                 operands = right.elts if isinstance(right, ast.Tuple) else [right]
-                texts = [
-                    words[int(operand.id[1:])]
-                    for operand in operands
-                    if isinstance(operand, ast.Name)
-                ]
-                if (
-                    texts
-                    and len(texts) == len(operands)
-                    and (len(texts) == 1 or isinstance(operation, ast.In | ast.NotIn))
-                ):
+                names = [operand.id for operand in operands if isinstance(operand, ast.Name)]
+                texts = [words[int(operand[1:])] for operand in names]
+                several = isinstance(operation, ast.In | ast.NotIn)
+                if texts and len(texts) == len(operands) and (len(texts) == 1 or several):
                     operator = OPERATORS[type(operation)]
                     operator = OPPOSITE[operator] if negated else operator
-                    return _comparison(
-                        (*child, parameters[words[int(name[1:])]]),
-                        operator,
-                        texts,
-                        parameters,
-                        kinds,
-                    )
+                    sides = (*child, parameters[words[int(name[1:])]])
+                    return _comparison(sides, operator, texts, parameters, kinds)
             case ast.Compare(left=ast.Name(id=name), ops=[_]) if (
                 words[int(name[1:])] not in parameters
             ):
                 word = words[int(name[1:])]
-                near = difflib.get_close_matches(word, parameters, 1)
-                hint = f"; did you mean {near[0]!r}?" if near else "."
                 raise InputError(
-                    f"expected a parameter of this file in {text!r:.80}, got {word!r:.80}{hint}"
+                    f"expected a parameter of this file in {text!r:.80}, got {word!r:.80}"
+                    f"{did_you_mean(word, parameters)}"
                 )
         raise InputError(f"expected comparisons of parameters with values, got {text!r:.80}.")
 
@@ -387,14 +350,10 @@ def _comparison(
     """Of <, > and = only: ConfigSpace's other comparisons hold for parameters that are not active,
     or do not exist.
     """
-    atoms, listed, values = kinds, _values_of(sides[-1]), list[Any]()
-    if (
-        len(sides) == 1
-        and texts[0] in parameters
-        and not listed
-        and not _values_of(parameters[texts[0]])
-    ):
-        atoms, values = RELATION, [parameters[texts[0]]]
+    atoms, listed, values = kinds, values_of(sides[-1]), list[Any]()
+    other = parameters.get(texts[0])
+    if len(sides) == 1 and other is not None and not (listed or values_of(other)):
+        atoms, values = RELATION, [other]
     else:
         values = [_legal(sides[-1], text) for text in texts]
     if operator == "not in" and listed:
@@ -402,17 +361,15 @@ def _comparison(
     if operator == "in":
         return atoms["in"](*sides, values) if len(values) != 1 else atoms["=="](*sides, values[0])
     if operator == "not in":
-        return joined(
-            kinds["and"],
-            [kinds["or"](atoms["<"](*sides, v), atoms[">"](*sides, v)) for v in values],
-        )
+        apart = [kinds["or"](atoms["<"](*sides, v), atoms[">"](*sides, v)) for v in values]
+        return joined(kinds["and"], apart)
     if operator in ("<", ">"):
         return atoms[operator](*sides, values[0])
     return kinds["or"](atoms[operator[0]](*sides, values[0]), atoms["=="](*sides, values[0]))
 
 
 def _legal(parameter: Any, text: str) -> Value:
-    if listed := _values_of(parameter):
+    if listed := values_of(parameter):
         if text in listed:
             return text
         raise InputError(

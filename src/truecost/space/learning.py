@@ -10,16 +10,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from truecost.arrays import FloatArray, IntArray
 from truecost.race.surrogate import Surrogate, effects_of
 from truecost.space.points import Coordinates
 from truecost.space.propose import nearness
 from truecost.space.space import Configuration, Space
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # The least and largest number of configurations a model learns from; the candidates it looks at,
 # half of them neighbours; it samples the effects of the most promising.
@@ -79,22 +76,16 @@ class Learner:
         """What to try, the best of several candidates each; nothing before there is a model."""
         if self._model is None or not parents:
             return []
-        near = self._points.of(parents)[
-            np.minimum(rng.geometric(0.5, CANDIDATES // 2), len(parents)) - 1
-        ]
-        spread, keep = nearness(spent)
-        around = self._points.around(
-            near, rng, spread=np.full(len(near), spread), keep=np.full(len(near), keep)
-        )
+        chosen = np.minimum(rng.geometric(0.5, CANDIDATES // 2), len(parents)) - 1
+        near = self._points.of(parents)[chosen]
+        spread, keep = (np.full(len(near), share) for share in nearness(spent))
+        around = self._points.around(near, rng, spread=spread, keep=keep)
         points = np.concatenate([around, self._points.random(CANDIDATES - len(near), rng)])
         with threadpool_limits(**ONE_THREAD):
             points = points[np.argsort(self._model.promise(points), kind="stable")[:PROMISING]]
             samples = self._model.sampled(points, min(BATCH, len(points)), rng, temper=TEMPER)
         taken: list[int] = []
         for sample in samples:
-            taken.append(
-                next(
-                    int(place) for place in np.argsort(sample, kind="stable") if place not in taken
-                )
-            )
+            order = np.argsort(sample, kind="stable").tolist()
+            taken.append(next(place for place in order if place not in taken))
         return [self._points.configuration(points[place]) for place in taken]

@@ -9,13 +9,11 @@ from collections.abc import Sequence
 import ConfigSpace
 import numpy as np
 from ConfigSpace.hyperparameters import IntegerHyperparameter
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from truecost.space.files import Parameter, plain
+from truecost.arrays import FloatArray
+from truecost.space.files import plain
 from truecost.space.space import Configuration, Space, name_of
-
-FloatArray = NDArray[np.float64]
 
 
 class Coordinates:
@@ -24,29 +22,23 @@ class Coordinates:
     def __init__(self, space: Space) -> None:
         self._space = space
         self._parameters = list(space.configspace.values())
-        self.categorical = np.array(
-            [
-                isinstance(each, ConfigSpace.CategoricalHyperparameter | ConfigSpace.Constant)
-                for each in self._parameters
-            ]
-        )
+        unordered = ConfigSpace.CategoricalHyperparameter | ConfigSpace.Constant
+        self.categorical = np.array([isinstance(each, unordered) for each in self._parameters])
         # ConfigSpace counts the places of ordinals; here they lie in [0, 1] as numbers do.
-        self._size = np.array(
-            [
-                1.0 if kind else _reach(each)
-                for each, kind in zip(self._parameters, self.categorical, strict=True)
-            ]
-        )
+        reach = [
+            1.0 if isinstance(each, unordered) else max(float(each.upper_vectorized), 1.0)
+            for each in self._parameters
+        ]
+        self._size = np.array(reach)
 
     def of(self, configurations: Sequence[Configuration]) -> FloatArray:
         """The points of configurations."""
         points = np.full((len(configurations), len(self._parameters)), np.nan)
         for place, parameter in enumerate(self._parameters):
-            there = [
-                row for row, each in enumerate(configurations) if parameter.name in each.values
-            ]
-            values = [configurations[row].values[parameter.name] for row in there]
-            points[there, place] = [float(parameter.to_vector(value)) for value in values]
+            for row, configuration in enumerate(configurations):
+                if parameter.name in configuration.values:
+                    value = configuration.values[parameter.name]
+                    points[row, place] = float(parameter.to_vector(value))
         return np.asarray(points / self._size)
 
     def random(self, number: int, rng: np.random.Generator) -> FloatArray:
@@ -63,9 +55,8 @@ class Coordinates:
         spread = spread[:, np.newaxis]
         # The normal distribution between the ends, by the inverse of its distribution function.
         low, high = ndtr((0 - points) / spread), ndtr((1 - points) / spread)
-        near = np.clip(
-            points + spread * ndtri(low + (high - low) * rng.random(points.shape)), 0.0, 1.0
-        )
+        drift = spread * ndtri(low + (high - low) * rng.random(points.shape))
+        near = np.clip(points + drift, 0.0, 1.0)
         stays = rng.random(points.shape) < keep[:, np.newaxis]
         moved = np.where(self.categorical, np.where(stays, points, drawn), near)
         return self._settled(np.where(np.isnan(points), drawn, moved))
@@ -76,26 +67,21 @@ class Coordinates:
         for parameter, coordinate in zip(self._parameters, point * self._size, strict=True):
             if not np.isnan(coordinate):
                 value = plain(parameter.to_value(float(coordinate)))
-                values[parameter.name] = (
-                    round(value, self._space.decimals) if isinstance(value, float) else value
-                )
+                real = isinstance(value, float)
+                values[parameter.name] = round(value, self._space.decimals) if real else value
         ordered = {name: values[name] for name in self._space.parameters if name in values}
         return Configuration(name=name_of(ordered), values=ordered)
 
     def _drawn(self, number: int, rng: np.random.Generator) -> FloatArray:
         """Random coordinates, of inactive parameters too."""
         state = np.random.RandomState(rng.bit_generator)
-        drawn = np.stack(
-            [each.sample_vector(number, seed=state) for each in self._parameters], axis=1
-        )
-        return np.asarray(drawn / self._size, np.float64)
+        drawn = [each.sample_vector(number, seed=state) for each in self._parameters]
+        return np.asarray(np.stack(drawn, axis=1) / self._size, np.float64)
 
     def _settled(self, points: FloatArray) -> FloatArray:
         """With what conditions switch off left out, and without forbidden points."""
-        conditions, vectors = (
-            self._space.configspace.parent_conditions_of,
-            (points * self._size).T.copy(),
-        )
+        conditions = self._space.configspace.parent_conditions_of
+        vectors = (points * self._size).T.copy()
         # Between two whole numbers, or two places of an ordinal, there is nothing.
         for parameter, row in zip(self._parameters, vectors, strict=True):
             if isinstance(parameter, ConfigSpace.OrdinalHyperparameter):
@@ -110,8 +96,3 @@ class Coordinates:
         for clause in self._space.configspace.forbidden_clauses:
             allowed &= ~clause.is_forbidden_vector_array(vectors)
         return np.asarray(vectors.T[allowed] / self._size)
-
-
-def _reach(parameter: Parameter) -> float:
-    """The last place of an ordinal; 1 for numbers."""
-    return max(float(parameter.upper_vectorized), 1.0)

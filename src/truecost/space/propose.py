@@ -70,9 +70,8 @@ def propose(
         return Proposal(configuration=space.default(), origin="default")
     # Decided once for all attempts: else spaces whose neighbours are mostly known would see fewer
     # of them.
-    chance, source = np.random.default_rng(
-        np.random.SeedSequence(seed, spawn_key=(number,))
-    ).random(2)
+    stream = np.random.SeedSequence(seed, spawn_key=(number,))
+    chance, source = np.random.default_rng(stream).random(2)
     random = RANDOM + EARLY * (1 - spent)
     if chance >= random and source < LEARNT:
         while (offer := learnt()) is not None:
@@ -84,10 +83,8 @@ def propose(
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, attempt)))
         if near and attempt < TRIES:
             parent = parents[min(int(rng.geometric(0.5)), len(parents)) - 1]
-            found, origin = (
-                space.around(parent, rng, spread=spread, keep=keep),
-                f"neighbour of {parent.name}",
-            )
+            found = space.around(parent, rng, spread=spread, keep=keep)
+            origin = f"neighbour of {parent.name}"
         elif space.priors:
             found, origin = space.believed(rng), "prior"
         else:

@@ -18,7 +18,7 @@ import math
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,7 @@ from truecost.space.files import (
     parse_pcs,
     plain,
     reason,
+    values_of,
     with_default,
 )
 from truecost.stats.random import Rng, generator, seed_of
@@ -189,22 +190,15 @@ class Space:
     def parse(cls, text: str) -> "Space":
         """The space that this text, in one of the formats that `read` reads, describes."""
         if "\0" in text:
-            raise InputError(
-                f"line {text.partition(chr(0))[0].count(chr(10)) + 1}: expected text, got a NUL character."
-            )
+            line = text.partition("\0")[0].count("\n") + 1
+            raise InputError(f"line {line}: expected text, got a NUL character.")
         if re.match(r'\s*\{\s*("|\}|$)', text):
             configspace, parameters = parse_json(text)
             return cls(configspace=configspace, parameters=parameters)
-        lines = [
-            (number, line.partition("#")[0].strip())
-            for number, line in enumerate(text.split("\n"), 1)
-        ]
-        lines = [(number, line) for number, line in lines if line]
-        return _assemble(
-            parse_irace(lines)
-            if any(IRACE_LINE.match(line) for _, line in lines)
-            else parse_pcs(lines)
-        )
+        stripped = [line.partition("#")[0].strip() for line in text.split("\n")]
+        lines = [(number, line) for number, line in enumerate(stripped, 1) if line]
+        irace = any(IRACE_LINE.match(line) for line in stripped)
+        return _assemble((parse_irace if irace else parse_pcs)(lines))
 
     @property
     def has_default(self) -> bool:
@@ -256,14 +250,9 @@ class Space:
         first = seed_of(rng)
         found = {(default := self.default()).name: default}
         while len(found) < number:
-            seeds = (
-                np.random.SeedSequence(first, spawn_key=(len(found), attempt))
-                for attempt in range(ATTEMPTS)
-            )
-            draws = (self.draw(np.random.default_rng(seed)) for seed in seeds)
-            new = next(
-                (draw for draw in draws if draw.name not in found and self.allows(draw)), None
-            )
+            draws = _attempts(self, first, len(found))
+            allowed = (draw for draw in draws if draw.name not in found and self.allows(draw))
+            new = next(allowed, None)
             if new is None:
                 raise InputError(
                     f"expected a space with at least {number} different configurations, got one with {len(found)}, "
@@ -347,10 +336,8 @@ class Space:
 
 def _taken(parameter: Any, value: Any) -> Any:
     """A value of the parameter, whatever type its log wrote it in."""
-    listed = getattr(parameter, "choices", None) or getattr(parameter, "sequence", None)
-    if isinstance(parameter, ConfigSpace.Constant):
-        listed = (parameter.value,)
-    if listed is not None:
+    constant = isinstance(parameter, ConfigSpace.Constant)
+    if listed := (parameter.value,) if constant else values_of(parameter):
         found = [plain(one) for one in listed if one == value or str(one) == str(value)]
     else:
         number = _number_in(value)
@@ -404,10 +391,9 @@ def _stepped(
         case ConfigSpace.Constant():
             return value
         case ConfigSpace.OrdinalHyperparameter():
-            places = len(parameter.sequence)
-            return parameter.sequence[
-                _whole_step(parameter.sequence.index(value), 0, places - 1, False, spread, rng)
-            ]
+            values = parameter.sequence
+            place = _whole_step(values.index(value), 0, len(values) - 1, False, spread, rng)
+            return values[place]
         # Uniform, normal and beta alike: what a file believes shapes random draws only.
         case IntegerHyperparameter(lower=low, upper=high, log=log):
             return _whole_step(value, int(low), int(high), log, spread, rng)
@@ -435,6 +421,13 @@ def _step(
         drawn = float(rng.normal(value, spread * (high - low)))
         if low <= drawn <= high:
             return drawn
+
+
+def _attempts(space: Space, seed: int, *place: int) -> Iterator[Configuration]:
+    """Random configurations, each from a generator of its own."""
+    for attempt in range(ATTEMPTS):
+        stream = np.random.SeedSequence(seed, spawn_key=(*place, attempt))
+        yield space.draw(np.random.default_rng(stream))
 
 
 def _assemble(draft: Draft) -> Space:
@@ -466,8 +459,7 @@ def _assemble(draft: Draft) -> Space:
                     "expected a default configuration that is not forbidden, got one that is."
                 )
     if any(clause.is_forbidden_value(dict(default.values)) for clause in clauses):
-        seeds = (np.random.SeedSequence(0, spawn_key=(attempt,)) for attempt in range(ATTEMPTS))
-        draws = (dict(made.draw(np.random.default_rng(seed)).values) for seed in seeds)
+        draws = (dict(draw.values) for draw in _attempts(made, 0))
         legal = (draw for draw in draws if not any(c.is_forbidden_value(draw) for c in clauses))
         values = next(legal, None)
         if values is None:

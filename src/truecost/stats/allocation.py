@@ -12,10 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from truecost.arrays import IntArray
 from truecost.errors import InputError
 from truecost.stats.random import Rng, generator
 
-IntArray = NDArray[np.int64]
 # The square of more runs does not fit into 64 bits.
 MOST_RUNS = 3_000_000_000
 
@@ -54,25 +54,22 @@ class Allocation:
     counts: IntArray
 
     def __post_init__(self) -> None:
-        if (
-            not isinstance(self.counts, np.ndarray)
-            or self.counts.dtype != np.int64
-            or self.counts.ndim != 1
-        ):
+        counts = self.counts
+        if not (isinstance(counts, np.ndarray) and counts.dtype == np.int64 and counts.ndim == 1):
             raise InputError(
-                "Expected counts as a flat int64 array; Allocation.of(...) takes any list of whole numbers."
+                "Expected counts as a flat int64 array; Allocation.of(...) takes any list of whole "
+                "numbers."
             )
-        if self.counts.size == 0:
+        if counts.size == 0:
             raise InputError("Expected a count for at least one instance, got none.")
-        if self.counts.min() < 0:
+        if counts.min() < 0:
             raise InputError(
-                f"Expected counts of 0 or more, got {self.counts.min()} for instance {self.counts.argmin()}."
+                f"Expected counts of 0 or more, got {counts.min()} for instance {counts.argmin()}."
             )
-        if self.counts.max() == 0:
+        if counts.max() == 0:
             raise InputError("Expected at least one run, got counts that are all 0.")
-        _check_runs(
-            sum(self.counts.tolist()) if self.counts.max() > MOST_RUNS else int(self.counts.sum())
-        )
+        # In Python's whole numbers, which do not overflow.
+        _check_runs(sum(counts.tolist()))
 
     @classmethod
     def of(cls, counts: ArrayLike) -> "Allocation":
@@ -127,13 +124,6 @@ class AllocationSizes:
             raise InputError("Expected counts of 0 or more, and at least one run in every row.")
         squares = np.einsum("...k,...k->...", counts, counts)
         return cls(runs=counts.sum(axis=-1), largest=counts.max(axis=-1), sum_of_squares=squares)
-
-    def __getitem__(self, row: int) -> "AllocationSizes":
-        return AllocationSizes(
-            runs=self.runs[[row]],
-            largest=self.largest[[row]],
-            sum_of_squares=self.sum_of_squares[[row]],
-        )
 
 
 def even(runs: int, instances: int, rng: Rng = None) -> Allocation:

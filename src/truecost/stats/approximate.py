@@ -22,13 +22,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy  # not scipy.special, which takes long to load: scipy loads it when it is first asked for
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from truecost.errors import InputError
+from truecost.arrays import FloatArray
+from truecost.errors import InputError, check_share
 from truecost.stats.sample import Ends, Sample
 from truecost.stats.variance import run_means
 
-FloatArray = NDArray[np.float64]
 FEWEST = 25
 DISCORDANT = 5
 # Standard deviations of log-costs from which on the intervals are much too short.
@@ -143,9 +143,8 @@ def mean_ratio(
         if square <= 0 or root < 0:
             reason = "the mean cost of the first cannot be distinguished from 0, so every ratio is possible"
         else:
-            lower, upper = (
-                max(0.0, float((linear + sign * math.sqrt(root)) / square)) for sign in (-1, 1)
-            )
+            ends = ((linear + sign * math.sqrt(root)) / square for sign in (-1, 1))
+            lower, upper = (max(0.0, float(end)) for end in ends)
     return Approximate(
         quantity="ratio of means",
         observed=b / a if a > 0 else math.nan,
@@ -175,8 +174,7 @@ def _read(
     """Instance means, and the reason against an interval; `each` asks for timeouts of the first,
     the divisor, too.
     """
-    if not 0 < delta < 1:
-        raise InputError(f"Expected delta between 0 and 1, got {delta}.")
+    check_share(delta)
     one, two = Sample.of(first, second).costs
     for ends in (one, two):
         if not np.isfinite(ends.lower[~np.isnan(ends.lower)]).all():
@@ -185,10 +183,7 @@ def _read(
     if n < FEWEST:
         reason = f"{n} instances are too few; it takes {FEWEST}"
     elif timeouts is not None:
-        shares = [
-            _timeout_shares(costs, which)
-            for costs, which in zip((first, second), timeouts, strict=True)
-        ]
+        shares = list(map(_timeout_shares, (first, second), timeouts))
         both = ~np.isnan(shares[0]) & ~np.isnan(shares[1])
         discordant = int((shares[0] != shares[1])[both].sum())
         if not DISCORDANT <= discordant <= n - DISCORDANT:

@@ -132,14 +132,16 @@ def plug_in_bets(x, target, sequence, bets):
 
 
 @compiled
-def reaches(x, bets, share, mean, target):
-    """Whether the capital of these bets, each at most share/mean, ever reaches the target."""
+def reached_after(x, bets, share, mean, target):
+    """After how many numbers the capital of these bets, each at most share/mean, reaches the target;
+    one more than there are if never.
+    """
     capital, most = 1.0, share / mean
     for t in range(x.size):
         capital *= 1 + min(bets[t], most) * (x[t] - mean)
         if capital >= target:
-            return True
-    return False
+            return t + 1
+    return x.size + 1
 
 
 @compiled
@@ -149,7 +151,7 @@ def _halve(x, bets, share, target, rejected, kept):
         middle = (rejected + kept) / 2
         if middle <= rejected or middle >= kept:
             break
-        if reaches(x, bets, share, middle, target):
+        if reached_after(x, bets, share, middle, target) <= x.size:
             rejected = middle
         else:
             kept = middle
@@ -161,8 +163,8 @@ def star_reach(x, ends, means, target, reached, balanced):
     """Fill in for each column whether bets made against its end reach the target against its mean,
     which is not larger.
 
-    The same as `star_bets(…) or reaches(…)` of each, unless `balanced`: against the smaller mean the capital is never
-    less.
+    The same as `star_bets(…)`, or those bets against the mean, of each, unless `balanced`: against
+    the smaller mean the capital is never less.
     """
     rounds, lanes = x.shape
     steady, until = max(1, rounds // STEADY), 0
@@ -228,8 +230,11 @@ def star_lower(rows, target):
 
 @compiled
 def star_reaches(rows, mean, target, in_cells, balanced):
-    """Whether STaR-Bets against the mean, or against the end of the cell that it lies in, reach the
-    target on each row.
+    """Whether STaR-Bets show on each row that its mean is above `mean`.
+
+    With `in_cells` the bets are those that `star_lower` makes, against the end of the cell: where
+    they do not reject, `star_lower` is at most the mean. Without, they are made against the mean
+    itself, for one point. `balanced` as in `ledger`.
     """
     reached, (number, most) = np.zeros(rows.shape[0], np.bool_), rows.shape
     sizes, places, order = (
@@ -267,14 +272,6 @@ def star_reaches(rows, mean, target, in_cells, balanced):
 
 
 @compiled
-def star_rejects(rows, mean, target):
-    """Whether STaR-Bets reject this mean on each row; where they do not, `star_lower` is at most
-    the mean.
-    """
-    return star_reaches(rows, mean, target, True, False)
-
-
-@compiled
 def plug_in_lower(rows, target):
     """The lower limit of the mean of each row by plug-in bets for a sample of this size."""
     limits = np.zeros(rows.shape[0])
@@ -294,21 +291,8 @@ def plug_in_rejects(rows, mean, target, sequence):
         x = rows[i][~np.isnan(rows[i])]
         bets = np.empty(x.size)
         plug_in_bets(x, target, sequence, bets)
-        rejected[i] = reaches(x, bets, SHARE, mean, target)
+        rejected[i] = reached_after(x, bets, SHARE, mean, target) <= x.size
     return rejected
-
-
-@compiled
-def _reached_after(x, bets, mean, target):
-    """After how many numbers the capital of plug-in bets reaches the target; one more than there
-    are if never.
-    """
-    capital, most = 1.0, SHARE / mean
-    for t in range(x.size):
-        capital *= 1 + min(bets[t], most) * (x[t] - mean)
-        if capital >= target:
-            return t + 1
-    return x.size + 1
 
 
 @compiled
@@ -342,7 +326,7 @@ def _plug_in_steps(x, target, steps):
         if later > time and end - best > close and best < middle < end and open_ends < ends.size:
             ends[open_ends], times[open_ends] = (
                 middle,
-                max(time, _reached_after(x, bets, middle, target)),
+                max(time, reached_after(x, bets, SHARE, middle, target)),
             )
             open_ends += 1
             continue
@@ -404,16 +388,3 @@ def bernstein_lower_sequence(rows, target):
                 best = max(best, (weighted - price) / weights)
             limits[i, k] = best
     return limits
-
-
-@compiled
-def star_capital(x, mean, target):
-    """The capital of STaR-Bets against `mean` after all numbers, or when it reached the target."""
-    bets = np.zeros(x.size)
-    star_bets(x, mean, target, bets)
-    capital = 1.0
-    for t in range(x.size):
-        capital *= 1 + bets[t] * (x[t] - mean)
-        if capital >= target:
-            break
-    return capital

@@ -29,12 +29,14 @@ from functools import cache
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from truecost.errors import InputError
+from truecost.arrays import FloatArray
+from truecost.errors import InputError, check_choice, check_share
 from truecost.stats.allocation import MOST_RUNS, AllocationSizes, Sizes, even, even_sizes
 from truecost.stats.assumptions import INSTANCES, SEEDS, Assuming
 from truecost.stats.concentration import (
+    Ball,
     check_space,
     cover_epsilon,
     epsilon_at,
@@ -46,7 +48,6 @@ from truecost.stats.concentration import log_covering_number as log_covering_num
 from truecost.stats.concentration import power_log_solution as power_log_solution
 from truecost.stats.variance import VarianceComponents
 
-FloatArray = NDArray[np.float64]
 Form = Literal["bennett", "sub-gamma", "bernstein", "printed"]
 SpaceForm = Literal["solved", "cover", "printed"]
 Tau = Literal["worst-case", "per-configuration"]
@@ -154,20 +155,18 @@ def finite(
         must cover all m. With "per-configuration" each has its own, all valid at once: an array
         over configurations.
     """
-    if tau not in get_args(Tau):
-        raise InputError(f"Expected tau to be one of {', '.join(get_args(Tau))}, got {tau!r}.")
+    check_choice("tau", tau, get_args(Tau))
     if configurations is None and components.within.size == 1:
         raise InputError(
             "Expected configurations (m), since the components are one pair for all; single(...) is for m = 1."
         )
-    m = _checked_number(components.within.size if configurations is None else configurations)
+    m = _checked_number(configurations, components.within.size)
     if tau == "per-configuration" and (m.size > 1 or m < components.within.size):
         raise InputError(
             f"Expected one m of at least {components.within.size}, the number of components, got {m}."
         )
-    tau_squared = (_worst_tau_squared if tau == "worst-case" else _tau_squared)(
-        components, allocation
-    )
+    squared = _worst_tau_squared if tau == "worst-case" else _tau_squared
+    tau_squared = squared(components, allocation)
     log_term = np.log(m) + _log_inverse(delta)
     epsilon = epsilon_at(log_term, allocation, tau_squared, _checked_width(width), form)
     return _bound(epsilon, delta, form, "Theorem 2", components, FIXED_SET)
@@ -232,21 +231,14 @@ def infinite(
         width 1 and under the conditions its `caveat` names.
     """
     check_space(dimension, radius, lipschitz)
-    width = _checked_width(width)
-    tau_squared = _worst_tau_squared(components, allocation)
-    log_inverse = _log_inverse(delta)
-    terms = (allocation, tau_squared, width, log_inverse, dimension, radius * lipschitz)
+    check_choice("form", form, get_args(SpaceForm))
+    known = (allocation, _worst_tau_squared(components, allocation), _checked_width(width))
+    ball = Ball(*known, _log_inverse(delta), dimension, radius * lipschitz)
     caveat = ""
-    if form == "solved":
-        epsilon = solved_epsilon(*terms)
-    elif form == "cover":
-        epsilon = cover_epsilon(*terms)
-    elif form == "printed":
-        epsilon, caveat = printed_epsilon(*terms)
+    if form == "printed":
+        epsilon, caveat = printed_epsilon(ball)
     else:
-        raise InputError(
-            f"Expected form to be one of {', '.join(get_args(SpaceForm))}, got {form!r}."
-        )
+        epsilon = (solved_epsilon if form == "solved" else cover_epsilon)(ball)
     return _bound(epsilon, delta, form, "Theorem 3", components, *WHOLE_SPACE, caveat=caveat)
 
 
@@ -267,10 +259,10 @@ def probability(
     eps = np.asarray(epsilon, dtype=np.float64)
     if not ((eps > 0) & np.isfinite(eps)).all():
         raise InputError(f"Expected a finite epsilon above 0, got {eps}.")
-    m = _checked_number(components.within.size if configurations is None else configurations)
+    m = _checked_number(configurations, components.within.size)
     tau_squared = _worst_tau_squared(components, allocation)
     exponent = exponent_at(eps, allocation, tau_squared, _checked_width(width), form)
-    return _answer(np.minimum(1, m * np.exp(-exponent)), components, FIXED_SET)
+    return _answer(np.minimum(1, m * np.exp(-exponent)), components)
 
 
 def highest_true_cost(
@@ -296,21 +288,19 @@ def highest_true_cost(
     _checked_width(high - low)
     if not ((estimate >= low) & (estimate <= high)).all():
         raise InputError(f"Expected training costs in [{low:g}, {high:g}], got {estimate}.")
-    several = max(components.within.size, estimate.size)
-    m = _checked_number(several if configurations is None else configurations)
+    m = _checked_number(configurations, max(components.within.size, estimate.size))
     tau_squared = _tau_squared(components, allocation)
     log_term = np.log(m) + _log_inverse(delta)
     highest = np.full(np.broadcast_shapes(estimate.shape, np.shape(tau_squared)), float(high))
     # The map grows with u, so that iterating from the top falls to its largest fixed point, never
     # below it.
     for _ in range(1000):
-        lower = np.minimum(
-            highest, estimate + epsilon_at(log_term, allocation, tau_squared, highest - low, form)
-        )
+        epsilon = epsilon_at(log_term, allocation, tau_squared, highest - low, form)
+        lower = np.minimum(highest, estimate + epsilon)
         if (highest - lower <= 1e-13 * (high - low)).all():
             break
         highest = lower
-    return _answer(highest, components, FIXED_SET)
+    return _answer(highest, components)
 
 
 # ---- the inverse questions -----------------------------------------------------------------------
@@ -326,18 +316,20 @@ def delta_for(epsilon: float, *, bound: Callable[..., Bound]) -> Answer:
         instance.
     """
     _check_epsilon(epsilon)
-    log_low, log_high = -690.0, -1e-12
-    if _reached(bound(delta=math.exp(log_low)), epsilon):
-        return _as_in(bound(delta=math.exp(log_low)), math.exp(log_low))
-    if not _reached(bound(delta=math.exp(log_high)), epsilon):
-        return _as_in(bound(delta=math.exp(log_high)), 1.0)
+
+    def at(log_delta: float) -> Bound:
+        return bound(delta=math.exp(log_delta))
+
+    # On the logarithmic scale: δ may be as small as floats are.
+    low, high = -690.0, -1e-12
+    if not _reached(at(high), epsilon):
+        return _as_in(at(high), 1.0)
+    if _reached(at(low), epsilon):
+        high = low
     for _ in range(100):
-        middle = (log_low + log_high) / 2
-        if _reached(bound(delta=math.exp(middle)), epsilon):
-            log_high = middle
-        else:
-            log_low = middle
-    return _as_in(bound(delta=math.exp(log_high)), math.exp(log_high))
+        middle = (low + high) / 2
+        low, high = (low, middle) if _reached(at(middle), epsilon) else (middle, high)
+    return _as_in(at(high), math.exp(high))
 
 
 def configurations_for(epsilon: float, *, bound: Callable[..., Bound]) -> Answer:
@@ -462,14 +454,19 @@ def _bound(
     )
 
 
-def _answer(value: FloatArray, components: VarianceComponents, *more: str) -> Answer:
-    caveat, assumed = PLUG_IN if components.estimated else "", (*ASSUMPTIONS, *more)
-    value = np.asarray(value)
-    return Answer(value=value, guaranteed=not caveat, caveat=caveat, assumptions=assumed)
+def _answer(value: FloatArray, components: VarianceComponents) -> Answer:
+    """What a bound for a fixed set says."""
+    return Answer(
+        value=np.asarray(value),
+        guaranteed=not components.estimated,
+        caveat=PLUG_IN if components.estimated else "",
+        assumptions=(*ASSUMPTIONS, FIXED_SET),
+    )
 
 
-def _checked_number(configurations: ArrayLike) -> FloatArray:
-    m = np.asarray(configurations, dtype=np.float64)
+def _checked_number(configurations: ArrayLike | None, several: int) -> FloatArray:
+    """m, as many as there are several of if not given."""
+    m = np.asarray(several if configurations is None else configurations, dtype=np.float64)
     if not ((m >= 1) & np.isfinite(m) & (m == np.floor(m))).all():
         raise InputError(f"Expected at least 1 configuration, and a whole number of them, got {m}.")
     return m
@@ -487,19 +484,16 @@ def _tau_squared(components: VarianceComponents, allocation: Sizes) -> FloatArra
 
 def _worst_tau_squared(components: VarianceComponents, allocation: Sizes) -> FloatArray:
     """The largest τ² over configurations, for each allocation of an array of them."""
-    runs, largest, squares = (
-        np.asarray(size)[..., np.newaxis]
-        for size in (allocation.runs, allocation.largest, allocation.sum_of_squares)
-    )
-    each = _tau_squared(
-        components, AllocationSizes(runs=runs, largest=largest, sum_of_squares=squares)
-    )
-    return np.asarray(each.max(axis=-1))
+    # A further axis keeps allocations apart from configurations.
+    sizes = {
+        name: np.asarray(getattr(allocation, name))[..., np.newaxis]
+        for name in ("runs", "largest", "sum_of_squares")
+    }
+    return np.asarray(_tau_squared(components, AllocationSizes(**sizes)).max(axis=-1))
 
 
 def _log_inverse(delta: float) -> float:
-    if not 0 < delta < 1:
-        raise InputError(f"Expected delta between 0 and 1, got {delta}.")
+    check_share(delta)
     return -math.log(delta)
 
 

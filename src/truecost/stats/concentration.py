@@ -5,43 +5,53 @@ variance of Σ X_i.
 """
 
 import math
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from truecost.errors import InputError
+from truecost.arrays import BoolArray, FloatArray
+from truecost.errors import InputError, check_choice
 from truecost.stats.allocation import Sizes
 
-FloatArray = NDArray[np.float64]
 FORMS = ("bennett", "sub-gamma", "bernstein", "printed")
+
+
+class Ball(NamedTuple):
+    """What Theorem 3 is about: configurations in a ball of R^h, with Lipschitz costs.
+
+    `log_inverse` is ln(1/δ), `dimension` h, and `reach` = R·L_f.
+    """
+
+    allocation: Sizes
+    tau_squared: FloatArray
+    width: float
+    log_inverse: float
+    dimension: int
+    reach: float
 
 
 def epsilon_at(
     log_term: ArrayLike, allocation: Sizes, tau_squared: FloatArray, width: ArrayLike, form: str
 ) -> FloatArray:
     """ε at Λ = log_term."""
-    lam, runs = (
-        np.asarray(log_term, dtype=np.float64),
-        np.asarray(allocation.runs, dtype=np.float64),
-    )
+    check_choice("form", form, FORMS)
+    lam, runs = (np.asarray(values, dtype=np.float64) for values in (log_term, allocation.runs))
     reach = np.asarray(allocation.largest) * np.asarray(width, dtype=np.float64)
     if form == "bennett":
         return _bennett_epsilon(lam, runs, runs * tau_squared, reach)
-    if form == "sub-gamma":
-        return reach * lam / (3 * runs) + np.sqrt(2 * tau_squared * lam / runs)
     if form == "bernstein":
         linear = 2 * reach * lam / 3
         return (linear + np.sqrt(linear**2 + 8 * runs * tau_squared * lam)) / (2 * runs)
-    if form == "printed":
-        return 2 * reach * lam / (3 * runs) + np.sqrt(2 * tau_squared * lam / runs)
-    raise InputError(f"Expected form to be one of {', '.join(FORMS)}, got {form!r}.")
+    twice = 2 if form == "printed" else 1
+    return twice * reach * lam / (3 * runs) + np.sqrt(2 * tau_squared * lam / runs)
 
 
 def exponent_at(
     epsilon: FloatArray, allocation: Sizes, tau_squared: FloatArray, width: float, form: str
 ) -> FloatArray:
     """Λ at which `epsilon_at` is epsilon."""
+    check_choice("form", form, FORMS)
     runs = np.asarray(allocation.runs, dtype=np.float64)
     reach = np.asarray(allocation.largest) * width
     if form == "bennett":
@@ -53,21 +63,14 @@ def exponent_at(
             exponent = np.where(x < 1, variance / reach**2 * _h(x), large)
         # As in `_bennett_epsilon`: where a variance next to nothing leaves the range of floats, the
         # looser form stands in.
-        exponent = np.where(
-            np.isfinite(exponent),
-            exponent,
-            exponent_at(epsilon, allocation, tau_squared, width, "sub-gamma"),
-        )
+        looser = exponent_at(epsilon, allocation, tau_squared, width, "sub-gamma")
+        exponent = np.where(np.isfinite(exponent), exponent, looser)
         return np.where(variance > 0, exponent, np.inf)
     if form == "bernstein":
         return np.asarray(runs * epsilon**2 / (2 * tau_squared + 2 * reach * epsilon / 3))
-    if form in ("sub-gamma", "printed"):
-        linear = reach / (3 * runs) * (2 if form == "printed" else 1)
-        root = 2 * tau_squared / runs
-        return np.asarray(
-            (2 * epsilon / (np.sqrt(root) + np.sqrt(root + 4 * linear * epsilon))) ** 2
-        )
-    raise InputError(f"Expected form to be one of {', '.join(FORMS)}, got {form!r}.")
+    linear = reach / (3 * runs) * (2 if form == "printed" else 1)
+    root = 2 * tau_squared / runs
+    return np.asarray((2 * epsilon / (np.sqrt(root) + np.sqrt(root + 4 * linear * epsilon))) ** 2)
 
 
 def _bennett_epsilon(
@@ -103,21 +106,13 @@ def _h_inverse(y: FloatArray) -> FloatArray:
     return x
 
 
-def solved_epsilon(
-    allocation: Sizes,
-    tau_squared: FloatArray,
-    width: float,
-    log_inverse: float,
-    dimension: int,
-    reach: float,
-) -> FloatArray:
-    """The root of h·ln(1 + 8·R·L_f/ε) + ln(1/δ) = Nε²/(8τ² + 4nCε/3), where reach = R·L_f: one side
-    falls, one grows.
-    """
+def solved_epsilon(ball: Ball) -> FloatArray:
+    """The root of h·ln(1 + 8·R·L_f/ε) + ln(1/δ) = Nε²/(8τ² + 4nCε/3): one side falls, one grows."""
+    allocation, tau_squared, width, log_inverse, dimension, reach = ball
     runs = np.asarray(allocation.runs, dtype=np.float64)
     largest = np.asarray(allocation.largest)
 
-    def too_small(epsilon: FloatArray) -> NDArray[np.bool_]:
+    def too_small(epsilon: FloatArray) -> BoolArray:
         gain = runs * epsilon**2 / (8 * tau_squared + 4 * largest * width * epsilon / 3)
         return np.asarray(dimension * np.log1p(8 * reach / epsilon) + log_inverse > gain)
 
@@ -134,22 +129,13 @@ def solved_epsilon(
     return high
 
 
-def cover_epsilon(
-    allocation: Sizes,
-    tau_squared: FloatArray,
-    width: float,
-    log_inverse: float,
-    dimension: int,
-    reach: float,
-) -> FloatArray:
+def cover_epsilon(ball: Ball) -> FloatArray:
     """The least 2η + ε of Bennett at Λ = h·ln(1 + 2·R·L_f/η) + ln(1/δ) over cover radii η in cost
     units.
     """
-    runs, largest, tau = np.broadcast_arrays(
-        np.asarray(allocation.runs)[..., np.newaxis],
-        np.asarray(allocation.largest)[..., np.newaxis],
-        np.asarray(tau_squared)[..., np.newaxis],
-    )
+    allocation, tau_squared, width, log_inverse, dimension, reach = ball
+    terms = (allocation.runs, allocation.largest, tau_squared)
+    runs, largest, tau = np.broadcast_arrays(*(np.asarray(term)[..., np.newaxis] for term in terms))
 
     def at(eta: FloatArray) -> FloatArray:
         lam = dimension * np.log1p(2 * reach / eta) + log_inverse
@@ -157,9 +143,10 @@ def cover_epsilon(
 
     # η depends on nothing seen, so that the best of any grid is valid; finer grids around the best
     # only tighten it.
-    low = np.full((*runs.shape[:-1], 1), math.log(max(1e-9 * min(width, reach), 1e-300)))
-    high = np.full((*runs.shape[:-1], 1), math.log(max(width, reach)))
-    best = np.full(runs.shape[:-1], np.inf)
+    shape = runs.shape[:-1]
+    low = np.full((*shape, 1), math.log(max(1e-9 * min(width, reach), 1e-300)))
+    high = np.full((*shape, 1), math.log(max(width, reach)))
+    best = np.full(shape, np.inf)
     for _ in range(4):
         grid = low + (high - low) * np.linspace(0, 1, 65)
         values = at(np.exp(grid))
@@ -171,15 +158,9 @@ def cover_epsilon(
     return best
 
 
-def printed_epsilon(
-    allocation: Sizes,
-    tau_squared: FloatArray,
-    width: float,
-    log_inverse: float,
-    dimension: int,
-    reach: float,
-) -> tuple[FloatArray, str]:
+def printed_epsilon(ball: Ball) -> tuple[FloatArray, str]:
     """Theorem 3 as printed, and what of the conditions for it to hold is broken."""
+    allocation, tau_squared, width, log_inverse, dimension, reach = ball
     runs = np.asarray(allocation.runs, dtype=np.float64)
     scale = 8 * tau_squared + 4 * np.asarray(allocation.largest) * width / 3
     rate = runs / scale

@@ -27,24 +27,23 @@ Examples
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from truecost.errors import InputError
+from truecost.arrays import FloatArray, IntArray
+from truecost.errors import InputError, check_choice
 from truecost.matrix import CostMatrix
 from truecost.stats import assumptions
 from truecost.stats.assumptions import Assuming
-from truecost.stats.inversion import ANYTIME, Look, MeanOf
+from truecost.stats.inversion import Look, MeanOf
 from truecost.stats.inversion import planned as planned_look
 from truecost.stats.limits import ORDER_FREE, ORDERS
 from truecost.stats.random import Rng, generator
 from truecost.stats.sample import Rows, Side, Sides, target_of
 from truecost.stats.variance import run_means
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Method = Literal["star-bets", "betting", "empirical-bernstein", "hoeffding"]
 SequenceMethod = Literal["betting", "empirical-bernstein"]
 
@@ -365,10 +364,7 @@ def watched(
 
 
 def _one(method: Method) -> Look:
-    if method not in get_args(Method):
-        raise InputError(
-            f"Expected method to be one of {', '.join(get_args(Method))}, got {method!r}."
-        )
+    check_choice("method", method, get_args(Method))
     return Look(method=method)
 
 
@@ -377,9 +373,19 @@ def _mean_of(rows: Rows, scaled: FloatArray, pairs: bool = False) -> MeanOf:
 
 
 def _both(
-    rows: Rows, scaled: FloatArray, side: Sides, target: float, look: Look, pairs: bool = False
-) -> tuple[FloatArray, FloatArray]:
-    """Limits of every row on the sides asked for, and the ends of the range on the others."""
+    rows: Rows,
+    scaled: FloatArray,
+    delta: float,
+    side: Sides,
+    configurations: int | None,
+    look: Look,
+    pairs: bool = False,
+) -> tuple[int, FloatArray, FloatArray]:
+    """How many configurations share delta, and limits of every row on the sides asked for; the
+    ends of the range on the others.
+    """
+    m = len(rows.means) if configurations is None else configurations
+    target = target_of(delta, side, m, get_args(Sides))
     numbers = _mean_of(rows, scaled, pairs)
     shape = scaled.shape if look.kind == "anytime" else scaled.shape[:1]
     lower, upper = np.full(shape, rows.low), np.full(shape, rows.high)
@@ -387,7 +393,7 @@ def _both(
         lower = numbers.limit("lower", target, look)
     if side != "lower":
         upper = numbers.limit("upper", target, look)
-    return lower, upper
+    return int(m), lower, upper
 
 
 def _confidence(
@@ -401,11 +407,9 @@ def _confidence(
     *,
     pairs: bool = False,
 ) -> Confidence:
-    m = len(rows.means) if configurations is None else configurations
-    target = target_of(delta, side, m, get_args(Sides))
     ordered = look.method not in ORDER_FREE
     scaled = rows.in_order(shuffle and ordered, rng)
-    lower, upper = _both(rows, scaled, side, target, look, pairs)
+    m, lower, upper = _both(rows, scaled, delta, side, configurations, look, pairs)
     observed, instances = run_means(rows.means)
     observed = np.where(instances > 0, observed, np.nan)
     method, lines = look.method, [*ASSUMPTIONS]
@@ -420,16 +424,14 @@ def _confidence(
         lines.append(ORDERS["given" if not shuffle else "drawn" if rng is None else "seeded"])
     if pairs:
         lines.append(assumptions.SAME_INSTANCES)
-    values = (observed, lower, upper)
+    values: dict[str, NDArray[Any]] = {"estimate": observed, "lower": lower, "upper": upper}
+    values["instances"] = instances.astype(np.int64)
     return Confidence(
-        estimate=float(values[0][0]) if rows.single else values[0],
-        lower=float(values[1][0]) if rows.single else values[1],
-        upper=float(values[2][0]) if rows.single else values[2],
-        instances=int(instances[0]) if rows.single else instances.astype(np.int64),
+        **{name: row.item() if rows.single else row for name, row in values.items()},
         method=method,
         side=side,
         delta=delta,
-        configurations=int(m),
+        configurations=m,
         assumptions=tuple(lines),
     )
 
@@ -443,14 +445,9 @@ def _sequence(
     *,
     pairs: bool = False,
 ) -> ConfidenceSequence:
-    if method not in get_args(SequenceMethod):
-        raise InputError(
-            f"Expected method to be one of {', '.join(get_args(SequenceMethod))}, got {method!r}."
-        )
-    m = len(rows.means) if configurations is None else configurations
-    target = target_of(delta, side, m, get_args(Sides))
-    look = ANYTIME if method == "betting" else Look(kind="anytime", method=method)
-    lower, upper = _both(rows, rows.scaled(), side, target, look)
+    check_choice("method", method, get_args(SequenceMethod))
+    look = Look(kind="anytime", method=method)
+    m, lower, upper = _both(rows, rows.scaled(), delta, side, configurations, look)
     estimate, instances = rows.running()
     row = 0 if rows.single else slice(None)
     lines = (assumptions.UNSHUFFLED, *((assumptions.SAME_INSTANCES,) if pairs else ()))
@@ -462,6 +459,6 @@ def _sequence(
         method=method,
         side=side,
         delta=delta,
-        configurations=int(m),
+        configurations=m,
         assumptions=(*ASSUMPTIONS, *lines),
     )

@@ -11,17 +11,14 @@ from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truecost.arrays import FloatArray, IntArray
 from truecost.errors import InputError
 from truecost.stats import constant, finite, mixing, scanning
-from truecost.stats.inversion import Look, MeanOf, QuantileOf, RatioOf
+from truecost.stats.inversion import Goal, Look, MeanOf, QuantileOf, RatioOf
 from truecost.stats.quantities import Quantity
 from truecost.stats.sample import Design, Sample, Side
-from truecost.stats.variance import run_means
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Numbers = MeanOf | QuantileOf | RatioOf
 # Labels of a mix are drawn before any cost is seen, so that their seed may be anything fixed.
 LABELS = 20_200
@@ -59,30 +56,10 @@ def limit(numbers: Numbers, side: Side, target: float, look: Look, design: Desig
     if look.kind != "one":
         return _sequence(numbers, side, target, design)
     if isinstance(numbers, MeanOf):
-        values = numbers.values if side == "lower" else 1 - numbers.values
-        lower = min(max(_lower(design, values, target, numbers.balanced), 0.0), 1.0)
-        share = lower if side == "lower" else 1 - lower
-        return np.asarray(numbers.start + numbers.scale * share)
+        return _mean_limit(numbers, side, _lower(design, numbers.goal(side, 0.0), target))
     if isinstance(numbers, QuantileOf):
         return np.asarray(_quantile_limit(numbers, side, target, design))
     return np.asarray(_ratio_limit(numbers, side, target, design))
-
-
-def observed(numbers: Numbers, design: Design) -> float:
-    """The quantity in the sample, with the weights of the design."""
-    weights = weights_of(design)
-    if weights is None:
-        return numbers.observed()
-    if isinstance(numbers, MeanOf):
-        return float(weights @ (numbers.start + numbers.scale * numbers.values))
-    if isinstance(numbers, RatioOf):
-        first, second = float(weights @ numbers.first), float(weights @ numbers.second)
-        return second / first if first else math.inf if second else math.nan
-    known = ~np.isnan(numbers.values)
-    shares = (known / known.sum(axis=1, keepdims=True) * weights[:, np.newaxis])[known]
-    order = numbers.values[known].argsort(kind="stable")
-    reached = shares[order].cumsum() >= numbers.share - 1e-12
-    return float(numbers.values[known][order][reached.argmax()])
 
 
 def weights_of(design: Design) -> FloatArray | None:
@@ -93,37 +70,41 @@ def weights_of(design: Design) -> FloatArray | None:
     return np.asarray(design.mix[design.strata] / counts[design.strata])
 
 
-def rejects(
-    design: Design, values: FloatArray, mean: float, target: float, balanced: bool = False
-) -> bool:
-    """Whether the mean of numbers in [0, 1], one per unit, is shown to be above a value in (0, 1)."""
+def rejects(design: Design, goal: Goal, target: float) -> bool:
+    """Whether the goal is shown, a mean above a number in (0, 1)."""
+    values, rows = goal.values, goal.values[np.newaxis]
     if design.kind == "mix":
-        arranged, starts, labels = _labelled(design, values, target)
-        return bool(mixing.rejects(arranged, starts, labels, mean, target))
+        return bool(mixing.rejects(*_labelled(design, values, target), goal.above, target))
     if design.kind in ("fixed", "weighted"):
         weights, top = _scaled(design, values)
-        return bool(constant.rejects(values[np.newaxis], weights, mean, target, top)[0])
-    population = float(_population(design, values))
-    return bool(finite.rejects(values[np.newaxis], mean, population, target, balanced)[0])
+        return bool(constant.rejects(rows, weights, goal.above, target, top)[0])
+    population = _population(design, values)
+    return bool(finite.rejects(rows, goal.above, population, target, goal.balanced)[0])
 
 
-def _lower(design: Design, values: FloatArray, target: float, balanced: bool) -> float:
+def _lower(design: Design, goal: Goal, target: float) -> FloatArray:
+    """The largest number that the mean of the goal's values is shown to exceed."""
+    values, rows = goal.values, goal.values[np.newaxis]
     if design.kind == "mix":
-        return float(mixing.lower(*_labelled(design, values, target), target))
+        return np.asarray(mixing.lower(*_labelled(design, values, target), target))
     if design.kind in ("fixed", "weighted"):
         weights, top = _scaled(design, values)
-        return float(constant.lower(values[np.newaxis], weights, target, top)[0])
-    population = float(_population(design, values))
-    return float(finite.lower(values[np.newaxis], population, target, balanced)[0])
+        return np.asarray(constant.lower(rows, weights, target, top)[0])
+    return np.asarray(finite.lower(rows, _population(design, values), target, goal.balanced)[0])
 
 
 def _sequence(numbers: Numbers, side: Side, target: float, design: Design) -> FloatArray:
     if design.kind != "without replacement" or not isinstance(numbers, MeanOf):
         raise InputError(f"Expected one look at a sample with the design {design.kind!r}.")
-    values = numbers.values if side == "lower" else 1 - numbers.values
-    population = float(_population(design, values))
-    lower = np.clip(finite.lower_sequence(values[np.newaxis], population, target)[0], 0, 1)
-    return np.asarray(numbers.start + numbers.scale * (lower if side == "lower" else 1 - lower))
+    values = numbers.goal(side, 0.0).values
+    rows, population = values[np.newaxis], _population(design, values)
+    return _mean_limit(numbers, side, finite.lower_sequence(rows, population, target)[0])
+
+
+def _mean_limit(numbers: MeanOf, side: Side, lower: FloatArray) -> FloatArray:
+    """From a lower limit in [0, 1] of what is bet on to a limit of the quantity."""
+    share = np.clip(lower, 0, 1)
+    return np.asarray(numbers.start + numbers.scale * (share if side == "lower" else 1 - share))
 
 
 def _labelled(
@@ -156,28 +137,24 @@ def _scaled(design: Design, values: FloatArray) -> tuple[FloatArray, float]:
     return design.weights, 0.0
 
 
-def _population(design: Design, values: FloatArray) -> int:
+def _population(design: Design, values: FloatArray) -> float:
     population = design.population
     if population is None or population < values.size:
         raise InputError(
             f"Expected a population of at least the {values.size} units that were run, got "
             f"{population}."
         )
-    return population
+    return float(population)
 
 
 def _quantile_limit(numbers: QuantileOf, side: Side, target: float, design: Design) -> float:
     """The last observed value that is shown to bound the quantile, from the safe end; see
     `QuantileOf` for why observed values may serve as the grid.
     """
-    known = ~np.isnan(numbers.values)
-    distinct = np.unique(numbers.values[known])
-    needed = numbers.share if side == "upper" else 1 - numbers.share
+    distinct = np.unique(numbers.values[~np.isnan(numbers.values)])
     best = math.inf if side == "upper" else -math.inf
     for value in distinct[::-1] if side == "upper" else distinct:
-        within = numbers.values <= value if side == "upper" else numbers.values >= value
-        shares, _ = run_means(np.where(known, within.astype(np.float64), np.nan))
-        if not rejects(design, shares, needed, target):
+        if not rejects(design, numbers.goal(side, value), target):
             break
         best = float(value)
     return best
@@ -185,13 +162,11 @@ def _quantile_limit(numbers: QuantileOf, side: Side, target: float, design: Desi
 
 def _ratio_limit(numbers: RatioOf, side: Side, target: float, design: Design) -> float:
     """The last ratio of the grid that is shown to be exceeded."""
-    one, two = (
-        (numbers.first, numbers.second) if side == "lower" else (numbers.second, numbers.first)
-    )
+    if side == "upper":
+        numbers = replace(numbers, first=numbers.second, second=numbers.first)
     best = numbers.low / numbers.high
     for ratio in scanning.ratio_ends(numbers.low, numbers.high)[::COARSE]:
-        values, mean = scanning.against_ratio(one, two, ratio, numbers.low, numbers.high)
-        if not rejects(design, np.clip(values, 0, 1), float(mean), target, True):
+        if not rejects(design, numbers.goal("lower", ratio), target):
             break
         best = float(ratio)
     return best if side == "lower" else 1 / best if best > 0 else math.inf

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from truecost.errors import InputError
+from truecost.arrays import FloatArray, IntArray
+from truecost.errors import InputError, check_choice
 from truecost.matrix import CostMatrix
 from truecost.stats.variance import (
     InstanceSummaries,
@@ -22,7 +22,6 @@ from truecost.stats.variance import (
     variance_components,
 )
 
-FloatArray = NDArray[np.float64]
 Weights = Literal["runs", "instances", "best"]
 
 
@@ -53,8 +52,8 @@ class TrainingCost:
     cost: FloatArray
     variance: FloatArray
     standard_error: FloatArray
-    runs: NDArray[np.int64]
-    instances: NDArray[np.int64]
+    runs: IntArray
+    instances: IntArray
     weights: Weights
     plug_in: bool
 
@@ -84,37 +83,23 @@ def training_cost(
     >>> round(float(tc.training_cost(tc.load_example("kissat")).cost.min()), 3)
     0.236
     """
-    if weights not in get_args(Weights):
-        raise InputError(
-            f"Expected weights out of {', '.join(get_args(Weights))}, got {weights!r}."
-        )
+    check_choice("weights", weights, get_args(Weights))
     used = variance_components(matrix) if components is None else components
     configurations = matrix.shape[0]
     if used.within.size not in (1, configurations):
         raise InputError(
             f"Expected components for 1 or {configurations} configurations, got {used.within.size}."
         )
-    within, across, total = (
-        np.broadcast_to(np.maximum(values, 0), (configurations,))
+    known = [
+        np.broadcast_to(np.maximum(values, 0), (configurations,))[:, np.newaxis]
         for values in (used.within, used.across, used.total)
-    )
-    parts = []
-    start = 0
+    ]
+    parts, start = [], 0
     for block in instance_summaries(matrix):
         rows = slice(start, start + len(block.counts))
-        parts.append(
-            _weighted(
-                block,
-                within[rows, np.newaxis],
-                across[rows, np.newaxis],
-                total[rows, np.newaxis],
-                weights,
-            )
-        )
+        parts.append(_weighted(block, weights, *(values[rows] for values in known)))
         start = rows.stop
-    cost, variance, standard_error, runs, instances = (
-        np.concatenate([part[i] for part in parts]) for i in range(5)
-    )
+    cost, variance, standard_error, runs, instances = map(np.concatenate, zip(*parts, strict=True))
     return TrainingCost(
         cost=cost,
         variance=variance,
@@ -128,10 +113,10 @@ def training_cost(
 
 def _weighted(
     block: InstanceSummaries,
+    weights: Weights,
     within: FloatArray,
     across: FloatArray,
     total: FloatArray,
-    weights: Weights,
 ) -> tuple[FloatArray, ...]:
     counts, means, _ = block
     there = counts > 0

@@ -127,14 +127,3 @@ def lower_sequence(rows, population, target):
             best = _halve(rows[i][: k + 1], population, target, bets, SHARE, best, 1.0)
             limits[i, k] = best
     return limits
-
-
-@compiled
-def rejects_sequence(rows, mean, population, target):
-    """Whether the sequence ever rejects this mean, for each row."""
-    rejected = np.zeros(rows.shape[0], np.bool_)
-    bets = np.empty(rows.shape[1])
-    for i in range(rows.shape[0]):
-        plug_in_bets(rows[i], target, True, bets)
-        rejected[i] = reaches(rows[i], mean, population, target, bets, SHARE)
-    return rejected

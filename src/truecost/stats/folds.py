@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from truecost.errors import InputError
+from truecost.errors import InputError, check_share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +64,7 @@ def corrected_t(
     ratio = 1 / (folds - 1) if test_over_train is None else test_over_train
     if not (ratio > 0 and math.isfinite(ratio)):
         raise InputError(f"Expected `test_over_train` above 0, got {ratio}.")
-    if not 0 < delta < 1:
-        raise InputError(f"Expected delta between 0 and 1, got {delta}.")
+    check_share(delta)
     error = math.sqrt(float(numbers.var(ddof=1)) * (1 / folds + ratio))
     margin = float(stdtrit(folds - 1, 1 - delta / 2)) * error
     mean = float(numbers.mean())

@@ -11,25 +11,24 @@ True
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import scipy  # not scipy.special, which takes long to load: scipy loads it when it is first asked for
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from truecost.errors import InputError
-from truecost.stats import ledger, quantities, scanning
+from truecost.stats import betting, ledger, quantities, scanning
 from truecost.stats.designs import numbers_of
 from truecost.stats.inversion import Goal as Goal
 from truecost.stats.quantities import Quantity
 from truecost.stats.random import generator
 from truecost.stats.sample import Ends, Sample
 
-FloatArray = NDArray[np.float64]
 DRAWS = 400
+# How many samples are drawn before asking whether the others can still change the answer.
 TOGETHER = 40
-"""How many samples are drawn before asking whether the others can still change the answer."""
 MOST = 20_000
 
 
@@ -169,35 +168,20 @@ def instances_needed(
     if not (values.size and ((values >= 0) & (values <= 1)).all() and 0 <= goal.above < 1):
         raise InputError("Expected a goal with values in [0, 1], and a number below 1 to exceed.")
     observed, seed = float(values.mean()), int(generator(rng).integers(1 << 62))
-    shown: Callable[[int], float] = lambda n: _power(goal, n, delta, seed, power)  # noqa: E731
+    power_of = partial(_power, goal, delta, seed)
+    forecast = partial(Forecast, pilot=values.size, observed=observed, above=goal.above)
     if observed <= goal.above:
-        return Forecast(
-            instances=None, power=0.0, pilot=values.size, observed=observed, above=goal.above
-        )
+        return forecast(instances=None, power=0.0)
     few, many = 0, 1
-    while shown(many) < power:
+    while power_of(many, power) < power:
         if many == MOST:
-            return Forecast(
-                instances=None,
-                power=_power(goal, many, delta, seed),
-                pilot=values.size,
-                observed=observed,
-                above=goal.above,
-            )
+            return forecast(instances=None, power=power_of(many))
         few, many = many, min(2 * many, MOST)
+    # To a hundredth: the power is a share of simulated samples, which is not known better.
     while many - few > max(1, many // 100):
         middle = (few + many) // 2
-        if shown(middle) >= power:
-            many = middle
-        else:
-            few = middle
-    return Forecast(
-        instances=many,
-        power=_power(goal, many, delta, seed),
-        pilot=values.size,
-        observed=observed,
-        above=goal.above,
-    )
+        few, many = (few, middle) if power_of(middle, power) >= power else (middle, many)
+    return forecast(instances=many, power=power_of(many))
 
 
 def chance_to_show(
@@ -235,28 +219,24 @@ def refutation(goal: Goal) -> Goal:
     return replace(goal, values=1 - goal.values, above=1 - goal.above)
 
 
-def _power(goal: Goal, n: int, delta: float, seed: int, asked: float | None = None) -> float:
+def _power(goal: Goal, delta: float, seed: int, n: int, asked: float | None = None) -> float:
     """The share of samples of n instances of the pilot in which the statement is shown.
 
     If only whether it is at least `asked` matters, the samples end where that is certain: what is
     returned is then on the same side of `asked` as the share.
     """
     if goal.exact:
-        successes = np.arange(n + 1)
-        least = successes[
-            (scipy.special.bdtrc(successes - 1, n, goal.above) <= delta) & (successes > 0)
-        ]
-        return (
-            float(scipy.special.bdtrc(least.min() - 1, n, goal.values.mean()))
-            if least.size
-            else 0.0
-        )
+        successes = np.arange(1, n + 1)
+        enough = successes[scipy.special.bdtrc(successes - 1, n, goal.above) <= delta]
+        if not enough.size:
+            return 0.0
+        return float(scipy.special.bdtrc(enough[0] - 1, n, goal.values.mean()))
     # Fewer samples where each is large: a share of 100 is known to 4 %.
     left = draws = DRAWS if n <= 2000 else 100
     shown, above, rng = 0, max(goal.above, 1e-12), np.random.default_rng(seed)
     while left:
         samples = rng.choice(goal.values, (min(left, TOGETHER), n))
-        shown += int(scanning.star_shows(samples, above, 1 / delta, goal.balanced).sum())
+        shown += int(betting.star_reaches(samples, above, 1 / delta, False, goal.balanced).sum())
         left -= len(samples)
         if asked is not None and (shown + left) / draws < asked:
             return (shown + left) / draws

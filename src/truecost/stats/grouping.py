@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 
+from truecost.arrays import FloatArray, IntArray
 from truecost.stats.compiled import compiled
+from truecost.stats.variance import run_means
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 LEVEL = 0.01
 """How often the test may say that instances are alike where labels mean nothing."""
 PERMUTATIONS = 999
@@ -137,9 +137,9 @@ def alike(
     varied = total > 1e-24 * np.maximum((numbers**2).sum(axis=1), 1e-300)
     if not codes or not varied.any():
         return None
-    orders = np.concatenate(
-        [np.arange(n)[np.newaxis], rng.permuted(np.tile(np.arange(n), (permutations, 1)), axis=1)]
-    )
+    # The first row is the labels as they are.
+    orders = np.tile(np.arange(n), (permutations + 1, 1))
+    orders[1:] = rng.permuted(orders[1:], axis=1)
     strength = {}
     for name, code in codes.items():
         groups = int(code.max()) + 1
@@ -151,8 +151,7 @@ def alike(
         strength[name] = -np.log(chances.min(axis=1))
     largest = np.max(list(strength.values()), axis=0)
     p_values = {
-        name: float((largest >= values[0] * (1 - 1e-12)).mean())
-        for name, values in strength.items()
+        name: float((largest >= row[0] * (1 - 1e-12)).mean()) for name, row in strength.items()
     }
     # The first that is significant against the maximum over all, else the strongest.
     shown = [name for name, p_value in p_values.items() if p_value <= LEVEL]
@@ -193,11 +192,9 @@ def nested_components(runs: ArrayLike, labels: Sequence[object]) -> NestedCompon
     """
     costs = np.asarray(runs, dtype=np.float64)
     costs = costs.reshape(len(costs), -1)
-    counts = (~np.isnan(costs)).sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = np.where(counts > 0, np.nansum(costs, axis=1) / counts, np.nan)
-        squares = np.nansum((costs - means[:, np.newaxis]) ** 2, axis=1) / (counts - 1)
-    spreads = np.where(counts > 1, squares, np.nan)
+    means, counts = run_means(costs)
+    squares = np.nansum((costs - means[:, np.newaxis]) ** 2, axis=1)
+    spreads = np.where(counts > 1, squares / np.maximum(counts - 1, 1), np.nan)
     seeds = float(np.nanmean(spreads)) if (counts > 1).any() else float("nan")
     codes = codes_of(labels)
     centres, noises, inside = [], [], []

@@ -17,15 +17,13 @@ from typing import Literal
 
 import numpy as np
 import scipy  # not scipy.special, which takes long to load: scipy loads it when it is first asked for
-from numpy.typing import NDArray
 
-from truecost.errors import InputError
+from truecost.arrays import FloatArray, IntArray
+from truecost.errors import InputError, check_share
 from truecost.stats import betting, ledger, scanning
 from truecost.stats.sample import Side
 from truecost.stats.variance import run_means
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 # Values of a quantile scan beyond which they are rounded first.
 MANY = 20_000
 ANYTIME_BETS = "betting, at all times"
@@ -136,9 +134,9 @@ class MeanOf:
         values = self.start + self.scale * (lower if side == "lower" else 1 - lower)
         return np.asarray(values if self.values.ndim == 2 else values[0])
 
-    def observed(self) -> float:
-        """The quantity in the sample."""
-        return float(self.start + self.scale * self.values.mean())
+    def observed(self, weights: FloatArray | None = None) -> float:
+        """The quantity in the sample, with a weight for each unit, or all with the same."""
+        return float(self.start + self.scale * _average(self.values, weights))
 
     def running(self) -> FloatArray:
         """The same after each unit."""
@@ -176,8 +174,7 @@ class QuantileOf:
     share: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.share < 1:
-            raise InputError(f"Expected the share of a quantile between 0 and 1, got {self.share}.")
+        check_share(self.share, "the share of a quantile")
 
     @property
     def single(self) -> bool:
@@ -194,27 +191,29 @@ class QuantileOf:
         """The limit; anytime after each unit. Infinite where the units are too few to say
         anything.
         """
-        if look.kind == "recorded":
-            return np.asarray(self._recorded(side, target, look.plans))
-        if look.kind != "one":
+        if look.kind in ("anytime", "planned"):
             steps = self._sequence(side, target)
             return steps if look.kind == "anytime" else steps[-1]
-        if self.single:
+        if look.kind == "one" and self.single:
             return np.asarray(self._order_statistic(side, 1 / target))
-        if look.method == "hoeffding":
+        if look.kind == "one" and look.method == "hoeffding":
             # By the argument of the class, with Hoeffding's test of the shares, which is the same
             # at every value.
             slack = hoeffding(len(self.values), target)
             shifted = self.share + slack if side == "upper" else self.share - slack
             inside = 0 < shifted <= 1
             return np.asarray(_quantile(self.values, shifted) if inside else _nothing(side))
-        distinct, units, groups, counts = self._scan(side)
-        passed = scanning.shares_shown(units, groups, counts, self._needed(side), target)
+        distinct, *scan = self._scan(side)
+        if look.kind == "one":
+            passed = scanning.shares_shown(*scan, self._needed(side), target)
+        else:
+            plans = np.array(look.plans, dtype=np.int64)
+            passed = scanning.shares_recorded(*scan, self._needed(side), target, plans)
         return np.asarray(distinct[passed - 1] if passed else _nothing(side))
 
-    def observed(self) -> float:
-        """The quantile of the runs, each unit with the same weight."""
-        return _quantile(self.values, self.share)
+    def observed(self, weights: FloatArray | None = None) -> float:
+        """The quantile of the runs; a unit's weight is shared among its runs."""
+        return _quantile(self.values, self.share, weights)
 
     def running(self) -> FloatArray:
         """The same after each unit."""
@@ -236,18 +235,11 @@ class QuantileOf:
         return self.share if side == "upper" else 1 - self.share
 
     def _sequence(self, side: Side, target: float) -> FloatArray:
-        distinct, units, groups, counts = self._scan(side)
-        times = np.asarray(scanning.share_times(units, groups, counts, self._needed(side), target))
+        distinct, *scan = self._scan(side)
+        times = np.asarray(scanning.share_times(*scan, self._needed(side), target))
         # After k units the limit is the last value passed by then.
         passed = np.searchsorted(times, np.arange(1, len(self.values) + 1), side="right")
         return np.where(passed > 0, distinct[np.maximum(passed - 1, 0)], _nothing(side))
-
-    def _recorded(self, side: Side, target: float, plans: Sequence[int]) -> float:
-        distinct, units, groups, counts = self._scan(side)
-        passed = scanning.shares_recorded(
-            units, groups, counts, self._needed(side), target, np.array(plans, dtype=np.int64)
-        )
-        return float(distinct[passed - 1]) if passed else _nothing(side)
 
     def _order_statistic(self, side: Side, delta: float) -> float:
         """The k-th smallest: the least k with P(Bin(n, p) ≥ k) ≤ δ above, the largest with
@@ -309,9 +301,9 @@ class RatioOf:
             values = np.asarray(scanning.ratio_sequence(*pair, self.low, self.high, target))
         return values if side == "lower" else _quotient(np.ones_like(values), values)
 
-    def observed(self) -> float:
+    def observed(self, weights: FloatArray | None = None) -> float:
         """The ratio in the sample; NaN for 0/0."""
-        return float(_quotient(self.second.mean(), self.first.mean()))
+        return float(_quotient(_average(self.second, weights), _average(self.first, weights)))
 
     def running(self) -> FloatArray:
         """The same after each unit."""
@@ -402,12 +394,18 @@ def _nothing(side: Side) -> float:
     return math.inf if side == "upper" else -math.inf
 
 
-def _quantile(values: FloatArray, share: float) -> float:
+def _average(values: FloatArray, weights: FloatArray | None) -> FloatArray:
+    return np.asarray(values.mean() if weights is None else weights @ values)
+
+
+def _quantile(values: FloatArray, share: float, weights: FloatArray | None = None) -> float:
     there = ~np.isnan(values)
-    weights = (there / there.sum(axis=1, keepdims=True))[there] / len(values)
-    numbers = values[there]
+    even = np.full(len(values), 1 / len(values))
+    of_unit = (even if weights is None else weights) / there.sum(axis=1)
+    numbers, of_run = values[there], np.broadcast_to(of_unit[:, np.newaxis], values.shape)[there]
     order = numbers.argsort(kind="stable")
-    reached = weights[order].cumsum() >= share - 1e-12
+    # The slack forgives what rounding does to sums of weights.
+    reached = of_run[order].cumsum() >= share - 1e-12
     return float(numbers[order][reached.argmax()])
 
 

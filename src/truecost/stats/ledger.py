@@ -50,8 +50,6 @@ SHARES = np.array([0.05, 0.9, 0.05])
 """How the capital starts: in the sequence, in the first plan, in all of its extensions together."""
 FINAL = np.array([0.0, 1.0, 0.0])
 """All of it in a plan that was announced as final before the first look."""
-WATCHED = np.array([0.5, 0.5, 0.0])
-"""Halves in the sequence and in a plan that is watched: what `betting.watched_lower` starts with."""
 SEQUENCE = np.array([1.0, 0.0, 0.0])
 """All of it in a sequence of which no end is known."""
 WATCHED = np.array([0.5, 0.5, 0.0])
@@ -122,21 +120,23 @@ def bold_bets(x, end, target, plans, parts, balanced, careful, bets):
 
 
 @compiled
-def reaches(x, mean, target, plans, parts, careful, bets):
-    """Whether the whole capital of these bets ever reaches the target against a mean."""
+def capital(x, mean, target, plans, parts, careful, bets):
+    """The whole capital of these bets against a mean, an e-value, kept from where it reaches the
+    target.
+    """
     number = plans.size
-    capital, most, stage = np.ones(number + 1), SHARE / mean, 0
+    pieces, most, stage, total = np.ones(number + 1), SHARE / mean, 0, 1.0
     for t in range(x.size):
         while stage < number - 1 and t >= plans[stage]:
             stage += 1
         total, gain = 0.0, x[t] - mean
         for k in range(number + 1):
             bet = bets[k, t] if k <= stage else min(careful[t], most)
-            capital[k] *= 1 + bet * gain
-            total += parts[k] * capital[k]
+            pieces[k] *= 1 + bet * gain
+            total += parts[k] * pieces[k]
         if total >= target:
-            return True
-    return False
+            break
+    return total
 
 
 @compiled
@@ -168,7 +168,7 @@ def lower(rows, target, plans, shares, balanced):
                 below, kept = cell_end(j - 1, cells), end
                 for _ in range(HALVINGS):
                     middle = (below + kept) / 2
-                    if reaches(x, middle, target, plans, parts, careful, bets):
+                    if capital(x, middle, target, plans, parts, careful, bets) >= target:
                         below = middle
                     else:
                         kept = middle
@@ -193,29 +193,6 @@ def rejects(rows, mean, target, plans, shares, balanced, in_cells):
         careful, bets = np.empty(x.size), np.zeros((plans.size, x.size))
         careful_bets(x, target, shares, careful)
         rejected[i] = bold_bets(x, end, target, plans, parts, balanced, careful, bets) or (
-            in_cells and reaches(x, mean, target, plans, parts, careful, bets)
+            in_cells and capital(x, mean, target, plans, parts, careful, bets) >= target
         )
     return rejected
-
-
-@compiled
-def capital(rows, mean, target, plans, shares, balanced):
-    """The e-value of each row: its capital against a mean, kept from where it reaches the target."""
-    values, parts = np.ones(rows.shape[0]), parts_of(shares, plans.size - 1)
-    for i in range(rows.shape[0]):
-        x = rows[i][~np.isnan(rows[i])]
-        careful, bets = np.empty(x.size), np.zeros((plans.size, x.size))
-        careful_bets(x, target, shares, careful)
-        bold_bets(x, mean, target, plans, parts, balanced, careful, bets)
-        pieces, stage, most = np.ones(plans.size + 1), 0, SHARE / mean
-        for t in range(x.size):
-            while stage < plans.size - 1 and t >= plans[stage]:
-                stage += 1
-            total, gain = 0.0, x[t] - mean
-            for k in range(plans.size + 1):
-                pieces[k] *= 1 + (bets[k, t] if k <= stage else min(careful[t], most)) * gain
-                total += parts[k] * pieces[k]
-            values[i] = total
-            if total >= target:
-                break
-    return values

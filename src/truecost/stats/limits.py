@@ -1,4 +1,4 @@
-"""Limits of quantities: `limit(quantity, sample, side, delta, look)`, and the e-value behind it.
+"""Limits of quantities: `limit(quantity, sample, side, delta, look)`.
 
 With probability at least 1 − delta the true value is at least the limit ("lower"), or at most
 ("upper"), if its assumptions hold. All of delta goes to the side that is asked for. The independent
@@ -9,18 +9,15 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from truecost.errors import InputError
-from truecost.stats import assumptions, betting, designs
+from truecost.arrays import FloatArray, IntArray
+from truecost.stats import assumptions, designs
 from truecost.stats.assumptions import Assuming
 from truecost.stats.inversion import ANYTIME, MONOTONE, ONE, Look, safe
 from truecost.stats.quantities import Quantity
 from truecost.stats.random import Rng
 from truecost.stats.sample import Sample, Side, target_of
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 # Methods that do not depend on the order of the units.
 ORDER_FREE = ("clopper-pearson", "order-statistics", "hoeffding", "empirical-bernstein")
 
@@ -112,7 +109,8 @@ def limit(quantity: Quantity, sample: Sample, side: Side, delta: float, look: Lo
         look = MONOTONE
     numbers = designs.numbers_of(quantity, sample, side)
     values = np.atleast_1d(designs.limit(numbers, side, target, look, sample.design))
-    value, observed = float(values[-1]), designs.observed(numbers, sample.design)
+    value = float(values[-1])
+    observed = numbers.observed(designs.weights_of(sample.design))
     method = designs.METHODS.get(sample.design.kind, numbers.method(look))
     return Limit(
         what=quantity.name,
@@ -145,25 +143,6 @@ def limit_sequence(
         method=method,
         assumptions=assumptions_of(quantity, sample, look, method),
     )
-
-
-def e_value(
-    quantity: Quantity, sample: Sample, side: Side, value: float, delta: float, look: Look = ONE
-) -> float:
-    """The capital won by betting that the quantity is beyond a value, from 1; `delta` says what
-    the bets aim at.
-
-    If it is not, the expectation is 1 at most: 1/δ or more rejects at level δ, and averages of such
-    numbers, whatever their dependence, are such numbers again.
-    """
-    if look.kind != "one":
-        raise InputError("Expected one look for an e-value.")
-    goal = designs.numbers_of(quantity, sample, side).goal(side, value)
-    if goal.above >= 1:
-        return 0.0
-    if goal.above <= 0:
-        return math.inf
-    return float(betting.star_capital(goal.values, goal.above, target_of(delta, side)))
 
 
 def assumptions_of(quantity: Quantity, sample: Sample, look: Look, method: str) -> tuple[str, ...]:

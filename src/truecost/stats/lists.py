@@ -19,13 +19,10 @@ those that look good.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truecost.arrays import BoolArray, FloatArray
 from truecost.stats.betting import BROKE, star_bet
 from truecost.stats.compiled import compiled
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 RESAMPLES = 400
 """How many bootstrap samples the weights are counted in."""

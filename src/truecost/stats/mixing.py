@@ -10,13 +10,11 @@ is an e-value, however they depend on each other.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truecost.arrays import FloatArray, IntArray
 from truecost.stats.betting import BROKE, HALVINGS, cell_end, cell_of, cells_for, star_bet
 from truecost.stats.compiled import compiled
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 DRAWS = 200
 """How many sequences of labels are averaged."""
 AHEAD = 30.0

@@ -16,11 +16,10 @@ of the order in which they came. Hence
 import numpy as np
 from numpy.typing import NDArray
 
+from truecost.arrays import FloatArray, IntArray
 from truecost.stats.compiled import compiled
 from truecost.stats.random import Rng, generator
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 CodeArray = NDArray[np.uint64]
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

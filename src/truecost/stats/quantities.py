@@ -30,16 +30,13 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truecost.arrays import BoolArray, FloatArray
 from truecost.errors import InputError
 from truecost.stats.inversion import MeanOf, QuantileOf, RatioOf
 from truecost.stats.sample import Ends, Sample, Side, opposite
 from truecost.stats.utility import Utility
 from truecost.stats.variance import run_means
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

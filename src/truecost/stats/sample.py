@@ -9,21 +9,19 @@ per unit, of one configuration or of two on the same units, in the order in whic
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from truecost.errors import InputError
+from truecost.arrays import BoolArray, FloatArray, IntArray
+from truecost.errors import InputError, check_choice, check_share
 from truecost.matrix import CostMatrix
 from truecost.runs import NO_SEED
 from truecost.stats import ordering
 from truecost.stats.random import Rng, generator
 from truecost.stats.variance import run_means
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 Side = Literal["lower", "upper"]
 Sides = Literal["both", "upper", "lower"]
 # Who drew the order: nobody (as given), a hash of the costs, or a seed.
@@ -69,12 +67,7 @@ class Ends:
         """
         if isinstance(values, cls):
             return values
-        try:
-            runs = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError(
-                "Expected runs as numbers, (n,) or (n, R), NaN where there is none."
-            ) from None
+        runs = _numbers(values, "runs as numbers, (n,) or (n, R), NaN where there is none")
         if runs.ndim not in (1, 2):
             raise InputError(f"Expected runs as (n,) or (n, R), got {runs.ndim} dimensions.")
         runs = runs.reshape(len(runs), -1)
@@ -349,17 +342,21 @@ class Sample:
         return replace(shuffled, order="drawn" if rng is None else "seeded")
 
     def __getitem__(self, units: BoolArray | IntArray) -> "Sample":
-        costs = tuple(ends[units] for ends in self.costs)
-        times = costs if self.times is self.costs else tuple(ends[units] for ends in self.times)
-        return replace(
-            self,
-            costs=costs,
-            times=times,
-            solved=None if self.solved is None else tuple(ends[units] for ends in self.solved),
-            failed=None if self.failed is None else tuple(mask[units] for mask in self.failed),
-            seeds=None if self.seeds is None else tuple(row[units] for row in self.seeds),
-            design=self.design[units],
-        )
+        parts: dict[str, Any] = {
+            name: tuple(rows[units] for rows in getattr(self, name))
+            for name in ("costs", "times", "solved", "failed", "seeds")
+            if getattr(self, name) is not None
+        }
+        if self.times is self.costs:
+            parts["times"] = parts["costs"]
+        return replace(self, **parts, design=self.design[units])
+
+
+def _numbers(values: Any, what: str) -> FloatArray:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"Expected {what}.") from None
 
 
 def _in_range(ends: Ends, low: float, high: float) -> Ends:
@@ -395,13 +392,8 @@ class Rows(NamedTuple):
             low, high = costs.low if low is None else low, costs.high if high is None else high
             values, dimensions = costs.exact_costs(), 3
         else:
-            try:
-                values = np.asarray(costs, dtype=np.float64)
-            except (TypeError, ValueError):
-                raise InputError(
-                    "Expected costs as numbers, (P,), (P, R) or (M, P, R), NaN where a run is not "
-                    "there."
-                ) from None
+            shapes = "(P,), (P, R) or (M, P, R)"
+            values = _numbers(costs, f"costs as numbers, {shapes}, NaN where a run is not there")
             dimensions = values.ndim
         if low is None or high is None:
             raise InputError(
@@ -484,10 +476,8 @@ def target_of(
     delta: float, side: str, configurations: int = 1, sides: tuple[str, ...] = get_args(Side)
 ) -> float:
     """What the capital against one end must reach: 1 over the part of delta that this end has."""
-    if not 0 < delta < 1:
-        raise InputError(f"Expected delta between 0 and 1, got {delta}.")
-    if side not in sides:
-        raise InputError(f"Expected side to be one of {', '.join(sides)}, got {side!r}.")
+    check_share(delta)
+    check_choice("side", side, sides)
     parts = checked_number(configurations) * (2 if side == "both" else 1)
     if delta / parts < 1e-290:
         raise InputError(
@@ -499,11 +489,7 @@ def target_of(
 
 def checked_number(configurations: int) -> int:
     """How many configurations share delta: a whole number of 1 or more."""
-    if not (
-        configurations >= 1
-        and math.isfinite(configurations)
-        and configurations == int(configurations)
-    ):
+    if not (1 <= configurations < math.inf and configurations == int(configurations)):
         raise InputError(
             f"Expected configurations to be a whole number of at least 1, got {configurations}."
         )

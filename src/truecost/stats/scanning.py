@@ -11,21 +11,13 @@ import math
 import numpy as np
 
 from truecost.stats import ledger
-from truecost.stats.betting import HALVINGS, SHARE, star_bets, star_reaches
+from truecost.stats.betting import HALVINGS, SHARE, star_bets
 from truecost.stats.compiled import compiled
 
 STEPS = 64
 """Points of the grid of ratios between 1 and 2."""
 OCTAVES = 20
 """The grid goes from 2^-20 to 2^20."""
-
-
-@compiled
-def star_shows(rows, mean, target, balanced=False):
-    """Whether STaR-Bets show that the mean of each row is above `mean`: one point, so that the bets
-    are made against it. `balanced` as in `ledger`.
-    """
-    return star_reaches(rows, mean, target, False, balanced)
 
 
 @compiled
@@ -182,7 +174,7 @@ def ratio_ends(low, high):
 
 
 @compiled
-def _shifted(first, second, ratio, end, low, high, mean):
+def shifted(first, second, ratio, end, low, high, mean):
     """The numbers that bets made against the ratio `end` win by, against a smaller one: the capital
     falls in the ratio.
     """
@@ -209,33 +201,13 @@ def ratio_recorded(first, second, low, high, target, plans, shares):
         kept = end
         for _ in range(HALVINGS):
             middle = (below + kept) / 2
-            shifted = _shifted(first, second, middle, end, low, high, mean)
-            if ledger.reaches(shifted, mean, target, plans, parts, careful, bets):
+            x = shifted(first, second, middle, end, low, high, mean)
+            if ledger.capital(x, mean, target, plans, parts, careful, bets) >= target:
                 below = middle
             else:
                 kept = middle
         return below
     return below
-
-
-@compiled
-def ratio_rejects(first, second, low, high, ratio, target):
-    """Whether the test at one ratio rejects in one look, for each row; where it does not,
-    `ratio_recorded` is at most this ratio.
-    """
-    rejected = np.zeros(first.shape[0], np.bool_)
-    plans = np.array([first.shape[1]])
-    parts = ledger.parts_of(ledger.FINAL, 0)
-    careful, bets = np.zeros(first.shape[1]), np.zeros((1, first.shape[1]))
-    ends = ratio_ends(low, high)
-    end = ends[np.searchsorted(ends, ratio)]
-    for i in range(first.shape[0]):
-        x, mean = against_ratio(first[i], second[i], end, low, high)
-        rejected[i] = ledger.bold_bets(x, mean, target, plans, parts, True, careful, bets)
-        if not rejected[i]:
-            shifted = _shifted(first[i], second[i], ratio, end, low, high, mean)
-            rejected[i] = ledger.reaches(shifted, mean, target, plans, parts, careful, bets)
-    return rejected
 
 
 @compiled

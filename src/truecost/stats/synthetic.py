@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, ndtr, ndtri
 
+from truecost.arrays import FloatArray
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.runs import Status
 from truecost.stats.random import Rng, generator
 from truecost.stats.variance import VarianceComponents
 
-FloatArray = NDArray[np.float64]
 # Standard deviations of ln seconds beyond this are not runtimes any more.
 WIDEST = 10.0
 # Of the Gauss-Legendre rule on a panel.
@@ -56,15 +56,11 @@ class RuntimeModel:
     factor: float
 
     def __post_init__(self) -> None:
-        if (
-            self.locations.ndim != 1
-            or self.locations.size == 0
-            or not np.isfinite(self.locations).all()
-        ):
+        flat = self.locations.ndim == 1 and self.locations.size > 0
+        if not (flat and np.isfinite(self.locations).all()):
             raise InputError("Expected locations as a flat array of at least one finite number.")
-        if not all(
-            0 <= effect <= WIDEST for effect in (self.hardness, self.interaction, self.noise)
-        ):
+        effects = (self.hardness, self.interaction, self.noise)
+        if not all(0 <= effect <= WIDEST for effect in effects):
             raise InputError(f"Expected hardness, interaction and noise from 0 to {WIDEST:g}.")
         _check_metric(self.cutoff, self.factor)
 
@@ -98,27 +94,20 @@ class RuntimeModel:
         configurations = self.locations.size
         rng = generator(rng)
         log_seconds = self.noise * rng.standard_normal((configurations, instances, runs))
-        cell = self.hardness * rng.standard_normal(instances)
-        cell = (
-            self.locations[:, np.newaxis]
-            + cell
-            + self.interaction * rng.standard_normal((configurations, instances))
-        )
+        hardness = self.hardness * rng.standard_normal(instances)
+        interaction = self.interaction * rng.standard_normal((configurations, instances))
+        cell = self.locations[:, np.newaxis] + hardness + interaction
         log_seconds += cell[:, :, np.newaxis]
-        timeout = log_seconds >= math.log(self.cutoff)
+        log_cutoff, penalty = math.log(self.cutoff), self.factor * self.cutoff
+        timeout = log_seconds >= log_cutoff
+        # As many digits as the last one needs, so that names sort as numbers do.
+        digits, wide = len(str(configurations)), len(str(instances))
         return CostMatrix(
-            np.where(
-                timeout,
-                self.factor * self.cutoff,
-                np.exp(np.minimum(log_seconds, math.log(self.cutoff))),
-            ),
-            [
-                "default",
-                *(f"random-{i:0{len(str(configurations))}d}" for i in range(1, configurations)),
-            ],
-            [f"instance-{i:0{len(str(instances))}d}" for i in range(1, instances + 1)],
+            np.where(timeout, penalty, np.exp(np.minimum(log_seconds, log_cutoff))),
+            ["default", *(f"random-{i:0{digits}d}" for i in range(1, configurations))],
+            [f"instance-{i:0{wide}d}" for i in range(1, instances + 1)],
             0.0,
-            self.factor * self.cutoff,
+            penalty,
             statuses=np.where(timeout, Status.TIMEOUT, Status.SOLVED).astype(np.int8),
         )
 
@@ -207,11 +196,9 @@ def _moments(location: ArrayLike, spread: float, cutoff: float, factor: float) -
     location = np.asarray(location, dtype=np.float64)
     penalty = factor * cutoff
     if spread == 0:
-        solved = location < math.log(cutoff)
-        return _Moments(
-            np.where(solved, np.exp(np.minimum(location, math.log(cutoff))), penalty),
-            np.zeros_like(location),
-        )
+        seconds = np.exp(np.minimum(location, math.log(cutoff)))
+        mean = np.where(location < math.log(cutoff), seconds, penalty)
+        return _Moments(mean, np.zeros_like(location))
     z = (math.log(cutoff) - location) / spread
     # One exponent each: apart, the factors of a wide spread leave the range of floats.
     first = np.exp(location + spread**2 / 2 + log_ndtr(z - spread))
@@ -235,11 +222,8 @@ def _components(
     # Gauss-Legendre on panels that are narrow around the cutoff, where the conditional mean turns
     # within noise/across.
     edge, turn = (math.log(cutoff) - location) / across, noise / across
-    ends = np.unique(
-        np.clip(
-            np.concatenate([np.linspace(-12, 12, 49), edge + turn * np.arange(-12, 13)]), -12, 12
-        )
-    )
+    places = np.concatenate([np.linspace(-12, 12, 49), edge + turn * np.arange(-12, 13)])
+    ends = np.unique(np.clip(places, -12, 12))
     half = np.diff(ends)[:, np.newaxis] / 2
     z = (ends[:-1, np.newaxis] + half + half * NODES).ravel()
     density = (half * WEIGHTS).ravel() * np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
@@ -258,8 +242,7 @@ def _noise_share(
     low, high = 0.0, 1.0
     for _ in range(50):
         middle = (low + high) / 2
-        within, across = _components(
-            location, spread * math.sqrt(1 - middle), spread * math.sqrt(middle), cutoff, factor
-        )
+        parts = spread * math.sqrt(1 - middle), spread * math.sqrt(middle)
+        within, across = _components(location, *parts, cutoff, factor)
         low, high = (middle, high) if within / (within + across) < within_share else (low, middle)
     return (low + high) / 2

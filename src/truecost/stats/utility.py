@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from typing import Literal, Self, cast, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from truecost.arrays import FloatArray
 from truecost.errors import InputError
 
-FloatArray = NDArray[np.float64]
 Kind = Literal["step", "linear", "half-life", "log-laplace"]
 
 
@@ -81,14 +81,12 @@ class Utility:
             raise InputError(
                 f"Expected a utility such as half-life=60, step=10, linear=300 or log-laplace=60,1, got {text!r}."
             )
-        return cls(
-            kind=cast(Kind, kind), at=numbers[0], shape=numbers[1] if len(numbers) == 2 else 1.0
-        )
+        at, shape = (*numbers, 1.0)[:2]
+        return cls(kind=cast(Kind, kind), at=at, shape=shape)
 
     def __str__(self) -> str:
-        return f"{self.kind}={_written(self.at)}" + (
-            f",{_written(self.shape)}" if self.shape != 1 else ""
-        )
+        shape = f",{_written(self.shape)}" if self.shape != 1 else ""
+        return f"{self.kind}={_written(self.at)}{shape}"
 
     def of(self, times: ArrayLike) -> FloatArray:
         """The utility of running times of 0 or more; inf for an answer that never comes, NaN stays
@@ -96,9 +94,8 @@ class Utility:
         """
         t = np.asarray(times, dtype=np.float64) / self.at
         if (t < 0).any():
-            raise InputError(
-                f"Expected running times of 0 or more, got {np.nanmin(t) * self.at:g}."
-            )
+            least = np.nanmin(t) * self.at
+            raise InputError(f"Expected running times of 0 or more, got {least:g}.")
         if self.kind == "step":
             worth = np.where(t <= 1, 1.0, 0.0)
         elif self.kind == "linear":

@@ -8,18 +8,17 @@ Examples
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from truecost.errors import InputError
+from truecost.arrays import BoolArray, FloatArray
+from truecost.errors import InputError, check_share
 from truecost.matrix import CostMatrix
 from truecost.stats.allocation import Sizes
 from truecost.stats.random import Rng, generator
-
-FloatArray = NDArray[np.float64]
 
 # Costs looked at in one go: a few MB keep the temporaries of a large matrix small against the
 # matrix, and in the cache.
@@ -80,14 +79,8 @@ class VarianceComponents:
 
     def __getitem__(self, configuration: int) -> "VarianceComponents":
         """Those of one configuration."""
-        return VarianceComponents(
-            within=self.within[[configuration]],
-            across=self.across[[configuration]],
-            total=self.total[[configuration]],
-            within_error=self.within_error[[configuration]],
-            across_error=self.across_error[[configuration]],
-            estimated=self.estimated,
-        )
+        one = {name: getattr(self, name)[[configuration]] for name in _Components._fields}
+        return replace(self, **one)
 
     @property
     def within_share(self) -> FloatArray:
@@ -127,15 +120,9 @@ def variance_components(matrix: CostMatrix) -> VarianceComponents:
     >>> round(float(components.across[0]), 2)
     0.79
     """
-    parts = [_components(block) for block in instance_summaries(matrix)]
-    return VarianceComponents(
-        within=np.concatenate([part.within for part in parts]),
-        across=np.concatenate([part.across for part in parts]),
-        total=np.concatenate([part.total for part in parts]),
-        within_error=np.concatenate([part.within_error for part in parts]),
-        across_error=np.concatenate([part.across_error for part in parts]),
-        estimated=True,
-    )
+    parts = zip(*(_components(block) for block in instance_summaries(matrix)), strict=True)
+    whole = _Components(*(np.concatenate(part) for part in parts))
+    return VarianceComponents(**whole._asdict(), estimated=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -165,8 +152,7 @@ def bootstrap_components(
     """
     if resamples < 100:
         raise InputError(f"Expected at least 100 resamples, got {resamples}.")
-    if not 0 < level < 1:
-        raise InputError(f"Expected a level between 0 and 1, got {level}.")
+    check_share(level, "a level")
     tails = [(1 - level) / 2, (1 + level) / 2]
     # NaN for a configuration whose resamples could not all be computed: too few instances have two
     # runs.
@@ -191,13 +177,10 @@ def resampled_components(
     """
     instances = matrix.shape[1]
     # One set of draws for all configurations: rows are how often each instance is in a resample.
-    weights = (
-        generator(rng)
-        .multinomial(instances, np.full(instances, 1 / instances), size=resamples)
-        .astype(np.float64)
-    )
-    parts = [_resampled(block, weights) for block in instance_summaries(matrix)]
-    within, across = (np.concatenate([pair[i] for pair in parts], axis=1) for i in (0, 1))
+    draws = generator(rng).multinomial(instances, np.full(instances, 1 / instances), resamples)
+    weights = draws.astype(np.float64)
+    parts = zip(*(_resampled(block, weights) for block in instance_summaries(matrix)), strict=True)
+    within, across = (np.concatenate(part, axis=1) for part in parts)
     return within, across
 
 
@@ -247,11 +230,9 @@ class _Components(NamedTuple):
 
 
 def _components(block: InstanceSummaries) -> _Components:
-    counts, means, deviations = block
-    used, repeated = counts >= 1, counts >= 2
+    counts, deviations = block.counts, block.deviations
+    used, repeated, within_each, centred = _by_instance(block)
     number, twice = (mask.sum(axis=1).astype(np.float64) for mask in (used, repeated))
-    within_each = np.where(repeated, deviations / np.maximum(counts - 1, 1), 0)
-    centred = np.where(used, means - _rows(_masked_mean(means, used)), 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         within = np.where(twice >= 1, within_each.sum(axis=1) / twice, np.nan)
         # Unbiased for within + across whatever the counts: squares of runs less products of
@@ -274,21 +255,25 @@ def _components(block: InstanceSummaries) -> _Components:
 
 
 def _resampled(block: InstanceSummaries, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    counts, means, deviations = block
-    used, repeated = counts >= 1, counts >= 2
-    within_each = np.where(repeated, deviations / np.maximum(counts - 1, 1), 0)
-    centred = np.where(used, means - _rows(_masked_mean(means, used)), 0)
+    used, repeated, within_each, centred = _by_instance(block)
     number, twice = weights @ used.T, weights @ repeated.T
     with np.errstate(invalid="ignore", divide="ignore"):
         within = np.where(twice >= 1, (weights @ within_each.T) / twice, np.nan)
-        noise = (weights @ (deviations / np.maximum(counts, 1)).T) / number
+        noise = (weights @ (block.deviations / np.maximum(block.counts, 1)).T) / number
         spread = (weights @ (centred**2).T - (weights @ centred.T) ** 2 / number) / (number - 1)
         across = np.where(twice >= 2, noise + spread - within, np.nan)
     return within, across
 
 
-def _masked_mean(values: FloatArray, mask: NDArray[np.bool_]) -> FloatArray:
-    return np.asarray(np.where(mask, values, 0).sum(axis=1) / np.maximum(mask.sum(axis=1), 1))
+def _by_instance(
+    block: InstanceSummaries,
+) -> tuple[BoolArray, BoolArray, FloatArray, FloatArray]:
+    """Which instances have a run, which have two, s_i² of these, and means less their mean."""
+    counts, means, deviations = block
+    used, repeated = counts >= 1, counts >= 2
+    within_each = np.where(repeated, deviations / np.maximum(counts - 1, 1), 0)
+    middle = np.where(used, means, 0).sum(axis=1) / np.maximum(used.sum(axis=1), 1)
+    return used, repeated, within_each, np.where(used, means - _rows(middle), 0)
 
 
 def _error_of_sum(parts: FloatArray, number: FloatArray) -> FloatArray:

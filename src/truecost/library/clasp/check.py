@@ -15,9 +15,8 @@ def total_cost(leaves: list[tuple[int, int]], order: list[int], colours: list[st
     cost, total = leaves[order[0]][0], 0
     for leaf, colour in zip(order[1:], colours, strict=True):
         weight, cardinality = leaves[leaf]
-        cost = {"green": weight + cardinality, "red": cost + weight, "blue": cost + cardinality}[
-            colour
-        ]
+        costs = {"green": weight + cardinality, "red": cost + weight, "blue": cost + cardinality}
+        cost = costs[colour]
         total += cost
     return total
 
@@ -25,36 +24,24 @@ def total_cost(leaves: list[tuple[int, int]], order: list[int], colours: list[st
 def fault_of(program: str, output: str) -> str | None:
     """What is wrong with the answer, None if nothing is."""
     known = dict(re.findall(r"^10 (leaves|m|optimum) (.*)$", program, re.MULTILINE))
-    leaves = [
-        (int(weight), int(cardinality))
-        for weight, cardinality in re.findall(r"(\d+),(\d+)", known["leaves"])
-    ]
+    pairs = re.findall(r"(\d+),(\d+)", known["leaves"])
+    leaves = [(int(weight), int(cardinality)) for weight, cardinality in pairs]
     most, optimum = int(known["m"]), int(known["optimum"])
     # No proof is asked for: the optimum is known from dynamic programming.
     if re.search(r"^UNSATISFIABLE$", output, re.MULTILINE):
-        return (
-            None
-            if most < optimum
-            else f"said to be unsatisfiable, but the optimum {optimum} is at most m = {most}"
-        )
+        wrong = f"said to be unsatisfiable, but the optimum {optimum} is at most m = {most}"
+        return None if most < optimum else wrong
     places = {int(place): int(leaf) for leaf, place in re.findall(r"\bat\((\d+),(\d+)\)", output)}
-    colours = {
-        int(place): colour for place, colour in re.findall(r"\bcolour\((\d+),(\w+)\)", output)
-    }
+    coloured = re.findall(r"\bcolour\((\d+),(\w+)\)", output)
+    colours = {int(place): colour for place, colour in coloured}
     everything = list(range(len(leaves)))
-    if (
-        sorted(places) != everything
-        or sorted(places.values()) != everything
-        or sorted(colours) != everything[1:]
-    ):
+    ordered = sorted(places) == sorted(places.values()) == everything
+    if not ordered or sorted(colours) != everything[1:]:
         return (
             "expected every leaf in a place of its own, and a colour for every place but the first"
         )
-    total = total_cost(
-        leaves,
-        [places[place] for place in everything],
-        [colours[place] for place in everything[1:]],
-    )
+    order = [places[place] for place in everything]
+    total = total_cost(leaves, order, [colours[place] for place in everything[1:]])
     return None if total <= most else f"the total cost is {total}, above m = {most}"
 
 

@@ -22,13 +22,8 @@ def clingo() -> list[str]:
     for folder in map(Path, sys.path):
         for library in sorted(folder.glob("clingo/_clingo*.so")):
             # -I -S: nothing is loaded but what stands here.
-            return [
-                sys.executable,
-                "-I",
-                "-S",
-                str(Path(__file__).absolute()),
-                str(library.absolute()),
-            ]
+            here = str(Path(__file__).absolute())
+            return [sys.executable, "-I", "-S", here, str(library.absolute())]
     return []
 
 
