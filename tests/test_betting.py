@@ -35,13 +35,12 @@ def all_sequences(
 
 def bets_of(x: FloatArray, mean: float, target: float, kind: str) -> FloatArray:
     """The bets against a mean."""
-    bets = np.zeros(x.size)
     if kind == "star":
-        cells = betting.cells_for(x.size)
+        bets, cells = np.zeros(x.size), betting.cells_for(x.size)
         betting.star_bets(x, betting.cell_end(betting.cell_of(mean, cells), cells), target, bets)
         return bets
-    betting.plug_in_bets(x, target, kind == "sequence", bets)
-    return np.minimum(bets, betting.SHARE / mean)
+    bets = betting.plug_in_bets(x, target, kind == "sequence")
+    return np.asarray(np.minimum(bets, betting.SHARE / mean))
 
 
 @pytest.mark.parametrize("kind", ["star", "fixed", "sequence"])

@@ -18,7 +18,7 @@ from truecost.stats import quantities
 from truecost.stats.assumptions import DIFFERENT_SEEDS, SAME_SEED, SEEDS, SEPARATE_SEEDS
 from truecost.stats.inversion import QuantileOf
 from truecost.stats.limits import limit
-from truecost.stats.sample import Ends, Sample
+from truecost.stats.sample import Sample
 
 # A seed is as lucky for both, but for the winner a little more so. With seeds of their own it wins
 # 50.6 % of the runs, with the same seed nearly all of them.
@@ -63,10 +63,10 @@ def statement(runs: CostMatrix, name: str, delta: float = 0.2) -> Statement:
 def test_the_truth_of_the_constructed_case() -> None:
     """The coverage below would be counted against a number that is not the truth."""
     costs, _ = lucky_seeds(np.random.default_rng(5), 400_000, 1, common=False)
-    wins = quantities.win_shares(*(Ends.of(row) for row in costs)).lower
+    wins = quantities.win_shares(Sample.of(*costs)).lower
     assert wins.mean() == pytest.approx(TRUTH, abs=4 * 0.5 / 400_000**0.5)
     costs, _ = lucky_seeds(np.random.default_rng(5), 1_000, 1, common=True)
-    assert quantities.win_shares(*(Ends.of(row) for row in costs)).lower.mean() > 0.97
+    assert quantities.win_shares(Sample.of(*costs)).lower.mean() > 0.97
 
 
 @pytest.mark.parametrize("runs", [2, 5])
@@ -127,7 +127,7 @@ def test_separate_seeds_and_unknown_ones_are_compared_in_all_pairs(known: bool) 
     wins = statement(matrix_of(costs, seeds if known else None), "wins")
     assert not wins.same_seed
     assert SEPARATE_SEEDS in wins.assumptions
-    shares = quantities.win_shares(*(Ends.of(row) for row in costs)).lower
+    shares = quantities.win_shares(Sample.of(*costs)).lower
     assert wins.observed == pytest.approx(shares.mean())
 
 
@@ -146,10 +146,10 @@ def test_a_unit_without_pairs_of_its_kind_counts_against_the_limit() -> None:
     costs = np.array([[[1.0], [1.0]], [[2.0], [2.0]]])
     seeds = np.array([[[7], [8]], [[7], [9]]])
     sample = replace(Sample.of(*costs), seeds=tuple(seeds))
-    wins = quantities.win_shares(*sample.costs, pairs=sample.pairs)
+    wins = quantities.win_shares(sample)
     assert wins.lower.ravel().tolist() == [0.0, 1.0]
     assert wins.upper.ravel().tolist() == [1.0, 1.0]
-    ratios = quantities.time_ratios(*sample.times, resolution=0.01, pairs=sample.pairs)
+    ratios = quantities.time_ratios(sample, 0.01)
     assert ratios.lower.ravel().tolist() == [0.0, 2.0]
     assert ratios.upper.ravel().tolist() == [np.inf, 2.0]
 
@@ -170,9 +170,7 @@ def test_two_failed_runs_tie_in_speed_ups() -> None:
     runs = matrix_of(costs, None, 0.0, 100.0).replace(cutoff=10.0)
     speed = statement(runs, "speed-up", 0.05)
     assert (speed.limit, speed.observed, speed.opposite) == (1.0, 1.0, 1.0)
-    endless = quantities.time_ratios(
-        Ends.of([np.inf, 1.0]), Ends.of([np.inf, np.inf]), resolution=0.01
-    )
+    endless = quantities.time_ratios(Sample.of([np.inf, 1.0], [np.inf, np.inf]), 0.01)
     assert endless.lower.ravel().tolist() == [1.0, np.inf]
     assert endless.upper.ravel().tolist() == [1.0, np.inf]
 

@@ -26,6 +26,7 @@ from truecost.stats import (
     quantities,
 )
 from truecost.stats.designs import rejects
+from truecost.stats.inversion import Goal
 from truecost.stats.sample import Design, Sample, Side
 
 FloatArray = NDArray[np.float64]
@@ -57,8 +58,7 @@ def capital(
 ) -> float:
     """The capital of the ledger's own bets against a mean."""
     parts = ledger.parts_of(shares, plans.size - 1)
-    careful, bets = np.empty(x.size), np.zeros((plans.size, x.size))
-    ledger.careful_bets(x, target, shares, careful)
+    careful, bets = ledger.careful_bets(x, target, shares), np.zeros((plans.size, x.size))
     ledger.bold_bets(x, mean, target, plans, parts, balanced, careful, bets)
     return float(ledger.capital(x, mean, target, plans, parts, careful, bets))
 
@@ -67,9 +67,9 @@ def always_rejects(
     rows: FloatArray, mean: float, population: int, target: float
 ) -> NDArray[np.bool_]:
     """Whether the sequence of a sample without replacement ever rejects a mean, for each row."""
-    bets, rejected = np.empty(rows.shape[1]), np.zeros(len(rows), bool)
+    rejected = np.zeros(len(rows), bool)
     for place, row in enumerate(rows):
-        betting.plug_in_bets(row, target, True, bets)
+        bets = betting.plug_in_bets(row, target, True)
         rejected[place] = finite.reaches(row, mean, population, target, bets, betting.SHARE)
     return rejected
 
@@ -228,8 +228,9 @@ def test_sampling_weights_are_covered(delta: float) -> None:
         values = (rng.random(size) < chances[kind]).astype(float)
         design = Design(kind="weighted", weights=weights[kind])
         # The upper limit of the cost: the lower one of 1 − cost.
-        missed += rejects(design, 1 - values, 1 - true, 1 / delta)
-        ignored += rejects(Design(kind="fixed"), 1 - values, 1 - true, 1 / delta)
+        goal = Goal(values=1 - values, above=1 - true)
+        missed += rejects(design, goal, 1 / delta)
+        ignored += rejects(Design(kind="fixed"), goal, 1 / delta)
     assert_covers(missed, tries, delta, "weighted")
     assert ignored > 5 * delta * tries / 2
 

@@ -1,4 +1,4 @@
-"""Names for the arrays that most modules take and give."""
+"""Names for the arrays that most modules take and give, and the grid that curves are drawn on."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,3 +6,10 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+
+
+def log_grid(low: int, high: int, number: int) -> IntArray:
+    """About so many whole numbers, each once, evenly on a logarithmic scale: curves bend where
+    numbers are small.
+    """
+    return np.unique(np.rint(np.geomspace(low, high, number)).astype(np.int64))

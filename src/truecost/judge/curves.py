@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
+from truecost.arrays import log_grid
 from truecost.judge.costs import instance_means
 from truecost.judge.evidence import Evidence
 from truecost.matrix import CostMatrix
@@ -50,7 +51,7 @@ def sweeps(
         (resample.sweep_n, int(matrix.counts().min()) * half),
         (resample.sweep_k, half),
     ):
-        values = np.unique(np.rint(np.geomspace(1, last, POINTS)).astype(np.int64))
+        values = log_grid(1, last, POINTS)
         # The same splits for both curves: they differ only in what is swept.
         done = sweep(matrix, splits=splits, rng=rng(), values=values, levels=(1 - delta,))
         tables.append(sweep_table(done, bounds_against_reality(matrix, done, delta=delta)))

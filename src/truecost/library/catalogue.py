@@ -68,7 +68,8 @@ def _sequence(
     return Size(
         instances=instances,
         cutoff=cutoff,
-        what=f"{leaves} leaves, weights to {largest}, m − optimum out of {', '.join(map(str, offsets))}",
+        what=f"{leaves} leaves, weights to {largest}, m − optimum out of "
+        f"{', '.join(map(str, offsets))}",
         kind=f"sequence-{leaves}",
         make=lambda rng, _name: sequence.instance(leaves, largest, offsets, rng),
     )

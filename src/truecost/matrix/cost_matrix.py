@@ -395,7 +395,7 @@ class CostMatrix:
 
         columns = {}
         for column in self.to_table():
-            # Without gaps pandas finds the type itself; with gaps it would make whole numbers floats.
+            # With gaps, pandas would make whole numbers floats.
             gaps = column.dtype.is_integer() and column.null_count()
             columns[column.name] = pd.array(column.to_list(), dtype="Int64" if gaps else None)
         return pd.DataFrame(columns)

@@ -90,8 +90,8 @@ def candidates(
     return {name: groupings[name] for name, size in sizes.items() if 1 < size < len(instances)}
 
 
+# As a regular expression for `families_of`: how the name of the file begins.
 NAME_PATTERN = r"([^\W\d_]*)[^/]*$"
-"""As a regular expression for `families_of`: how the name of the file begins."""
 
 
 Weight = float | tuple[float, float]

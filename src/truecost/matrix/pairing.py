@@ -131,7 +131,7 @@ def _trajectory(old: Trajectory, new: Trajectory, called: Sequence[str]) -> Traj
 
 
 def _joined(rows: Sequence[NDArray[Any] | None], missing: float) -> Any:
-    """The runs of both, with room for those of the one that has more; None unless both have some."""
+    """The runs of both, with room for those of the longer one; None unless both have some."""
     known = [row for row in rows if row is not None]
     if len(known) < len(rows):
         return None

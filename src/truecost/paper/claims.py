@@ -17,6 +17,17 @@ import polars as pl
 from truecost.arrays import FloatArray, IntArray
 from truecost.paper import fit
 
+# What the paper says, in its order.
+SAYS = {
+    "best": "S* is the best of the three estimators, whatever K and N.",
+    "small-n": "The advantage of S* is most remarkable when N is small.",
+    "converges": "When N grows, the error of all three estimators converges to 0.",
+    "similar": "The results at other values of r₁ = K/P are similar to those at 0.5.",
+    "fits": "The fitted curves capture how the uniform error depends on m, N and K.",
+    "steady": "The error is very low and stable from about N = K/2 on.",
+    "selection": "The selection error behaves like the uniform error, to a considerable extent.",
+    "bounds": "Theorem 2 bounds the uniform error.",
+}
 NAMES = {"even": "S*", "concentrated": "S†", "scattered": "S°", "pairs": "S° of distinct pairs"}
 # Equal up to rounding: where two estimators are the same, neither is better.
 EQUAL = 1e-9
@@ -91,7 +102,6 @@ def judge(
 
 def best_estimator(exact: pl.DataFrame, simulated: pl.DataFrame) -> Claim:
     """S* has the least error of all estimators at every K and N (Theorem 1)."""
-    says = "S* is the best of the three estimators, whatever K and N."
     squared = _by_estimator(exact, "squared")
     rivals = [name for name in squared if name != "even"]
     lost = np.any([squared["even"] > squared[name] * (1 + EQUAL) for name in rivals], axis=0)
@@ -101,7 +111,7 @@ def best_estimator(exact: pl.DataFrame, simulated: pl.DataFrame) -> Claim:
     for name in absolute:
         worse |= absolute["even"] - absolute[name] > APART * np.hypot(error["even"], error[name])
     if not any(values.any() for values in squared.values()):
-        return _open("best", says)
+        return _open("best")
     at = _at_largest_k(exact)
     excess = {
         name: [_excess(at[name][place], at["even"][place]) for place in (0, -1)] for name in rivals
@@ -111,15 +121,14 @@ def best_estimator(exact: pl.DataFrame, simulated: pl.DataFrame) -> Claim:
         f"{NAMES[name]} {written(first, '+.1%')} {ends[0]} and {written(last, '+.1%')} {ends[1]}"
         for name, (first, last) in excess.items()
     )
-    return Claim(
-        name="best",
-        says=says,
-        verdict=_graded(not (lost.any() or worse.any()), lost.mean() <= 0.5),
-        finding=f"By exact mean squared error S* is best or equal at {lost.size - lost.sum()} of "
+    return _claim(
+        "best",
+        _graded(not (lost.any() or worse.any()), lost.mean() <= 0.5),
+        f"By exact mean squared error S* is best or equal at {lost.size - lost.sum()} of "
         f"{lost.size} points (K, N). By simulated absolute error a rival is better, by more than "
         f"{APART:g} standard errors, at {worse.sum()} of {worse.size}. Root mean squared error "
         f"against that of S*, at the largest K: {gaps}.",
-        numbers={
+        {
             "points": lost.size,
             "points_lost": int(lost.sum()),
             "points_simulated": worse.size,
@@ -156,12 +165,11 @@ def small_n(exact: pl.DataFrame) -> Claim:
             " At N = 1 S* and S° are the same; the advantage grows to about across/K = "
             f"{across:.3g} at N = K, then falls."
         )
-    return Claim(
-        name="small-n",
-        says="The advantage of S* is most remarkable when N is small.",
-        verdict=_all(holds.values()),
-        finding=finding,
-        numbers={"largest_at": peaks, "at_least_n": holds, "across_over_k": across},
+    return _claim(
+        "small-n",
+        _all(holds.values()),
+        finding,
+        {"largest_at": peaks, "at_least_n": holds, "across_over_k": across},
     )
 
 
@@ -169,23 +177,21 @@ def converges(exact: pl.DataFrame) -> Claim:
     """With growing N all errors converge to 0; in truth, that of S* to across/K and the noise of
     the test set (Lemma 2).
     """
-    says = "When N grows, the error of all three estimators converges to 0."
     at = _at_largest_k(exact)
     limit = max(0.0, float(at["across"][-1] + at["floor"][-1]))
     first, last = float(at["even"][0]), {name: float(at[name][-1]) for name in NAMES if name in at}
     if first <= 0:
-        return _open("converges", says)
+        return _open("converges")
     left = float(np.sqrt(limit / first))
     apart = _excess(max(last.values()), min(last.values()))
-    return Claim(
-        name="converges",
-        says=says,
-        verdict=_graded(left <= GONE, apart <= TOGETHER),
-        finding=f"However many runs, a root mean squared error of {np.sqrt(limit):.4g} stays at "
+    return _claim(
+        "converges",
+        _graded(left <= GONE, apart <= TOGETHER),
+        f"However many runs, a root mean squared error of {np.sqrt(limit):.4g} stays at "
         f"the largest K, {left:.0%} of that of S* at N = {at['ratio'][0]:.3g}K: it comes from the "
         f"choice of instances, training and test. At N = {at['ratio'][-1]:.3g}K the estimators "
         f"differ by up to {written(apart, '+.1%')}.",
-        numbers={"limit_rmse": float(np.sqrt(limit)), "left": left, "apart_at_last_n": apart},
+        {"limit_rmse": float(np.sqrt(limit)), "left": left, "apart_at_last_n": apart},
     )
 
 
@@ -203,31 +209,29 @@ def similar_at_other_k(exact: pl.DataFrame) -> Claim:
     same = (signs == signs[:, -1:, :]).all(axis=0)[:-1]
     share = float(same.mean()) if same.size else float("nan")
     sizes = exact["k"].unique().sort().to_list()
-    return Claim(
-        name="similar",
-        says="The results at other values of r₁ = K/P are similar to those at 0.5.",
-        verdict=_graded(share >= 0.95, share >= 0.5) if same.size else Verdict.OPEN,
-        finding="The order of the estimators by mean squared error is the same as at "
+    return _claim(
+        "similar",
+        _graded(share >= 0.95, share >= 0.5) if same.size else Verdict.OPEN,
+        "The order of the estimators by mean squared error is the same as at "
         f"K = {sizes[-1]} at {same.sum()} of {same.size} points with K from {sizes[0]} to "
         f"{sizes[-2] if len(sizes) > 1 else sizes[0]}.",
-        numbers={"points": same.size, "same": int(same.sum())},
+        {"points": same.size, "same": int(same.sum())},
     )
 
 
 def fits_follow(sweeps: dict[fit.Kind, pl.DataFrame]) -> Claim:
     """The curves that Theorem 2 suggests follow the uniform error against m, N and K."""
-    curves = {kind: _fit(table, "uniform") for kind, table in sweeps.items()}
+    curves: dict[str, Any] = {kind: _fit(table, "uniform") for kind, table in sweeps.items()}
     listing = ", ".join(
         f"{fit.letter(kind)}: {written(curve['r_squared'], '.4f')} "
         f"(largest gap {written(curve['gap'], '.1%')} of the curve's range)"
         for kind, curve in curves.items()
     )
-    return Claim(
-        name="fits",
-        says="The fitted curves capture how the uniform error depends on m, N and K.",
-        verdict=_all(_at_least(curve["r_squared"], FOLLOWS) for curve in curves.values()),
-        finding=f"R² against {listing}; {FOLLOWS:g} or more counts as following.",
-        numbers={**curves},
+    return _claim(
+        "fits",
+        _all(_at_least(curve["r_squared"], FOLLOWS) for curve in curves.values()),
+        f"R² against {listing}; {FOLLOWS:g} or more counts as following.",
+        {**curves},
     )
 
 
@@ -236,23 +240,21 @@ def steady_from_half(table: pl.DataFrame, train: int) -> Claim:
     values, errors = table["n"].to_numpy(), table["uniform"].to_numpy()
     # The swept value next to K/2: with few instances K/2 is no whole number.
     half = int(np.abs(values - train / 2).argmin())
-    says = "The error is very low and stable from about N = K/2 on."
     if not errors[-1] > 0:
-        return _open("steady", says)
+        return _open("steady")
     above = float(errors[half] / errors[-1] - 1)
     gone = _over(errors[0] - errors[half], errors[0] - errors[-1])
     # The first N from which the error never leaves the band again.
     outside = np.flatnonzero(errors > errors[-1] * (1 + STEADY))
     first = int(values[0] if outside.size == 0 else values[min(outside[-1] + 1, values.size - 1)])
-    return Claim(
-        name="steady",
-        says=says,
-        verdict=_graded(above <= STEADY, above <= NEARLY),
-        finding=f"At N = {values[half]:,} (K = {train:,}) the uniform error is {errors[half]:.4g}, "
+    return _claim(
+        "steady",
+        _graded(above <= STEADY, above <= NEARLY),
+        f"At N = {values[half]:,} (K = {train:,}) the uniform error is {errors[half]:.4g}, "
         f"{above:+.0%} against {errors[-1]:.4g} at N = {values[-1]:,}; {written(gone, '.0%')} of "
         f"the way down from N = 1 is done by then. It stays within {STEADY:.0%} of its last value "
         f"from N = {first:,} on, that is {first / train:.2g}K.",
-        numbers={
+        {
             "at_half": float(errors[half]),
             "at_last": float(errors[-1]),
             "above": above,
@@ -278,16 +280,15 @@ def selection_alike(sweeps: dict[fit.Kind, pl.DataFrame]) -> Claim:
         f"uniform error {written(curve['correlation'], '.3f')}"
         for kind, curve in curves.items()
     )
-    return Claim(
-        name="selection",
-        says="The selection error behaves like the uniform error, to a considerable extent.",
-        verdict=_all(
+    return _claim(
+        "selection",
+        _all(
             _at_least(min(curve["correlation"], curve["r_squared"]), CONSIDERABLE)
             for curve in curves.values()
         ),
-        finding=f"{listing}; {CONSIDERABLE:g} or more of both counts. With all runs it is "
+        f"{listing}; {CONSIDERABLE:g} or more of both counts. With all runs it is "
         f"{written(curves['n']['share'], '.0%')} of the uniform error.",
-        numbers={**curves},
+        {**curves},
     )
 
 
@@ -307,15 +308,14 @@ def bounds_hold(sweeps: dict[fit.Kind, pl.DataFrame], delta: float) -> Claim:
         f"{written(factor, '.1f')} at the largest {fit.letter(kind)}"
         for kind, factor in factors.items()
     )
-    return Claim(
-        name="bounds",
-        says="Theorem 2 bounds the uniform error.",
-        verdict=_graded(below == 0, below <= 0.05 * points) if points else Verdict.OPEN,
-        finding=f"The error that {1 - delta:g} of the splits stay below is above the bound at "
+    return _claim(
+        "bounds",
+        _graded(below == 0, below <= 0.05 * points) if points else Verdict.OPEN,
+        f"The error that {1 - delta:g} of the splits stay below is above the bound at "
         f"{below} of {points} points. The bound is larger than it by a factor of {listing}. "
         "Plug-in, not guaranteed: within and across are estimates, and the error is against test "
         "instances.",
-        numbers={"points": points, "above": below, "factors": factors},
+        {"points": points, "above": below, "factors": factors},
     )
 
 
@@ -389,6 +389,9 @@ def _all(parts: Iterable[bool | None]) -> Verdict:
     return _graded(all(known), any(known)) if known else Verdict.OPEN
 
 
-def _open(name: str, says: str) -> Claim:
-    finding = "There is no error on this matrix."
-    return Claim(name=name, says=says, verdict=Verdict.OPEN, finding=finding, numbers={})
+def _open(name: str) -> Claim:
+    return _claim(name, Verdict.OPEN, "There is no error on this matrix.", {})
+
+
+def _claim(name: str, verdict: Verdict, finding: str, numbers: dict[str, Any]) -> Claim:
+    return Claim(name=name, says=SAYS[name], verdict=verdict, finding=finding, numbers=numbers)

@@ -171,7 +171,8 @@ def subset_weights(configurations: int, sizes: ArrayLike) -> FloatArray:
     i, column = np.arange(1, configurations + 1), m[:, np.newaxis]
 
     def log_binomial(n: IntArray, k: IntArray) -> FloatArray:
-        return log_factorial[n] - log_factorial[np.maximum(n - k, 0)] - log_factorial[k]
+        below = log_factorial[np.maximum(n - k, 0)] + log_factorial[k]
+        return np.asarray(log_factorial[n] - below)
 
     # Logarithms: the binomial coefficients themselves overflow from M = 1,030 on.
     log_all = log_binomial(np.asarray(configurations), column)
@@ -206,9 +207,8 @@ def check_complete(matrix: CostMatrix) -> None:
         configuration, instance = np.argwhere(missing)[0]
         raise InputError(
             "Expected a run of every configuration on every instance, and "
-            f"{matrix.configurations[configuration]!r} has "
-            f"none on {matrix.instances[instance]!r}: select configurations and instances that are "
-            "complete."
+            f"{matrix.configurations[configuration]!r} has none on {matrix.instances[instance]!r}: "
+            "select configurations and instances that are complete."
         )
 
 

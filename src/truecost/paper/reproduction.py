@@ -48,8 +48,7 @@ class Experiments:
         if configurations < LEAST_CONFIGURATIONS or instances < LEAST_INSTANCES:
             raise InputError(
                 f"Expected at least {LEAST_CONFIGURATIONS} configurations and {LEAST_INSTANCES} "
-                "instances, which curves can be fitted to, "
-                f"got {configurations} and {instances}."
+                f"instances, which curves can be fitted to, got {configurations} and {instances}."
             )
         resample.check_splits(self.splits)
         levels_for(self.delta)

@@ -21,7 +21,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from truecost.arrays import FloatArray, IntArray
+from truecost.arrays import FloatArray, IntArray, log_grid
 from truecost.errors import InputError, check_choice
 from truecost.matrix import CostMatrix
 from truecost.paper import _resample_kernels as kernels
@@ -424,5 +424,4 @@ def _values(asked: ArrayLike | None, most: int, name: str) -> IntArray:
         return values
     if most <= MOST_VALUES:
         return np.arange(1, most + 1)
-    # Evenly on a logarithmic axis: curves bend where values are small.
-    return np.unique(np.geomspace(1, most, MOST_VALUES).round().astype(np.int64))
+    return log_grid(1, most, MOST_VALUES)

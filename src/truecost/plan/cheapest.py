@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from truecost.arrays import BoolArray, FloatArray, IntArray
 from truecost.errors import InputError, check_share
 from truecost.stats.allocation import MOST_RUNS, AllocationSizes, even_sizes
-from truecost.stats.concentration import epsilon_at, exponent_at
+from truecost.stats.concentration import checked_width, epsilon_at, exponent_at
 from truecost.stats.variance import VarianceComponents
 
 # What rounding may do to an error that is reached exactly.
@@ -86,15 +86,16 @@ def problem_of(
     """What is asked, checked: `bounded` for a bound, else for a standard error; see `Setting`."""
     if components.within.size != 1:
         raise InputError(
-            f"Expected the components of one configuration, got {components.within.size}: components[i] has one."
+            f"Expected the components of one configuration, got {components.within.size}: "
+            "components[i] has one."
         )
     if math.isnan(components.within.item()) or math.isnan(components.across.item()):
         components = _all_across(components)
     within, across = components.within.item(), components.across.item()
     if bounded and width is None:
         raise InputError("Expected the width of the cost range, high − low: a bound needs it.")
-    if width is not None and not (width > 0 and math.isfinite(width)):
-        raise InputError(f"Expected a cost range of finite width above 0, got {width}.")
+    if width is not None:
+        checked_width(width)
     check_share(delta)
     for number, what in (
         (configurations, "configuration"),
@@ -123,8 +124,8 @@ def _all_across(components: VarianceComponents) -> VarianceComponents:
     """
     if math.isnan(components.total.item()):
         raise InputError(
-            "Expected known variance components, got none: no two instances have runs. Run it on more, or assume within and "
-            "across."
+            "Expected known variance components, got none: no two instances have runs. Run it on "
+            "more, or assume within and across."
         )
     unknown, across = np.full(1, np.nan), components.total
     known = replace(components, within_error=unknown, across_error=unknown)
@@ -154,7 +155,8 @@ def check_reachable(problem: Problem, target: float, most: int) -> None:
     rounds = max(1, MOST_RUNS // most)
     least = error_at(problem, even_sizes([rounds * most], most)).item()
     raise InputError(
-        f"Expected {'a bound' if problem.bounded else 'an error'} above {least:.6g}, the least with {most:,} instances "
+        f"Expected {'a bound' if problem.bounded else 'an error'} above {least:.6g}, the least "
+        f"with {most:,} instances "
         f"however often they are run, got {target:g}; it takes at least {enough:,} instances."
     )
 

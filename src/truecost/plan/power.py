@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import scipy  # not scipy.special, which takes long to load: scipy loads it when it is first asked for
+import scipy  # not scipy.special, which takes long: scipy loads it when first asked for
 
 from truecost.arrays import FloatArray, IntArray
 from truecost.errors import InputError, check_share
@@ -111,8 +111,9 @@ def runs_to_tell_apart(
             best = float(price[at]), int(number[at]), int(each[at])
     if best is None:
         raise InputError(
-            f"Expected a difference that {limit:,} instances can show with power {power:g}, got {difference:g}, where "
-            f"instances vary by {math.sqrt(across):.4g} and runs by {math.sqrt(within):.4g} (standard deviations)."
+            f"Expected a difference that {limit:,} instances can show with power {power:g}, got "
+            f"{difference:g}, where instances vary by {math.sqrt(across):.4g} and runs by "
+            f"{math.sqrt(within):.4g} (standard deviations)."
         )
     price_paid, number_of_instances, runs_each = best
     spread = math.sqrt(across + within / runs_each)
@@ -147,7 +148,8 @@ def paired_differences(matrix: CostMatrix, first: str, second: str) -> CostMatri
     common = ~np.isnan(differences).all(axis=1)
     if common.sum() < 2:
         raise InputError(
-            f"Expected runs of {first!r} and {second!r} on two common instances, got {common.sum()}."
+            f"Expected runs of {first!r} and {second!r} on two common instances, got "
+            f"{common.sum()}."
         )
     return CostMatrix(
         differences[np.newaxis, common],
@@ -176,7 +178,8 @@ def _checked(
         within, across = 0.0, components.total.item()
     if math.isnan(across):
         raise InputError(
-            "Expected known variance components of the difference, got none: it takes two instances."
+            "Expected known variance components of the difference, got none: it takes two "
+            "instances."
         )
     if not (difference != 0 and math.isfinite(difference)):
         raise InputError(f"Expected a finite difference other than 0, got {difference}.")

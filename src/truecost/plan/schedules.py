@@ -39,7 +39,8 @@ class Schedule:
             raise InputError("Expected instances, each once.")
         if len(self.seeds) < len(self.order):
             raise InputError(
-                f"Expected a run at least for each of {len(self.order)} instances, got {len(self.seeds)}."
+                f"Expected a run at least for each of {len(self.order)} instances, got "
+                f"{len(self.seeds)}."
             )
 
     @property
@@ -57,7 +58,8 @@ def draw(names: Iterable[str], *, instances: int, runs: int, rng: Rng = None) ->
         )
     if not 1 <= instances <= len(available):
         raise InputError(
-            f"Expected a plan for 1 to {len(available):,} instances, as many as have names, got {instances:,}."
+            f"Expected a plan for 1 to {len(available):,} instances, as many as have names, got "
+            f"{instances:,}."
         )
     if not instances <= runs <= LONGEST:
         raise InputError(f"Expected {instances:,} to {LONGEST:,} runs, got {runs:,}.")
@@ -99,8 +101,10 @@ def _irace(schedule: Schedule) -> str:
         _refuse(name, "irace", "#", "which begins a comment there")
     rounds = -(-len(schedule.seeds) // len(schedule.order))
     head = [
-        f"# S* order of {len(schedule.order)} instances: {len(schedule.seeds)} runs of a configuration are {rounds} rounds.",
-        "# In the scenario: sampleInstances = 0, else irace shuffles it. The seeds are irace's own.",
+        f"# S* order of {len(schedule.order)} instances: {len(schedule.seeds)} runs of a "
+        f"configuration are {rounds} rounds.",
+        "# In the scenario: sampleInstances = 0, else irace shuffles it. The seeds are irace's "
+        "own.",
     ]
     return "\n".join([*head, *schedule.order]) + "\n"
 
@@ -125,10 +129,11 @@ def _smac(schedule: Schedule) -> str:
 
 
 def _refuse(name: str, reader: str, more: str = "", why: str = "") -> None:
-    """Names that the reader of a line would take for something else; there is no way to quote them."""
+    """Refuse names that the reader of a line would take for something else: none can be quoted."""
     if not name or any(c.isspace() or not c.isprintable() for c in name):
         raise InputError(
-            f"Expected names without blanks and line ends for {reader}, which splits there, got {name!r:.80}: rename it."
+            f"Expected names without blanks and line ends for {reader}, which splits there, got "
+            f"{name!r:.80}: rename it."
         )
     if found := [c for c in more if c in name]:
         raise InputError(

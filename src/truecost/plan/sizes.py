@@ -14,7 +14,7 @@ from typing import Unpack
 
 import numpy as np
 
-from truecost.arrays import FloatArray, IntArray
+from truecost.arrays import FloatArray, IntArray, log_grid
 from truecost.errors import InputError, check_choice
 from truecost.plan.cheapest import (
     DROWNED,
@@ -35,12 +35,15 @@ from truecost.stats.allocation import MOST_RUNS, Allocation, AllocationSizes, ev
 from truecost.stats.bounds import Bound
 from truecost.stats.variance import VarianceComponents
 
-SINGLE_RUNS = "no two instances have two runs, so all variance is taken for across, which is safe: one run per instance"
+SINGLE_RUNS = (
+    "no two instances have two runs, so all variance is taken for across, which is safe: "
+    "one run per instance"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SizeCurve:
-    """What other numbers of instances come to: for each the N, its errors and its price, as arrays."""
+    """What other numbers of instances come to: arrays of N, errors and prices."""
 
     instances: IntArray
     runs: IntArray
@@ -124,7 +127,7 @@ class Waste:
 
     @property
     def variance_ratio(self) -> float:
-        """The variance paid over that of S* with as many runs on the same instances; 1 is no waste."""
+        """The variance over that of S* with as many runs on the same instances; 1 is no waste."""
         even = self.even_standard_error
         return (self.standard_error / even) ** 2 if even > 0 else 1.0
 
@@ -204,13 +207,13 @@ def best_for(
     affordable = int(whole(budget / (problem.price_run + problem.price_instance)))
     if affordable < 1:
         raise InputError(
-            f"Expected a budget of at least {problem.price_run + problem.price_instance:g}, the price of a run of "
-            f"{problem.configurations} on one instance, got {budget:g}."
+            f"Expected a budget of at least {problem.price_run + problem.price_instance:g}, the "
+            f"price of a run of {problem.configurations} on one instance, got {budget:g}."
         )
     most = min(problem.limit, affordable, MOST_RUNS)
 
     def best_runs(number: IntArray, paid: IntArray) -> FloatArray:
-        """The N of so many instances where so many are paid for."""
+        """The best N on each number of instances, with the budget that is left after those paid."""
         runs = whole((budget - problem.price_instance * paid) / problem.price_run)
         return better_of(problem, number, runs)
 
@@ -328,10 +331,8 @@ def _curve(
     # more.
     least, enough = np.array([max(1, instances // 4)]), np.array([instances])
     fewest = halve(least, enough, lambda number: np.isfinite(runs_of(number))).item()
-    grid = np.concatenate(
-        [np.geomspace(fewest, instances, 5), np.geomspace(instances, min(4 * instances, most), 5)]
-    )
-    around = np.unique(np.rint(grid).astype(np.int64))
+    more = log_grid(instances, min(4 * instances, most), 5)
+    around = np.union1d(log_grid(fewest, instances, 5), more)
     needed = runs_of(around)
     # More instances than runs stand for fewer instances.
     kept = around <= needed

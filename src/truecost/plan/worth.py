@@ -124,7 +124,8 @@ def runs_worth(
         math.isfinite(within) and math.isfinite(across) and math.isfinite(spread) and spread >= 0
     ):
         raise InputError(
-            f"Expected finite within, across and a spread of 0 or more, got {within}, {across} and {spread}."
+            f"Expected finite within, across and a spread of 0 or more, got {within}, {across} and "
+            f"{spread}."
         )
     if instances < 1 or most < 1:
         raise InputError(f"Expected at least 1 instance and 1 run, got {instances} and {most}.")

@@ -26,7 +26,8 @@ LARGEST_WHOLE = 2**53  # ConfigSpace keeps whole numbers as floats.
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 PCS_PARAMETER = re.compile(
-    r"(?P<name>[^\s{}\[\]|,]+)(?:\s+(?P<type>categorical|ordinal|integer|real))?\s*(?P<domain>\{[^{}]*\}|\[[^\[\]]*\])"
+    r"(?P<name>[^\s{}\[\]|,]+)(?:\s+(?P<type>categorical|ordinal|integer|real))?"
+    r"\s*(?P<domain>\{[^{}]*\}|\[[^\[\]]*\])"
     r"\s*\[(?P<default>[^\[\]]*)\]\s*(?P<scale>\w*)"
 )
 PCS_HEADING = re.compile(r"(conditionals?|conditions?|forbidden)\s*:", re.IGNORECASE)
@@ -50,7 +51,7 @@ OPPOSITE = {"in": "not in", "not in": "in", "<": ">=", ">": "<=", "<=": ">", ">=
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
-    """What the lines of a PCS or irace file say; expressions wait until all parameters are known."""
+    """What the lines of a PCS or irace file say; expressions wait until parameters are known."""
 
     parameters: dict[str, Parameter] = field(default_factory=dict)
     conditions: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
@@ -79,7 +80,8 @@ def parse_pcs(lines: Sequence[tuple[int, str]]) -> Draft:
                 draft.conditions.setdefault(child.strip(), []).append((number, condition))
             elif not PCS_HEADING.fullmatch(line):
                 raise InputError(
-                    f"expected a parameter, a condition or a {{forbidden combination}}, got {line!r:.80}."
+                    f"expected a parameter, a condition or a {{forbidden combination}}, got "
+                    f"{line!r:.80}."
                 )
     return draft
 
@@ -91,14 +93,16 @@ def _pcs_parameter(match: re.Match[str]) -> Parameter:
     listed = domain.startswith("{")
     if kind and listed != (kind in ("categorical", "ordinal")):
         raise InputError(
-            f"expected {'a [range]' if listed else '{values}'} of the {kind} {name!r}, got {domain!r:.80}."
+            f"expected {'a [range]' if listed else '{values}'} of the {kind} {name!r}, got "
+            f"{domain!r:.80}."
         )
     if "" in values:
         raise InputError(f"expected a value at every comma, got {domain!r:.80}.")
     scales = ("",) if listed else ("", "log") if kind else ("", "i", "l", "il", "li")
     if scale not in scales:
         raise InputError(
-            f"expected {' or '.join(map(repr, scales))} after the default of {name!r}, got {scale!r:.80}."
+            f"expected {' or '.join(map(repr, scales))} after the default of {name!r}, got "
+            f"{scale!r:.80}."
         )
     if listed:
         return _listed(name, values, default, ordinal=kind == "ordinal")
@@ -152,11 +156,13 @@ def _irace_parameter(match: re.Match[str], decimals: int) -> Parameter:
 def _listed(name: str, values: list[str], default: str, *, ordinal: bool) -> Parameter:
     if again := [value for value in values if values.count(value) > 1]:
         raise InputError(
-            f"expected every value of {name!r} once, got {again[0]!r:.80} {values.count(again[0])} times."
+            f"expected every value of {name!r} once, got {again[0]!r:.80} {values.count(again[0])} "
+            "times."
         )
     if default not in values:
         raise InputError(
-            f"expected a default of {name!r} out of {', '.join(map(repr, values)):.80}, got {default!r:.80}."
+            f"expected a default of {name!r} out of {', '.join(map(repr, values)):.80}, got "
+            f"{default!r:.80}."
         )
     made = ConfigSpace.OrdinalHyperparameter if ordinal else ConfigSpace.CategoricalHyperparameter
     return made(name, values, default_value=default)
@@ -177,7 +183,8 @@ def _ranged(
     if not (low < high and math.isfinite(high - low) and (low > 0 or not log)):
         above = " above 0" if log else ""
         raise InputError(
-            f"expected a range of {name!r}{above} whose first end is below its second, got {low} and {high}."
+            f"expected a range of {name!r}{above} whose first end is below its second, got {low} "
+            f"and {high}."
         )
     if default is None:
         value = math.sqrt(low) * math.sqrt(high) if log else (low + high) / 2
@@ -190,7 +197,8 @@ def _ranged(
         number for number in (low, high, value) if not math.isclose(round(number, decimals), number)
     ]:
         raise InputError(
-            f"expected at most {decimals} decimals in the range and default of {name!r}, got {rounded[0]}."
+            f"expected at most {decimals} decimals in the range and default of {name!r}, got "
+            f"{rounded[0]}."
         )
     kinds = (ConfigSpace.UniformFloatHyperparameter, ConfigSpace.UniformIntegerHyperparameter)
     return kinds[whole](name, low, high, default_value=value, log=log)
@@ -239,7 +247,8 @@ def parse_json(text: str) -> tuple[ConfigSpace.ConfigurationSpace, tuple[str, ..
                 finite = isinstance(value, Value) and value not in (math.inf, -math.inf)
                 if not (finite and text_only):
                     raise InputError(
-                        f"expected text, finite numbers, true, false or null for {name!r}, got {value!r:.80}."
+                        f"expected text, finite numbers, true, false or null for {name!r}, got "
+                        f"{value!r:.80}."
                     )
         return space, tuple(item["name"] for item in content["hyperparameters"])
     except InputError:
@@ -373,12 +382,14 @@ def _legal(parameter: Any, text: str) -> Value:
         if text in listed:
             return text
         raise InputError(
-            f"expected a value of {parameter.name!r} out of {', '.join(map(repr, listed)):.80}, got {text!r:.80}."
+            f"expected a value of {parameter.name!r} out of {', '.join(map(repr, listed)):.80}, "
+            f"got {text!r:.80}."
         )
     number = _number(text, whole=isinstance(parameter, IntegerHyperparameter))
     if not parameter.lower <= number <= parameter.upper:
         raise InputError(
-            f"expected a value of {parameter.name!r} in [{parameter.lower}, {parameter.upper}], got {text!r:.80}."
+            f"expected a value of {parameter.name!r} in [{parameter.lower}, {parameter.upper}], "
+            f"got {text!r:.80}."
         )
     return number
 

@@ -130,7 +130,7 @@ def shell_words(text: str) -> list[str]:
 
 
 def as_r_writes(value: Value) -> str:
-    """A value as irace puts it on a command line: `format(value, digits = 15, scientific = FALSE)`."""
+    """A value as irace writes it: `format(value, digits = 15, scientific = FALSE)`."""
     if not isinstance(value, float):
         return str(value)
     return np.format_float_positional(float(f"{value:.15g}"), trim="-")
@@ -220,7 +220,8 @@ class Space:
         def choose(parameter: Parameter) -> Any:
             if values.get(parameter.name) is None:
                 raise InputError(
-                    f"expected a value of the parameter {parameter.name!r}, which is active, got none."
+                    f"expected a value of the parameter {parameter.name!r}, which is active, got "
+                    "none."
                 )
             return _taken(parameter, values[parameter.name])
 
@@ -255,8 +256,8 @@ class Space:
             new = next(allowed, None)
             if new is None:
                 raise InputError(
-                    f"expected a space with at least {number} different configurations, got one with {len(found)}, "
-                    f"and no other in {ATTEMPTS:,} draws: ask for fewer."
+                    f"expected a space with at least {number} different configurations, got one "
+                    f"with {len(found)}, and no other in {ATTEMPTS:,} draws: ask for fewer."
                 )
             found[new.name] = new
         return list(found.values())
@@ -346,7 +347,8 @@ def _taken(parameter: Any, value: Any) -> Any:
         found = [int(number) if whole else number] if legal else []
     if not found:
         raise InputError(
-            f"expected a value of the space for the parameter {parameter.name!r}, got {value!r:.80}."
+            f"expected a value of the space for the parameter {parameter.name!r}, got "
+            f"{value!r:.80}."
         )
     return found[0]
 

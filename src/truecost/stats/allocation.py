@@ -18,10 +18,11 @@ from truecost.stats.random import Rng, generator
 
 # The square of more runs does not fit into 64 bits.
 MOST_RUNS = 3_000_000_000
+SIZES = ("runs", "largest", "sum_of_squares")
 
 
 class Sizes(Protocol):
-    """The three numbers through which an allocation enters Lemma 2, Lemma 4 and Theorems 2 and 3."""
+    """The three numbers through which an allocation enters Lemmas 2 and 4 and Theorems 2 and 3."""
 
     @property
     def runs(self) -> int | IntArray:
@@ -77,7 +78,8 @@ class Allocation:
         given = np.asarray(counts)
         if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
             raise InputError(
-                f"Expected counts as a flat list of whole numbers, got {given.dtype} of shape {given.shape}."
+                f"Expected counts as a flat list of whole numbers, got {given.dtype} of shape "
+                f"{given.shape}."
             )
         return cls(given.astype(np.int64))
 
@@ -124,6 +126,9 @@ class AllocationSizes:
             raise InputError("Expected counts of 0 or more, and at least one run in every row.")
         squares = np.einsum("...k,...k->...", counts, counts)
         return cls(runs=counts.sum(axis=-1), largest=counts.max(axis=-1), sum_of_squares=squares)
+
+    def __getitem__(self, row: int) -> "AllocationSizes":
+        return AllocationSizes(**{name: getattr(self, name)[[row]] for name in SIZES})
 
 
 def even(runs: int, instances: int, rng: Rng = None) -> Allocation:

@@ -21,7 +21,7 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-import scipy  # not scipy.special, which takes long to load: scipy loads it when it is first asked for
+import scipy  # not scipy.special, which takes long: scipy loads it when first asked for
 from numpy.typing import ArrayLike
 
 from truecost.arrays import FloatArray
@@ -188,12 +188,15 @@ def _read(
         discordant = int((shares[0] != shares[1])[both].sum())
         if not DISCORDANT <= discordant <= n - DISCORDANT:
             reason = (
-                f"exactly one of the two failed on {discordant} of {n} instances; it takes {DISCORDANT} to "
-                f"{n - DISCORDANT} to know what failed runs add"
+                f"exactly one of the two failed on {discordant} of {n} instances; it takes "
+                f"{DISCORDANT} to {n - DISCORDANT} to know what failed runs add"
             )
         late = int((shares[0] > 0)[both].sum())
         if each and not reason and late < DISCORDANT:
-            reason = f"the first failed on {late} of {n} instances; it takes {DISCORDANT} to know what it is divided by"
+            reason = (
+                f"the first failed on {late} of {n} instances; it takes {DISCORDANT} to know what "
+                "it is divided by"
+            )
     return run_means(one.lower)[0], run_means(two.lower)[0], reason
 
 

@@ -1,4 +1,4 @@
-"""What limits assume: every sentence is written once, here, and quoted wherever a limit is stated."""
+"""What limits assume: every sentence is written once, here, and quoted where a limit is stated."""
 
 import warnings
 from typing import Final

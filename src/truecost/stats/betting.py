@@ -22,7 +22,8 @@ Two ways to bet:
   nor the cells cost any δ. The published program rejects at a random threshold, which is valid and
   a little tighter; here it is 1/δ, so that the same runs give the same answer.
 
-Where one watches the numbers come in, both share the capital (`truecost.stats.ledger`). NaN is passed over.
+Where one watches the numbers come in, both share the capital (`truecost.stats.ledger`). NaN is
+passed over.
 """
 
 import math
@@ -31,22 +32,22 @@ import numpy as np
 
 from truecost.stats.compiled import compiled
 
+# The largest part of the capital that a plug-in bet may lose in a round.
 SHARE = 0.75
-"""The largest part of the capital that a plug-in bet may lose in a round."""
+# Cells for each root of the number of rounds: the more, the closer bets fit the mean.
 CELLS = 40
-"""Cells for each root of the number of rounds. The more cells, the closer the bets fit the mean they are made against."""
+# How often an interval of means is halved: to 3·10^-14 of the range.
 HALVINGS = 45
-"""How often an interval of means is halved: to 3·10^-14 of the range."""
+# How often STaR-Bets think again: beyond, a bet stands for several rounds, at hardly any cost.
 STEADY = 5_000
-"""How often STaR-Bets think again at most: with more rounds a bet stands for several, which costs hardly any width."""
+# Up to how many numbers a sequence is sought to its last digit, which takes their square.
 EXACT = 1_000
-"""After how many numbers a limit that holds at all times is no longer sought to its last digit, which takes the square."""
+# The part of the distance between limit and mean that is then left open.
 CLOSE = 1 / 256
-"""The part of the distance between limit and mean that is then left open."""
+# Capital below this is lost: no bet wins it back.
 BROKE = 1e-300
-"""Capital below this is lost: no bet wins it back."""
+# How many games of STaR-Bets are played at once: each bet waits for the last; waits overlap.
 LANES = 8
-"""How many games of STaR-Bets are played side by side: each bet waits for the one before it, and the waits overlap."""
 
 
 @compiled
@@ -62,6 +63,7 @@ def cell_end(j, cells):
     """The upper end of the j-th cell, the lower one of the next: narrow where a mean has little
     room to vary.
     """
+    # Evenly on the scale on which a binomial share has the same variance everywhere.
     return math.sin(math.pi / 2 * j / cells) ** 2
 
 
@@ -69,6 +71,7 @@ def cell_end(j, cells):
 def cell_of(mean, cells):
     """The number of the cell (a, b] that a mean lies in, from 1 on."""
     j = max(1, min(cells, math.ceil(math.asin(math.sqrt(mean)) * 2 / math.pi * cells)))
+    # Rounding of the arcus sine may be off by a cell.
     while j > 1 and cell_end(j - 1, cells) >= mean:
         j -= 1
     while cell_end(j, cells) < mean:
@@ -118,23 +121,25 @@ def star_bets(x, end, target, bets):
 
 
 @compiled
-def plug_in_bets(x, target, sequence, bets):
-    """Fill in √(2·ln(1/δ)/(n·σ²_{t-1})), n the sample size; t·ln(t + 1) instead of n for a sequence
-    that has no end.
+def plug_in_bets(x, target, sequence):
+    """√(2·ln(1/δ)/(n·σ²_{t-1})), n the sample size; t·ln(t + 1) instead of n for a sequence that has
+    no end.
     """
-    total, squares = 0.5, 0.25
+    # Mean and variance start from one number at the middle, with the largest variance there is.
+    bets, total, squares = np.empty(x.size), 0.5, 0.25
     doubled = 2 * math.log(target)
     for t in range(x.size):
         horizon = (t + 1) * math.log(t + 2) if sequence else x.size
         bets[t] = math.sqrt(doubled / (horizon * squares / (t + 1)))
         total += x[t]
         squares += (x[t] - total / (t + 2)) ** 2
+    return bets
 
 
 @compiled
 def reached_after(x, bets, share, mean, target):
-    """After how many numbers the capital of these bets, each at most share/mean, reaches the target;
-    one more than there are if never.
+    """After how many numbers the capital of these bets, each at most share/mean, reaches the
+    target; one more than there are if never.
     """
     capital, most = 1.0, share / mean
     for t in range(x.size):
@@ -277,8 +282,7 @@ def plug_in_lower(rows, target):
     limits = np.zeros(rows.shape[0])
     for i in range(rows.shape[0]):
         x = rows[i][~np.isnan(rows[i])]
-        bets = np.empty(x.size)
-        plug_in_bets(x, target, False, bets)
+        bets = plug_in_bets(x, target, False)
         limits[i] = _halve(x, bets, SHARE, target, 0.0, 1.0)
     return limits
 
@@ -289,8 +293,7 @@ def plug_in_rejects(rows, mean, target, sequence):
     rejected = np.zeros(rows.shape[0], np.bool_)
     for i in range(rows.shape[0]):
         x = rows[i][~np.isnan(rows[i])]
-        bets = np.empty(x.size)
-        plug_in_bets(x, target, sequence, bets)
+        bets = plug_in_bets(x, target, sequence)
         rejected[i] = reached_after(x, bets, SHARE, mean, target) <= x.size
     return rejected
 
@@ -307,8 +310,7 @@ def _plug_in_steps(x, target, steps):
     as valid as the exact one, which it is at most; and it rests on no later number. About as many
     means are tried while the numbers double as before, which makes the time grow as their number.
     """
-    bets = np.empty(x.size)
-    plug_in_bets(x, target, True, bets)
+    bets = plug_in_bets(x, target, True)
     exact, best, total = min(x.size, EXACT), 0.0, 0.0
     for k in range(exact):
         best = _halve(x[: k + 1], bets[: k + 1], SHARE, target, best, 1.0)
@@ -371,10 +373,10 @@ def bernstein_lower_sequence(rows, target):
     limits = np.zeros(rows.shape)
     needed = math.log(target)
     for i in range(rows.shape[0]):
+        # Solved for m: the largest m at which the logarithm of the martingale is ln(1/δ).
         there = ~np.isnan(rows[i])
         x = rows[i][there]
-        bets = np.empty(x.size)
-        plug_in_bets(x, target, True, bets)
+        bets = plug_in_bets(x, target, True)
         weighted, weights, price, total = 0.0, 0.0, needed, 0.5
         seen, best = 0, 0.0
         for k in range(rows.shape[1]):

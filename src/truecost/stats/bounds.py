@@ -32,17 +32,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from truecost.arrays import FloatArray
-from truecost.errors import InputError, check_choice, check_share
-from truecost.stats.allocation import MOST_RUNS, AllocationSizes, Sizes, even, even_sizes
+from truecost.errors import InputError, check_choice
+from truecost.stats.allocation import MOST_RUNS, Sizes, even, even_sizes
 from truecost.stats.assumptions import INSTANCES, SEEDS, Assuming
 from truecost.stats.concentration import (
     Ball,
     check_space,
+    checked_width,
     cover_epsilon,
     epsilon_at,
     exponent_at,
+    log_inverse_of,
     printed_epsilon,
+    set_size,
     solved_epsilon,
+    tau_squared_of,
+    worst_tau_squared,
 )
 from truecost.stats.concentration import log_covering_number as log_covering_number
 from truecost.stats.concentration import power_log_solution as power_log_solution
@@ -121,8 +126,8 @@ def single(
     Components of M configurations give M separate statements, each with probability 1 − delta of
     its own.
     """
-    tau_squared = _tau_squared(components, allocation)
-    epsilon = epsilon_at(_log_inverse(delta), allocation, tau_squared, _checked_width(width), form)
+    tau_squared = tau_squared_of(components, allocation)
+    epsilon = epsilon_at(log_inverse_of(delta), allocation, tau_squared, checked_width(width), form)
     return _bound(epsilon, delta, form, "Lemma 4", components)
 
 
@@ -158,17 +163,19 @@ def finite(
     check_choice("tau", tau, get_args(Tau))
     if configurations is None and components.within.size == 1:
         raise InputError(
-            "Expected configurations (m), since the components are one pair for all; single(...) is for m = 1."
+            "Expected configurations (m), since the components are one pair for all; single(...) "
+            "is for m = 1."
         )
-    m = _checked_number(configurations, components.within.size)
+    m = set_size(configurations, components.within.size)
     if tau == "per-configuration" and (m.size > 1 or m < components.within.size):
         raise InputError(
-            f"Expected one m of at least {components.within.size}, the number of components, got {m}."
+            f"Expected one m of at least {components.within.size}, the number of components, got "
+            f"{m}."
         )
-    squared = _worst_tau_squared if tau == "worst-case" else _tau_squared
+    squared = worst_tau_squared if tau == "worst-case" else tau_squared_of
     tau_squared = squared(components, allocation)
-    log_term = np.log(m) + _log_inverse(delta)
-    epsilon = epsilon_at(log_term, allocation, tau_squared, _checked_width(width), form)
+    log_term = np.log(m) + log_inverse_of(delta)
+    epsilon = epsilon_at(log_term, allocation, tau_squared, checked_width(width), form)
     return _bound(epsilon, delta, form, "Theorem 2", components, FIXED_SET)
 
 
@@ -185,7 +192,8 @@ def corollary(
     """Corollary 1: Theorem 2 under S* where K divides N, so that n/N and Σ n_i²/N² are both 1/K."""
     if instances < 1 or runs % instances:
         raise InputError(
-            f"Expected runs to be a multiple of instances, got {runs} runs on {instances}; finite(...) takes any."
+            f"Expected runs to be a multiple of instances, got {runs} runs on {instances}; "
+            "finite(...) takes any."
         )
     return finite(
         allocation=even(runs, instances),
@@ -232,8 +240,8 @@ def infinite(
     """
     check_space(dimension, radius, lipschitz)
     check_choice("form", form, get_args(SpaceForm))
-    known = (allocation, _worst_tau_squared(components, allocation), _checked_width(width))
-    ball = Ball(*known, _log_inverse(delta), dimension, radius * lipschitz)
+    known = (allocation, worst_tau_squared(components, allocation), checked_width(width))
+    ball = Ball(*known, log_inverse_of(delta), dimension, radius * lipschitz)
     caveat = ""
     if form == "printed":
         epsilon, caveat = printed_epsilon(ball)
@@ -259,9 +267,9 @@ def probability(
     eps = np.asarray(epsilon, dtype=np.float64)
     if not ((eps > 0) & np.isfinite(eps)).all():
         raise InputError(f"Expected a finite epsilon above 0, got {eps}.")
-    m = _checked_number(configurations, components.within.size)
-    tau_squared = _worst_tau_squared(components, allocation)
-    exponent = exponent_at(eps, allocation, tau_squared, _checked_width(width), form)
+    m = set_size(configurations, components.within.size)
+    tau_squared = worst_tau_squared(components, allocation)
+    exponent = exponent_at(eps, allocation, tau_squared, checked_width(width), form)
     return _answer(np.minimum(1, m * np.exp(-exponent)), components)
 
 
@@ -285,12 +293,12 @@ def highest_true_cost(
     more, if not given, and must count those that were discarded.
     """
     estimate = np.asarray(training_cost, dtype=np.float64)
-    _checked_width(high - low)
+    checked_width(high - low)
     if not ((estimate >= low) & (estimate <= high)).all():
         raise InputError(f"Expected training costs in [{low:g}, {high:g}], got {estimate}.")
-    m = _checked_number(configurations, max(components.within.size, estimate.size))
-    tau_squared = _tau_squared(components, allocation)
-    log_term = np.log(m) + _log_inverse(delta)
+    m = set_size(configurations, max(components.within.size, estimate.size))
+    tau_squared = tau_squared_of(components, allocation)
+    log_term = np.log(m) + log_inverse_of(delta)
     highest = np.full(np.broadcast_shapes(estimate.shape, np.shape(tau_squared)), float(high))
     # The map grows with u, so that iterating from the top falls to its largest fixed point, never
     # below it.
@@ -351,9 +359,9 @@ def configurations_for(epsilon: float, *, bound: Callable[..., Bound]) -> Answer
 
     # How many binary digits it has comes first: to halve all numbers would take a thousand bounds.
     digits = _least(lambda digits: not reaches(2.0**digits), 1, most.bit_length())
-    return _as_in(
-        one, -_least(lambda m: reaches(float(-m)), -min(2**digits, most), -(2 ** (digits - 1)))
-    )
+    # Negative, since the least of these is the largest m.
+    least, largest = -min(2**digits, most), -(2 ** (digits - 1))
+    return _as_in(one, -_least(lambda m: reaches(float(-m)), least, largest))
 
 
 def runs_for(epsilon: float, *, instances: int, bound: Callable[..., Bound]) -> Answer:
@@ -370,9 +378,8 @@ def runs_for(epsilon: float, *, instances: int, bound: Callable[..., Bound]) -> 
 
     # More rounds only lower within/N, which is negligible after this many.
     most = max(1, min(10**6, MOST_RUNS // instances))
-    if not _reached(at(most), epsilon):
+    if (rounds := _least_reaching(epsilon, at, most)) is None:
         return _as_in(at(most), None)
-    rounds = _least(lambda number: _reached(at(number), epsilon), 1, most)
     # Before the last round no N reaches it: each is worse than the full round it lies in. Inside a
     # round the bound can rise before it falls, so that all of it is looked at.
     first, last = (rounds - 1) * instances + 1, rounds * instances
@@ -400,15 +407,14 @@ def instances_for(epsilon: float, *, runs_per_instance: int, bound: Callable[...
         return bound(allocation=even_sizes(runs_per_instance * instances, instances))
 
     most = MOST_RUNS // runs_per_instance
-    if not _reached(at(most), epsilon):
-        return _as_in(at(most), None)
-    return _as_in(at(most), _least(lambda number: _reached(at(number), epsilon), 1, most))
+    return _as_in(at(most), _least_reaching(epsilon, at, most))
 
 
 def _reached(bound: Bound, epsilon: float) -> bool:
     if (bound.theorem, bound.form) == ("Theorem 3", "printed"):
         raise InputError(
-            "Expected a bound that falls as runs are added, and Theorem 3 as printed need not: use solved or cover."
+            "Expected a bound that falls as runs are added, and Theorem 3 as printed need not: use "
+            "solved or cover."
         )
     return bool(np.max(bound.epsilon) <= epsilon)
 
@@ -416,6 +422,13 @@ def _reached(bound: Bound, epsilon: float) -> bool:
 def _as_in(bound: Bound, value: float | None) -> Answer:
     same = {name: getattr(bound, name) for name in ("guaranteed", "caveat", "assumptions")}
     return Answer(value=value, **same)
+
+
+def _least_reaching(epsilon: float, at: Callable[[int], Bound], most: int) -> int | None:
+    """The least number at which a bound reaches epsilon; None if the most does not."""
+    if not _reached(at(most), epsilon):
+        return None
+    return _least(lambda number: _reached(at(number), epsilon), 1, most)
 
 
 def _least(holds: Callable[[int], bool], low: int, high: int) -> int:
@@ -462,45 +475,6 @@ def _answer(value: FloatArray, components: VarianceComponents) -> Answer:
         caveat=PLUG_IN if components.estimated else "",
         assumptions=(*ASSUMPTIONS, FIXED_SET),
     )
-
-
-def _checked_number(configurations: ArrayLike | None, several: int) -> FloatArray:
-    """m, as many as there are several of if not given."""
-    m = np.asarray(several if configurations is None else configurations, dtype=np.float64)
-    if not ((m >= 1) & np.isfinite(m) & (m == np.floor(m))).all():
-        raise InputError(f"Expected at least 1 configuration, and a whole number of them, got {m}.")
-    return m
-
-
-def _tau_squared(components: VarianceComponents, allocation: Sizes) -> FloatArray:
-    tau_squared = components.tau_squared(allocation)
-    if np.isnan(tau_squared).any():
-        raise InputError(
-            "Expected known variance components, and within and across cannot be separated for some configuration: run it "
-            "twice or more on at least two instances, or ask for an allocation with at most one run per instance."
-        )
-    return tau_squared
-
-
-def _worst_tau_squared(components: VarianceComponents, allocation: Sizes) -> FloatArray:
-    """The largest τ² over configurations, for each allocation of an array of them."""
-    # A further axis keeps allocations apart from configurations.
-    sizes = {
-        name: np.asarray(getattr(allocation, name))[..., np.newaxis]
-        for name in ("runs", "largest", "sum_of_squares")
-    }
-    return np.asarray(_tau_squared(components, AllocationSizes(**sizes)).max(axis=-1))
-
-
-def _log_inverse(delta: float) -> float:
-    check_share(delta)
-    return -math.log(delta)
-
-
-def _checked_width(width: float) -> float:
-    if not (width > 0 and math.isfinite(width)):
-        raise InputError(f"Expected a cost range of finite width above 0, got {width}.")
-    return float(width)
 
 
 def _check_epsilon(epsilon: float) -> None:

@@ -1,4 +1,5 @@
-"""Exponential inequalities behind the bounds: arrays in, arrays out, no checks; and the lemmas.
+"""Exponential inequalities behind the bounds, arrays in, arrays out; the lemmas; and the checks
+of what comes in.
 
 Λ = ln(m/δ), N runs, n the largest count, C the width of the cost range, b = nC, V = Nτ² the
 variance of Σ X_i.
@@ -11,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from truecost.arrays import BoolArray, FloatArray
-from truecost.errors import InputError, check_choice
-from truecost.stats.allocation import Sizes
+from truecost.errors import InputError, check_choice, check_share
+from truecost.stats.allocation import SIZES, AllocationSizes, Sizes
+from truecost.stats.variance import VarianceComponents
 
 FORMS = ("bennett", "sub-gamma", "bernstein", "printed")
 
@@ -96,6 +98,7 @@ def _h_inverse(y: FloatArray) -> FloatArray:
     """The x ≥ 0 with _h(x) = y: Newton from above, which a convex function never lets fall below
     the root.
     """
+    # Above the root, since h(x) ≥ 9·h₁(x/3) with h₁(u) = 1 + u − √(1 + 2u).
     x = np.asarray(y / 3 + np.sqrt(2 * y))
     for _ in range(100):
         step = (_h(x) - y) / np.log1p(x)
@@ -118,6 +121,7 @@ def solved_epsilon(ball: Ball) -> FloatArray:
 
     shape = np.broadcast_shapes(runs.shape, np.shape(tau_squared))
     high = np.full(shape, width)
+    # One side falls and the other grows without limit, so doubling ends.
     while (again := too_small(high)).any():
         high = np.where(again, 2 * high, high)
     # Halving on the logarithmic scale, from 10^-12 of the width on; the upper end is the valid one.
@@ -220,3 +224,43 @@ def check_space(dimension: int, radius: float, lipschitz: float) -> None:
         raise InputError(
             f"Expected a radius and a Lipschitz constant above 0, got {radius} and {lipschitz}."
         )
+
+
+def set_size(configurations: ArrayLike | None, several: int) -> FloatArray:
+    """m, a whole number, or an array of them; as many as there are several of if not given."""
+    m = np.asarray(several if configurations is None else configurations, dtype=np.float64)
+    if not ((m >= 1) & np.isfinite(m) & (m == np.floor(m))).all():
+        raise InputError(f"Expected at least 1 configuration, and a whole number of them, got {m}.")
+    return m
+
+
+def tau_squared_of(components: VarianceComponents, allocation: Sizes) -> FloatArray:
+    """τ², which must be known."""
+    tau_squared = components.tau_squared(allocation)
+    if np.isnan(tau_squared).any():
+        raise InputError(
+            "Expected known variance components, and within and across cannot be separated for "
+            "some configuration: run it twice or more on at least two instances, or ask for an "
+            "allocation with at most one run per instance."
+        )
+    return tau_squared
+
+
+def worst_tau_squared(components: VarianceComponents, allocation: Sizes) -> FloatArray:
+    """The largest τ² over configurations, for each allocation of an array of them."""
+    # A further axis keeps allocations apart from configurations.
+    sizes = {name: np.asarray(getattr(allocation, name))[..., np.newaxis] for name in SIZES}
+    return np.asarray(tau_squared_of(components, AllocationSizes(**sizes)).max(axis=-1))
+
+
+def log_inverse_of(delta: float) -> float:
+    """ln(1/δ)."""
+    check_share(delta)
+    return -math.log(delta)
+
+
+def checked_width(width: float) -> float:
+    """C, the width of the cost range, which must be finite."""
+    if not (width > 0 and math.isfinite(width)):
+        raise InputError(f"Expected a cost range of finite width above 0, got {width}.")
+    return float(width)

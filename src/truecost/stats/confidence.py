@@ -27,17 +27,18 @@ Examples
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from truecost.arrays import FloatArray, IntArray
+from truecost.arrays import FloatArray, IntArray, log_grid
 from truecost.errors import InputError, check_choice
 from truecost.matrix import CostMatrix
 from truecost.stats import assumptions
 from truecost.stats.assumptions import Assuming
-from truecost.stats.inversion import Look, MeanOf
+from truecost.stats.inversion import Look, MeanOf, safe
 from truecost.stats.inversion import planned as planned_look
 from truecost.stats.limits import ORDER_FREE, ORDERS
 from truecost.stats.random import Rng, generator
@@ -265,12 +266,13 @@ def order_spread(
     if len(sample.means) > 1:
         raise InputError(f"Expected the costs of one configuration, got {len(sample.means)}.")
     target = target_of(delta, side)
+    # Seeds fixed here: nobody can pick orders until the spread looks small.
     orders_of = [generator(seed).permutation(sample.means.size) for seed in range(orders)]
     rows = np.stack([sample.scaled()[0, order] for order in orders_of])
     limits = _mean_of(sample, rows).limit(side, target, _one("star-bets"))
     observed = float(np.nanmean(sample.means))
-    values = np.minimum(limits, observed) if side == "lower" else np.maximum(limits, observed)
-    return float(values.min()), float(values.max())
+    values = [safe(limit, observed, side) for limit in limits.tolist()]
+    return min(values), max(values)
 
 
 def upper_by_size(
@@ -298,26 +300,23 @@ def upper_by_size(
     if means.size < 2:
         raise InputError(f"Expected costs on at least 2 instances, got {means.size}.")
     if sizes is None:
-        sizes = np.rint(np.geomspace(2, means.size, MOST_SIZES)).astype(int).tolist()
+        sizes = log_grid(2, means.size, MOST_SIZES).tolist()
     if not sizes or min(sizes) < 1 or max(sizes) > means.size:
         got = f"{min(sizes)} to {max(sizes)}" if sizes else "none"
         raise InputError(
             f"Expected numbers of instances from 1 to {means.size}, which have costs, got {got}."
         )
     instances = np.unique(np.asarray(sizes, dtype=np.int64))
-    limits = {
-        method: [
-            upper(means[:k], low, high, delta, method=method, shuffle=False) for k in instances
-        ]
-        for method in get_args(Method)
-    }
+    parts = [means[:k] for k in instances]
+
+    def limits(method: Method) -> FloatArray:
+        asked = partial(upper, low=low, high=high, delta=delta, method=method, shuffle=False)
+        return np.array([asked(part).upper for part in parts])
+
     return UpperBySize(
         instances=instances,
-        estimate=np.array([limit.estimate for limit in next(iter(limits.values()))]),
-        upper={
-            method: np.array([limit.upper for limit in by_size])
-            for method, by_size in limits.items()
-        },
+        estimate=np.array([part.mean() for part in parts]),
+        upper={method: limits(method) for method in get_args(Method)},
     )
 
 

@@ -1,4 +1,4 @@
-"""Constant bets: limits of an average of *different* means, at a fixed number of units in any order.
+"""Constant bets: limits of an average of *different* means, at a fixed number of units.
 
 Where units are independent but not alike, as the instances of several families or N fixed instances
 with random seeds, a bet that learns from earlier units is not proved. A constant bet is: for
@@ -26,14 +26,12 @@ import numpy as np
 from truecost.stats.betting import HALVINGS
 from truecost.stats.compiled import compiled
 
+# How many bets share the capital, each for a quarter of the variance of the one before.
 PIECES = 5
-"""How many bets share the capital: for variances from the largest possible down, each a quarter of the one before."""
-
-
+# What random weights are taken to be at most, to choose bets by: a larger one breaks nothing.
 TOP = 8.0
-"""What random weights are taken to be at most, to choose bets by: a larger one breaks nothing."""
+# With random weights, how many bets share the capital: their variances may be very different.
 MORE = 9
-"""With random weights, how many bets share the capital: their variances may be very different."""
 
 
 @compiled
@@ -41,6 +39,7 @@ def bets_for(units, target, top, pieces=PIECES):
     """The mixture's bets, before they are capped: √(2·ln(K/δ)/(n·v_k)), v_k = (top/2)²/4^k."""
     bets = np.empty(pieces)
     for k in range(pieces):
+        # (top/2)² is the largest variance of numbers in [0, top].
         variance = top**2 / 4 / 4.0**k
         bets[k] = math.sqrt(2 * math.log(pieces * target) / (units * variance))
     return bets
@@ -64,6 +63,7 @@ def log_capital(y, mean, bets):
             factor = 1 + bet * (y[t] - mean)
             # With the largest bet allowed a 0 loses everything; rounding may go below.
             logs[k] += math.log(factor) if factor > 0 else -math.inf
+        # The largest is taken out of the sum below, so that no exponential overflows.
         best = max(best, logs[k])
     if best == -math.inf:
         return best

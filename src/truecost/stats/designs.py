@@ -2,8 +2,9 @@
 
 `numbers_of` averages the rows of a unit before anything is bet on, so that a family counts once,
 whatever its size. For independent units the limits are those of `inversion`. For the other designs
-every limit comes from one test, "is the mean of these numbers above m", which `rejects` has for each
-of them; means are inverted by its kernel, quantiles and ratios scan their grid from the safe end.
+every limit comes from one test, "is the mean of these numbers above m", which `rejects` has for
+each of them; means are inverted by its kernel, quantiles and ratios scan their grid from the safe
+end.
 """
 
 import math
@@ -56,7 +57,7 @@ def limit(numbers: Numbers, side: Side, target: float, look: Look, design: Desig
     if look.kind != "one":
         return _sequence(numbers, side, target, design)
     if isinstance(numbers, MeanOf):
-        return _mean_limit(numbers, side, _lower(design, numbers.goal(side, 0.0), target))
+        return numbers.unscaled(_lower(design, numbers.goal(side, 0.0), target), side)
     if isinstance(numbers, QuantileOf):
         return np.asarray(_quantile_limit(numbers, side, target, design))
     return np.asarray(_ratio_limit(numbers, side, target, design))
@@ -98,13 +99,7 @@ def _sequence(numbers: Numbers, side: Side, target: float, design: Design) -> Fl
         raise InputError(f"Expected one look at a sample with the design {design.kind!r}.")
     values = numbers.goal(side, 0.0).values
     rows, population = values[np.newaxis], _population(design, values)
-    return _mean_limit(numbers, side, finite.lower_sequence(rows, population, target)[0])
-
-
-def _mean_limit(numbers: MeanOf, side: Side, lower: FloatArray) -> FloatArray:
-    """From a lower limit in [0, 1] of what is bet on to a limit of the quantity."""
-    share = np.clip(lower, 0, 1)
-    return np.asarray(numbers.start + numbers.scale * (share if side == "lower" else 1 - share))
+    return numbers.unscaled(finite.lower_sequence(rows, population, target)[0], side)
 
 
 def _labelled(

@@ -42,6 +42,7 @@ def star_bets(x, end, population, target, balanced, bets):
         bets[t] = 0.0
         if 0 < mean <= 1 and capital > BROKE:
             remaining = population - t
+            # The half keeps the difference finite where all of the population is known.
             left = remaining**2 * (1 / (population - n + 0.5) - 1 / (remaining + 0.5))
             bets[t] = star_bet(
                 capital, squares, t, max(left, 1.0), float(n), mean, target, balanced
@@ -119,10 +120,8 @@ def rejects(rows, mean, population, target, balanced):
 def lower_sequence(rows, population, target):
     """The lower limits after 1, 2, … numbers of each row, which hold at all times at once."""
     limits = np.zeros(rows.shape)
-    bets = np.empty(rows.shape[1])
     for i in range(rows.shape[0]):
-        plug_in_bets(rows[i], target, True, bets)
-        best = 0.0
+        bets, best = plug_in_bets(rows[i], target, True), 0.0
         for k in range(rows.shape[1]):
             best = _halve(rows[i][: k + 1], population, target, bets, SHARE, best, 1.0)
             limits[i, k] = best

@@ -1,8 +1,8 @@
 """Where the width of a limit comes from, and how many instances would show what is not shown yet.
 
 The latter is a forecast, not a promise. Every statement is a test of a mean: the units' values lie
-in [0, 1], and it is shown when their mean is shown to exceed a number (`Goal`). `of` takes both from
-the quantity, as its limit does.
+in [0, 1], and it is shown when their mean is shown to exceed a number (`Goal`). `of` takes both
+from the quantity, as its limit does.
 
 Examples
 --------
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import scipy  # not scipy.special, which takes long to load: scipy loads it when it is first asked for
+import scipy  # not scipy.special, which takes long: scipy loads it when first asked for
 from numpy.typing import ArrayLike
 
 from truecost.errors import InputError
@@ -94,7 +94,8 @@ def width(
     """
     if not (low <= min(estimate, limit) and max(estimate, limit) <= high and low < high):
         raise InputError(
-            f"Expected the estimate and its limit in [{low:g}, {high:g}], got {estimate:g} and {limit:g}."
+            f"Expected the estimate and its limit in [{low:g}, {high:g}], got {estimate:g} and "
+            f"{limit:g}."
         )
     if not (instances >= 1 and 0 < delta < 1):
         raise InputError(

@@ -1,5 +1,5 @@
-"""Whether instances within a group are alike: a permutation test, the design effect, and how much of
-the variance lies between groups.
+"""Whether instances within a group are alike: a permutation test, the design effect, and how much
+of the variance lies between groups.
 
 Limits assume that instances are independent draws. Instances of one family resemble each other, and
 then the mean varies more than its standard error says. `alike` tests all candidate groupings (by
@@ -19,10 +19,10 @@ from truecost.arrays import FloatArray, IntArray
 from truecost.stats.compiled import compiled
 from truecost.stats.variance import run_means
 
+# How often the test may say that instances are alike where labels mean nothing.
 LEVEL = 0.01
-"""How often the test may say that instances are alike where labels mean nothing."""
+# How many permutations: the least p-value is 0.001.
 PERMUTATIONS = 999
-"""How many permutations: the least p-value is 0.001."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,8 +121,8 @@ def alike(
         Numbers (n,) or (variables, n), one per instance: costs of the winner, of the default, their
         difference.
     groupings
-        Labels of the instances under each grouping, those that were declared first. One group for all, or one for each instance, is
-        no grouping.
+        Labels of the instances under each grouping, those that were declared first. One group for
+        all, or one for each instance, is no grouping.
     rng
         What permutations are drawn from.
     permutations

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import scipy  # not scipy.special, which takes long to load: scipy loads it when it is first asked for
+import scipy  # not scipy.special, which takes long: scipy loads it when first asked for
 
 from truecost.arrays import FloatArray, IntArray
 from truecost.errors import InputError, check_share
@@ -45,15 +45,18 @@ class Look:
         Of one look: "star-bets", "betting", "empirical-bernstein" or "hoeffding", which never falls
         when a run rises and so suits runs that were stopped nobody knows why. Anytime: "betting" or
         "empirical-bernstein". A method that is exact for the numbers at hand takes its place.
-    planned, plans
+    plans
         How many units are planned; for "recorded", in the first plan, and in all with each
         extension.
     """
 
     kind: Literal["one", "anytime", "planned", "recorded"] = "one"
     method: str = "star-bets"
-    planned: int = 0
     plans: tuple[int, ...] = ()
+
+    def sizes(self, units: int) -> IntArray:
+        """The plans as `ledger` takes them; where there are none, one for the units there are."""
+        return np.array(self.plans or (units,), dtype=np.int64)
 
 
 ONE = Look()
@@ -65,7 +68,7 @@ def planned(units: int) -> Look:
     """A look after each unit, given the planned number of units."""
     if units < 1:
         raise InputError(f"Expected at least 1 planned instance, got {units}.")
-    return Look(kind="planned", planned=units)
+    return Look(kind="planned", plans=(units,))
 
 
 def recorded_plan(plans: Sequence[int]) -> Look:
@@ -119,20 +122,23 @@ class MeanOf:
     def limit(self, side: Side, target: float, look: Look) -> FloatArray:
         """The limit, of each row; anytime after each unit."""
         rows = np.atleast_2d(self.values if side == "lower" else 1 - self.values)
-        if look.kind == "planned":
-            lower = ledger.lower(rows, target, np.array([look.planned]), ledger.WATCHED, False)
-        elif look.kind == "recorded":
-            plans = np.array(look.plans, dtype=np.int64)
-            lower = ledger.lower(rows, target, plans, ledger.SHARES, self.balanced)
+        if look.kind in ("planned", "recorded"):
+            balanced = self.balanced and look.kind == "recorded"
+            shares = _CAPITAL[look.kind]
+            lower = ledger.lower(rows, target, look.sizes(0), shares, balanced)
         elif look.kind == "anytime":
             lower = _SEQUENCES[look.method](rows, target)
         elif self.balanced and look.method == "star-bets":
             lower = _balanced(rows, target)
         else:
             lower = _LOWER["clopper-pearson" if self.binary else look.method](rows, target)
-        lower = np.clip(lower, 0, 1)
-        values = self.start + self.scale * (lower if side == "lower" else 1 - lower)
-        return np.asarray(values if self.values.ndim == 2 else values[0])
+        values = self.unscaled(lower, side)
+        return values if self.values.ndim == 2 else np.asarray(values[0])
+
+    def unscaled(self, lower: FloatArray, side: Side) -> FloatArray:
+        """A limit of the quantity, from a lower one of what is bet on: the numbers, or 1 less them."""
+        share = np.clip(lower, 0, 1)
+        return np.asarray(self.start + self.scale * (share if side == "lower" else 1 - share))
 
     def observed(self, weights: FloatArray | None = None) -> float:
         """The quantity in the sample, with a weight for each unit, or all with the same."""
@@ -207,8 +213,7 @@ class QuantileOf:
         if look.kind == "one":
             passed = scanning.shares_shown(*scan, self._needed(side), target)
         else:
-            plans = np.array(look.plans, dtype=np.int64)
-            passed = scanning.shares_recorded(*scan, self._needed(side), target, plans)
+            passed = scanning.shares_recorded(*scan, self._needed(side), target, look.sizes(0))
         return np.asarray(distinct[passed - 1] if passed else _nothing(side))
 
     def observed(self, weights: FloatArray | None = None) -> float:
@@ -290,15 +295,12 @@ class RatioOf:
     def limit(self, side: Side, target: float, look: Look) -> FloatArray:
         """The limit; anytime after each unit."""
         pair = (self.first, self.second) if side == "lower" else (self.second, self.first)
-        if look.kind != "anytime":
-            horizon = (look.planned,) if look.kind == "planned" else look.plans
-            plans = np.array(horizon or (self.first.size,), dtype=np.int64)
-            shares = _CAPITAL[look.kind]
-            values = np.asarray(
-                scanning.ratio_recorded(*pair, self.low, self.high, target, plans, shares)
-            )
+        asked = (*pair, self.low, self.high, target)
+        if look.kind == "anytime":
+            values = np.asarray(scanning.ratio_sequence(*asked))
         else:
-            values = np.asarray(scanning.ratio_sequence(*pair, self.low, self.high, target))
+            plans = look.sizes(self.first.size)
+            values = np.asarray(scanning.ratio_recorded(*asked, plans, _CAPITAL[look.kind]))
         return values if side == "lower" else _quotient(np.ones_like(values), values)
 
     def observed(self, weights: FloatArray | None = None) -> float:
@@ -319,7 +321,7 @@ class RatioOf:
 
 
 def hoeffding(units: int, target: float) -> float:
-    """How far the mean of independent numbers in [0, 1] may fall short (Hoeffding 1963, Theorem 2)."""
+    """How far a mean of independent numbers in [0, 1] may fall short (Hoeffding 1963)."""
     return math.sqrt(math.log(target) / (2 * units))
 
 
@@ -353,16 +355,16 @@ def _balanced(rows: FloatArray, target: float) -> FloatArray:
     """STaR-Bets with the variance of paired differences, for as many numbers as a row has."""
     counts = (~np.isnan(rows)).sum(axis=1)
     limits = np.zeros(len(rows))
-    for place, count in enumerate(counts):
-        if count:
-            plan = np.array([count], dtype=np.int64)
-            row = rows[place : place + 1]
-            limits[place] = ledger.lower(row, target, plan, ledger.FINAL, True)[0]
+    # Rows with equally many numbers have the same plan.
+    for count in np.unique(counts[counts > 0]):
+        same = counts == count
+        limits[same] = ledger.lower(rows[same], target, np.array([count]), ledger.FINAL, True)
     return limits
 
 
 def _binomial(rows: FloatArray, target: float) -> FloatArray:
     means, counts = run_means(rows)
+    # Each number is 0 or 1: their sum is whole but for rounding.
     pairs = zip(np.rint(means * counts).astype(int), counts.astype(int), strict=True)
     return np.array([clopper_pearson(good, n, 1 / target) for good, n in pairs])
 
@@ -375,7 +377,7 @@ _LOWER: dict[str, Callable[[FloatArray, float], FloatArray]] = {
     "clopper-pearson": _binomial,
 }
 _NAMES = {"anytime": ANYTIME_BETS, "planned": PLANNED_BETS, "recorded": RECORDED_BETS}
-# How the capital of a ratio's bets starts; see `ledger`.
+# How the capital of bets along a plan starts; see `ledger`.
 _CAPITAL = {"one": ledger.FINAL, "recorded": ledger.SHARES, "planned": ledger.WATCHED}
 _SEQUENCES: dict[str, Callable[[FloatArray, float], FloatArray]] = {
     "betting": betting.plug_in_lower_sequence,
@@ -410,6 +412,7 @@ def _quantile(values: FloatArray, share: float, weights: FloatArray | None = Non
 
 
 def _rounded(numbers: FloatArray, side: Side) -> FloatArray:
+    # Eight binary digits of the mantissa: small and large numbers lose alike.
     parts, exponents = np.frexp(numbers)
     with np.errstate(invalid="ignore"):
         parts = (np.ceil if side == "upper" else np.floor)(256 * parts) / 256

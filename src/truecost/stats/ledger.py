@@ -46,14 +46,14 @@ from truecost.stats.betting import (
 )
 from truecost.stats.compiled import compiled
 
+# How the capital starts: in the sequence, in the first plan, in all of its extensions together.
 SHARES = np.array([0.05, 0.9, 0.05])
-"""How the capital starts: in the sequence, in the first plan, in all of its extensions together."""
+# All of it in a plan that was announced as final before the first look.
 FINAL = np.array([0.0, 1.0, 0.0])
-"""All of it in a plan that was announced as final before the first look."""
+# All of it in a sequence of which no end is known.
 SEQUENCE = np.array([1.0, 0.0, 0.0])
-"""All of it in a sequence of which no end is known."""
+# Half in a plan, half in a sequence, which sees large differences early: to watch a validation.
 WATCHED = np.array([0.5, 0.5, 0.0])
-"""Half in a plan, half in a sequence, which sees a large difference early: to watch a validation."""
 
 
 @compiled
@@ -64,6 +64,7 @@ def parts_of(shares, extensions):
     parts = np.empty(extensions + 2)
     parts[0], rest = shares[1], shares[0] + shares[2]
     for k in range(1, extensions + 1):
+        # Σ 6/(πk)² = 1: however many extensions, their parts are never used up.
         parts[k] = shares[2] * 6 / (math.pi * k) ** 2
         rest -= parts[k]
     parts[extensions + 1] = max(rest, 0.0)
@@ -71,13 +72,10 @@ def parts_of(shares, extensions):
 
 
 @compiled
-def careful_bets(x, target, shares, bets):
-    """Fill in the bets of the sequence, which are the same against every mean but for their cap."""
+def careful_bets(x, target, shares):
+    """The bets of the sequence, which are the same against every mean but for their cap."""
     part = shares[0] + shares[2]
-    if part > 0:
-        plug_in_bets(x, target / part, True, bets)
-    else:
-        bets[:] = 0.0
+    return plug_in_bets(x, target / part, True) if part > 0 else np.zeros(x.size)
 
 
 @compiled
@@ -157,11 +155,11 @@ def lower(rows, target, plans, shares, balanced):
         Which variance STaR-Bets use; see the module.
     """
     limits, parts = np.zeros(rows.shape[0]), parts_of(shares, plans.size - 1)
+    # Of the first plan: later looks must bet against the same ends.
     cells = cells_for(plans[0])
     for i in range(rows.shape[0]):
         x = rows[i][~np.isnan(rows[i])]
-        careful, bets = np.empty(x.size), np.zeros((plans.size, x.size))
-        careful_bets(x, target, shares, careful)
+        careful, bets = careful_bets(x, target, shares), np.zeros((plans.size, x.size))
         for j in range(1, cells + 1):
             end = cell_end(j, cells)
             if not bold_bets(x, end, target, plans, parts, balanced, careful, bets):
@@ -190,8 +188,7 @@ def rejects(rows, mean, target, plans, shares, balanced, in_cells):
     end = cell_end(cell_of(mean, cells), cells) if in_cells else mean
     for i in range(rows.shape[0]):
         x = rows[i][~np.isnan(rows[i])]
-        careful, bets = np.empty(x.size), np.zeros((plans.size, x.size))
-        careful_bets(x, target, shares, careful)
+        careful, bets = careful_bets(x, target, shares), np.zeros((plans.size, x.size))
         rejected[i] = bold_bets(x, end, target, plans, parts, balanced, careful, bets) or (
             in_cells and capital(x, mean, target, plans, parts, careful, bets) >= target
         )

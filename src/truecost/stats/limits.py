@@ -105,6 +105,7 @@ def limit(quantity: Quantity, sample: Sample, side: Side, delta: float, look: Lo
         When one looks: once, anytime, or anytime with a number of units planned.
     """
     target = target_of(delta, side)
+    # Sequences keep their order, in which earlier instances may decide when a run is stopped.
     if look.kind == "one" and sample.monotone:
         look = MONOTONE
     numbers = designs.numbers_of(quantity, sample, side)

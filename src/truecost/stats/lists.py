@@ -1,4 +1,4 @@
-"""What a list of configurations shows as a whole: which may be the best, and which beat a given one.
+"""What a list of configurations shows: which may be the best, and which beat a given one.
 
 All statements here are about means (costs, shares, utilities) on common units, one number in [0, 1]
 per configuration and unit. "Best by wins" need not exist.
@@ -24,10 +24,10 @@ from truecost.arrays import BoolArray, FloatArray
 from truecost.stats.betting import BROKE, star_bet
 from truecost.stats.compiled import compiled
 
+# How many bootstrap samples the weights are counted in.
 RESAMPLES = 400
-"""How many bootstrap samples the weights are counted in."""
+# The part of δ that all configurations share evenly, whatever the first part shows.
 UNIFORM = 0.2
-"""The part of δ that all configurations share evenly, whatever the first part shows."""
 
 
 @compiled

@@ -2,23 +2,23 @@
 
 Draw labels from the mix, before looking at any cost, and take for each the next unused instance of
 its family: the numbers are then independent draws from the mix, which STaR-Bets may bet on. Once a
-family has no unused instance left, the worst value (0, for a lower limit) is charged. One draw would
-make the answer depend on a seed, so the capitals of many draws are averaged: an average of e-values
-is an e-value, however they depend on each other.
+family has no unused instance left, the worst value (0, for a lower limit) is charged. One draw
+would make the answer depend on a seed, so the capitals of many draws are averaged: an average of
+e-values is an e-value, however they depend on each other.
 """
 
 import math
 
 import numpy as np
 
-from truecost.arrays import FloatArray, IntArray
+from truecost.arrays import FloatArray, IntArray, log_grid
 from truecost.stats.betting import BROKE, HALVINGS, cell_end, cell_of, cells_for, star_bet
 from truecost.stats.compiled import compiled
 
+# How many sequences of labels are averaged.
 DRAWS = 200
-"""How many sequences of labels are averaged."""
+# Each draw bets for this many times the target, so that few suffice: 3 times is a third wider.
 AHEAD = 30.0
-"""Each draw bets for this many times the target, so that few of them suffice: 3 times is a third wider."""
 
 
 @compiled
@@ -97,7 +97,7 @@ def rounds_for(counts: IntArray, mix: FloatArray, target: float) -> int:
     # Few statements are about families, and loading this takes longer than any other limit.
     from scipy.special import gammaln, xlog1py, xlogy
 
-    sizes = np.unique(np.rint(np.geomspace(2, max(2, counts.sum()), 60)).astype(np.int64))
+    sizes = log_grid(2, max(2, counts.sum()), 60)
     margins = []
     for number in sizes:
         drawn = np.arange(number + 1)

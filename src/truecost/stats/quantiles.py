@@ -60,7 +60,7 @@ def quantile_sequence(
     side: Side = "upper",
     configurations: int = 1,
 ) -> LimitSequence:
-    """Limits of a quantile after each instance, at all times at once. Parameters as in `quantile`."""
+    """Limits of a quantile after each instance, at all times at once; as in `quantile`."""
     quantity, sample = quantities.quantile(share), Sample.of(costs)
     return limits.asked_sequence(quantity, sample, delta, side, configurations)
 
@@ -70,7 +70,7 @@ def ratios(first: ArrayLike | Ends, second: ArrayLike | Ends, resolution: float)
 
     See `truecost.stats.quantities.time_ratios`: two infinite times tie.
     """
-    return quantities.time_ratios(*Sample.of(first, second).times, resolution=resolution)
+    return quantities.time_ratios(Sample.of(first, second), resolution)
 
 
 def speed_up(

@@ -2,7 +2,8 @@
 
 A quantity has a name; whether it compares two configurations, and then the value at which both are
 `even`; the side of the limit that is worth stating; and what it makes of a sample: the mean, the
-quantile or the ratio of numbers that are safe for a limit of that side (`truecost.stats.inversion`).
+quantile or the ratio of numbers that are safe for a limit of that side
+(`truecost.stats.inversion`).
 Where a sample cannot say anything of it, it has a reason instead. To add one, add it here, to
 `ALONE` or `PAIRED` too, and its words to `truecost.show`.
 
@@ -25,13 +26,13 @@ every other failed one.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from truecost.arrays import BoolArray, FloatArray
+from truecost.arrays import FloatArray
 from truecost.errors import InputError
 from truecost.stats.inversion import MeanOf, QuantileOf, RatioOf
 from truecost.stats.sample import Ends, Sample, Side, opposite
@@ -108,7 +109,7 @@ def _solved_differences(sample: Sample, side: Side) -> MeanOf:
 
 
 def _wins(sample: Sample, side: Side) -> MeanOf:
-    return MeanOf(values=win_shares(*sample.ranks, pairs=sample.pairs).pick(side)[:, 0])
+    return MeanOf(values=win_shares(sample).pick(side)[:, 0])
 
 
 # ---- why a sample says nothing -------------------------------------------------------------------
@@ -187,10 +188,7 @@ def speed_up(share: float = 0.5, resolution: float = 0.01) -> Quantity:
     """
 
     def numbers(sample: Sample, side: Side) -> QuantileOf:
-        ratios = time_ratios(
-            *sample.times, resolution=resolution, pairs=sample.pairs, failed=sample.failed
-        )
-        return QuantileOf(values=ratios.pick(side), share=share)
+        return QuantileOf(values=time_ratios(sample, resolution).pick(side), share=share)
 
     return Quantity(
         name="speed-up",
@@ -223,14 +221,12 @@ SHOWABLE: Final = {
 }
 
 
-def win_shares(first: Ends, second: Ends, *, pairs: BoolArray | None = None) -> Ends:
-    """Of each unit the share of its pairs of runs in which the first costs less, ties half: (n, 1).
+def win_shares(sample: Sample) -> Ends:
+    """Of each unit the share of its `pairs` of runs in which the first costs less, ties half: (n, 1).
 
-    The lower ends are the wins that are sure, the upper ones those possible. All pairs count, so
-    that numbers of runs may differ, or those in `pairs`, (n, R, R').
+    The lower ends are the wins that are sure, the upper ones those possible.
     """
-    if pairs is None:
-        pairs = _both(first, second)
+    (first, second), pairs = sample.ranks, sample.pairs
 
     def shares(one: FloatArray, two: FloatArray, unknown: float) -> FloatArray:
         ours, theirs = one[:, :, np.newaxis], two[:, np.newaxis]
@@ -244,28 +240,21 @@ def win_shares(first: Ends, second: Ends, *, pairs: BoolArray | None = None) -> 
     return Ends(lower=sure, upper=shares(first.lower, second.upper, 1.0))
 
 
-def time_ratios(
-    first: Ends,
-    second: Ends,
-    *,
-    resolution: float,
-    pairs: BoolArray | None = None,
-    failed: Sequence[BoolArray] | None = None,
-) -> Ends:
-    """Second over first, of all pairs of runs of each unit, or of those in `pairs`: (n, pairs).
+def time_ratios(sample: Sample, resolution: float) -> Ends:
+    """Second over first, of the `pairs` of runs of each unit: (n, pairs).
 
-    Of two that `failed`, or took infinitely long, it is 1. A timeout of the first alone makes it 0 for sure, one of the
-    second leaves it at least the cutoff over the first; of two that were stopped nothing is known.
+    Of two that `failed`, or took infinitely long, it is 1. A timeout of the first alone makes it 0
+    for sure, one of the second leaves it at least the cutoff over the first; of two that were
+    stopped nothing is known.
     Times below the resolution of the clock count as the resolution.
     """
     if not 0 < resolution < math.inf:
         raise InputError(f"Expected the clock's resolution to be above 0, got {resolution}.")
-    if pairs is None:
-        pairs = _both(first, second)
+    (first, second), pairs = sample.times, sample.pairs
     one, two = (ends.map(lambda end: np.maximum(end, resolution)) for ends in (first, second))
     lost = [np.isinf(first.lower), np.isinf(second.lower)]
-    if failed is not None:
-        lost = [endless | mask for endless, mask in zip(lost, failed, strict=True)]
+    if sample.failed is not None:
+        lost = [endless | mask for endless, mask in zip(lost, sample.failed, strict=True)]
     tied = lost[0][:, :, np.newaxis] & lost[1][:, np.newaxis]
     # A unit without a pair keeps one of which nothing is known.
     empty = ~pairs.any(axis=(1, 2))
@@ -278,12 +267,6 @@ def time_ratios(
         ratios[empty, 0, 0] = unknown
         ends.append(ratios.reshape(len(ratios), -1))
     return Ends(lower=ends[0], upper=ends[1])
-
-
-def _both(first: Ends, second: Ends) -> BoolArray:
-    """All pairs of runs, (n, R, R')."""
-    one, two = (~np.isnan(ends.lower) for ends in (first, second))
-    return np.asarray(one[:, :, np.newaxis] & two[:, np.newaxis])
 
 
 def _solved(sample: Sample) -> tuple[Ends, ...]:

@@ -131,7 +131,7 @@ def utility_sequence(
 
 def win_shares(first: ArrayLike | Ends, second: ArrayLike | Ends) -> Ends:
     """`truecost.stats.quantities.win_shares` of the instances on which both have runs."""
-    return quantities.win_shares(*Sample.of(first, second).costs)
+    return quantities.win_shares(Sample.of(first, second))
 
 
 def wins(

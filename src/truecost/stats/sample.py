@@ -306,7 +306,7 @@ class Sample:
 
     @property
     def same_seed(self) -> bool:
-        """Whether `pairs` are those with the same seed, as with one run each; seeds alone decide."""
+        """Whether `pairs` are those with the same seed, as with one run each; only seeds decide."""
         same, apart = (pairs.any(axis=(1, 2)) for pairs in self._pairs_by_seed())
         return bool(same.all() and not apart.all())
 

@@ -14,10 +14,10 @@ from truecost.stats import ledger
 from truecost.stats.betting import HALVINGS, SHARE, star_bets
 from truecost.stats.compiled import compiled
 
+# Points of the grid of ratios between 1 and 2.
 STEPS = 64
-"""Points of the grid of ratios between 1 and 2."""
+# The grid goes from 2^-20 to 2^20.
 OCTAVES = 20
-"""The grid goes from 2^-20 to 2^20."""
 
 
 @compiled
@@ -50,11 +50,11 @@ def urn_shows(x, draws, mean, target, planned):
     whole = np.empty(x.size + draws.shape[1])
     whole[: x.size] = x
     plans, parts = np.array([planned]), ledger.parts_of(ledger.WATCHED, 0)
-    careful, bets = np.empty(whole.size), np.zeros((1, whole.size))
+    bets = np.zeros((1, whole.size))
     for i in range(draws.shape[0]):
         for k in range(draws.shape[1]):
             whole[x.size + k] = whole[int(draws[i, k] * (x.size + k))]
-        ledger.careful_bets(whole, target, ledger.WATCHED, careful)
+        careful = ledger.careful_bets(whole, target, ledger.WATCHED)
         shown[i] = ledger.bold_bets(whole, mean, target, plans, parts, False, careful, bets)
     return shown
 
@@ -81,6 +81,7 @@ def shares_shown(instances, groups, counts, mean, target):
     `instances` and `groups` say of each value, in the order of the scan, whose it is and which of
     the distinct values; `counts` how many an instance has.
     """
+    # Every share starts at 1, and falls as values are passed.
     left, x, bets = counts.copy(), np.ones(counts.size), np.empty(counts.size)
     at, passed = 0, 0
     while at < groups.size and star_bets(x, mean, target, bets):
@@ -191,10 +192,10 @@ def ratio_recorded(first, second, low, high, target, plans, shares):
     """
     below, ends = low / high, ratio_ends(low, high)
     parts = ledger.parts_of(shares, plans.size - 1)
-    careful, bets = np.empty(first.size), np.zeros((plans.size, first.size))
+    bets = np.zeros((plans.size, first.size))
     for end in ends:
         x, mean = against_ratio(first, second, end, low, high)
-        ledger.careful_bets(x, target, shares, careful)
+        careful = ledger.careful_bets(x, target, shares)
         if ledger.bold_bets(x, mean, target, plans, parts, True, careful, bets):
             below = end
             continue

@@ -71,7 +71,7 @@ class RuntimeModel:
 
     @property
     def components(self) -> VarianceComponents:
-        """The true `within` and `across` of every configuration, by integration over the instances."""
+        """The true `within` and `across` of every configuration, by integration over instances."""
         pairs = [
             _components(location, self._across, self.noise, self.cutoff, self.factor)
             for location in self.locations
@@ -162,7 +162,8 @@ def runtime_model(
         )
     if not (0 < spread <= WIDEST and 0 <= quality <= WIDEST):
         raise InputError(
-            f"Expected a spread above 0 and a quality of 0 or more, up to {WIDEST:g}, got {spread} and {quality}."
+            f"Expected a spread above 0 and a quality of 0 or more, up to {WIDEST:g}, got {spread} "
+            f"and {quality}."
         )
     middle = math.log(cutoff) - spread * float(ndtri(1 - timeout_rate))
     noise = spread * math.sqrt(_noise_share(within_share, middle, spread, cutoff, factor))
@@ -180,7 +181,8 @@ def runtime_model(
 def _check_metric(cutoff: float, factor: float) -> None:
     if not (1e-9 <= cutoff <= 1e12 and 1 <= factor <= 1e6):
         raise InputError(
-            f"Expected a cutoff above 0 and a factor of at least 1, within reason, got cutoff {cutoff} and factor {factor}."
+            "Expected a cutoff above 0 and a factor of at least 1, within reason, got cutoff "
+            f"{cutoff} and factor {factor}."
         )
 
 

@@ -79,7 +79,8 @@ class Utility:
             numbers = []
         if kind not in get_args(Kind) or not 1 <= len(numbers) <= 2:
             raise InputError(
-                f"Expected a utility such as half-life=60, step=10, linear=300 or log-laplace=60,1, got {text!r}."
+                "Expected a utility such as half-life=60, step=10, linear=300 or "
+                f"log-laplace=60,1, got {text!r}."
             )
         at, shape = (*numbers, 1.0)[:2]
         return cls(kind=cast(Kind, kind), at=at, shape=shape)
@@ -103,6 +104,7 @@ class Utility:
         elif self.kind == "half-life":
             worth = np.exp2(-t)
         else:
+            # Each branch only where it counts: 0 to a negative power is infinite.
             early, late = np.minimum(t, 1), np.maximum(t, 1)
             worth = np.where(t < 1, 1 - early**self.shape / 2, late**-self.shape / 2)
         return np.where(np.isnan(t), np.nan, worth)
