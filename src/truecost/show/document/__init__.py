@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from truecost.judge.assessment import AUDITED, Assessment
-from truecost.judge.refusal import Refusal
 from truecost.show.blocks import Block, Document, Fact, Facts, Points, Section, Text
 from truecost.show.document.about import what_about
 from truecost.show.document.certificate import bounds_section, certificate_section, how_sure
@@ -45,11 +44,7 @@ def document(assessment: Assessment, context: Context) -> Document:
     shown, default, about = what_is_shown(case), instance_by_instance(case), what_about(case)
     if about is not None and assessment.default is None:
         # A list without a default has its figures here.
-        best = None
-        if not isinstance(assessment.beside.whole_list, Refusal):
-            best = leaders(case)
-        blocks = about.blocks if best is None else (*about.blocks, best)
-        about = replace(about, brief=True, blocks=blocks)
+        about = replace(about, brief=True, blocks=(*about.blocks, *leaders(case)))
     sections = [
         None if shown is None else replace(shown, brief=True),
         about,

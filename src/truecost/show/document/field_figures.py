@@ -66,21 +66,22 @@ def more_figures(case: Case, comparison: Comparison) -> Fold:
     return Fold("More figures: ECDF, cactus plot, performance profile, box plots", tuple(blocks))
 
 
-def leaders(case: Case) -> Figure | None:
-    """Return a cactus plot of the best configurations; None where they have no runs in common."""
+def leaders(case: Case) -> list[Figure]:
+    """Return a cactus plot of the best of a list, if they have enough instances in common."""
     assessment, runs = case.assessment, case.assessment.rows
     order = assessment.costs.order[:OTHERS].tolist()
     names = [assessment.matrix.configurations[place] for place in order]
     common = (runs.select(configurations=names).counts() > 0).all(axis=0)
-    if len(names) < 2 or int(common.sum()) < FEWEST_INSTANCES:
-        return None
+    unlisted = isinstance(assessment.beside.whole_list, Refusal)
+    if unlisted or len(names) < 2 or int(common.sum()) < FEWEST_INSTANCES:
+        return []
     inputs = {"matrix": runs, "configurations": {name: name for name in names}}
     note = (
         "Lower and longer is better. Dotted: the best configuration of each instance, chosen with "
         "hindsight."
     )
     title = f"Cactus plot of the best {len(names)}"
-    return case.figure("cactus", title, note, lambda: inputs)
+    return [case.figure("cactus", title, note, lambda: inputs)]
 
 
 def _profiled(case: Case, pair: dict[str, str]) -> dict[str, str] | None:

@@ -6,10 +6,23 @@ Examples
 0.5
 """
 
-from truecost.show.figures.boxes import boxes_chart, boxes_data
 from truecost.show.figures.certificate_width import certificate_width_chart, certificate_width_data
-from truecost.show.figures.ecdf import cactus_chart, cactus_data, ecdf_chart, ecdf_data
-from truecost.show.figures.estimators import estimators_chart, estimators_data
+from truecost.show.figures.ecdf import (
+    cactus_chart,
+    cactus_data,
+    ecdf_chart,
+    ecdf_data,
+    performance_profile_chart,
+    performance_profile_data,
+)
+from truecost.show.figures.instances import (
+    boxes_chart,
+    boxes_data,
+    paired_differences_chart,
+    paired_differences_data,
+    scatter_chart,
+    scatter_data,
+)
 from truecost.show.figures.intervals import (
     families_chart,
     families_data,
@@ -22,24 +35,17 @@ from truecost.show.figures.intervals import (
 )
 from truecost.show.figures.matrix import MatrixPicture, matrix_chart, matrix_data
 from truecost.show.figures.overtuning_along import overtuning_along_chart, overtuning_along_data
-from truecost.show.figures.paired_differences import (
-    paired_differences_chart,
-    paired_differences_data,
-)
-from truecost.show.figures.performance_profile import (
-    performance_profile_chart,
-    performance_profile_data,
-)
-from truecost.show.figures.plan_curve import plan_curve_chart, plan_curve_data
-from truecost.show.figures.scatter import scatter_chart, scatter_data
-from truecost.show.figures.sweeps import (
+from truecost.show.figures.paper import (
     ERRORS,
     ErrorName,
     bounds_chart,
     bounds_data,
     error_curves_chart,
     error_curves_data,
+    estimators_chart,
+    estimators_data,
 )
+from truecost.show.figures.plan_curve import plan_curve_chart, plan_curve_data
 from truecost.show.figures.training_test import (
     overtuning_chart,
     overtuning_data,
