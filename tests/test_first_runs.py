@@ -67,9 +67,10 @@ def test_a_check_that_raises_is_not_a_veto(tmp_path: Path) -> None:
     again = tried(str(caught.value))
     assert again.returncode == 1
     assert again.stderr.rstrip().endswith("ZeroDivisionError: division by zero")
-    # Mended, nothing counts as done.
+    # Mended, the same journal begins anew: nothing in it counts as done.
     (tmp_path / "check.py").write_text("")
-    gather(Scenario.read(scenario.path), tmp_path / "mended.db", **SIZE)
+    gather(Scenario.read(scenario.path), tmp_path / "runs.db", **SIZE)
+    assert statuses(tmp_path / "runs.db") == [Status.SOLVED] * 9
 
 
 def test_a_check_of_r_that_stops_is_not_a_veto(tmp_path: Path) -> None:

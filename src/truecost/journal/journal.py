@@ -212,13 +212,10 @@ class Journal:
         self.kind = kind
 
     def _has_runs(self) -> bool:
-        tables = ["runs", "capped"] if self.kind in SEARCHES else ["runs"]
-        return any(
-            self._connection.execute(
-                f"SELECT EXISTS (SELECT 1 FROM {table})"  # noqa: S608 - one of the two above
-            ).fetchone()[0]
-            for table in tables
-        )
+        """Whether a run ended that counts: an aborted one is made again."""
+        query = f"SELECT 1 FROM runs WHERE status <> {int(Status.ABORTED)}"  # noqa: S608 - a number
+        query += " UNION ALL SELECT 1 FROM capped" if self.kind in SEARCHES else ""
+        return bool(self._rows(f"SELECT EXISTS ({query})")[0][0])
 
     @contextlib.contextmanager
     def transaction(self, *, reading: bool = False) -> Iterator[sqlite3.Connection]:
