@@ -62,11 +62,7 @@ _OPTIONS = {
 
 
 def save(
-    chart: Chart,
-    path: str | os.PathLike[str],
-    *,
-    width: Width | None = None,
-    title: bool = True,
+    chart: Chart, path: str | os.PathLike[str], *, width: Width | None = None, title: bool = True
 ) -> None:
     """Write the chart as .html, .svg, .png or .pdf, by the ending; replaces an old file at once.
 

@@ -40,11 +40,7 @@ def how_sure(case: Case) -> Section:
     paper: list[Block] = (
         [Text(bounds.reason, aside=True)] if isinstance(bounds, Refusal) else _bounds(bounds)
     )
-    blocks = (
-        *_certificate(case),
-        *_width(case),
-        Fold("And the paper's bounds?", tuple(paper)),
-    )
+    blocks = (*_certificate(case), *_width(case), Fold("And the paper's bounds?", tuple(paper)))
     return Section("sure", "How certain is that?", certificate_lead(case), blocks)
 
 

@@ -46,6 +46,12 @@ def common_runs(matrix: CostMatrix, names: Sequence[str]) -> CommonRuns:
     return CommonRuns(instances, chosen.charged[:, both], limit)
 
 
+def _better(ours: FloatArray, theirs: FloatArray) -> list[str]:
+    """Return which of the two costs less, instance by instance."""
+    better = np.where(ours < theirs, "incumbent", np.where(ours > theirs, "default", "neither"))
+    return list(better.tolist())
+
+
 def family_of(instance: str, families: Mapping[str, str] | None) -> str | None:
     """Return the family of an instance; None if families are unknown."""
     return None if families is None else families.get(instance, "unknown")
@@ -71,11 +77,7 @@ FAMILIES = {
 
 
 def scatter_data(
-    matrix: CostMatrix,
-    incumbent: str,
-    default: str,
-    *,
-    families: Mapping[str, str] | None = None,
+    matrix: CostMatrix, incumbent: str, default: str, *, families: Mapping[str, str] | None = None
 ) -> pl.DataFrame:
     """Mean cost of two configurations on every common instance.
 
@@ -91,14 +93,13 @@ def scatter_data(
         raise InputError(f"Expected two configurations to compare, got {incumbent!r} twice.")
     runs = common_runs(matrix, [incumbent, default])
     ours, theirs = runs.means
-    better = np.where(ours < theirs, "incumbent", np.where(ours > theirs, "default", "neither"))
     limit = runs.limit if math.isfinite(runs.limit) else None
     return pl.DataFrame(
         {
             "instance": runs.instances,
             "incumbent_cost": ours,
             "default_cost": theirs,
-            "better": better.tolist(),
+            "better": _better(ours, theirs),
             "family": [family_of(name, families) for name in runs.instances],
             "x": np.minimum(theirs, runs.limit),
             "y": np.minimum(ours, runs.limit),
@@ -223,14 +224,13 @@ def paired_differences_data(
     order = np.argsort(difference, kind="stable")
     kept = np.unique(np.rint(np.linspace(0, order.size - 1, min(most, order.size))).astype(int))
     rows = order[kept]
-    better = np.where(difference < 0, "incumbent", np.where(difference > 0, "default", "neither"))
     columns = {
         "place": kept + 1,
         "instance": [instances[row] for row in rows],
         "incumbent_cost": ours[rows],
         "default_cost": theirs[rows],
         "difference": difference[rows],
-        "better": better[rows].tolist(),
+        "better": _better(ours[rows], theirs[rows]),
         "incumbent": incumbent,
         "default": default,
         "mean": float(difference.mean()),
