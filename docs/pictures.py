@@ -339,16 +339,34 @@ def texts() -> dict[str, str]:
     return {"statement-which.svg": which(), "about.svg": about()}
 
 
+def with_margins(svg: str, left: int = 14, right: int = 62) -> str:
+    """Return a picture with room at its sides: a reader's font may be wider than ours."""
+
+    def wider(match: re.Match[str]) -> str:
+        width, height = int(match[1]), match[2]
+        total = width + left + right
+        return (
+            f'width="{total}" height="{height}" viewBox="{-left} 0 {total} {height}">'
+            f'<rect x="{-left}" width="{total}"'
+        )
+
+    head = r'width="(\d+)" height="(\d+)" viewBox="0 0 \d+ \d+"><rect width="\d+"'
+    return re.sub(head, wider, svg, count=1)
+
+
 def main() -> None:
     """Draw everything, and note what was drawn."""
     specs = drawn()
     for name, spec in specs.items():
-        (FOLDER / name).write_bytes(render(spec, "svg"))
+        (FOLDER / name).write_text(with_margins(render(spec, "svg").decode()))
     for name, text in texts().items():
         (FOLDER / name).write_text(text)
     photograph(FOLDER / "report.png")
     if "--quick" not in sys.argv:
         experiments(FOLDER / "gallery")
+        for name in ("uniform-error", "bounds", "estimators", "regret"):
+            path = FOLDER / "gallery" / f"{name}.svg"
+            path.write_text(with_margins(path.read_text()))
     digests = {name: digest(spec) for name, spec in {**specs, "report.png": first_screen()}.items()}
     DIGESTS.write_text(json.dumps(digests, indent=1, sort_keys=True) + "\n")
 

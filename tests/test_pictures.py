@@ -43,6 +43,17 @@ def test_every_picture_is_there_and_shown() -> None:
     assert kept - drawn == {f"gallery/{name}" for name in LONG}
 
 
+def test_pictures_have_room_for_wider_fonts() -> None:
+    """Labels would be cut off where a reader's browser has a wider font than the drawing."""
+    drawn = {path.name for path in pictures.FOLDER.rglob("*.svg")} - {*pictures.texts()}
+    narrow = [
+        name
+        for name in drawn
+        if 'viewBox="-14 0' not in next(pictures.FOLDER.rglob(name)).read_text()
+    ]
+    assert narrow == []
+
+
 def test_a_digest_sees_data_and_not_the_last_digit() -> None:
     """A stale picture would pass, or another processor make every picture stale."""
     spec = {"data": [{"x": 0.1 + 0.2, "y": 1e-12}], "mark": "bar"}
