@@ -271,14 +271,9 @@ class Assessment(Spoken):
         # A comparison on test runs needs both of them there; else training runs are asked.
         missing = [] if test is None else [n for n in names if n not in test.configurations]
         # Without a name on-part certifies the winner of the part that chooses, under its own name.
+        used = None if missing else test
         evidence = gather_evidence(
-            self.rows,
-            self.question.configuration,
-            self.question,
-            self.trajectory,
-            None if missing else test,
-            self.scope,
-            self.tested_by,
+            self.rows, self.question, self.trajectory, used, self.scope, self.tested_by
         )
         if isinstance(evidence, Evidence) or not missing:
             return evidence
@@ -357,8 +352,7 @@ class Assessment(Spoken):
     @property
     def no_certificate(self) -> str | None:
         """Why there is none."""
-        mean = self._alone["mean"]
-        return mean.reason if isinstance(mean, Refusal) else None
+        return getattr(self._alone["mean"], "reason", None)
 
     @cached_property
     def comparison(self) -> Comparison | None:

@@ -129,27 +129,28 @@ class Beside:
     @cached_property
     def whole_list(self) -> WholeList | Refusal:
         """Which of a list may be the best, and which are shown better or worse than the default."""
-        proposed, chosen = self.assessment.trajectory.proposed, self.assessment.question.chosen
+        assessment, evidence = self.assessment, self.assessment.own_evidence
+        proposed, chosen = assessment.trajectory.proposed, assessment.question.chosen
         fixed = proposed == "beforehand" or chosen == "from-list"
         # A table without a default is a competition, as a rule.
-        asked = proposed == "unknown" and chosen is None and self.assessment.default is None
-        short = len(self.assessment.matrix.configurations) <= MOST_UNASKED
+        asked = proposed == "unknown" and chosen is None and assessment.default is None
+        short = len(assessment.matrix.configurations) <= MOST_UNASKED
         if not fixed and not (asked and short):
             return Refusal("nothing says that the list was fixed before any cost was seen")
-        if isinstance(self.assessment.own_evidence, Refusal):
-            return self.assessment.own_evidence
-        if self.assessment.own_evidence.at_all_times:
+        if isinstance(evidence, Refusal):
+            return evidence
+        if evidence.at_all_times:
             return Refusal("the number of runs depended on observed costs")
-        if len(self.assessment.own_evidence.plans) > 1:
+        if len(evidence.plans) > 1:
             return Refusal("the plan was extended, perhaps after a look, and these sets take one")
-        if self.assessment.scope.about == "these" or self.assessment.scope.weights:
+        if assessment.scope.about == "these" or assessment.scope.weights:
             return Refusal("sets for a whole list are about new instances like these")
         sets = whole_list(
-            self.assessment.matrix,
-            self.assessment.default,
-            delta=self.assessment.question.delta,
-            rng=self.assessment.question.rng(Stream.WHOLE_LIST),
-            random=self.assessment.log.kind == "journal" and proposed == "beforehand",
+            assessment.matrix,
+            assessment.default,
+            delta=assessment.question.delta,
+            rng=assessment.question.rng(Stream.WHOLE_LIST),
+            random=assessment.log.kind == "journal" and proposed == "beforehand",
         )
         return sets if fixed or isinstance(sets, Refusal) else replace(sets, condition=NOT_TUNED)
 

@@ -133,7 +133,6 @@ class Evidence(NamedTuple):
 
 def gather_evidence(
     matrix: CostMatrix,
-    name: str | None,
     question: Question,
     trajectory: Trajectory,
     test: CostMatrix | None = None,
@@ -146,10 +145,9 @@ def gather_evidence(
     ----------
     matrix
         The runs that were there when it was chosen.
-    name
-        Whom the statement is about; None is the winner, for on-part that of the part that chooses.
     question, trajectory
-        How it was chosen.
+        Whom the statement is about, and how it was chosen. Without a name it is the winner, for
+        on-part that of the part that chooses.
     test, tested
         Runs on fresh instances, and how they came about, where a log says so; instances that are in
         `matrix` too are passed over.
@@ -159,10 +157,10 @@ def gather_evidence(
     if scope.sampled == "fold":
         return Refusal(NO_FOLDS)
     if test is not None and question.chosen in (None, "test"):
-        winner = name or incumbent_of(units_of(matrix, scope), trajectory)
+        winner = question.configuration or incumbent_of(units_of(matrix, scope), trajectory)
         evidence = _on_test(matrix, test, winner, trajectory, tested, scope)
     else:
-        evidence = _in_training(matrix, name, question, trajectory, scope)
+        evidence = _in_training(matrix, question, trajectory, scope)
     if isinstance(evidence, Refusal):
         return evidence
     fixed = scope.kind != "independent" and scope.units > 1
@@ -172,14 +170,10 @@ def gather_evidence(
 
 
 def _in_training(
-    matrix: CostMatrix,
-    name: str | None,
-    question: Question,
-    trajectory: Trajectory,
-    scope: Scope,
+    matrix: CostMatrix, question: Question, trajectory: Trajectory, scope: Scope
 ) -> Evidence | Refusal:
     """The same from the runs that it was chosen by."""
-    chosen, proposed = question.chosen, trajectory.proposed
+    name, chosen, proposed = question.configuration, question.chosen, trajectory.proposed
     if chosen == "test":
         return Refusal("there are no test runs of it")
     tool = trajectory.tool.partition(" ")[0]
