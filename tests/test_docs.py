@@ -307,7 +307,7 @@ def test_numbers_in_the_text_are_those_of_the_examples() -> None:
 def test_the_page_on_reports_has_every_badge() -> None:
     """A reader would look for the words of a badge in vain."""
     sources = (verdict.judged, verdict._best_of_list, verdict.if_met)
-    source = "".join(map(inspect.getsource, sources))
+    source = "".join(inspect.getsource(part) for part in sources)
     single = re.findall(r'"((?:Better than|No default|if )[^"]+)"', source)
     badges = [badge for _, badge in verdict.BADGES.values()]
     text = (ROOT / "docs" / "report.md").read_text().lower()

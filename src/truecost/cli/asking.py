@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,5 +75,17 @@ def context(
     name = (
         f"{place.parent.name}/{place.name}" if place.name.isdecimal() else path.name or place.name
     )
-    usual = "PAR10 s" if source.is_example and source.utility is None else "cost"
-    return Context(name=name, title=title, unit=unit or usual, writer=write)
+    return Context(name=name, title=title, unit=unit or _usual_unit(source, log), writer=write)
+
+
+def _usual_unit(source: Source, log: "Import | None") -> str:
+    """What a unit of cost is called where nobody says: seconds, or penalised ones, where costs are
+    running times.
+    """
+    if source.is_example and source.utility is None:
+        return "PAR10 s"
+    matrix = None if log is None else log.matrix
+    if matrix is None or matrix.cutoff is None or matrix.utility is not None:
+        return "cost"
+    factor = matrix.high / matrix.cutoff
+    return "s" if factor == 1 else f"PAR{factor:g} s" if isfinite(factor) else "cost"

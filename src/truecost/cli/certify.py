@@ -28,7 +28,7 @@ def certify(source: Source, question: Question, json: Json = False) -> None:
     assessment = assessed(source, question)
     from truecost.show.document import Case, certificate_section
 
-    case = Case(assessment, context(source, question))
+    case = Case(assessment, context(source, question, log=assessment.log))
     answer(
         json,
         lambda: assessment.to_dict("certificate"),

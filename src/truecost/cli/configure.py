@@ -180,7 +180,7 @@ def _print(configured: "Configured", scenario: "Scenario", path: Path, file: obj
     _print_configuration(configured, scenario)
     assessment = configured.assessment
     source, question = Source(runs=path), Question(delta=assessment.question.delta)
-    about = context(source, question)
+    about = context(source, question, log=assessment.log)
     name, seconds = configured.recommended.name, configured.cpu / max(configured.runs, 1)
     use = recommendation(Case(assessment, about), name, seconds, scenario=file)
     print_line(use.lead, "good" if assessment.better else "open")

@@ -56,7 +56,7 @@ def info(
             print_summary(journal)
         if assessment is None:
             return None
-        return what_was_run(Case(assessment, context(source, question)), top)
+        return what_was_run(Case(assessment, context(source, question, log=assessment.log)), top)
 
     answer(json, data, section)
 

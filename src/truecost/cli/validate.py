@@ -157,7 +157,7 @@ def validate(
                 **execution,
             )
         question = Question(delta=given["delta"], primary=decision.primary)
-        about = context(Source(runs=place), question, unit=unit)
+        about = context(Source(runs=place), question, unit=unit, log=validated.assessment.log)
         with steps("the report", quiet=quiet) as tell:
             document = write_page(validated.assessment, report, about, tell)
         results.append((validated, place, report, document, about.command("audit") or ""))

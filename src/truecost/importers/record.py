@@ -138,9 +138,10 @@ def charge(
         costs[failed] = par * cutoff
         low = 0.0 if options.low is None else options.low
         high = max(par * cutoff, low) if options.high is None else options.high
+        number = int(failed.sum())
         notes.append(
-            f"Costs are running times with a cutoff of {cutoff:g}: PAR{par:g}, "
-            f"{int(failed.sum()):,} runs are charged."
+            f"Costs are running times with a cutoff of {cutoff:g}: PAR{par:g}, {number:,} "
+            f"{'run is' if number == 1 else 'runs are'} charged."
         )
     else:
         low, high = _given_range(options, like)
