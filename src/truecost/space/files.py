@@ -200,8 +200,8 @@ def _ranged(
             f"expected at most {decimals} decimals in the range and default of {name!r}, got "
             f"{rounded[0]}."
         )
-    kinds = (ConfigSpace.UniformFloatHyperparameter, ConfigSpace.UniformIntegerHyperparameter)
-    return kinds[whole](name, low, high, default_value=value, log=log)
+    integer, real = ConfigSpace.UniformIntegerHyperparameter, ConfigSpace.UniformFloatHyperparameter
+    return (integer if whole else real)(name, low, high, default_value=value, log=log)
 
 
 def _number(text: str, *, whole: bool) -> int | float:
