@@ -402,7 +402,7 @@ def _runs(columns: Columns, notes: list[str]) -> pl.DataFrame:
             f"({error!r:.80})."
         ) from error
     if runs["instance"].null_count():
-        notes.append("Trials have no instance: these runs say nothing about other instances.")
+        notes.append("Trials have no instance: nothing here speaks of other instances.")
         runs = runs.with_columns(pl.col("instance").fill_null(NO_INSTANCE))
     seedless = runs["seed"].null_count()
     if seedless == runs.height:
