@@ -66,7 +66,6 @@ from truecost.stats import assumptions as assumed
 from truecost.stats.assumptions import RANGE, SEEDS
 from truecost.stats.assumptions import UNSORTED as UNSORTED
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 NO_FOLDS = (
     "folds of one data set share training data, so nothing is guaranteed; results on other data "

@@ -28,7 +28,6 @@ from truecost.judge.costs import LEAST_SHARE, Costs
 from truecost.runs import Trajectory
 
 FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 Source = Literal["test runs", "fixed before", "splits", "unknown"]
 
 # Numbers held at once for the splits: a few dozen MB.

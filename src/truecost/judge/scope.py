@@ -40,7 +40,6 @@ from truecost.stats.sample import Design
 Sampled = Literal["instance", "family", "seed", "fold"]
 About = Literal["new", "these"]
 FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # What is meant where only one of the two is said.
 USUAL: Final[dict[str, About]] = {
