@@ -15,8 +15,8 @@ from truecost import CostMatrix, InputError, Journal, Outcome, Run, Scenario, St
 from truecost.campaigns.doubts import doubts
 from truecost.campaigns.gather import design_of
 from truecost.importers.detect import import_runs
+from truecost.journal.design import RunDesign
 from truecost.journal.file import JournalError
-from truecost.journal.journal import RunDesign
 from truecost.journal.metric import Metric
 from truecost.runs import Machine
 

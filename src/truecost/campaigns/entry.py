@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from truecost.errors import InputError
 from truecost.judge.evidence import incumbent_of
@@ -15,6 +15,15 @@ from truecost.runs import Instance
 from truecost.space.space import Configuration
 
 Families = str | Path | Mapping[str, str]
+
+
+class Chosen(TypedDict, total=False):
+    """Who is to be validated on what, as the caller says it; the rest follows from the log."""
+
+    instances: str | Sequence[Instance] | None
+    configuration: str | None
+    default: str | None
+    families: Families | None
 
 
 class Contestant(NamedTuple):

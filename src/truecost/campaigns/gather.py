@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Execution, Progress
 from truecost.errors import InputError
-from truecost.journal.journal import DEFAULT, Journal, RunDesign
+from truecost.journal.design import RunDesign
+from truecost.journal.journal import DEFAULT, Journal
 from truecost.journal.merging import take
 from truecost.running.pools.task import Finished, Task
 from truecost.running.scenario import Scenario

@@ -15,7 +15,7 @@ from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Progress
 from truecost.errors import InputError
 from truecost.journal import searchlog
-from truecost.journal.journal import RunDesign
+from truecost.journal.design import RunDesign
 from truecost.journal.metric import Metric
 from truecost.journal.searchlog import Cell, Recorded, Settings
 from truecost.running.pools.task import Finished, Task

@@ -39,9 +39,9 @@ class Request:
     delta: float
     primary: Primary | None
     margin: str | None
-    sampled: str | None
-    about: str | None
-    population: int | None
+    sampled: str | None = None
+    about: str | None = None
+    population: int | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.delta < 1:

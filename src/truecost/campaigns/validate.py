@@ -23,7 +23,7 @@ import numpy as np
 from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Execution, Progress
 from truecost.campaigns.doubts import doubts
-from truecost.campaigns.entry import Entry, Families, entry_of
+from truecost.campaigns.entry import Chosen, Entry, Families, entry_of
 from truecost.campaigns.recorded import recorded_cell, recorded_costs
 from truecost.campaigns.terms import (
     Request,
@@ -35,7 +35,7 @@ from truecost.campaigns.terms import (
 )
 from truecost.errors import InputError
 from truecost.journal import searchlog, validationlog
-from truecost.journal.journal import RunDesign
+from truecost.journal.design import RunDesign
 from truecost.journal.searchlog import Cell, Recorded
 from truecost.journal.table import RunTable
 from truecost.journal.validationlog import Stop, Terms
@@ -155,33 +155,36 @@ def validate(
     >>> tc.validate(log, scenario, "test.db", configuration=log.matrix.configurations[1], **new).runs <= 8
     True
     """
+    request = Request(runs=runs, delta=delta, primary=primary, margin=margin)
+    request = replace(request, sampled=sampled, about=about, population=population)
+    chosen: Chosen = {
+        "instances": instances,
+        "configuration": configuration,
+        "default": default,
+        "families": families,
+    }
+    return _validated(log, scenario, journal, budget, request, chosen, execution)
+
+
+def _validated(
+    log: Import | CostMatrix,
+    scenario: Scenario,
+    journal: str | os.PathLike[str],
+    budget: str | Budget | None,
+    request: Request,
+    chosen: Chosen,
+    execution: Execution,
+) -> Validated:
+    """Open the journal, agree on the terms and make the runs."""
     asked = Budget.parse(budget) if isinstance(budget, str) else budget
     if asked is not None and asked.unit == "runs" and asked.amount < 2:
         raise InputError(f"expected a `budget` for 2 runs at least, got {asked}.")
-    request = Request(
-        runs=runs,
-        delta=delta,
-        primary=primary,
-        margin=margin,
-        sampled=sampled,
-        about=about,
-        population=population,
-    ).like(begun_with(journal))
-    read = (
-        log if isinstance(log, Import) else Import(kind="matrix", matrix=log, trajectory=_UNKNOWN)
-    )
-    entry = entry_of(
-        read,
-        scenario,
-        instances=instances,
-        configuration=configuration,
-        default=default,
-        sampled=request.sampled,
-        about=request.about,
-        families=families,
-    )
-    training = training_runs(read, scenario, entry)
-    trajectory = replace(read.trajectory, incumbent=entry.winner.name, default=entry.default.name)
+    request = request.like(begun_with(journal))
+    if isinstance(log, CostMatrix):
+        log = Import(kind="matrix", matrix=log, trajectory=Trajectory(tool="unknown"))
+    entry = entry_of(log, scenario, sampled=request.sampled, about=request.about, **chosen)
+    training = training_runs(log, scenario, entry)
+    trajectory = replace(log.trajectory, incumbent=entry.winner.name, default=entry.default.name)
     with Campaign(scenario, journal, "validate", **execution) as campaign:
         book = campaign.book
         last = validationlog.stop_of(book)
@@ -343,6 +346,3 @@ class _Watch:
             return self._most() - pairs
         price = self.spent(pairs) / pairs
         return int(min(self._budget.amount / price - pairs, 1e9)) if price else 10**9
-
-
-_UNKNOWN = Trajectory(tool="unknown")

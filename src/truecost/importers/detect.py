@@ -112,6 +112,11 @@ def import_runs(
         families=families,
         maximise=maximise,
     )
+    return _imported(source, options, kind)
+
+
+def _imported(source: Any, options: Options, kind: str | None) -> Import:
+    """The runs; what is wrong with a file names it."""
     try:
         candidate = Candidate.of(source)
         importer = _importer(candidate, kind)

@@ -100,13 +100,7 @@ def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import
     # In our own tables a row without cost and status keeps a name and is no run.
     own = set(OWN) <= set(columns.values())
     if empty.any() and "status" not in columns and not own:
-        if options.cutoff is None:
-            raise InputError(
-                f"{int(empty.sum()):,} of {empty.size:,} rows have no cost, the first is row "
-                f"{np.argmax(empty) + 1}. If these runs timed out, give the `cutoff` in seconds; if "
-                "they failed, write what that costs; delete the rows of runs that were never made."
-            )
-        notes.append(f"Rows without a cost: {int(empty.sum()):,}. They count as timeouts.")
+        notes.append(_timeouts(empty, options))
         statuses[empty] = Status.TIMEOUT
         empty[:] = False
     keep = ~(empty | unfinished)
@@ -117,19 +111,7 @@ def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import
         raise InputError("expected at least one run with a cost in the table, got none.")
     charged = charge(values, statuses, _with_range(table, options))
     charged = replace(charged, cutoff=charged.cutoff or cutoff, utility=utility)
-    counted = [
-        longtable.whole_numbers(table, name) for name in ("run", "seed") if name in table.columns
-    ]
-    runs = table.select("configuration", "instance").with_columns(counted)
-    again = runs.is_duplicated()
-    if again.any() and "run" not in runs.columns:
-        notes.append(
-            f"{int(again.sum()):,} rows agree in configuration, "
-            f"instance{' and seed' if 'seed' in runs.columns else ''}: "
-            "they are taken for runs in the order of the table."
-        )
-        runs = runs.select("configuration", "instance")
-    matrix, default = matrix_of(runs, charged), None
+    matrix, default = matrix_of(_numbered(table, notes), charged), None
     families = _labels(table, "family", declared="family" in options.columns)
     weights = _labels(table, "weight", declared="weight" in options.columns)
     notes += [labels for labels in (families, weights) if isinstance(labels, str)]
@@ -153,6 +135,33 @@ def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import
         columns=columns,
         weights=checked_weights(weights, "its column") if isinstance(weights, dict) else {},
     )
+
+
+def _timeouts(empty: NDArray[np.bool_], options: Options) -> str:
+    """A note on rows without a cost, which are timeouts where there is a cutoff."""
+    if options.cutoff is not None:
+        return f"Rows without a cost: {int(empty.sum()):,}. They count as timeouts."
+    raise InputError(
+        f"{int(empty.sum()):,} of {empty.size:,} rows have no cost, the first is row "
+        f"{np.argmax(empty) + 1}. If these runs timed out, give the `cutoff` in seconds; if they "
+        "failed, write what that costs; delete the rows of runs that were never made."
+    )
+
+
+def _numbered(table: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
+    """Configuration and instance of each run, and its number and seed where they tell runs apart."""
+    names = [name for name in ("run", "seed") if name in table.columns]
+    runs = table.select("configuration", "instance").with_columns(
+        longtable.whole_numbers(table, name) for name in names
+    )
+    again = int(runs.is_duplicated().sum())
+    if not again or "run" in names:
+        return runs
+    notes.append(
+        f"{again:,} rows agree in configuration, instance{' and seed' if names else ''}: they are "
+        "taken for runs in the order of the table."
+    )
+    return runs.select("configuration", "instance")
 
 
 def check_direction(column: str, maximise: bool | None) -> None:

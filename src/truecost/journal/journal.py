@@ -10,15 +10,17 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
+from truecost.journal.design import Described, RunDesign, digest_of
 from truecost.journal.file import (
     SCHEMAS,
     SEARCHES,
@@ -33,21 +35,17 @@ from truecost.journal.file import (
 )
 from truecost.journal.metric import Metric
 from truecost.journal.opening import Kind, drop_tables, hold, made_by, set_aside
-from truecost.journal.outputs import (
-    Failure,
-    Outputs,
-    failures,
-    note_conditions,
-    read_conditions,
-)
+from truecost.journal.outputs import Failure, Outputs, failures, note_conditions, read_conditions
 from truecost.journal.table import RunTable, cost_matrix, places_of, read_table
 from truecost.matrix import CostMatrix
 from truecost.matrix.families import FAMILY
-from truecost.runs import Instance, Machine, Run, RunPlan, Status
-from truecost.space.space import Configuration
+from truecost.runs import Machine, Run, RunPlan, Status
 
 # What the table `machines` says of each.
 MACHINE = ("host", "cpu", "system", "method", "solver", "truecost")
+# What is kept of an outcome, beside how it ended.
+MEASURES = ("cpu", "wall", "memory", "exit_code", "time", "value", "detail")
+MEASURED = attrgetter(*MEASURES)
 # Where a journal keeps the name of the default, empty if there is none; journals of 0.2 keep none,
 # and their first configuration is the default.
 DEFAULT = "default"
@@ -55,40 +53,6 @@ DEFAULT = "default"
 Named = Literal["configurations", "instances"]
 # What a budget counts.
 Unit = Literal["runs", "seconds"]
-
-
-class Described(Protocol):
-    """What a journal keeps of a scenario: its name, and what must stay the same for runs to belong
-    together.
-    """
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        ...
-
-    def fingerprint(self) -> dict[str, Any]:
-        """What must stay the same."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunDesign:
-    """What is to be run: every configuration on every instance `runs` times, in S* order.
-
-    Round by round, instance by instance, all configurations: any prefix of that order gives each
-    configuration an even allocation, and all configurations the same one but for the run that is
-    next.
-    """
-
-    configurations: tuple[Configuration, ...]
-    instances: tuple[Instance, ...]
-    runs: int
-
-    @property
-    def size(self) -> int:
-        """The number of runs in all."""
-        return len(self.configurations) * len(self.instances) * self.runs
 
 
 class Journal:
@@ -237,7 +201,7 @@ class Journal:
                 enter(connection, configuration.name, configuration.values)
             known = dict(connection.execute("SELECT name, digest FROM instances"))
             for instance in plan.instances:
-                digest = _digest(instance)
+                digest = digest_of(instance)
                 if known.get(instance.name, digest) != digest:
                     raise InputError(
                         f"{self.path}: expected the instance {instance.name!r} to be what it was when its runs were made, "
@@ -281,11 +245,8 @@ class Journal:
 
     def _ids(self, plan: RunDesign) -> tuple[list[int], list[int]]:
         return (
-            [
-                self.number("configurations", configuration.name)
-                for configuration in plan.configurations
-            ],
-            [self.number("instances", instance.name) for instance in plan.instances],
+            [self.number("configurations", listed.name) for listed in plan.configurations],
+            [self.number("instances", listed.name) for listed in plan.instances],
         )
 
     def number(self, table: Named, name: str) -> int:
@@ -307,25 +268,16 @@ class Journal:
                     self.number("instances", run.instance),
                     run.number,
                 )
-                table, column = ("runs", "status") if outcome.cap is None else ("capped", "cap")
+                table, column, end = "capped", "cap", outcome.cap
+                if end is None:
+                    table, column, end = "runs", "status", int(outcome.status)
+                columns = f"id, configuration, instance, number, seed, {column}, machine, ended"
+                identity, place = self._next_id(connection), self.machine_number(machine)
+                row = (identity, *cell, run.seed, end, place, ended, *MEASURED(outcome))
                 connection.execute(
-                    f"INSERT INTO {table} (id, configuration, instance, number, seed, {column}, cpu, wall, memory,"  # noqa: S608
-                    " exit_code, time, value, detail, machine, ended) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (
-                        self._next_id(connection),
-                        *cell,
-                        run.seed,
-                        int(outcome.status) if outcome.cap is None else outcome.cap,
-                        outcome.cpu,
-                        outcome.wall,
-                        outcome.memory,
-                        outcome.exit_code,
-                        outcome.time,
-                        outcome.value,
-                        outcome.detail,
-                        self.machine_number(machine),
-                        ended,
-                    ),
+                    f"INSERT INTO {table} ({columns}, {', '.join(MEASURES)}) "  # noqa: S608
+                    f"VALUES ({', '.join('?' * len(row))})",
+                    row,
                 )
                 self._outputs.keep(connection, run, cell)
 
@@ -426,12 +378,9 @@ class Journal:
 
     def order(self) -> tuple[str, ...]:
         """The instances of the latest plan, in its order."""
-        with self.transaction(reading=True) as connection:
-            names = dict(connection.execute("SELECT id, name FROM instances"))
-            row = connection.execute(
-                "SELECT instances FROM plans ORDER BY id DESC LIMIT 1"
-            ).fetchone()
-        return () if row is None else tuple(names[identity] for identity in json.loads(row[0]))
+        plans = self._rows("SELECT instances FROM plans ORDER BY id DESC LIMIT 1")
+        names = dict(self._rows("SELECT id, name FROM instances"))
+        return tuple(names[number] for row in plans for number in json.loads(row[0]))
 
     def planned(self) -> tuple[int, int, int] | None:
         """The size of the latest plan: configurations, instances, runs."""
@@ -534,13 +483,6 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _digest(instance: Instance) -> str:
-    try:
-        return instance.digest()
-    except OSError as error:
-        raise InputError(f"instance {instance.name!r}: {error.strerror or error}.") from error
 
 
 def refuse_changes(

@@ -375,27 +375,18 @@ def watch(
         cpu, memory = slot.used(limits["memory"] is not None)
         peak = max(peak, memory)
         used = {"cpu": cpu, "wall": now - started, "memory": memory}
+        left = {name: limit - used[name] for name, limit in limits.items() if limit is not None}
         if exceeded is None:
-            exceeded = next(
-                (
-                    name
-                    for name, limit in limits.items()
-                    if limit is not None and used[name] > limit
-                ),
-                None,
-            )
+            exceeded = next((name for name in left if left[name] < 0), None)
             if exceeded is not None:
                 stopping = now + request["grace"]
                 if request["grace"]:
                     processes.send(signal.SIGTERM, tree.pids())
         if exceeded is not None and now >= stopping:
             break
-        left = min(
-            [limits[name] - used[name] for name in ("cpu", "wall") if limits[name] is not None],
-            default=SELDOM,
-        )
+        soon = min((left[name] for name in left if name != "memory"), default=SELDOM)
         step = min(2 * step, OFTEN if limits["memory"] is not None else SELDOM)
-        look = now + (min(step, max(left, 0.001)) if exceeded is None else 0.002)
+        look = now + (min(step, max(soon, 0.001)) if exceeded is None else 0.002)
     wall = time.monotonic() - started
     # The usage of what is about to be killed: without a control group it is known now or never.
     cpu, memory = slot.used(limits["memory"] is not None)

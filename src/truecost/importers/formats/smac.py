@@ -90,7 +90,8 @@ def _read(path: Path, options: Options) -> Import:
     runs = _runs(columns, notes).filter(pl.Series(keep))
     if runs.height == 0:
         raise InputError(f"expected finished trials in {HISTORY}, got none among {keep.size:,}.")
-    cutoff = _cutoff(scenario, timed)
+    # Running times of the trial, stopped by its limit, or of the solver, by SMAC's capping.
+    cutoff = _limit(scenario, "trial_walltime_limit" if timed else "runtime_cutoff")
     if not timed and (cutoff is not None or scenario.get("adaptive_capping") is True):
         values, statuses = _capped(values, statuses, columns, scenario, notes)
     par = _limit(scenario, "par")
@@ -408,13 +409,6 @@ def _runs(columns: Columns, notes: list[str]) -> pl.DataFrame:
     if seedless == runs.height:
         return runs.drop("seed")
     return runs.with_columns(pl.col("seed").fill_null(0)) if seedless else runs
-
-
-def _cutoff(scenario: Mapping[str, Any], timed: bool) -> float | None:
-    """Where costs are running times: of the solver, cut off by SMAC's capping, or of the trial, by
-    its limit.
-    """
-    return _limit(scenario, "trial_walltime_limit" if timed else "runtime_cutoff")
 
 
 def _limit(scenario: Mapping[str, Any], name: str) -> float | None:

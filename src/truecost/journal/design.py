@@ -1,0 +1,50 @@
+"""What a journal is begun with: its scenario, and what is to be run."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from truecost.errors import InputError
+from truecost.runs import Instance
+from truecost.space.space import Configuration
+
+
+class Described(Protocol):
+    """What a journal keeps of a scenario: its name, and what must stay the same for runs to belong
+    together.
+    """
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What must stay the same."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDesign:
+    """What is to be run: every configuration on every instance `runs` times, in S* order.
+
+    Round by round, instance by instance, all configurations: any prefix of that order gives each
+    configuration an even allocation, and all configurations the same one but for the run that is
+    next.
+    """
+
+    configurations: tuple[Configuration, ...]
+    instances: tuple[Instance, ...]
+    runs: int
+
+    @property
+    def size(self) -> int:
+        """The number of runs in all."""
+        return len(self.configurations) * len(self.instances) * self.runs
+
+
+def digest_of(instance: Instance) -> str:
+    """What tells whether an instance is still what it was."""
+    try:
+        return instance.digest()
+    except OSError as error:
+        raise InputError(f"instance {instance.name!r}: {error.strerror or error}.") from error
