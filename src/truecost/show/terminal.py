@@ -219,22 +219,16 @@ def _layout(
     taken = sum(least[place] + 2 for place in keys)
     # Names that leave no room for another column are broken in every layout.
     broken = [place for place in others if taken + least[place] + 2 > room]
-    widest = max(
-        (
-            2 + (NARROWEST_TEXT if place in broken and text[place] else least[place])
-            for place in others
-        ),
-        default=0,
-    )
+    needs = {place: NARROWEST_TEXT if text[place] else least[place] for place in broken}
+    widest = max((2 + needs.get(place, least[place]) for place in others), default=0)
     for place in (*keys, *broken) if broken or taken > room else ():
         if text[place]:
             head = max(map(cell_len, columns[place][0].split()), default=0)
             # One line below the maximum: wrapped words leave gaps.
             few = min(-(-natural[place] // (MOST_LINES - 1)), room // 2)
             # A broken name does not break others that fit.
-            beside = sum(least[key] + 2 for key in keys if key != place) + (
-                widest if place in keys else 0
-            )
+            beside = sum(least[key] + 2 for key in keys if key != place)
+            beside += widest if place in keys else 0
             whole = max((word for word in words[place] if word + 2 + beside <= room), default=0)
             least[place] = max(head, min(least[place], max(few, NARROWEST_TEXT, whole)))
 
