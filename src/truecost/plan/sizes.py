@@ -37,7 +37,7 @@ from truecost.stats.variance import VarianceComponents
 
 SINGLE_RUNS = (
     "no two instances have two runs, so all variance is taken for across, which is safe: "
-    "one run per instance"
+    "one run an instance"
 )
 
 
