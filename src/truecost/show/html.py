@@ -155,9 +155,10 @@ def _templates() -> Environment:
 
 
 def unbroken(text: str) -> Markup:
-    """Keep a number and its % on one line."""
-    escaped = str(escape(visible(text)))
-    return Markup(re.sub(r"(?<=\d) (?=%)", "&nbsp;", escaped))  # noqa: S704 - escaped
+    """Keep a number and its %, and the name of an option, on one line."""
+    escaped = re.sub(r"(?<=\d) (?=%)", "&nbsp;", str(escape(visible(text))))
+    whole = re.sub(r"(?<![\w-])--[a-z][\w-]*", r"<span class='whole'>\g<0></span>", escaped)
+    return Markup(whole)  # noqa: S704 - escaped
 
 
 def _hash(script: str) -> str:

@@ -185,18 +185,20 @@
     const place = data.instances?.indexOf(instance) ?? -1;
     const note = box.closest("figure").querySelector(".runs");
     if (place < 0 || !note) return;
-    const runs = (role) => data.runs[role][place].map(round).join(", ");
+    const runs = (role) => data.runs[role][place].map((cost) => round(data.sign * cost)).join(", ");
     note.textContent = `${instance}: winner ${runs("winner")}; default ${runs("default")}.`;
   }
 
   function repaired(winner, standard) {
     const [ours, theirs] = [winner, standard].map((name) => data.means[data.configurations.indexOf(name)]);
     const cap = (value) => Math.min(value, data.limit ?? Infinity);
+    const better = data.sign < 0 ? "scores more" : "costs less";
     return data.instances.map((instance, place) => [instance, ours[place], theirs[place]])
       .filter(([, our, their]) => our !== null && their !== null)
       .map(([instance, our, their]) => ({
         instance, incumbent_cost: our, default_cost: their, x: cap(their), y: cap(our),
-        what: our < their ? "winner costs less" : our > their ? "default costs less" : "equal",
+        incumbent_cost_shown: -our, default_cost_shown: -their, // where costs are minus a score
+        what: our < their ? `winner ${better}` : our > their ? `default ${better}` : "equal",
       }));
   }
 

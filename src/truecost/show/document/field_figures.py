@@ -31,7 +31,8 @@ def scatter(case: Case, comparison: Comparison) -> Figure:
         "families": _families_of(runs),
     }
     scale = case.scale
-    note = f"Each point is an instance: below the diagonal the winner {scale.verb} {scale.less}."
+    side = "below" if scale.sign > 0 else "above"
+    note = f"Each point is an instance: {side} the diagonal the winner {scale.verb} {scale.less}."
     return case.figure("scatter", "Winner against default", note, lambda: inputs, wide=False)
 
 
@@ -129,7 +130,8 @@ def pairs(case: Case) -> dict[str, Any]:
     ends = {"configurations": list(runs.configurations), "instances": list(runs.instances)}
     limit = runs.high if runs.cutoff is None or runs.utility is not None else runs.cutoff
     finite = limit if math.isfinite(limit) else None
-    return {"means": rows, "pair": names, "runs": single, "limit": finite, **ends}
+    numbers = {"means": rows, "runs": single, "limit": finite, "sign": case.scale.sign}
+    return {**numbers, "pair": names, **ends}
 
 
 def ranking(case: Case) -> Figure:
