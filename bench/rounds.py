@@ -298,7 +298,11 @@ def assemble(scenario_file: Path, folder: Path, name: str) -> None:
         "cpu_hours": round(float(cpu.sum()) / 3600, 2),
         "statuses": {s.label: int(np.count_nonzero(statuses == s)) for s in Status},
         "limits": scenario.limits.model_dump(mode="json"),
-        "machines": sorted({str(packed.arrays["machine"]) for packed in files}),
+        "machines": [
+            # Whose machine it was is nobody's business.
+            dict(zip(("cpu", "method", "solver"), machine.split("; "), strict=True)) | {"host": ""}
+            for machine in sorted({str(packed.arrays["machine"]) for packed in files})
+        ],
         "load": [
             float(end(np.concatenate([packed.arrays["load"] for packed in files])))
             for end in (np.nanmin, np.nanmedian, np.nanmax)

@@ -287,7 +287,7 @@ def selection_alike(sweeps: dict[fit.Kind, pl.DataFrame]) -> Claim:
             for curve in curves.values()
         ),
         f"{listing}; {CONSIDERABLE:g} or more of both counts. With all runs it is "
-        f"{written(curves['n']['share'], '.0%')} of the uniform error.",
+        f"{written(curves['n']['share'], 'z.0%')} of the uniform error.",
         {**curves},
     )
 

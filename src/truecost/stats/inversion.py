@@ -397,7 +397,10 @@ def _nothing(side: Side) -> float:
 
 
 def _average(values: FloatArray, weights: FloatArray | None) -> FloatArray:
-    return np.asarray(values.mean() if weights is None else weights @ values)
+    if weights is None:
+        return np.asarray(values.mean())
+    # Not the dot product: where all runs are solved the share must be 1, not 1 + 2e-16.
+    return np.asarray(math.fsum(weights * values) / math.fsum(weights))
 
 
 def _quantile(values: FloatArray, share: float, weights: FloatArray | None = None) -> float:
