@@ -415,3 +415,22 @@ def test_a_certificate_of_a_score_says_so() -> None:
     assert "is at least 0.7" in str(assessment.certificate)
     page = report(assessment)
     assert "−score" not in " ".join(figure.chart.to_json() for figure in page.figures.values())
+
+
+def test_shares_of_a_mix_are_exact() -> None:
+    """Where every run is solved, the weights of a mix would give a share above 1."""
+    costs = np.random.default_rng(1).uniform(1, 9, (2, 20, 2))
+    matrix = CostMatrix(
+        costs,
+        ["a", "b"],
+        [f"i{i}" for i in range(20)],
+        0,
+        100,
+        families=tuple("AB"[i // 10] for i in range(20)),
+    )
+    assessment = assess(
+        matrix, mix={"A": 0.9, "B": 0.1}, default="a", chosen="from-list", raced=False
+    )
+    observed = {statement.quantity: statement.observed for statement in assessment.statements}
+    assert observed["solved share"] == 1
+    assert observed["difference of solved shares"] == 0
