@@ -201,15 +201,16 @@ def _settled(log: Import, options: Options) -> Import:
         )
     return replace(
         log,
-        matrix=_grouped(_worth(log.matrix, options), options),
-        test=None if log.test is None else _grouped(_worth(log.test, options), options),
+        matrix=_as_asked(log.matrix, options),
+        test=None if log.test is None else _as_asked(log.test, options),
         trajectory=replace(log.trajectory, default=options.default or log.trajectory.default),
         left_out={reason: count for reason, count in log.left_out.items() if count},
     )
 
 
-def _grouped(matrix: CostMatrix, options: Options) -> CostMatrix:
-    """The matrix with the families that the caller names."""
+def _as_asked(matrix: CostMatrix, options: Options) -> CostMatrix:
+    """The matrix with the utility and the families that the caller names."""
+    matrix = _worth(matrix, options)
     if options.families is None:
         return matrix
     return matrix.replace(families=families_of(matrix.instances, options.families))

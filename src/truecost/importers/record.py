@@ -225,6 +225,21 @@ def number_or_nan(value: Any) -> float:
         return np.nan
 
 
+def only_folder(path: Path, pattern: str, deepest: int, tool: str) -> Path | None:
+    """The only folder with a file like that, the highest below this one; None where there is none."""
+    for depth in range(deepest + 1):
+        files = [file for file in path.glob("*/" * depth + pattern) if file.is_file()]
+        folders = sorted({file.parent for file in files})
+        if len(folders) > 1:
+            raise InputError(
+                f"expected one run of {tool}, got {len(folders)}: name one, {folders[0]} for "
+                "instance."
+            )
+        if folders:
+            return folders[0]
+    return None
+
+
 def literal(text: Any) -> Any:
     """What a value of Python is that was printed into a cell; None for anything else."""
     # Printed, these are no literals.

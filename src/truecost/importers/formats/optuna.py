@@ -32,8 +32,9 @@ TABLES: Final = frozenset({"studies", "study_directions", "trials", "trial_param
 STATES: Final = ("RUNNING", "COMPLETE", "PRUNED", "FAIL", "WAITING")
 DIRECTIONS: Final = ("NOT_SET", "MINIMIZE", "MAXIMIZE")
 # Operations of a journal file, by Optuna's numbers.
-CREATE_STUDY, DELETE_STUDY, CREATE_TRIAL, SET_PARAM, SET_VALUES, SET_STEP = 0, 1, 4, 5, 6, 7
-SET_USER, SET_SYSTEM = 8, 9
+CREATE_STUDY, DELETE_STUDY, CREATE_TRIAL = 0, 1, 4
+# Of a trial: a parameter, its state and values, an intermediate value, a user or system attribute.
+CHANGES: Final = (5, 6, 7, 8, 9)
 STEPS, VALUE = "steps", "value"
 # What a run on no instance in particular is called.
 WHOLE: Final = "objective"
@@ -350,17 +351,15 @@ def _studies(base: sqlite3.Connection, tables: set[str]) -> dict[int, Study]:
     ):
         trials[key].parameters[name] = _external(value, distribution)
     infinite = {"INF_POS": math.inf, "INF_NEG": -math.inf}
-    for key, place, value, kind in rows(
-        "trial_values", "trial_id", "objective", "value", "value_type"
+    # The values of a trial by objective, and its intermediate values by step, are stored alike.
+    for table, place, column in (
+        ("trial_values", "objective", "value"),
+        ("trial_intermediate_values", "step", "intermediate_value"),
     ):
-        trials[key].values[place] = infinite.get(kind, math.nan if value is None else float(value))
-    for key, step, value, kind in rows(
-        "trial_intermediate_values", "trial_id", "step", "intermediate_value",
-        "intermediate_value_type",
-    ):  # fmt: skip
-        trials[key].steps[int(step)] = infinite.get(
-            kind, math.nan if value is None else float(value)
-        )
+        for key, number, value, kind in rows(table, "trial_id", place, column, f"{column}_type"):
+            known = infinite.get(kind, math.nan if value is None else float(value))
+            numbers = trials[key].steps if place == "step" else trials[key].values
+            numbers[int(number)] = known
     for key, name, value in rows("trial_user_attributes", "trial_id", "key", "value_json"):
         trials[key].attributes[name] = json.loads(value)
     for key, name in rows("trial_system_attributes", "trial_id", "key"):
@@ -402,39 +401,34 @@ def _apply(
         studies.pop(entry["study_id"], None)
     elif code == CREATE_TRIAL and entry["study_id"] in studies:
         study = studies[entry["study_id"]]
-        trial = Trial(number=len(study.trials), state=STATES[entry.get("state", 0)])
-        values = entry.get("values") or [entry.get("value")]
-        trial.values = {
-            place: float(value) for place, value in enumerate(values) if value is not None
-        }
-        trial.parameters = {
-            name: _external(value, entry["distributions"][name])
-            for name, value in (entry.get("params") or {}).items()
-        }
-        trial.steps = {
-            int(step): float(value)
-            for step, value in (entry.get("intermediate_values") or {}).items()
-        }
-        trial.attributes = dict(entry.get("user_attrs") or {})
-        trial.enqueued = "fixed_params" in (entry.get("system_attrs") or {})
-        study.trials[trial.number] = trial
-        trials.append(trial)
-    elif code in (SET_PARAM, SET_VALUES, SET_STEP, SET_USER, SET_SYSTEM):
-        trial = trials[entry["trial_id"]]
-        if code == SET_PARAM:
-            value = _external(entry["param_value_internal"], entry["distribution"])
-            trial.parameters[entry["param_name"]] = value
-        elif code == SET_VALUES:
-            trial.state = STATES[entry["state"]]
-            if entry.get("values") is not None:
-                trial.values = dict(enumerate(map(float, entry["values"])))
-        elif code == SET_STEP:
-            trial.steps[int(entry["step"])] = float(entry["intermediate_value"])
-        elif code == SET_USER:
-            trial.attributes.update(entry["user_attr"])
-        else:
-            trial.enqueued |= "fixed_params" in entry["system_attr"]
+        trials.append(Trial(number=len(study.trials), state=STATES[0]))
+        study.trials[len(study.trials)] = trials[-1]
+        _fill(trials[-1], entry)
+    elif code in CHANGES:
+        _fill(trials[entry["trial_id"]], entry)
     return created
+
+
+def _fill(trial: Trial, entry: dict[str, Any]) -> None:
+    """Take in what an operation says of a trial: several things at once where one is created
+    finished, else one.
+    """
+    if entry.get("state") is not None:
+        trial.state = STATES[entry["state"]]
+    values = entry.get("values") or [entry.get("value")]
+    trial.values |= {place: float(value) for place, value in enumerate(values) if value is not None}
+    parameters, kinds = entry.get("params") or {}, entry.get("distributions")
+    if "param_name" in entry:
+        name = entry["param_name"]
+        parameters, kinds = {name: entry["param_value_internal"]}, {name: entry["distribution"]}
+    trial.parameters |= {name: _external(value, kinds[name]) for name, value in parameters.items()}
+    steps = entry.get("intermediate_values") or {}
+    if "step" in entry:
+        steps = {entry["step"]: entry["intermediate_value"]}
+    trial.steps |= {int(step): float(value) for step, value in steps.items()}
+    trial.attributes |= entry.get("user_attrs") or entry.get("user_attr") or {}
+    noted = entry.get("system_attrs") or entry.get("system_attr") or {}
+    trial.enqueued |= "fixed_params" in noted
 
 
 IMPORTER: Final = Importer(

@@ -56,7 +56,7 @@ def _read(source: Any, options: Options) -> Import:
     else:
         table = as_frame(results)
         columns = {name: table[name].to_list() for name in table.columns}
-    scorer, notes = _scorer(table.columns, options.objective)
+    scorer, notes = _scorer(table.columns, options.objective), list[str]()
     folds = [
         name for name in table.columns if (match := FOLD.fullmatch(name)) and match[2] == scorer
     ]
@@ -106,15 +106,15 @@ def _read(source: Any, options: Options) -> Import:
     )
 
 
-def _scorer(columns: list[str], wanted: str | None) -> tuple[str, list[str]]:
+def _scorer(columns: list[str], wanted: str | None) -> str:
     scorers = list(dict.fromkeys(fold[2] for name in columns if (fold := FOLD.fullmatch(name))))
     if not scorers:
         raise InputError("expected columns split0_test_score, split1_test_score, …, got none.")
-    if wanted in scorers:
-        return wanted or "", []
-    if wanted is not None or len(scorers) > 1:
+    if wanted is None and len(scorers) == 1:
+        return scorers[0]
+    if wanted not in scorers or wanted is None:
         raise InputError(f"expected one of the scorers {', '.join(scorers):.200} as `objective`.")
-    return scorers[0], []
+    return wanted
 
 
 def _largest(table: pl.DataFrame, notes: list[str]) -> np.ndarray[Any, np.dtype[np.bool_]]:

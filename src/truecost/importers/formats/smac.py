@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
-from truecost.importers.record import Options, charge, matrix_of, number_or_nan
+from truecost.importers.record import Options, charge, matrix_of, number_or_nan, only_folder
 from truecost.importers.registry import Candidate, Importer
 from truecost.matrix.imported import Import, Scalar
 from truecost.runs import NO_INSTANCE, NO_STATUS, Status, Step, Trajectory
@@ -53,16 +53,7 @@ def folder_of(path: Path) -> Path | None:
     """
     if not path.is_dir():
         return path.parent if path.name == HISTORY else None
-    for depth in range(DEEPEST + 1):
-        histories = sorted(file for file in path.glob("*/" * depth + HISTORY) if file.is_file())
-        if len(histories) > 1:
-            raise InputError(
-                f"expected one run of SMAC3, got {len(histories)}: name one, "
-                f"{histories[0].parent} for instance."
-            )
-        if histories:
-            return histories[0].parent
-    return None
+    return only_folder(path, HISTORY, DEEPEST, "SMAC3")
 
 
 def _recognise(candidate: Candidate) -> bool:

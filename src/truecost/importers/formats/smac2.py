@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from truecost.errors import InputError
-from truecost.importers.record import Options, charge, matrix_of, status_of
+from truecost.importers.record import Options, charge, matrix_of, only_folder, status_of
 from truecost.importers.registry import Candidate, Importer
 from truecost.matrix import longtable
 from truecost.matrix.imported import Import, Scalar
@@ -39,19 +39,9 @@ def _state(path: Path) -> Path | None:
     """The runs of the last iteration in a state folder, up to two folders below; None without."""
     if path.is_file():
         return path if RUNS.fullmatch(path.name) else None
-    for depth in range(DEEPEST + 1):
-        files = [
-            file for file in path.glob("*/" * depth + "runs_and_results*.csv") if _number(file)
-        ]
-        folders = sorted({file.parent for file in files})
-        if len(folders) > 1:
-            raise InputError(
-                f"expected one run of SMAC 2, got {len(folders)}: name one, {folders[0]} for "
-                "instance."
-            )
-        if files:
-            return max(files, key=_number)
-    return None
+    folder = only_folder(path, "runs_and_results*.csv", DEEPEST, "SMAC 2")
+    files = [] if folder is None else [file for file in folder.iterdir() if _number(file)]
+    return max(files, key=_number, default=None)
 
 
 def _number(file: Path) -> int:
