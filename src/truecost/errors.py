@@ -5,7 +5,8 @@ line prints it as it is.
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class TruecostError(Exception):
@@ -36,6 +37,15 @@ class LostClusterError(TruecostError):
     """The machines that make runs are gone; finished runs are in the journal, and the same call
     goes on.
     """
+
+
+@contextmanager
+def prefixed(place: object) -> Iterator[None]:
+    """Messages of what is done inside begin with the file or the key they are about."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from error
 
 
 def check_share(value: float, name: str = "delta") -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from truecost.errors import InputError
+from truecost.errors import InputError, prefixed
 from truecost.importers.formats import irace, smac
 from truecost.importers.rdata import NUMBERS, RValue
 from truecost.matrix.files import whole_file
@@ -78,16 +78,14 @@ def scenario_from_log(
             f"{path}: expected a log of irace or SMAC3, got {log.kind}: no other says what a "
             "scenario needs."
         )
-    try:
-        files, about = (_irace if log.kind == "irace" else _smac)(path, log, folder, instances)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
+    with prefixed(path):
+        files, facts = (_irace if log.kind == "irace" else _smac)(path, log, folder, instances)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         if not (folder / name).exists():
             with whole_file(folder / name) as file:
                 file.write(text.encode())
-    return Written(path=folder / "scenario.toml", **about)
+    return Written(path=folder / "scenario.toml", **facts)
 
 
 def instance_list(pattern: str, log: Import, folders: Sequence[Path]) -> list[Instance] | None:
@@ -163,13 +161,13 @@ def _irace(
         "",
         *_metric(log, bound),
     ]
-    about = {
+    facts = {
         "fill_in": False,
         "default": log.trajectory.default,
         "deterministic": scenario.number("deterministic") == 1,
         "folders": tuple(folders),
     }
-    return {"scenario.toml": "\n".join([*text, ""]), **files}, about
+    return {"scenario.toml": "\n".join([*text, ""]), **files}, facts
 
 
 def _program(scenario: RValue, start: Path, path: Path) -> list[str]:
@@ -246,12 +244,12 @@ def _smac(
         "",
         *_metric(log, None),
     ]
-    about = {
+    facts = {
         "fill_in": True,
         "default": None,
         "deterministic": bool(options.get("deterministic")),
     }
-    return {"scenario.toml": "\n".join([*text, ""]), "configspace.json": space}, about
+    return {"scenario.toml": "\n".join([*text, ""]), "configspace.json": space}, facts
 
 
 def _names(log: Import, pattern: str | None, folders: Sequence[Path]) -> str:

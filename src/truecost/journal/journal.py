@@ -19,7 +19,7 @@ import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
-from truecost.errors import InputError
+from truecost.errors import InputError, prefixed
 from truecost.journal.design import Described, RunDesign, digest_of
 from truecost.journal.file import (
     SCHEMAS,
@@ -454,10 +454,8 @@ class Journal:
             raise InputError(f"{self.path}: expected runs, got none so far.")
         if held_out:
             table = replace(table, number=table.number - table.number[keep].min())
-        try:
+        with prefixed(self.path):
             matrix = cost_matrix(table, keep, metric)
-        except InputError as error:
-            raise InputError(f"{self.path}: {error}") from error
         families = self.families(matrix.instances)
         return matrix if families is None else matrix.replace(families=families)
 

@@ -18,7 +18,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from truecost.errors import InputError
+from truecost.errors import InputError, prefixed
 from truecost.journal.metric import TomlTable
 from truecost.matrix.families import FAMILY, FOLDER, families_of
 from truecost.running.tables import Words
@@ -136,7 +136,8 @@ def read_instances(table: InstanceTable, folder: Path, seed: int) -> list[Instan
             raise InputError(
                 f"instances.{key}: expected names of instances, got {instance.name!r:.80}."
             )
-        if not _is_text(instance.name):
+        # Names of files may be bytes that are no text.
+        if instance.name.encode(errors="replace").decode() != instance.name:
             raise InputError(
                 f"instances.{key}: expected names in UTF-8, got {instance.name!r:.80}: rename it."
             )
@@ -160,10 +161,8 @@ def _with_families(instances: list[Instance], table: InstanceTable, folder: Path
     else:
         mapping = folder / named
         how = mapping if named != FOLDER and mapping.is_file() else named
-        try:
+        with prefixed("instances.families"):
             labels = list(families_of([instance.name for instance in instances], how))
-        except InputError as error:
-            raise InputError(f"instances.families: {error}") from error
     return [
         replace(instance, extras={**instance.extras, FAMILY: label})
         for instance, label in zip(instances, labels, strict=True)
@@ -291,14 +290,6 @@ def _listed(path: Path) -> list[tuple[str, str, dict[str, str]]]:
     if not rows:
         raise InputError(f"instances.file: {path}: expected instances, got none.")
     return rows
-
-
-def _is_text(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def os_reason(error: Exception, name: object) -> str:

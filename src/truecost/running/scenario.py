@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import pydantic
 from pydantic import Field
 
-from truecost.errors import InputError
+from truecost.errors import InputError, prefixed
 from truecost.journal.metric import Metric, TomlTable
 from truecost.matrix.families import FAMILY
 from truecost.running.instances import InstanceTable, os_reason, read_instances
@@ -124,11 +124,11 @@ class Scenario:
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise InputError(f"{path}: expected TOML: {cause_of(error)}.") from error
         try:
-            return _from_file(_File.model_validate(written), path.resolve())
+            file = _File.model_validate(written)
         except pydantic.ValidationError as error:
             raise InputError(f"{path}: {first_problem(error, _File)}") from error
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from error
+        with prefixed(path):
+            return _from_file(file, path.resolve())
 
     def fingerprint(self) -> dict[str, Any]:
         """What must stay the same for runs to belong together; the metric is not in it, nor the
@@ -189,8 +189,8 @@ class Scenario:
         if not self.space.has_default:
             raise InputError(
                 f"{self.path}: expected a default to compare with, which irace's parameter files do "
-                "not have: write default = {{name = value, …}} in [space], or default = "
-                '"middle" for the middle of every range.'.replace("{{", "{").replace("}}", "}")
+                "not have: write default = {name = value, …} in [space], or default = "
+                '"middle" for the middle of every range.'
             )
 
     @property
@@ -257,16 +257,11 @@ def _from_file(file: _File, path: Path) -> Scenario:
         space_text = space_path.read_text("utf-8-sig")
     except (OSError, ValueError) as error:
         raise InputError(f"space.file: {os_reason(error, file.space.file)}") from error
-    try:
+    with prefixed("space.priors"):
         space = space.with_priors(file.space.priors)
-    except InputError as error:
-        raise InputError(f"space.priors: {error}") from error
-    try:
-        allowed = space.allows(space.default())
-    except InputError as error:
-        raise InputError(f"space.default: {error}") from error
-    if not allowed:
-        raise InputError("space.default: expected a configuration that is not forbidden.")
+    with prefixed("space.default"):
+        if not space.allows(space.default()):
+            raise InputError("expected a configuration that is not forbidden.")
     instances = read_instances(file.instances, folder, file.seed)
     scenario = Scenario(
         path=path,

@@ -417,7 +417,7 @@ def _fill(trial: Trial, entry: dict[str, Any]) -> None:
         trial.state = STATES[entry["state"]]
     values = entry.get("values") or [entry.get("value")]
     trial.values |= {place: float(value) for place, value in enumerate(values) if value is not None}
-    parameters, kinds = entry.get("params") or {}, entry.get("distributions")
+    parameters, kinds = entry.get("params") or {}, entry.get("distributions") or {}
     if "param_name" in entry:
         name = entry["param_name"]
         parameters, kinds = {name: entry["param_value_internal"]}, {name: entry["distribution"]}

@@ -68,7 +68,8 @@ def _read(path: Path, options: Options) -> Import:
     scenario = _scenario(folder)
     left_out: dict[str, int] = {}
     notes: list[str] = []
-    names = _objectives(scenario)
+    named = scenario.get("objectives")
+    names = [named] if isinstance(named, str) else [str(name) for name in _list(named)]
     timed = options.objective == "time"
     values = _elapsed(columns) if timed else _costs(columns["cost"], options.objective, names)
     statuses = _stopped(_statuses(columns["status"]), columns, scenario, notes)
@@ -229,11 +230,6 @@ def _scenario(folder: Path) -> Mapping[str, Any]:
     if options.get("run_obj") == "runtime" and cutoff > 0:
         scenario |= {"runtime_cutoff": cutoff, "par": number_or_nan(options.get("par_factor"))}
     return scenario
-
-
-def _objectives(scenario: Mapping[str, Any]) -> list[str]:
-    names = scenario.get("objectives")
-    return [names] if isinstance(names, str) else [str(name) for name in _list(names)]
 
 
 def _costs(column: list[Any], objective: str | None, names: list[str]) -> NDArray[np.float64]:
