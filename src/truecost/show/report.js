@@ -202,6 +202,21 @@
       }));
   }
 
+  // Another pair may have values beyond the axes, which both layers and the diagonal share.
+  function widen(chart, values) {
+    const sides = (chart.layer ?? []).flatMap((layer) => [layer.encoding?.x, layer.encoding?.y])
+      .filter((side) => side?.scale?.domain);
+    if (!sides.length || !values.length) return;
+    const [low, high] = sides[0].scale.domain;
+    const ends = [Math.min(low, ...values), Math.max(high, ...values)];
+    for (const side of sides) side.scale.domain = ends;
+    for (const rows of [...Object.values(chart.datasets ?? {}), ...chart.layer.map((layer) => layer.data?.values)]) {
+      if (rows?.length === 2 && rows[0].instance === undefined && rows[0].x === low) {
+        rows.forEach((row, place) => { row.x = row.y = ends[place]; });
+      }
+    }
+  }
+
   function pickers(figure) {
     const line = document.createElement("p");
     line.className = "pick";
@@ -231,6 +246,7 @@
         for (const layer of charts.scatter.layer ?? []) {
           if (layer.data?.values?.[0]?.incumbent_cost !== undefined) layer.data.values = rows;
         }
+        widen(charts.scatter, rows.flatMap((row) => [row.x, row.y]));
       }
       const box = figure.querySelector("[data-chart]");
       delete box.dataset.room;
