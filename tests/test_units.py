@@ -419,7 +419,7 @@ def test_a_certificate_of_a_score_says_so() -> None:
 
 def test_shares_of_a_mix_are_exact() -> None:
     """Where every run is solved, the weights of a mix would give a share above 1."""
-    costs = np.random.default_rng(1).uniform(1, 9, (2, 20, 2))
+    costs = np.random.default_rng(1).uniform(1, 9, (2, 20, 2)) * [[[2]], [[1]]]
     matrix = CostMatrix(
         costs,
         ["a", "b"],
