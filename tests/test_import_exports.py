@@ -26,21 +26,12 @@ RAY = (
 )
 
 
-@pytest.mark.parametrize(
-    ("name", "objective", "failed"),
-    [("mlflow", "rmse", [9.0]), ("wandb", None, None), ("ray", None, [math.nan])],
-)
-@pytest.mark.parametrize("packing", ["csv", "parquet", "frame"])
-def test_exported_tables(
-    tmp_path: Path, name: str, objective: str | None, failed: list[float] | None, packing: str
-) -> None:
-    """A cell of a real export would have another cost than the run, or a failed run be lost."""
-    source: Path | pd.DataFrame = TRACKERS / f"{name}.csv"
-    if packing == "parquet":
-        pl.read_csv(source).write_parquet(tmp_path / "runs.parquet")
-        source = tmp_path / "runs.parquet"
-    elif packing == "frame":
-        source = pd.read_csv(source)
+# The tool, the metric that is asked for, and what a failed run costs where one failed.
+EXPORTS = [("mlflow", "rmse", [9.0]), ("wandb", None, None), ("ray", None, [math.nan])]
+
+
+def check(source: object, objective: str | None, failed: list[float] | None) -> None:
+    """Compare every cell of an export with the run that it is of."""
     log = import_runs(source, low=0, high=9, objective=objective)
     assert sorted(log.parameters) == ["1", "2", "3"]
     assert sorted(log.matrix.instances) == ["f1", "f2", "f3"]
@@ -54,6 +45,38 @@ def test_exported_tables(
             costs = log.matrix.costs[i, j].tolist()
             assert costs == pytest.approx(expected, abs=1e-12, nan_ok=True)
     assert any("are one configuration" in note for note in log.notes)
+
+
+@pytest.mark.parametrize(("name", "objective", "failed"), EXPORTS)
+@pytest.mark.parametrize("packing", ["csv", "parquet", "frame"])
+def test_exported_tables(
+    tmp_path: Path, name: str, objective: str | None, failed: list[float] | None, packing: str
+) -> None:
+    """A cell of a real export would have another cost than the run, or a failed run be lost."""
+    source: Path | pd.DataFrame = TRACKERS / f"{name}.csv"
+    if packing == "parquet":
+        pl.read_csv(source).write_parquet(tmp_path / "runs.parquet")
+        source = tmp_path / "runs.parquet"
+    elif packing == "frame":
+        source = pd.read_csv(source)
+    check(source, objective, failed)
+
+
+@pytest.mark.tools
+@pytest.mark.filterwarnings("default")  # theirs
+@pytest.mark.parametrize(("name", "objective", "failed"), EXPORTS)
+def test_exports_made_here(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    objective: str | None,
+    failed: list[float] | None,
+) -> None:
+    """What the tool that is installed exports would not be read."""
+    pytest.importorskip(name)
+    monkeypatch.chdir(tmp_path)
+    getattr(make_trackers, f"{name}_table")().to_csv("runs.csv", index=name == "wandb")
+    check(tmp_path / "runs.csv", objective, failed)
 
 
 @pytest.mark.parametrize(
