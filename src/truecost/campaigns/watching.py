@@ -47,15 +47,13 @@ def state_of(journal: Journal) -> dict[str, Any]:
     if journal.kind == "validate":
         return state | _validation(journal)
     if journal.kind in SEARCHES:
-        return state | _search(journal)
+        return state | _search(journal, table)
     return state | _gather(journal, table)
 
 
 def _pace(journal: Journal) -> dict[str, Any]:
     """When the first and the last run ended, and how many a minute between."""
-    query = "SELECT min(ended), max(ended), count(*) FROM runs"
-    with journal.transaction(reading=True) as connection:
-        first, last, number = connection.execute(query).fetchone()
+    first, last, number = journal.rows("SELECT min(ended), max(ended), count(*) FROM runs")[0]
     if first is None:
         return {"last_run": None, "runs_per_minute": None}
     seconds = (datetime.fromisoformat(last) - datetime.fromisoformat(first)).total_seconds()
@@ -88,12 +86,13 @@ def _binned(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return values
 
 
-def _search(journal: Journal) -> dict[str, Any]:
+def _search(journal: Journal, table: RunTable) -> dict[str, Any]:
     settings = searchlog.settings_of(journal)
     budget = None if settings is None else searchlog.budgets_of(journal, settings)[-1]
     trajectory, origins = searchlog.trajectory_of(journal), searchlog.origins_of(journal)
     sources = Counter(origin.partition(" of ")[0] for origin in origins.values())
-    made = journal.matrix() if _has_training(journal) else None
+    trained = (~journal.judging(table) & ~table.ahead).any()
+    made = journal.matrix(table=table) if trained else None
     costs: dict[str, float] = {}
     if made is not None:
         with np.errstate(invalid="ignore"):
@@ -122,11 +121,6 @@ def _search(journal: Journal) -> dict[str, Any]:
         "default": trajectory.default,
         "default_cost": costs.get(trajectory.default or ""),
     }
-
-
-def _has_training(journal: Journal) -> bool:
-    table = journal.table()
-    return bool((~journal.judging(table) & ~table.ahead).any())
 
 
 def _validation(journal: Journal) -> dict[str, Any]:

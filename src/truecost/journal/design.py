@@ -1,7 +1,10 @@
 """What a journal is begun with: its scenario, and what is to be run."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import pydantic
 
 from truecost.errors import InputError
 from truecost.runs import Instance
@@ -48,3 +51,20 @@ def digest_of(instance: Instance) -> str:
         return instance.digest()
     except OSError as error:
         raise InputError(f"instance {instance.name!r}: {error.strerror or error}.") from error
+
+
+Stored = TypeVar("Stored")
+
+
+def stored(path: Path, text: str, kind: type[Stored], what: str) -> Stored:
+    """What was kept as JSON; keys of a newer truecost are passed over, and those that an older one
+    did not write have their defaults.
+    """
+    try:
+        return pydantic.TypeAdapter(kind).validate_json(text)
+    except pydantic.ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        key = ".".join(map(str, problem["loc"]))
+        raise InputError(
+            f"{path}: expected {what}, and they cannot be read ({key}: {problem['msg']})."
+        ) from error

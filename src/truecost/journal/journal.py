@@ -179,7 +179,7 @@ class Journal:
         """Whether a run ended that counts: an aborted one is made again."""
         query = f"SELECT 1 FROM runs WHERE status <> {int(Status.ABORTED)}"  # noqa: S608 - a number
         query += " UNION ALL SELECT 1 FROM capped" if self.kind in SEARCHES else ""
-        return bool(self._rows(f"SELECT EXISTS ({query})")[0][0])
+        return bool(self.rows(f"SELECT EXISTS ({query})")[0][0])
 
     @contextlib.contextmanager
     def transaction(self, *, reading: bool = False) -> Iterator[sqlite3.Connection]:
@@ -234,7 +234,7 @@ class Journal:
         configurations, instances = self._ids(plan)
         done = np.zeros((plan.runs, len(instances), len(configurations)), dtype=bool)
         query = "SELECT configuration, instance, number FROM runs WHERE status <> ?"
-        rows = np.array(self._rows(query, int(Status.ABORTED)), dtype=np.int64).reshape(-1, 3)
+        rows = np.array(self.rows(query, int(Status.ABORTED)), dtype=np.int64).reshape(-1, 3)
         places = [
             places_of(ids, rows[:, column])
             for column, ids in enumerate((configurations, instances))
@@ -296,7 +296,7 @@ class Journal:
         if not metric.timed:
             query += " AND value BETWEEN ? AND ?"
             values += metric.range()
-        return bool(self._rows(f"SELECT EXISTS ({query})", *values)[0][0])
+        return bool(self.rows(f"SELECT EXISTS ({query})", *values)[0][0])
 
     def machine_number(self, machine: Machine) -> int:
         """The number of a machine, which is entered where it is new."""
@@ -331,7 +331,7 @@ class Journal:
         with self.transaction(reading=True) as connection:
             return failures(connection)
 
-    def _rows(self, query: str, *values: object) -> list[Any]:
+    def rows(self, query: str, *values: object) -> list[Any]:
         """What a query finds."""
         with sqlite_errors(self.path):
             return self._connection.execute(query, values).fetchall()
@@ -351,7 +351,7 @@ class Journal:
         """The metric of the latest plan, or PARk with another factor, a lower cutoff, or a utility
         of the running times.
         """
-        rows = self._rows("SELECT metric FROM plans ORDER BY id DESC LIMIT 1")
+        rows = self.rows("SELECT metric FROM plans ORDER BY id DESC LIMIT 1")
         if not rows:
             raise InputError(
                 f"{self.path}: expected runs, got a journal in which none was planned."
@@ -373,27 +373,27 @@ class Journal:
 
     def noted(self, key: str) -> Any:
         """What was kept so; None where nothing was."""
-        rows = self._rows("SELECT value FROM meta WHERE key = ?", key)
+        rows = self.rows("SELECT value FROM meta WHERE key = ?", key)
         return rows[0][0] if rows else None
 
     def order(self) -> tuple[str, ...]:
         """The instances of the latest plan, in its order."""
-        plans = self._rows("SELECT instances FROM plans ORDER BY id DESC LIMIT 1")
-        names = dict(self._rows("SELECT id, name FROM instances"))
+        plans = self.rows("SELECT instances FROM plans ORDER BY id DESC LIMIT 1")
+        names = dict(self.rows("SELECT id, name FROM instances"))
         return tuple(names[number] for row in plans for number in json.loads(row[0]))
 
     def planned(self) -> tuple[int, int, int] | None:
         """The size of the latest plan: configurations, instances, runs."""
-        plans = self._rows("SELECT configurations, instances, runs FROM plans ORDER BY id DESC")
+        plans = self.rows("SELECT configurations, instances, runs FROM plans ORDER BY id DESC")
         sizes = [(len(json.loads(one)), len(json.loads(two)), int(n)) for one, two, n in plans[:1]]
         return sizes[0] if sizes else None
 
     def plans(self) -> tuple[RunPlan, ...]:
         """The sizes of the first plan and of those that extended it, in the order of time."""
-        names = dict(self._rows("SELECT id, name FROM instances"))
+        names = dict(self.rows("SELECT id, name FROM instances"))
         sizes = []
         query = "SELECT configurations, instances, runs FROM plans ORDER BY id"
-        for one, two, runs in self._rows(query):
+        for one, two, runs in self.rows(query):
             families = self.families([names.get(place, "") for place in json.loads(two)]) or ()
             number = len(json.loads(one)), len(json.loads(two)), int(runs)
             sizes.append(RunPlan(*number, len(set(families))))
@@ -402,12 +402,12 @@ class Journal:
 
     def configurations(self) -> dict[str, dict[str, Any]]:
         """The values of every configuration, by name."""
-        rows = self._rows('SELECT name, "values" FROM configurations ORDER BY id')
+        rows = self.rows('SELECT name, "values" FROM configurations ORDER BY id')
         return {name: json.loads(values) for name, values in rows}
 
     def machines(self) -> list[Machine]:
         """Where the runs were made."""
-        rows = self._rows(f"SELECT {', '.join(MACHINE)} FROM machines ORDER BY id")  # noqa: S608
+        rows = self.rows(f"SELECT {', '.join(MACHINE)} FROM machines ORDER BY id")  # noqa: S608
         return [Machine(**dict(zip(MACHINE, row, strict=True))) for row in rows]
 
     def table(self) -> RunTable:

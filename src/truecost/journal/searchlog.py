@@ -8,10 +8,11 @@ outcome refused.
 
 import json
 from collections.abc import Sequence
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
 from truecost.errors import InputError
+from truecost.journal.design import stored
 from truecost.journal.file import SEARCHES, enter
 from truecost.journal.journal import Journal, Unit
 from truecost.runs import Fixed, Outcome, Status, Step, Trajectory
@@ -97,25 +98,10 @@ Cell = tuple[str, str, int]
 
 def settings_of(journal: Journal) -> Settings | None:
     """What the search was begun with; None before it is."""
-    with journal.transaction(reading=True) as connection:
-        row = connection.execute("SELECT value FROM meta WHERE key = 'search'").fetchone()
-    if row is None:
+    text = journal.noted("search")
+    if text is None:
         return None
-    try:
-        stored: dict[str, Any] = json.loads(row[0])
-        # Searches of truecost 0.2 have no margin and no scope.
-        known = {
-            field.name: stored[field.name]
-            if field.default is MISSING
-            else stored.get(field.name, field.default)
-            for field in fields(Settings)
-        }
-        lists = {name: tuple(known[name]) for name in ("training", "held_out")}
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{journal.path}: expected the settings of a search, and they cannot be read ({error})."
-        ) from error
-    return Settings(**{**known, **lists})
+    return stored(journal.path, text, Settings, "the settings of a search")
 
 
 def begin(journal: Journal, settings: Settings, start: Sequence[Configuration] = ()) -> None:
@@ -123,8 +109,8 @@ def begin(journal: Journal, settings: Settings, start: Sequence[Configuration] =
     with journal.transaction() as connection:
         values = json.dumps([dict(configuration.values) for configuration in start])
         connection.execute("INSERT INTO meta VALUES (?, ?)", (START, values))
-        stored = json.dumps({**asdict(settings), "policy": POLICY})
-        connection.execute("INSERT INTO meta VALUES ('search', ?)", (stored,))
+        text = json.dumps({**asdict(settings), "policy": POLICY})
+        connection.execute("INSERT INTO meta VALUES ('search', ?)", (text,))
 
 
 class Adopted(NamedTuple):
@@ -165,9 +151,8 @@ def incumbent_at(journal: Journal, step: int) -> str | None:
         "SELECT c.name FROM steps s JOIN configurations c ON c.id = s.incumbent"
         " WHERE s.number <= ? ORDER BY s.number DESC LIMIT 1"
     )
-    with journal.transaction(reading=True) as connection:
-        row = connection.execute(query, (step,)).fetchone()
-    return None if row is None else str(row[0])
+    rows = journal.rows(query, step)
+    return str(rows[0][0]) if rows else None
 
 
 def start_of(journal: Journal) -> list[Configuration]:
@@ -179,15 +164,13 @@ def start_of(journal: Journal) -> list[Configuration]:
 
 def budgets_of(journal: Journal, settings: Settings) -> tuple[float, ...]:
     """What there was to spend: the first budget, and the larger ones the search went on with."""
-    with journal.transaction(reading=True) as connection:
-        rows = connection.execute("SELECT value FROM meta WHERE key LIKE 'budget %'").fetchall()
+    rows = journal.rows("SELECT value FROM meta WHERE key LIKE 'budget %'")
     return (settings.budget, *sorted(float(value) for (value,) in rows))
 
 
 def extend(journal: Journal, number: int, budget: float) -> None:
     """The search goes on with a larger budget, its `number`-th further one."""
-    with journal.transaction() as connection:
-        connection.execute("INSERT INTO meta VALUES (?, ?)", (f"budget {number}", repr(budget)))
+    journal.note(f"budget {number}", repr(budget))
 
 
 def recorded(journal: Journal, until: Adopted | None = None) -> dict[Cell, Recorded]:
@@ -222,11 +205,9 @@ def proposed_in(journal: Journal) -> list[Proposal]:
         'SELECT c.name, c."values", p.origin FROM proposals p'
         " JOIN configurations c ON c.id = p.configuration ORDER BY p.number"
     )
-    with journal.transaction(reading=True) as connection:
-        rows = connection.execute(query).fetchall()
     return [
         Proposal(configuration=Configuration(name=name, values=json.loads(values)), origin=origin)
-        for name, values, origin in rows
+        for name, values, origin in journal.rows(query)
     ]
 
 
@@ -277,15 +258,18 @@ def _elsewhere(journal: Journal, how: str) -> InputError:
 
 def trajectory_of(journal: Journal) -> Trajectory:
     """The way the search went: every change of the incumbent."""
-    query = "SELECT s.runs, c.name FROM steps s JOIN configurations c ON c.id = s.incumbent ORDER BY s.number"
-    with journal.transaction(reading=True) as connection:
-        rows = connection.execute(query).fetchall()
-        default = connection.execute(
-            "SELECT c.name FROM proposals p JOIN configurations c ON c.id = p.configuration WHERE p.number = 0"
-        ).fetchone()
-        looks = connection.execute(
-            "SELECT count(*) FROM steps WHERE reason LIKE ?", (f"{JUDGED}%",)
-        ).fetchone()[0]
+    incumbents = (
+        "SELECT s.runs, c.name FROM steps s JOIN configurations c ON c.id = s.incumbent"
+        " ORDER BY s.number"
+    )
+    first = (
+        "SELECT c.name FROM proposals p JOIN configurations c ON c.id = p.configuration"
+        " WHERE p.number = 0"
+    )
+    looks = "SELECT count(*) FROM steps WHERE reason LIKE ?"
+    with journal.transaction(reading=True):
+        rows, default = journal.rows(incumbents), journal.rows(first)
+        looked = journal.rows(looks, f"{JUDGED}%")[0][0]
     settings, steps = settings_of(journal), list[Step]()
     for runs, name in rows:
         if not steps or steps[-1].configurations != (name,):
@@ -294,10 +278,10 @@ def trajectory_of(journal: Journal) -> Trajectory:
         tool=f"truecost {journal.kind}",
         proposed="adaptively",
         raced=True,
-        default=None if default is None else default[0],
+        default=default[0][0] if default else None,
         incumbent=steps[-1].configurations[0] if steps else None,
         steps=tuple(steps),
-        looks=max(1, looks),
+        looks=max(1, looked),
         fixed=None if settings is None else fixed_by(settings),
     )
 
@@ -311,5 +295,4 @@ def fixed_by(settings: Settings) -> Fixed:
 def origins_of(journal: Journal) -> dict[str, str]:
     """How each configuration came about, in the order of proposals."""
     query = "SELECT c.name, p.origin FROM proposals p JOIN configurations c ON c.id = p.configuration ORDER BY p.number"
-    with journal.transaction(reading=True) as connection:
-        return dict(connection.execute(query).fetchall())
+    return dict(journal.rows(query))

@@ -7,11 +7,12 @@ It keeps the runs of the log too, so that the journal alone gives the report of 
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from truecost.errors import InputError
+from truecost.journal.design import stored
 from truecost.journal.journal import Journal, Unit
 from truecost.journal.metric import Metric
 from truecost.journal.table import STOPPED
@@ -87,14 +88,7 @@ def terms_of(journal: Journal) -> Terms | None:
     text = journal.noted(TERMS)
     if text is None:
         return None
-    try:
-        stored = json.loads(text)
-        known = {field.name for field in fields(Terms)} & set(stored)
-        return Terms(**{name: stored[name] for name in known})
-    except (ValueError, TypeError) as error:
-        raise InputError(
-            f"{journal.path}: expected the terms of a validation, and they cannot be read ({error})."
-        ) from error
+    return stored(journal.path, text, Terms, "the terms of a validation")
 
 
 def rule_of(
