@@ -6,7 +6,7 @@ import pytest
 from truecost.errors import InputError
 from truecost.judge.assess import assess
 from truecost.judge.assessment import Assessment
-from truecost.judge.outlook import CHEAPER
+from truecost.judge.outlook import CHEAPER, selection_of
 from truecost.matrix import CostMatrix
 from truecost.runs import Trajectory
 
@@ -75,5 +75,5 @@ def test_a_true_difference_is_still_forecast() -> None:
     assert 5 < reach.instances < 200
     test = matrix.replace(instances=[f"t{place}" for place in range(25)])
     fresh = assess(matrix.replace(costs=costs), trajectory=TUNED, test=test, configuration="c7")
-    assert fresh.selected == "no"
+    assert selection_of(fresh) == "no"
     assert not fresh.outlook.assumed
