@@ -153,6 +153,29 @@ def test_several_studies_and_objectives(tmp_path: Path) -> None:
     assert import_runs(tmp_path / "two.log", objective="second/0").matrix.shape == (2, 1, 1)
 
 
+def test_costs_of_one_of_several_objectives(tmp_path: Path) -> None:
+    """Costs in a user attribute would be taken for those of another objective, and be negated with
+    it.
+    """
+
+    def objective(trial: Any) -> tuple[float, float]:
+        x = trial.suggest_float("x", 0, 1)
+        trial.set_user_attr("costs", {"i": x, "j": 3 * x})
+        return 2 * x, 1 - x
+
+    study = optuna.create_study(
+        storage=_storage("journal", tmp_path / "two.log"), directions=["minimize", "maximize"]
+    )
+    study.optimize(objective, n_trials=3)
+    trials = study.trials
+    by_instance = import_runs(tmp_path / "two.log", objective="0").matrix
+    assert by_instance.costs[:, :, 0].tolist() == [
+        [trial.params["x"], 3 * trial.params["x"]] for trial in trials
+    ]
+    values = import_runs(tmp_path / "two.log", objective="1").matrix
+    assert values.costs.ravel().tolist() == [-trial.values[1] for trial in trials]
+
+
 def test_damaged_storages(tmp_path: Path, storage: tuple[Path, Any]) -> None:
     """A damaged storage would end in a traceback; a last line that was cut off would cost a log."""
     path, _ = storage

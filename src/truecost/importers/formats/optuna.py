@@ -94,8 +94,8 @@ def _read(path: Path, options: Options) -> Import:
     study, wanted = _chosen(studies, options.objective)
     trials = [study.trials[number] for number in sorted(study.trials)]
     ended = [trial for trial in trials if trial.state not in ("RUNNING", "WAITING")]
-    source, notes = _source(ended, wanted)
     place = _objective(study, wanted)
+    source, notes = _source(ended, wanted, place if len(study.directions) > 1 else None)
     maximised = study.directions[place] == "MAXIMIZE"
     names = _names(ended)
     rows: list[tuple[str, str, float, int]] = []
@@ -150,8 +150,10 @@ def _chosen(studies: Mapping[int, Study], objective: str | None) -> tuple[Study,
     return next(iter(by_name.values())), objective
 
 
-def _source(trials: list[Trial], wanted: str | None) -> tuple[str, list[str]]:
-    """Where costs of instances come from: the name of a user attribute, `STEPS` or `VALUE`."""
+def _source(trials: list[Trial], wanted: str | None, place: int | None) -> tuple[str, list[str]]:
+    """Where costs of instances come from: the name of a user attribute, `STEPS` or `VALUE`; where
+    there are several objectives, costs of the one at this place.
+    """
     _gather_attributes(trials)
     attributes = [
         key
@@ -164,6 +166,10 @@ def _source(trials: list[Trial], wanted: str | None) -> tuple[str, list[str]]:
     counts = {key: sum(len(_costs(trial, key, 0)) for trial in trials) for key in attributes}
     if _add_up(trials, [trial.steps for trial in trials]):
         counts[STEPS] = sum(len(trial.steps) for trial in trials)
+    if place is not None:
+        # Whose costs they are, and whether more is better, shows by what they add up to.
+        held = {key: [_costs(trial, key, place) for trial in trials] for key in counts}
+        counts = {key: counts[key] for key in counts if _add_up(trials, held[key], place)}
     source = max(counts, key=lambda key: counts[key], default=VALUE)
     if source == STEPS:
         return source, [
@@ -204,10 +210,18 @@ def _gather_attributes(trials: list[Trial]) -> None:
                 trial.attributes[f"{name}*"] = costs
 
 
-def _add_up(trials: list[Trial], costs: Sequence[Mapping[Any, float]]) -> bool:
-    """Whether the values of most complete trials are the means, or the sums, of several costs."""
+def _add_up(
+    trials: list[Trial], costs: Sequence[Mapping[Any, float]], place: int | None = None
+) -> bool:
+    """Whether the values of most complete trials, of any objective or of the one at this place, are
+    the means, or the sums, of several costs.
+    """
     compared = [
-        (trial.values.values(), sum(several.values()), len(several))
+        (
+            [trial.values[key] for key in trial.values if place in (None, key)],
+            sum(several.values()),
+            len(several),
+        )
         for trial, several in zip(trials, costs, strict=True)
         if trial.state == "COMPLETE" and len(several) > 1
     ]
