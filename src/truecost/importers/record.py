@@ -155,13 +155,10 @@ def charge(
         costs[lost] = worst
         statuses[lost & (statuses == NO_STATUS)] = Status.CRASHED
         if lost.any():
-            most = "the most a run can cost"
-            if not np.isfinite(high):
-                most = "the largest cost seen: give `high` if it is more"
-            notes.append(
-                f"{int(lost.sum()):,} runs that failed without a cost are charged {worst:g}, "
-                f"{most}."
-            )
+            seen_only = "the largest cost seen: give `high` if it is more"
+            most = "the most a run can cost" if np.isfinite(high) else seen_only
+            failures = f"{int(lost.sum()):,} runs that failed without a cost"
+            notes.append(f"{failures} are charged {worst:g}, {most}.")
         if kept := int((failed & ~lost).sum()):
             notes.append(f"{kept:,} runs that failed keep the cost the log charges them.")
     return Charged(
