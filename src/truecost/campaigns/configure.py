@@ -1,15 +1,15 @@
 """The configurator: propose, decide (`truecost.race.policy`), run, journal; then judge what it
 chose on fresh instances.
 
-A search is batch-synchronous: it decides, has all runs of the batch made in whatever order, and
-decides again. Everything follows from the scenario, the settings the search was begun with and what
-the runs cost. So it is resumed by going the same way again, with the runs that are in the journal;
-killed at any moment, it ends where it would have ended.
+A heat decides when its runs are done; other heats keep workers busy meanwhile. Everything follows
+from the scenario, the settings the search was begun with and what the runs cost, in the order in
+which the journal has them. So a search is resumed by going the same way again, with these runs;
+killed at any moment, one with a single worker ends where it would have ended.
 
 A third to a half of the instances is held out: never trained on, and a part of the budget is kept
 for them: whole families where families are sampled. For statements about these instances, all are
-trained on, and judged with other seeds. When the search is over, the incumbent is fixed, and only then it and the default are run
-there. Certificates use only these runs.
+trained on, and judged with other seeds. When the search is over, the incumbent is fixed, and only
+then it and the default are run there. Certificates use only these runs.
 
 With a larger budget a finished search goes on: first the same way again, then beyond it. Held-out
 costs never decide what is tried, only whether somebody asks for more; so each further look at them
@@ -28,7 +28,8 @@ from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Execution
 from truecost.campaigns.doubts import doubts
 from truecost.campaigns.recorded import refuse_missing
-from truecost.campaigns.search import KEPT, Policy, Search
+from truecost.campaigns.search import Policy, Search
+from truecost.campaigns.spending import KEPT
 from truecost.campaigns.terms import SCOPES
 from truecost.errors import InputError
 from truecost.journal import searchlog
@@ -170,20 +171,7 @@ def configure(
         start = starting_points(start, scenario.space)
     asked = Budget.parse(budget) if isinstance(budget, str) else budget
     with Campaign(scenario, journal, "configure", **execution) as campaign:
-        book = campaign.book
-        settings = searchlog.settings_of(book)
-        if settings is None:
-            settings = settings_for(scenario, asked, runs, seed, campaign.pool.workers, shown)
-            searchlog.begin(book, settings, start)
-        _check_settings(campaign, settings, asked, runs, seed)
-        given = [(name, value, getattr(settings, name)) for name, value in shown.items()]
-        refuse_changes(book, "search", given, "it is fixed before any cost is seen")
-        before = searchlog.start_of(book)
-        if start and [first.name for first in start] != [first.name for first in before]:
-            raise InputError(
-                f"{book.path}: expected the configurations the search was started with: leave "
-                "`start` out, or begin another `journal`."
-            )
+        book, settings = campaign.book, _begin(campaign, asked, runs, seed, shown, start)
         search = Search(campaign, settings, policy)
         budgets = searchlog.budgets_of(book, settings)
         if asked is not None and asked.amount > budgets[-1]:
@@ -302,15 +290,20 @@ def _units(
     return list(families.values()), scope
 
 
-def _check_settings(
+def _begin(
     campaign: Campaign,
-    settings: Settings,
     budget: Budget | None,
     runs: int | None,
     seed: int | None,
-) -> None:
-    """Whether what is asked for is what the search was begun with."""
+    shown: dict[str, str | None],
+    start: Sequence[Configuration],
+) -> Settings:
+    """Begin a search, unless the journal has one; what that was begun with is not changed."""
     book, scenario = campaign.book, campaign.scenario
+    settings = searchlog.settings_of(book)
+    if settings is None:
+        settings = settings_for(scenario, budget, runs, seed, campaign.pool.workers, shown)
+        searchlog.begin(book, settings, start)
     there = Budget(amount=searchlog.budgets_of(book, settings)[-1], unit=settings.unit)
     if budget is not None and (budget.unit != there.unit or budget.amount < there.amount):
         raise InputError(
@@ -324,6 +317,15 @@ def _check_settings(
     ]
     refuse_changes(book, "search", given, "every decision depends on it")
     refuse_missing(campaign, settings, "search")
+    given = [(name, value, getattr(settings, name)) for name, value in shown.items()]
+    refuse_changes(book, "search", given, "it is fixed before any cost is seen")
+    before = searchlog.start_of(book)
+    if start and [first.name for first in start] != [first.name for first in before]:
+        raise InputError(
+            f"{book.path}: expected the configurations the search was started with: leave "
+            "`start` out, or begin another `journal`."
+        )
+    return settings
 
 
 def report_of(

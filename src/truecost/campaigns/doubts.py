@@ -54,6 +54,24 @@ def doubts(table: RunTable, machines: list[Machine], metric: Metric) -> list[str
     return notes
 
 
+def cost_doubts(
+    costs: NDArray[np.float64], default: NDArray[np.float64], metric: Metric
+) -> list[str]:
+    """What the training costs of a search, and those of its default, say against its result."""
+    high, runs = metric.range()[1], len(default)
+    if (costs == high).all():
+        return [
+            f"every run cost the most there is, {high:g}: nothing could be distinguished. Raise "
+            "the limits, or take easier instances."
+        ]
+    if (default == high).all():
+        return [
+            f"the default cost the most there is, {high:g}, in all its {runs:,} training "
+            f"run{'s' if runs > 1 else ''}: it failed, or ran into its limits."
+        ]
+    return []
+
+
 def _alike(table: RunTable) -> tuple[int, int]:
     """In how many cells runs can be compared, and in how many they are all alike."""
     # Where every run ended at a limit, seeds had no chance to show.

@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truecost.campaigns.campaign import Campaign
+from truecost.campaigns.doubts import cost_doubts
 from truecost.campaigns.proposer import Proposer
 from truecost.campaigns.recorded import Runner, recorded_cell
+from truecost.campaigns.spending import Spending
 from truecost.errors import TruecostError
 from truecost.journal import searchlog
 from truecost.journal.searchlog import Adopted, Cell, Recorded, Settings
@@ -31,8 +33,6 @@ from truecost.stats.grouping import codes_of
 FloatArray = NDArray[np.float64]
 Policy = Callable[..., Decision]
 
-# The share of the budget that is kept for the held-out instances, at most.
-KEPT = 0.2
 # Workers per heat: a heat looks at its costs once for them, and one more may be open for as many.
 WORKERS_PER_HEAT = 4
 # Why a search that truecost 0.2 finished has ended.
@@ -78,6 +78,7 @@ class Search:
         self._campaign, self._scenario, self._book = campaign, scenario, book
         self.settings, self._policy = settings, policy
         self.runner = Runner(campaign, settings, self._details)
+        self._spending = Spending(self.runner, settings, scenario.limits.wall)
         low = scenario.metric.range()[0]
         training = len(settings.training)
         self._heats = Heats(training, settings.runs, seed=settings.seed, low=low)
@@ -94,8 +95,6 @@ class Search:
         self._steps, self._reason = 0, SPENT
         # The heats that a smaller budget paid.
         self._earlier = 0
-        # Runs on held-out instances: how long they took must not decide what is tried next.
-        self._tested: dict[Cell, Recorded] = {}
         self.adopted = searchlog.adopted_from(book)
         if self.adopted is not None:
             self._adopt(self.adopted)
@@ -293,7 +292,8 @@ class Search:
             if stop <= stretch.start:
                 continue
             if stretch.configuration >= len(rows):
-                if not self._proposals.propose(work.heat, self.incumbent, self._share()):
+                share = self._spending.share()
+                if not self._proposals.propose(work.heat, self.incumbent, share):
                     continue
                 places[stretch.configuration] = len(self.configurations) - 1
             place = places[stretch.configuration]
@@ -339,7 +339,7 @@ class Search:
 
     def _spend_rest(self) -> None:
         """Give the last runs, too few for another heat, to the incumbent."""
-        left = math.floor(self._left(self._training_budget()))
+        left = math.floor(self._spending.left(self._spending.training_budget()))
         if self.settings.unit != "runs" or self._champion is None or not self._proposals.left():
             return
         heat = self._heats.play_off(0.0, self._champion, [])
@@ -353,48 +353,11 @@ class Search:
 
     # ---- the budget ------------------------------------------------------------------------------
 
-    def _training_budget(self) -> float:
-        """The budget without what is kept for the held-out instances, no more than they can use."""
-        pairs = 2 * len(self.runner.held_out)
-        most, kept = float(pairs * self.settings.runs), KEPT * self.runner.amount
-        if self.settings.unit == "runs":
-            # Whole pairs, and whole rounds where there are several.
-            whole = pairs if 0 < pairs <= kept else 2
-            return self.runner.amount - min(kept // whole * whole, most)
-        mean = self._mean_wall() / self.settings.workers if self.runner.made else math.inf
-        return self.runner.amount - (min(kept, most * mean) if most else 0.0)
-
-    def _mean_wall(self) -> float:
-        """The mean wall time of a training run, in seconds."""
-        tested = sum(run.wall for run in self._tested.values())
-        return (self.runner.wall - tested) / (self.runner.made - len(self._tested))
-
-    def _left(self, budget: float, mean: float | None = None) -> float:
-        """How many more runs, of `mean` wall seconds, fit into a budget."""
-        settings, runner = self.settings, self.runner
-        if settings.unit == "runs":
-            return budget - runner.made
-        # Held-out runs count as training runs do: their time must not decide what is tried next.
-        wall = runner.made * self._mean_wall() if self._tested else runner.wall
-        worker_seconds = budget * settings.workers - wall
-        if mean is None and not runner.made:
-            # Nothing is known yet: the default's first run, and no more than surely fit.
-            return max(1.0, worker_seconds / (self._scenario.limits.wall or worker_seconds))
-        mean = self._mean_wall() if mean is None else mean
-        return worker_seconds / max(mean, 1e-6)
-
-    def _share(self) -> float:
-        """How much of the budget for training is spent."""
-        made = self.runner.made
-        in_runs = self.settings.unit == "runs" or not made
-        spent = made if in_runs else made * self._mean_wall() / self.settings.workers
-        return min(1.0, spent / max(self._training_budget(), 1e-9))
-
     def _left_for(self, work: _Work | None) -> float:
         """The runs a heat, or a new one, may still use: without those under way and those that
         other heats were granted.
         """
-        left = self._left(self._training_budget()) - len(self._flying)
+        left = self._spending.left(self._spending.training_budget()) - len(self._flying)
         for other in self._works:
             left -= len(other.queue) + sum(map(len, other.waiting.values()))
             if other is not work:
@@ -402,10 +365,12 @@ class Search:
         return left
 
     def _note(self, reason: str) -> None:
-        name = self.configurations[self.incumbent].name if self.configurations else None
-        runs = self.runner.made
+        name, runs = self._incumbent_name(), self.runner.made
         searchlog.note_step(self._book, self._steps, runs=runs, incumbent=name, reason=reason)
         self._steps += 1
+
+    def _incumbent_name(self) -> str | None:
+        return self.configurations[self.incumbent].name if self.configurations else None
 
     def _can_cap(self) -> bool:
         """Whether a run that is stopped early still says something: where costs are times."""
@@ -416,11 +381,9 @@ class Search:
     def _details(self) -> dict[str, Any]:
         """What the progress of a search shows."""
         cost, error = self.training_cost()
-        name = self.configurations[self.incumbent].name if self.configurations else None
-        number = len(self.configurations)
         return {
-            "configurations": number,
-            "incumbent": name,
+            "configurations": len(self.configurations),
+            "incumbent": self._incumbent_name(),
             "estimate": cost,
             "standard_error": error,
         }
@@ -449,7 +412,7 @@ class Search:
             return "the scenario has one instance, and it was trained on; give it more to have some held out"
         places = sorted({0, self.incumbent})
         runs, wall = np.sum([self._each.get(place, (0, 0.0)) for place in places], axis=0).tolist()
-        left = self._left(self.runner.amount, wall / max(runs, 1))
+        left = self._spending.left(self.runner.amount, wall / max(runs, 1))
         fitting = math.floor(left / len(places))
         instances = self._whole_units(max(0, fitting))
         if not instances:
@@ -462,9 +425,10 @@ class Search:
             for instance in instances
             for place in places
         ]
-        new = [task for task in tasks if recorded_cell(task) not in self._tested]
-        self._tested |= dict(zip(map(recorded_cell, new), self.runner.make(new), strict=True))
-        charged = self.runner.charge([self._tested[recorded_cell(task)] for task in tasks])
+        tested = self._spending.tested
+        new = [task for task in tasks if recorded_cell(task) not in tested]
+        tested |= dict(zip(map(recorded_cell, new), self.runner.make(new), strict=True))
+        charged = self.runner.charge([tested[recorded_cell(task)] for task in tasks])
         means = charged.reshape(rounds, len(instances), len(places)).mean(axis=0)
         gains = means[:, 0] - means[:, -1]
         if self.settings.sampled == "family":
@@ -486,18 +450,8 @@ class Search:
 
     def doubts(self) -> list[str]:
         """What the costs themselves say against the result."""
-        high, runs = self._scenario.metric.range()[1], self._heats.count(0)
-        if (self._heats.table()[2] == high).all():
-            return [
-                f"every run cost the most there is, {high:g}: nothing could be distinguished. Raise the "
-                "limits, or take easier instances."
-            ]
-        if (self._heats.costs(0) == high).all():
-            return [
-                f"the default cost the most there is, {high:g}, in all its {runs:,} training "
-                f"run{'s' if runs > 1 else ''}: it failed, or ran into its limits."
-            ]
-        return []
+        costs, default = self._heats.table()[2], self._heats.costs(0)
+        return cost_doubts(costs, default, self._scenario.metric)
 
 
 def _favoured(gains: FloatArray) -> bool:
