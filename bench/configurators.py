@@ -51,8 +51,8 @@ DRAW = 100
 
 
 class Found(NamedTuple):
-    """What a tool returned, its own seconds (those of the target taken off), runs made, and the
-    limit it certified.
+    """What a tool returned, its own seconds (those of the target taken off), runs made, the limit it
+    certified, and the true cost of the best configuration it tried.
     """
 
     configuration: Configuration
@@ -60,6 +60,7 @@ class Found(NamedTuple):
     runs: int
     upper: float | None = None
     certified: Configuration | None = None
+    best: float | None = None
 
 
 class Counter:
@@ -150,7 +151,8 @@ def by_truecost(target: Target, budget: int, seed: int) -> Found:
         found = configuring.report_of(scenario, book, search, 0.05, reason, untested)
         certificate = found.assessment.certificate
     upper = None if certificate is None else certificate.upper
-    return Found(found.recommended, seconds, cost.runs, upper, found.incumbent)
+    best = min(map(target.true_cost, search.configurations))
+    return Found(found.recommended, seconds, cost.runs, upper, found.incumbent, best)
 
 
 def by_random(target: Target, budget: int, seed: int) -> Found:
@@ -410,6 +412,7 @@ FIELDS = [
     "runs",
     "upper",
     "certified",
+    "best",
 ]
 
 
@@ -473,6 +476,7 @@ def run(
             }
         if found is not None and found.certified is not None and found.upper is not None:
             told |= {"upper": found.upper, "certified": target.true_cost(found.certified)}
+            told["best"] = found.best
         target.forget()
         append(path, told)
 
@@ -502,6 +506,16 @@ def table(path: Path) -> None:
     judged = [each for each in rows if each["tool"] in ("truecost", "random") and "upper" in each]
     missed = sum(each["certified"] > each["upper"] for each in judged)
     print(f"certificates at 5 %: {missed} of {len(judged)} missed")
+    for budget in sorted({each["budget"] for each in rows}):
+        some = [each for each in rows if "best" in each and each["budget"] == budget]
+        some = [each for each in some if each["tool"] == "truecost"]
+        for what in ("cost", "certified") if some else ():
+            over = [each[what] / each["best"] for each in some]
+            name = "recommended" if what == "cost" else "incumbent"
+            print(
+                f"{budget:,} runs, {name} over best proposed: median {np.median(over):.3f}, worst "
+                f"{max(over):.2f}, above 2 in {sum(x > 2 for x in over)} of {len(over)}"
+            )
 
 
 def ratios(path: Path) -> None:

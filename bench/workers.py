@@ -1,8 +1,9 @@
 """How busy workers are, and what that does to a search: simulated runs on a simulated clock.
 
-`python -m bench.workers run TABLE.csv [--workers 1 8 32] [--targets …] [--repetitions 5]` appends
-one line a search and skips those that are there; `… table TABLE.csv` sums them up. A run takes the
-time it has on the target times lognormal noise, up to the cutoff.
+`python -m bench.workers run TABLE.csv [--workers 1 8 32] [--targets …] [--draw 100] [--seeds 0 1 …]
+[--unjudged]` appends one line a search and skips those that are there; `… table TABLE.csv` sums
+them up. A run takes the time it has on the target times lognormal noise, up to the cutoff. Without
+runs on held-out instances (`--unjudged`) the cost is that of the incumbent.
 
 `python -m bench.workers scale [--runs 5000 25000 100000] [--instances 1000]` measures truecost's
 own time per run and its memory, with runs that cost nothing to make.
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from bench.configurators import HERE, scenario_of
 from bench.simulated import CUTOFF, TARGETS, Target
@@ -123,7 +125,8 @@ def search(
             certificate = found.assessment.certificate
             row["upper"] = None if certificate is None else certificate.upper
             row["certified"] = target.true_cost(found.incumbent)
-        row["cost"] = target.true_cost(running.configurations[running.recommended])
+        chosen = running.recommended if judge else running.incumbent
+        row["cost"] = target.true_cost(running.configurations[chosen])
         row["runs"] = pool.number
     return row
 
@@ -134,13 +137,13 @@ def run(path: Path, options: argparse.Namespace) -> None:
     done = {(r["target"], r["draw"], r["seed"], r["budget"], r["workers"]) for r in rows}
     for name in options.targets:
         target = None
-        for seed in range(options.repetitions):
+        for seed in options.seeds:
             for workers in options.workers:
                 key = name, str(options.draw), str(seed), str(options.budget), str(workers)
                 if key in done:
                     continue
                 target = target or TARGETS[name](options.draw)
-                row = search(target, options.budget, seed, workers)
+                row = search(target, options.budget, seed, workers, judge=not options.unjudged)
                 target.forget()
                 new = not path.exists()
                 with path.open("a", newline="") as file:
@@ -152,26 +155,32 @@ def run(path: Path, options: argparse.Namespace) -> None:
 
 
 def table(path: Path) -> None:
-    """Utilisation, cost relative to one worker, and certificates that missed."""
+    """Utilisation, cost over that of one worker with its 95 % interval, incumbents' costs over those
+    of the best proposals, and certificates that missed.
+    """
     rows = list(csv.DictReader(path.open()))
-    one = {(r["target"], r["seed"]): float(r["cost"]) for r in rows if r["workers"] == "1"}
-    print("| workers | searches | utilisation | cost, relative to 1 worker | certificates missed |")
-    print("| --- | --- | --- | --- | --- |")
-    for workers in sorted({int(r["workers"]) for r in rows}):
-        some = [r for r in rows if int(r["workers"]) == workers]
-        usage = [float(r["utilisation"]) for r in some]
-        logs = [
-            math.log(float(r["cost"]) / one[r["target"], r["seed"]])
-            for r in some
-            if (r["target"], r["seed"]) in one
-        ]
-        error = np.std(logs, ddof=1) / math.sqrt(len(logs)) if len(logs) > 1 else 0.0
-        judged = [r for r in some if r["upper"]]
-        missed = sum(float(r["certified"]) > float(r["upper"]) for r in judged)
-        ratio = f"{math.exp(np.mean(logs)):.3f} (se {error:.3f})" if logs else "–"
+
+    def key(row: dict[str, str]) -> tuple[str, ...]:
+        return row["budget"], row["target"], row["draw"], row["seed"]
+
+    one = {key(row): float(row["cost"]) for row in rows if row["workers"] == "1"}
+    print("| runs | workers | pairs | busy | cost | 95 % interval | over best proposed | missed |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    for budget, workers in sorted({(int(row["budget"]), int(row["workers"])) for row in rows}):
+        some = [r for r in rows if (r["budget"], r["workers"]) == (str(budget), str(workers))]
+        some = [row for row in some if key(row) in one]
+        busy = [float(row["utilisation"]) for row in some]
+        logs = np.array([math.log(float(row["cost"]) / one[key(row)]) for row in some])
+        error = np.std(logs, ddof=1) / math.sqrt(len(logs)) if len(logs) > 1 else math.nan
+        reach = float(stats.t.ppf(0.975, max(len(logs) - 1, 1))) * error
+        low, middle, high = np.exp(logs.mean() + reach * np.array([-1, 0, 1]))
+        over = np.median([float(row["cost"]) / float(row["best"]) for row in some])
+        judged = [row for row in some if row["upper"]]
+        missed = sum(float(row["certified"]) > float(row["upper"]) for row in judged)
         print(
-            f"| {workers} | {len(some)} | {np.mean(usage):.2f} ({min(usage):.2f}–{max(usage):.2f}) "
-            f"| {ratio} | {missed} of {len(judged)} |"
+            f"| {budget:,} | {workers} | {len(some)} | {np.mean(busy):.2f} ({min(busy):.2f}–"
+            f"{max(busy):.2f}) | {middle:.2f} | {low:.2f}–{high:.2f} | {over:.2f} | {missed} of "
+            f"{len(judged)} |"
         )
 
 
@@ -230,7 +239,8 @@ def main() -> None:
     parser.add_argument("--workers", nargs="+", type=int, default=[1, 8, 32])
     parser.add_argument("--targets", nargs="+", choices=TARGETS, default=["smooth", "nested"])
     parser.add_argument("--budget", type=int, default=1000)
-    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--seeds", nargs="+", type=int, default=list(range(5)))
+    parser.add_argument("--unjudged", action="store_true")
     parser.add_argument("--draw", type=int, default=100)
     parser.add_argument("--runs", nargs="+", type=int, default=[5000, 25000, 100000])
     parser.add_argument("--instances", type=int, default=1000)
