@@ -23,6 +23,7 @@ from scipy.stats import binomtest
 import truecost
 from bench.populations.sources import Population, Truth, populations
 from bench.populations.ways import SLOW, WAYS, WRONG, Way
+from truecost.show.document import Case, Context
 from truecost.show.document.verdict import judged
 from truecost.stats import confidence
 
@@ -60,7 +61,7 @@ def wrong(assessment: Any, truth: Truth, kinds: set[str]) -> dict[str, bool]:
         by_mean = assessment.primary == "mean"
         won = truth.wins(comparison.configuration, comparison.default)
         better = gap < -slack if by_mean else won > 0.5
-        flags[BADGE] = judged(assessment)[0] == "good" and not better
+        flags[BADGE] = judged(Case(assessment, Context()))[0] == "good" and not better
     if "statements" in kinds:
         for statement in assessment.statements:
             flags |= _wrong_statement(statement, truth)

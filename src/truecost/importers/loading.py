@@ -9,9 +9,9 @@ from typing import Any, Final
 import polars as pl
 
 from truecost.errors import InputError
+from truecost.importers.packed import PARQUET
 from truecost.matrix import longtable
 
-PARQUET: Final = b"PAR1"
 # Reads all of a parquet file under a limit of memory; damage that makes the library abort ends this
 # process, not ours. What lives so briefly has no garbage to collect, and nothing to tidy up at its
 # end.

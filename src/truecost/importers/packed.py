@@ -11,6 +11,8 @@ from truecost.errors import InputError
 
 LARGEST: Final = 1 << 30
 CHUNK: Final = 1 << 20
+# How a parquet file begins, which unpacks itself.
+PARQUET: Final = b"PAR1"
 # What the three raise on damage, and what reading itself raises.
 DAMAGE: Final = (OSError, EOFError, zlib.error, lzma.LZMAError)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from truecost.errors import InputError
-from truecost.importers import loading, packed
+from truecost.importers import packed
 from truecost.importers.record import Options
 from truecost.matrix import files
 from truecost.matrix.imported import Import
@@ -78,7 +78,7 @@ class Candidate:
     @property
     def is_frame(self) -> bool:
         """Whether it is a data frame, or a parquet file, which is read as one."""
-        return self.start.startswith(loading.PARQUET) or (
+        return self.start.startswith(packed.PARQUET) or (
             hasattr(self.source, "columns") and hasattr(self.source, "__getitem__")
         )
 
@@ -86,7 +86,10 @@ class Candidate:
     def columns(self) -> list[str]:
         """Names of the columns: of a data frame, or in the first line of a text."""
         if self.is_frame:
-            frame = self.source if self.path is None else loading.as_frame(self.source)
+            # Here, since matrices and journals need nothing of polars, which takes long to load.
+            from truecost.importers.loading import as_frame
+
+            frame = self.source if self.path is None else as_frame(self.source)
             return [str(name) for name in frame.columns]
         return next(iter(self.rows(1)), [])
 
